@@ -368,7 +368,7 @@ removed:
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import one_call
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch.steps import StepError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch.one_call import StepError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
 
 

@@ -127,9 +127,10 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install.guard_module import (
     absent,
     present,
+    removed,
     restarted,
+    updated,
 )
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install.removal import removed, updated
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.command import execute
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.lock import LockError

@@ -163,11 +163,7 @@ def status(guard: Guard) -> int:
     started = _kubelet(guard)[1]
     if started is not None:
         shown["started"] = status_annotation.stamp(started)
-    sys.stdout.write(
-        json.dumps(
-            {**shown, "reported": pending is None, "progress": progress._asdict() if progress != Progress() else None},
-            indent=2,
-        )
-        + "\n"
-    )
+    shown["reported"] = pending is None
+    shown["progress"] = progress._asdict() if progress != Progress() else None
+    sys.stdout.write(f"{json.dumps(shown, indent=2)}\n")
     return 0

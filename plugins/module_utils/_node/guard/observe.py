@@ -45,11 +45,9 @@ class Kubelet(NamedTuple):
 
         None when no process runs.
         """
-        return (
-            time.time() - (time.clock_gettime(time.CLOCK_MONOTONIC) - self.started)
-            if self.unit.running and self.pid and self.started
-            else None
-        )
+        if not (self.unit.running and self.pid and self.started):
+            return None
+        return time.time() - (time.clock_gettime(time.CLOCK_MONOTONIC) - self.started)
 
 
 def kubelet(name: str, run: command.Run = command.execute, before: Kubelet | None = None) -> Kubelet | None:

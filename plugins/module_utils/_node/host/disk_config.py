@@ -11,9 +11,10 @@ from typing import Any, Mapping, Sequence
 from ..._config.fields import difftext
 from ..guard import observe
 from ..store import checkpoints, meta
-from ..system import command, config_summary, files, health
+from ..system import command, files, health
 from ..system.store_error import StoreError
 from ..unit import dropin_folder, unit_override
+from . import dropin_look
 
 
 def look(
@@ -31,11 +32,12 @@ def look(
     dynamic = _dynamic(folder, root) if folder else ""
     # A kubelet also writes the file `assigned` for its local config, long after its start.
     ways = [f"{folder}/store/meta/assigned", dynamic] if dynamic else [unit_override.config_of(list(argv))]
-    path = os.path.realpath(_at(root, ways[-1])) if ways[-1] else ""
+    path = os.path.realpath(files.below(root, ways[-1])) if ways[-1] else ""
     shown = "/" + os.path.relpath(path, os.path.realpath(root)) if path else None
     found, unreadable = _read(path) if path else (None, "the command line names no config file")
     # A switch by drop-in renames what our link leads to, and no other drop-in.
-    ours = [os.readlink(_at(root, file)) for file in dropins if dropin_folder.is_link(file) and _links(file, root)]
+    places = [files.below(root, file) for file in dropins if dropin_folder.is_link(file)]
+    ours = [os.readlink(place) for place in places if os.path.islink(place)]
     seen = observe.kubelet(name, run)
     return {
         "path": shown,
@@ -44,16 +46,8 @@ def look(
         "checkpoint": _checkpoint(path),
         "changed": _changed([*ways, shown or "", *ours], root),
         "started": seen.since() if seen else None,
-        "dropins": {dropin: _read(_at(root, dropin))[0] for dropin in dropins},
+        "dropins": {dropin: _read(files.below(root, dropin))[0] for dropin in dropins},
     }
-
-
-def _at(root: str, path: str) -> str:
-    return os.path.join(root, path.lstrip("/"))
-
-
-def _links(path: str, root: str) -> bool:
-    return os.path.islink(_at(root, path))
 
 
 def _dynamic(folder: str, root: str) -> str:
@@ -62,24 +56,19 @@ def _dynamic(folder: str, root: str) -> str:
     Empty for the local config, or when it cannot be determined.
     """
     try:
-        with open(_at(root, f"{folder}/store/meta/assigned"), "rb") as stream:
+        with open(files.below(root, f"{folder}/store/meta/assigned"), "rb") as stream:
             source = meta.decode(stream.read())
     except (OSError, StoreError):
         return ""
-    return (
-        f"{folder}/store/checkpoints/{source['uid']}/{source['resourceVersion']}/{source['kubeletConfigKey']}"
-        if source
-        else ""
-    )
+    if source is None:
+        return ""
+    return f"{folder}/store/checkpoints/{source['uid']}/{source['resourceVersion']}/{source['kubeletConfigKey']}"
 
 
 def _read(path: str) -> tuple[Mapping[str, Any] | None, str | None]:
     """Return the content of a file, secrets masked, or why it cannot be read."""
-    try:
-        with open(path, encoding="utf-8") as stream:
-            return difftext.masked(config_summary.load(stream.read())), None
-    except (OSError, ValueError) as error:
-        return None, str(error)
+    content, wrong = dropin_look.read(path)
+    return None if content is None else difftext.masked(content), wrong or None
 
 
 def _checkpoint(path: str) -> dict[str, Any] | None:
@@ -108,9 +97,9 @@ def _changed(ways: Sequence[str], root: str) -> float | None:
     for way in ways:
         for place in (way, os.path.dirname(way)) if way else ():
             try:
-                found = os.lstat(_at(root, place))
+                found = os.lstat(files.below(root, place))
             except OSError:
                 continue
-            if place == way or os.path.islink(_at(root, place)):
+            if place == way or os.path.islink(files.below(root, place)):
                 moments.append(found.st_ctime)
     return max(moments) if moments else None

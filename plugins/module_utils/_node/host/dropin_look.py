@@ -10,7 +10,8 @@ import os
 from typing import Any, Mapping, NamedTuple, Sequence
 
 from ..._config.fields import difftext, fields, merged_dropins
-from ..system import binary, config_summary, health
+from ..._config.values import paths
+from ..system import binary, config_summary, files, health
 from ..unit import dropin_folder
 from ..unit.dropin_folder import Folder
 from ..unit.unit import Unit, UnitError
@@ -100,7 +101,7 @@ def layers_shown(path: str, base: Config | None, others: Mapping[str, Config | N
 def read(path: str, root: str = "/") -> tuple[Config | None, str]:
     """Return the fields of a file, or why it cannot be read."""
     try:
-        with open(os.path.join(root, path.lstrip("/")), encoding="utf-8") as stream:
+        with open(files.below(root, path), encoding="utf-8") as stream:
             return config_summary.load(stream.read()), ""
     except (OSError, ValueError) as error:
         return None, str(error)
@@ -108,7 +109,7 @@ def read(path: str, root: str = "/") -> tuple[Config | None, str]:
 
 def _absolute(base: Config, path: str) -> Config:
     """Return a config file with absolute paths, as the kubelet makes them: relative ones start beside that file."""
-    given = {name: _at(base, name) for name, field in fields.ALL.items() if field.path_ref and "[" not in name}
+    given = {name: value_at(base, name) for name, field in fields.ALL.items() if field.path_ref and "[" not in name}
     relative = {name: value for name, value in given.items() if isinstance(value, str) and value and value[0] != "/"}
     result: dict[str, Any] = dict(base)
     for name, value in relative.items():
@@ -119,8 +120,9 @@ def _absolute(base: Config, path: str) -> Config:
     return result
 
 
-def _at(config: Config, path: str) -> Any:
+def value_at(config: Config, path: str, absent: Any = None) -> Any:
+    """Return the value of a configuration at a path (paths.py), `absent` where it has none."""
     value: Any = config
-    for part in path.split("."):
-        value = value.get(part) if isinstance(value, Mapping) else None
+    for key in paths.parse(path):
+        value = value.get(key, absent) if isinstance(value, Mapping) else absent
     return value

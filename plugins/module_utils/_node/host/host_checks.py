@@ -12,7 +12,7 @@ from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from ..._config.rules.problem import WARNING, Problem
 from ..store import statefiles
-from ..system import command
+from ..system import command, files
 from ..system.health import flag
 
 SYSTEMD, CGROUPFS = "systemd", "cgroupfs"
@@ -20,6 +20,7 @@ DEFAULT_RESOLV_CONF = "/etc/resolv.conf"
 DEFAULT_ROOT = "/var/lib/kubelet"
 # The default of the endpoint: cmd/kubelet/app/options/options.go, from 1.27 on apis/config/v1beta1/defaults.go.
 _CONTAINERD_SINCE = 24
+_CRIO_DRIVER = re.compile(r'^\s*cgroup_manager\s*=\s*["\'](systemd|cgroupfs)["\']', re.MULTILINE)
 MANAGER_STATE = "manager-state"
 """The rule of a problem with a manager's state file; the problem's path is the field of the policy."""
 
@@ -52,7 +53,7 @@ def facts(
     return {
         "container_runtime": dict(runtime(config, argv, root, run, minor)._asdict()),
         # With an empty resolvConf the kubelet uses no file.
-        "resolv_conf": {"path": path, "exists": os.path.isfile(_at(root, path)) if path else None},
+        "resolv_conf": {"path": path, "exists": os.path.isfile(files.below(root, path)) if path else None},
         "systemd_resolved": run(["systemctl", "is-active", "--quiet", "systemd-resolved.service"]).returncode == 0,
         "hostname": os.uname().nodename,
         "hostname_override": flag(argv, "hostname-override"),
@@ -98,7 +99,7 @@ def _containerd(root: str, run: command.Run) -> tuple[str | None, str]:
 
 def running(name: str, root: str) -> list[str]:
     """Return the command line of a process by the name of its program, empty when none runs."""
-    for path in glob.glob(_at(root, "/proc/[0-9]*/cmdline")):
+    for path in glob.glob(files.below(root, "/proc/[0-9]*/cmdline")):
         words = command.of_process(int(os.path.basename(os.path.dirname(path))), root)
         if words and os.path.basename(words[0]) == name:
             return words
@@ -132,10 +133,9 @@ def containerd_driver(dump: str) -> str | None:
 
 def _crio(root: str, dummy: command.Run) -> tuple[str | None, str]:
     found: tuple[str | None, str] = (None, "")
-    for path in [_at(root, "/etc/crio/crio.conf"), *sorted(glob.glob(_at(root, "/etc/crio/crio.conf.d/*")))]:
-        for value in re.findall(
-            r'^\s*cgroup_manager\s*=\s*["\'](systemd|cgroupfs)["\']', _read(path) or "", re.MULTILINE
-        ):
+    main = files.below(root, "/etc/crio/crio.conf")
+    for path in [main, *sorted(glob.glob(f"{main}.d/*"))]:
+        for value in _CRIO_DRIVER.findall(_read(path) or ""):
             found = (value, "/" + os.path.relpath(path, root))
     return found
 
@@ -151,7 +151,7 @@ def state_files(folder: str, root: str = "/") -> dict[str, dict[str, Any] | None
     result: dict[str, dict[str, Any] | None] = {}
     for manager in statefiles.MANAGERS:
         path = os.path.join(folder, manager.file)
-        text = _read(_at(root, path))
+        text = _read(files.below(root, path))
         found = None if text is None else {"path": path, "policy": statefiles.policy(text.encode())}
         result[manager.name] = found
     return result
@@ -169,55 +169,25 @@ def disagreements(config: Mapping[str, Any], argv: Sequence[str], found: Mapping
     driver = flag(argv, "cgroup-driver") or config.get("cgroupDriver") or CGROUPFS
     theirs = found["container_runtime"]["cgroup_driver"]
     if theirs and theirs != driver:
-        result.append(
-            Problem(
-                WARNING,
-                "cgroupDriver",
-                f"the kubelet would use {driver}, but the container runtime uses {theirs} "
-                f"({found['container_runtime']['source']})",
-                f"Set cgroupDriver: {theirs}.",
-                "cgroup-driver",
-            )
-        )
+        source = found["container_runtime"]["source"]
+        wrong = f"the kubelet would use {driver}, but the container runtime uses {theirs} ({source})"
+        result.append(Problem(WARNING, "cgroupDriver", wrong, f"Set cgroupDriver: {theirs}.", "cgroup-driver"))
     resolv = found["resolv_conf"]
     if resolv["exists"] is False:
-        result.append(
-            Problem(
-                WARNING,
-                "resolvConf",
-                f"{resolv['path']} does not exist on this node; new pods would fail",
-                "Name a file that exists.",
-                "resolv-conf",
-            )
-        )
+        wrong = f"{resolv['path']} does not exist on this node; new pods would fail"
+        result.append(Problem(WARNING, "resolvConf", wrong, "Name a file that exists.", "resolv-conf"))
     elif resolv["path"] == DEFAULT_RESOLV_CONF and found["systemd_resolved"]:
-        result.append(
-            Problem(
-                WARNING,
-                "resolvConf",
-                "systemd-resolved runs here, and pods cannot reach its stub address in /etc/resolv.conf",
-                "Set resolvConf: /run/systemd/resolve/resolv.conf.",
-                "systemd-resolved",
-            )
-        )
+        wrong = "systemd-resolved runs here, and pods cannot reach its stub address in /etc/resolv.conf"
+        remedy = "Set resolvConf: /run/systemd/resolve/resolv.conf."
+        result.append(Problem(WARNING, "resolvConf", wrong, remedy, "systemd-resolved"))
     for manager in statefiles.MANAGERS:
         state = found["state_files"][manager.name]
         wanted = manager.policy(config, argv)
         if state and state["policy"] != wanted:
-            result.append(
-                Problem(
-                    WARNING,
-                    manager.field,
-                    f"{state['path']} is for the policy {state['policy']}, and a kubelet with {wanted} refuses it",
-                    "Drain the node and remove the state file when you change the policy.",
-                    MANAGER_STATE,
-                )
-            )
+            wrong = f"{state['path']} is for the policy {state['policy']}, and a kubelet with {wanted} refuses it"
+            remedy = "Drain the node and remove the state file when you change the policy."
+            result.append(Problem(WARNING, manager.field, wrong, remedy, MANAGER_STATE))
     return result
-
-
-def _at(root: str, path: str) -> str:
-    return os.path.join(root, path.lstrip("/"))
 
 
 def _read(path: str) -> str | None:

@@ -13,6 +13,8 @@ import os
 import stat
 from typing import Any, Container, Mapping
 
+from .dropin_look import value_at
+
 CLIENT_CA = "authentication.x509.clientCAFile"
 TLS_PAIR = ("tlsCertFile", "tlsPrivateKeyFile")
 SOCKETS = ("containerRuntimeEndpoint", "imageServiceEndpoint")
@@ -38,9 +40,7 @@ def missing(
 
 
 def _text(config: Mapping[str, Any], path: str) -> str:
-    value: Any = config
-    for name in path.split("."):
-        value = value.get(name) if isinstance(value, Mapping) else None
+    value = value_at(config, path)
     return value if isinstance(value, str) else ""
 
 

@@ -13,6 +13,7 @@ from typing import Any, Iterator, Mapping, Sequence
 
 from ..._config.fields import compare, fields, merged_dropins, shadow
 from ..._config.values import paths, quantity
+from .dropin_look import value_at
 from .preflight_decisions import Findings
 
 _ABSENT = object()
@@ -40,10 +41,10 @@ def by_flags(
     warnings: list[str] = []
     shown = shadow.shadows(argv, minor)
     for path, live in shadow.values(argv, minor).items():
-        wanted = _at(config, path)
+        wanted = value_at(config, path, _ABSENT)
         if wanted is _ABSENT or wanted is None or _equal(path, wanted, live):
             continue
-        if wanted == "" and _at(current, path) == "":
+        if wanted == "" and value_at(current, path, _ABSENT) == "":
             # kubeadm writes `containerRuntimeEndpoint: ""` and names the socket by a flag: the file sets nothing.
             continue
         use = uses.get(path) or {}
@@ -52,7 +53,7 @@ def by_flags(
             f"{path}: the flag {shown[path]}{where} overrides {_shown(path, wanted)}. "
             "Remove the flag and restart the kubelet, or omit the field from kubelet_config"
         )
-        sure = live is not shadow.UNKNOWN and not _equal(path, wanted, _at(current, path))
+        sure = live is not shadow.UNKNOWN and not _equal(path, wanted, value_at(current, path, _ABSENT))
         (reasons if sure else warnings).append(text)
     return Findings(reasons, warnings)
 
@@ -67,7 +68,7 @@ def by_dropins(config: Config, current: Config, dropins: Dropins, flags: Mapping
     ]
     for keys, (live, file) in _merged(dropins).items():
         path = paths.show(keys)
-        wanted = _at(config, path)
+        wanted = value_at(config, path, _ABSENT)
         if wanted is _ABSENT or wanted is None or shadow.shadow_of(path, flags) or _equal(path, wanted, live):
             continue
         text = (
@@ -75,7 +76,7 @@ def by_dropins(config: Config, current: Config, dropins: Dropins, flags: Mapping
             "Remove the field there and restart the kubelet, or omit it from kubelet_config"
         )
         # A null removes the value, and the default need not be another one.
-        sure = live is not None and not _equal(path, wanted, _at(current, path))
+        sure = live is not None and not _equal(path, wanted, value_at(current, path, _ABSENT))
         (reasons if sure else warnings).append(text)
     return Findings(reasons, warnings)
 
@@ -87,7 +88,7 @@ def by_later(declared: Config, dropins: Dropins) -> Findings:
     live = merged_dropins.merge({}, [declared, *layers])
     reasons = []
     for keys, wanted in _leaves(declared, ()):
-        path, found = paths.show(keys), _at(live, paths.show(keys))
+        path, found = paths.show(keys), value_at(live, paths.show(keys), _ABSENT)
         if keys[0] in _HEADER or (found is _ABSENT if wanted is None else _equal(path, wanted, found)):
             continue
         # None of them sets it: a null of evictionHard, which the merge shows as an empty map.
@@ -133,13 +134,6 @@ def _leaves(value: Any, at: paths.Path) -> Iterator[tuple[paths.Path, Any]]:
             yield from _leaves(inner, (*at, key))
     else:
         yield at, value
-
-
-def _at(config: Config, path: str) -> Any:
-    value: Any = config
-    for key in paths.parse(path):
-        value = value.get(key, _ABSENT) if isinstance(value, Mapping) else _ABSENT
-    return value
 
 
 def _equal(path: str, one: Any, other: Any) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, Callable, Mapping, Sequence
 from ..._config.fields import merged_dropins, shadow
 from ..._config.values.version import minor_of
 from ..store.local import OVERRIDE
-from ..system import binary, command, config_summary, health
+from ..system import binary, command, config_summary, files, health
 from ..unit import dropin_folder, unit_override
 from ..unit.unit import Command, Unit, UnitError
 from . import (
@@ -50,7 +50,7 @@ def look(
     """
     unit = Unit(name, root, run, bool(terms.dropin_dir))
     purpose = LOOK if text is None and not local else RESET if text is None else SWITCH
-    now, upcoming = _commands(unit)
+    now, upcoming = commands(unit)
     layered = terms.delivery == DROPIN or (purpose == RESET and bool(dropin_folder.installed(terms.config_dir)))
     seen = dropin_look.see(unit, now.argv, terms.dropin_dir, terms.config_dir, terms.key, root) if layered else None
     shape = unit.form(layered)
@@ -113,7 +113,7 @@ def look(
     }
 
 
-def _commands(unit: Unit) -> tuple[Command, Command]:
+def commands(unit: Unit) -> tuple[Command, Command]:
     """Return the kubelet's command line now and after a restart, as far as they are known."""
     now = _or_none(unit.command) or Command([], "")
     if now.source != "process":
@@ -235,8 +235,7 @@ def _own_text(path: str, root: str) -> tuple[str | None, str]:
     if not path:
         return None, ""
     try:
-        with open(os.path.join(root, path.lstrip("/")), encoding="utf-8", errors="surrogateescape") as stream:
-            return stream.read(), ""
+        return files.text(files.below(root, path)), ""
     except OSError as error:
         return None, str(error.strerror)
 
@@ -318,8 +317,5 @@ def _read(path: str, root: str) -> tuple[Mapping[str, Any], str | None]:
     """Return the config in a file, and why it could not be read."""
     if not path:
         return {}, "the command line names no config file"
-    try:
-        with open(os.path.join(root, path.lstrip("/")), encoding="utf-8") as stream:
-            return config_summary.load(stream.read()), None
-    except (OSError, ValueError) as error:
-        return {}, str(error)
+    found, wrong = dropin_look.read(path, root)
+    return found or {}, wrong or None

@@ -146,9 +146,8 @@ def waiting_edits(now: Sequence[str], upcoming: Sequence[str], config_dir: str) 
     before, after = ([word for word in words if not _our_folder(word, config_dir)] for words in (before, after))
     if before == after:
         return []
-    changed = [f"- {word}" for word in before if word not in after] + [
-        f"+ {word}" for word in after if word not in before
-    ]
+    changed = [f"- {word}" for word in before if word not in after]
+    changed += [f"+ {word}" for word in after if word not in before]
     return changed or ["the order of its words"]
 
 
@@ -195,15 +194,12 @@ def _binary(check: Mapping[str, Any] | None, known: Sequence[str] = ()) -> list[
     """
     if not check or check["verdict"] == binary.NOT_CHECKED:
         return []
-    ignored = (
-        [name for name in check["unknown_fields"] if name not in known] if check["verdict"] == binary.VALID else []
-    )
     # A valid verdict has a message only if the kubelet ignores fields and does not name them.
-    return list(check["messages"]) + (
-        [f"this kubelet does not know {', '.join(ignored)} and would ignore it. Remove the field or correct its name"]
-        if ignored
-        else []
-    )
+    found = list(check["messages"])
+    ignored = ", ".join(name for name in check["unknown_fields"] if name not in known)
+    if ignored and check["verdict"] == binary.VALID:
+        found.append(f"this kubelet does not know {ignored} and would ignore it. Remove the field or correct its name")
+    return found
 
 
 def _own_file(kubelet: Mapping[str, Any], check: Mapping[str, Any] | None, unreadable: str) -> list[str]:
@@ -223,12 +219,8 @@ def masked(argv: Sequence[str]) -> list[str]:
     for word in argv:
         flag = fields.FLAGS.get(word[2:].partition("=")[0].replace("_", "-")) if word.startswith("--") else None
         secret = flag is not None and fields.ALL[flag.field].secret
-        result.append(
-            config_summary.HIDDEN
-            if hide
-            else f"{word.partition('=')[0]}={config_summary.HIDDEN}"
-            if secret and "=" in word
-            else word
-        )
-        hide = secret and "=" not in word
+        name, equals, _value = word.partition("=")
+        shown = f"{name}={config_summary.HIDDEN}" if secret and equals else word
+        result.append(config_summary.HIDDEN if hide else shown)
+        hide = secret and not equals
     return result

@@ -11,10 +11,10 @@ from typing import Any, Sequence
 
 from ..._config.fields import difftext
 from ..._config.values.version import minor_of
-from ..system import binary, command, config_summary
+from ..system import binary, command, config_summary, files
 from ..unit import unit_override
 from ..unit.unit import Unit, UnitError
-from . import host_checks, preflight, preflight_decisions
+from . import dropin_look, host_checks, preflight, preflight_decisions
 from .preflight_decisions import masked
 
 _UNKNOWN_FLAG = re.compile(r"unknown (?:shorthand )?flag: '?-{0,2}([a-z0-9][A-Za-z0-9_-]*)")
@@ -42,7 +42,7 @@ def look(
     terms = preflight_decisions.Terms(dropin_dir=dropin_dir)
     found = preflight.look(name, root=root, run=run, with_disk=True, terms=terms)
     unit = Unit(name, root, run, bool(dropin_dir))
-    argv = _next_argv(unit)
+    argv = preflight.commands(unit)[1].argv
     runtime = found["host"]["container_runtime"]
     return {
         **found,
@@ -85,8 +85,7 @@ def asked(target: str, argv: Sequence[str], root: str = "/", run: command.Run = 
     words = list(argv)
     try:
         # A kubelet refuses what is no UTF-8 itself.
-        with open(os.path.join(root, path.lstrip("/")), encoding="utf-8", errors="surrogateescape") as stream:
-            text = stream.read()
+        text = files.text(files.below(root, path))
     except OSError as error:
         why = f"{path}: {error.strerror}" if path else "the command line names no config file"
         answer = binary.Verdict(binary.NOT_CHECKED, [why], [])
@@ -123,15 +122,6 @@ def without_flag(words: Sequence[str], name: str) -> list[str]:
     return kept
 
 
-def _next_argv(unit: Unit) -> list[str]:
-    for ask in (unit.next_command, unit.command):
-        try:
-            return ask().argv
-        except UnitError:
-            continue
-    return []
-
-
 def _words(unit: Unit, argv: Sequence[str]) -> list[dict[str, Any]]:
     """Return each word, secrets masked, with file and line if a file of the unit contains it."""
     try:
@@ -149,9 +139,6 @@ def _own(found: dict[str, Any], root: str) -> dict[str, Any] | None:
     path = found["kubelet"]["local_config"]
     if not path or path == found["disk"]["path"]:
         return None
-    try:
-        with open(os.path.join(root, path.lstrip("/")), encoding="utf-8") as stream:
-            content = difftext.masked(config_summary.load(stream.read()))
-        return {"path": path, "content": content, "unreadable": None}
-    except (OSError, ValueError) as error:
-        return {"path": path, "content": None, "unreadable": str(error)}
+    content, wrong = dropin_look.read(path, root)
+    shown = None if content is None else difftext.masked(content)
+    return {"path": path, "content": shown, "unreadable": wrong or None}

@@ -13,7 +13,7 @@ import os
 import re
 import sys
 from importlib import util
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Sequence
 
 from ..guard import base, guard_main
 from ..records import json_file
@@ -28,7 +28,8 @@ from .programs import PACKAGE
 
 SERVICE_PATH = f"/etc/systemd/system/{guard_main.SERVICE}"
 WANTED_BY = f"/etc/systemd/system/multi-user.target.wants/{guard_main.SERVICE}"
-
+SELINUX = "/sys/fs/selinux/enforce"
+"""A file that exists while SELinux is enabled (selinux(8))."""
 
 _COMMAND = re.compile(r"^ExecStart=(.*) watch$", re.MULTILINE)
 # The second one is that of RHEL and its relatives.
@@ -179,6 +180,20 @@ def problem(service: str, trial: str, run: Run) -> str:
     if seen != trial:
         return f"the installed guard does not see the trial {trial}, but {seen}: run the role checkpoint again"
     return ""
+
+
+def restore_labels(paths: Sequence[str], run: Run, enabled: str = SELINUX) -> str:
+    """Give files and folders the SELinux labels of the node's policy; return why that failed, empty if it did not.
+
+    New files get the label of their folder. A policy may have another one for them.
+    """
+    if not os.path.exists(enabled):
+        return ""
+    done = run(["restorecon", "-R", *paths])
+    if done.returncode == 0:
+        return ""
+    reason = (done.stderr or done.stdout).strip().splitlines()[-1:] or [f"exit {done.returncode}"]
+    return f"the SELinux labels of {', '.join(paths)} were not restored: {reason[0]}. Run restorecon -R on them"
 
 
 def absent(config_dir: str, unit: Unit, check: bool = False) -> bool:

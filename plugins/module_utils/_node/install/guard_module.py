@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from typing import Any, Sequence
@@ -21,7 +22,7 @@ from ..unit import dropin_folder, secret_flags, trust, unit_override
 from ..unit.dropin_folder import Folder
 from ..unit.unit import Unit, UnitError
 from ..unit.unit_override import Layer
-from . import guard_install, labels, metrics_file
+from . import guard_install, metrics_file
 
 HEALTHY_TIMES = 3
 PAUSE = 0.1
@@ -56,7 +57,7 @@ def present(
             dropin_folder.make(folder, active, config_dir)
         unit.install(path, extra, config_dir)
         written = [config_dir, guard_install.SERVICE_PATH, unit.dropin_path, *([folder.link] if folder else [])]
-        warnings += filter(None, [labels.restore(written, unit.run) if changes or shown else ""])
+        warnings += filter(None, [guard_install.restore_labels(written, unit.run) if changes or shown else ""])
         if folder:
             with locked(config_dir):
                 # Not earlier: until now the kubelet may have read the local configuration as its config file.
@@ -78,7 +79,7 @@ def prepared(
     warnings: list[str] = []
     if not check:
         written = [config_dir, guard_install.SERVICE_PATH]
-        warnings += filter(None, [labels.restore(written, unit.run) if changes else ""])
+        warnings += filter(None, [guard_install.restore_labels(written, unit.run) if changes else ""])
         warnings += metrics_file.present(config_dir, former, metrics)
     return {"changed": bool(changes), "diff": _shown(changes), "warnings": warnings}
 
@@ -94,9 +95,8 @@ def _program(
         settings["folder"] = folder.path
     # The guard uses this command line when no kubelet runs. Only a change of the flags that it needs is a change.
     known = installed.settings(config_dir)
-    if {**known, "argv": ()} == {**settings, "argv": ()} and _guard_flags(known.get("argv", [])) == _guard_flags(
-        settings["argv"]
-    ):
+    same_flags = _guard_flags(known.get("argv", [])) == _guard_flags(settings["argv"])
+    if same_flags and {**known, "argv": ()} == {**settings, "argv": ()}:
         settings = known
     return guard_install.changes(config_dir, settings) if check else guard_install.present(config_dir, unit, settings)
 
@@ -124,7 +124,7 @@ def _kept(config_dir: str, unit: Unit) -> Folder | None:
     return dropin_folder.find(words, "" if path == dropin_folder.ours(config_dir) else path, config_dir)
 
 
-def links(config_dir: str) -> list[str]:
+def _links(config_dir: str) -> list[str]:
     """Return our links in drop-in folders, which guard and store know; after an interrupted switch only one does."""
     known = {str(installed.settings(config_dir).get("config")), dropin_folder.installed(config_dir)}
     return sorted(path for path in known if dropin_folder.is_link(path) and os.path.islink(path))
@@ -155,7 +155,7 @@ def _ensure_active(config_dir: str) -> None:
 
 def absent(config_dir: str, unit: Unit, check: bool) -> dict[str, Any]:
     """Remove the drop-in and the guard. Raises UnitError, files.FileError."""
-    dropin, ours = unit.installed(), links(config_dir)
+    dropin, ours = unit.installed(), _links(config_dir)
     if not check:
         for link in ours:
             dropin_folder.remove(link)
@@ -168,12 +168,12 @@ def absent(config_dir: str, unit: Unit, check: bool) -> dict[str, Any]:
     warnings += _withdraw(known.get("argv", [])) if gone and not check else []
     return {
         "changed": gone or dropin is not None or bool(ours),
-        "diff": removal_diff(unit, dropin, ours),
+        "diff": _removal_diff(unit, dropin, ours),
         "warnings": warnings,
     }
 
 
-def removal_diff(unit: Unit, dropin: str | None, ours: Sequence[str]) -> list[dict[str, str]]:
+def _removal_diff(unit: Unit, dropin: str | None, ours: Sequence[str]) -> list[dict[str, str]]:
     """Return Ansible's diffs of a removal: of our drop-in of systemd, and of our links in drop-in folders."""
     shown = [diff(link, os.readlink(link) if os.path.islink(link) else link, None) for link in ours]
     return ([diff(unit.dropin_path, dropin, None)] if dropin is not None else []) + shown
@@ -187,12 +187,8 @@ def _withdraw(argv: Sequence[str]) -> list[str]:
     try:
         api = status_reporter.api_of(argv, timeout=5)
         node = api.node_name(health.flag(argv, "hostname-override") or "")
-        api.call(
-            "PATCH",
-            f"/api/v1/nodes/{node}",
-            {"metadata": {"annotations": {annotation.STATUS: None}}},
-            status_annotation.MERGE_PATCH,
-        )
+        note = {"metadata": {"annotations": {annotation.STATUS: None}}}
+        api.call("PATCH", f"/api/v1/nodes/{node}", note, status_annotation.MERGE_PATCH)
     except status_reporter.NoCluster:
         return []
     except kubeconfig.ApiError as error:
@@ -249,14 +245,79 @@ def _verified(unit: Unit, invocation: str, seconds: float, begun: float) -> dict
         time.sleep(PAUSE)
 
 
+def updated(config_dir: str, unit: Unit, check: bool, metrics: str | None = None) -> dict[str, Any]:
+    """Bring an installed guard to this version; also return which kubelet runs and whether it is healthy.
+
+    `metrics` is the folder for its metrics from now on: empty for none, None for the one that it has. Where no guard is
+    installed nothing is changed, and the kubelet's unit never is. Raises UnitError, files.FileError.
+    """
+    changed = False
+    warnings: list[str] = []
+    settings = installed.settings(config_dir)
+    if settings and unit.installed() is not None:
+        former = metrics_file.folder_of(settings)
+        folder = former if metrics is None else metrics
+        settings = metrics_file.with_folder(settings, folder)
+        try:
+            changes = guard_install.changes(config_dir, settings)
+            changed = bool(changes if check else guard_install.present(config_dir, unit, settings))
+            warnings += [] if check else metrics_file.present(config_dir, former, folder)
+        except StoreError as error:
+            # A reset must be possible on such a node, too.
+            warnings.append(f"the guard is not brought up to date: {error}")
+    return {"changed": changed, "warnings": warnings, **kubelet(unit)}
+
+
+def removed(
+    config_dir: str, unit: Unit, seconds: float, check: bool, state_files: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Remove the drop-in, restart the kubelet and verify it as `restarted` does, then remove the guard.
+
+    The kubelet is restarted if the drop-in was there, or if it still runs a configuration of the store. When it fails,
+    the drop-in is restored. Raises UnitError, StoreError.
+    """
+    dropin = unit.installed()
+    links = {link: os.readlink(link) for link in _links(config_dir)}
+    shown = _removal_diff(unit, dropin, list(links))
+    runs = unit_override.config_of(observe.argv(unit.pid()))
+    # The guard goes last: while it knows the folder, the kubelet may not have been restarted without the link.
+    layered = bool(links) or bool(installed.settings(config_dir).get("folder"))
+    restart = dropin is not None or layered or runs.startswith(os.path.join(config_dir, ""))
+    found: dict[str, Any] = {}
+    if restart and not check:
+        try:
+            for link in links:
+                dropin_folder.remove(link)
+            unit.remove()
+            found = restarted(unit, seconds, False, state_files)
+        except (UnitError, StoreError) as error:
+            if dropin is None and not links:
+                raise
+            for link, target in links.items():
+                files.swap_link(link, target)
+            if dropin is not None:
+                unit.restore(dropin)
+            raise UnitError(f"{error} {_again(unit, seconds)}") from error
+    gone = absent(config_dir, unit, check)
+    if not check:
+        # It holds nothing but the link, unless an operator has put a file there.
+        with contextlib.suppress(OSError):
+            os.rmdir(dropin_folder.ours(config_dir))
+    return {**found, **gone, "changed": restart or gone["changed"], "diff": shown}
+
+
+def _again(unit: Unit, seconds: float) -> str:
+    """Start the kubelet with the drop-in again; return what came of it."""
+    try:
+        restarted(unit, seconds, False)
+    except UnitError as error:
+        return f"The drop-in was restored, and the kubelet does not run with it either: {error}"
+    return "The drop-in was restored, and the kubelet runs with it again. Correct the cause, then reset the node again."
+
+
 def _guard_flags(argv: Sequence[str]) -> list[str | None]:
-    return [
-        argv[0] if argv else None,
-        *(
-            health.flag(argv, name)
-            for name in ("kubeconfig", "hostname-override", "healthz-port", "healthz-bind-address")
-        ),
-    ]
+    names = ("kubeconfig", "hostname-override", "healthz-port", "healthz-bind-address")
+    return [argv[0] if argv else None, *(health.flag(argv, name) for name in names)]
 
 
 def text_of(data: bytes | None) -> str | None:

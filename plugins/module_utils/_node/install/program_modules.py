@@ -47,7 +47,6 @@ MODULES = (
     "_node.report.status_reporter",
     "_node.report.textfile",
     "_node.store",
-    "_node.store.active_choice",
     "_node.store.checkpoints",
     "_node.store.installed",
     "_node.store.kept_files",

@@ -57,10 +57,9 @@ def place(program: Program) -> str:
 def outdated(folder: str, program: Program, main: bytes = MAIN, fs: OS | None = None) -> list[str]:
     """Return the paths below the guard's folder that `install` would write. Raises files.FileError."""
     fs = fs or OS()
-    wanted = {place(program): packed(program), SCRIPT: main}
-    paths = {os.path.join(folder, name): data for name, data in wanted.items()}
-    found = [path for path, data in paths.items() if files.read(path, fs) != data]
-    if _target(folder, fs) != place(program):
+    wanted = {os.path.join(folder, place(program)): packed(program), os.path.join(folder, SCRIPT): main}
+    found = [path for path, data in wanted.items() if files.read(path, fs) != data]
+    if files.link_target(os.path.join(folder, "current"), fs) != place(program):
         found.append(os.path.join(folder, "current"))
     return found
 
@@ -85,13 +84,6 @@ def install(folder: str, program: Program, main: bytes = MAIN, fs: OS | None = N
     return bool(wanted)
 
 
-def _target(folder: str, fs: OS) -> str | None:
-    try:
-        return fs.readlink(os.path.join(folder, "current"))
-    except OSError:
-        return None
-
-
 def _tidy(folder: str, fs: OS) -> None:
     """Remove what no process uses any more: versions that are not current, what a power cut left, byte code."""
     if not files.check_folder(folder, fs):
@@ -100,7 +92,7 @@ def _tidy(folder: str, fs: OS) -> None:
         if entry.startswith(files.TEMPORARY) or entry == "__pycache__":
             files.remove_any(os.path.join(folder, entry), fs)
     versions = os.path.join(folder, "programs")
-    current = os.path.basename(_target(folder, fs) or "")
+    current = os.path.basename(files.link_target(os.path.join(folder, "current"), fs) or "")
     for entry in fs.listdir(versions) if files.check_folder(versions, fs) else ():
         if entry != current:
             files.remove_any(os.path.join(versions, entry), fs)

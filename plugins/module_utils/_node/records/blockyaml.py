@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import Any, Callable
 
 _KEY = re.compile(
     r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s"'#&*!|>%@`{\[,?:-][^:#]*?|[-?:][^\s:#][^:#]*?)\s*:(?:\s+(.*))?$""",
@@ -38,8 +38,12 @@ class Unreadable(ValueError):
         return f"{str(self).partition('`')[0].rstrip(': ')}: not plain YAML"
 
 
-def load(text: str) -> Any:
-    """Return the document. Raises Unreadable."""
+def load(text: str, plain: Callable[[str], Any] | None = None) -> Any:
+    """Return the document. Raises Unreadable.
+
+    `plain` returns the value of a word that is not quoted; by default a word that YAML versions read differently is
+    refused.
+    """
     if text.lstrip().startswith("{"):
         try:
             return json.loads(text)
@@ -53,7 +57,7 @@ def load(text: str) -> Any:
         if "\t" in line[: len(line) - len(line.lstrip(_BLANKS))] or line.startswith(("---", "...", "%")):
             raise Unreadable(f"line {number}: a tab, a second document or a directive")
         lines.append((number, len(line) - len(line.lstrip(" ")), body))
-    reader = _Reader(lines)
+    reader = _Reader(lines, plain)
     try:
         value = reader.block(0) if lines else None
     except RecursionError:
@@ -63,8 +67,9 @@ def load(text: str) -> Any:
 
 
 class _Reader:
-    def __init__(self, lines: list[tuple[int, int, str]]) -> None:
+    def __init__(self, lines: list[tuple[int, int, str]], plain: Callable[[str], Any] | None) -> None:
         self.lines = lines
+        self.plain = plain
         self.at = 0
 
     def end(self) -> None:
@@ -146,6 +151,8 @@ class _Reader:
             if not re.fullmatch("'(?:[^']|'')*'", word):
                 raise self._wrong("a single-quoted string that does not end on its line")
             return word[1:-1].replace("''", "'")
+        if self.plain:
+            return self.plain(word)
         if word in _WORDS:
             return _WORDS[word]
         if _INTEGER.fullmatch(word):

@@ -52,7 +52,7 @@ class Links:
     def prepare(self, target: str) -> None:
         """Create the links for a revert to `target`. Raises FileError."""
         for path, wanted in ((self.last_resort, LOCAL_TARGET), (self.prepared, target)):
-            if self._target(path) != wanted:
+            if files.link_target(path, self.fs) != wanted:
                 files.swap_link(path, wanted, self.fs)
 
     def release(self, active: str | None) -> None:
@@ -63,19 +63,16 @@ class Links:
 
     def point(self, target: str) -> None:
         """Point `active` to a target by one rename. Raises FileError; `active` is then unchanged."""
-        if self._target(self.prepared) == target:
+        if files.link_target(self.prepared, self.fs) == target:
             files.move(self.prepared, self.active, self.fs)
             return
         try:
             files.swap_link(self.active, target, self.fs)
         except FileError as error:
-            if error.number not in _FULL or target != LOCAL_TARGET or self._target(self.last_resort) != target:
+            if (
+                error.number not in _FULL
+                or target != LOCAL_TARGET
+                or files.link_target(self.last_resort, self.fs) != target
+            ):
                 raise
             files.move(self.last_resort, self.active, self.fs)
-
-    def _target(self, path: str) -> str | None:
-        """Return what a link points to, None without one."""
-        try:
-            return self.fs.readlink(path)
-        except OSError:
-            return None

@@ -77,20 +77,7 @@ class LocalStore:
         if pretend:
             return True
         names = sorted(content)
-        manifest = {
-            "config": config,
-            "key": key,
-            "files": [
-                {
-                    "path": name,
-                    "mode": content[name].mode,
-                    "uid": content[name].uid,
-                    "gid": content[name].gid,
-                    "sha256": _sha(content[name].data),
-                }
-                for name in names
-            ],
-        }
+        manifest = {"config": config, "key": key, "files": [_row(name, content[name]) for name in names]}
         made = {
             f"files/{index}": (content[name].data or b"", 0o600)
             for index, name in enumerate(names)
@@ -112,11 +99,7 @@ class LocalStore:
         files.remove_any(following.folder, self.fs)
         following.remember(content, config, key)
         files.remove_any(self.folder, self.fs)
-        try:
-            self.fs.rename(following.folder, self.folder)
-        except OSError as error:
-            raise files.FileError.of(self.folder, "replace", error) from error
-        files.sync_folder(os.path.dirname(self.folder), self.fs)
+        files.move(following.folder, self.folder, self.fs)
 
     def lay_over(self, link: str) -> None:
         """Make an override of nothing the local config, in the place of a link; the saved files stay.
@@ -127,9 +110,8 @@ class LocalStore:
         self._known()
         path = os.path.join(self.folder, "manifest")
         manifest = json_file.load(path, self.fs)
-        row = {"path": link, "mode": 0o600, "uid": 0, "gid": 0, "sha256": _sha(OVERRIDE)}
         files.write(os.path.join(self.folder, "files", str(len(manifest["files"]))), OVERRIDE, fs=self.fs)
-        manifest.update(config=link, files=[*manifest["files"], row])
+        manifest.update(config=link, files=[*manifest["files"], _row(link, File(OVERRIDE, 0o600))])
         json_file.save(path, manifest, self.fs)
         files.write(os.path.join(self.config, manifest["key"]), OVERRIDE, fs=self.fs)
 
@@ -147,11 +129,8 @@ class LocalStore:
                 raise ValueError("it is missing or empty")
             found: dict[str, File] = {}
             for index, entry in enumerate(manifest["files"]):
-                data = (
-                    None
-                    if entry["sha256"] is None
-                    else files.read(os.path.join(self.folder, "files", str(index)), self.fs)
-                )
+                place = os.path.join(self.folder, "files", str(index))
+                data = None if entry["sha256"] is None else files.read(place, self.fs)
                 if _sha(data) != entry["sha256"]:
                     raise LocalError(
                         f"{self.folder}/files/{index} ({entry['path']}) does not match its digest: "
@@ -228,6 +207,11 @@ def take(path: str) -> File:
         return File(None)
     except OSError as error:
         raise files.FileError.of(path, "read", error) from error
+
+
+def _row(path: str, file: File) -> dict[str, t.Any]:
+    """Return what the manifest has of a file."""
+    return {"path": path, "mode": file.mode, "uid": file.uid, "gid": file.gid, "sha256": _sha(file.data)}
 
 
 def _sha(data: bytes | None) -> str | None:

@@ -4,16 +4,15 @@
 """The two files that name the config source a kubelet should use, and the one it falls back to.
 
 The bytes are those of the kubelets of 1.11 to 1.23 (pkg/kubelet/kubeletconfig/checkpoint/download.go: a
-SerializedNodeConfigSource as YAML, an empty file for the local config). Nodes have no YAML library, so this reads only
-the form that such a kubelet writes, or JSON, and refuses everything else.
+SerializedNodeConfigSource as YAML, an empty file for the local config).
 """
 
 from __future__ import annotations
 
-import json
 import re
 import typing as t
 
+from ..records import blockyaml
 from ..system.store_error import StoreError
 
 Source = t.Dict[str, str]
@@ -35,7 +34,6 @@ _FORMS = {
     "resourceVersion": re.compile(r"[a-zA-Z0-9][-a-zA-Z0-9]{0,127}"),
     "uid": re.compile(r"[a-zA-Z0-9][-a-zA-Z0-9]{0,127}"),
 }
-_LINE = re.compile(r"( *)([A-Za-z][A-Za-z0-9_.-]*):(?: (.*))?")
 # Plain scalars that YAML 1.1 does not read as a string, so that Go's encoder quotes them (gopkg.in/yaml.v2 encode.go,
 # resolve.go).
 _WORDS = {"", "~", "null", "true", "false", "yes", "no", "on", "off", "y", "n", "<<", "-", "---", "..."}
@@ -97,10 +95,13 @@ def decode(data: bytes) -> Source | None:
     if not data:
         return None
     try:
-        text = data.decode()
+        value = blockyaml.load(data.decode(), _plain)
     except UnicodeDecodeError as error:
         raise SourceError(f"is not UTF-8 text ({error.reason} at byte {error.start})") from None
-    value = _json(text) if text.lstrip().startswith("{") else _yaml(text)
+    except blockyaml.Unreadable as error:
+        raise SourceError(f"is not what a kubelet writes: {error}") from None
+    if not isinstance(value, dict):
+        raise SourceError("does not hold a mapping")
     if value.get("kind") != KIND or value.get("apiVersion") != API_VERSION:
         raise SourceError(f"does not hold a {KIND} of {API_VERSION}")
     source = value.get("source")
@@ -115,50 +116,6 @@ def _scalar(value: str) -> str:
     return f'"{value}"' if special else value
 
 
-def _json(text: str) -> dict[str, t.Any]:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise SourceError(f"is not JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise SourceError("does not hold a mapping")
-    return value
-
-
-def _yaml(text: str) -> dict[str, t.Any]:
-    """Read nested mappings of scalars, one per line: a kubelet writes nothing else."""
-    result: dict[str, t.Any] = {}
-    open_maps: list[tuple[int, dict[str, t.Any]]] = [(0, result)]
-    pending: dict[str, t.Any] | None = None
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        found = _LINE.fullmatch(line)
-        if found is None:
-            raise SourceError(f"line {number} does not have the form that a kubelet writes")
-        indent, key, value = len(found.group(1)), found.group(2), (found.group(3) or "").strip()
-        if pending is not None and indent > open_maps[-1][0]:
-            open_maps.append((indent, pending))
-        pending = None
-        while indent < open_maps[-1][0]:
-            open_maps.pop()
-        if indent != open_maps[-1][0] or key in open_maps[-1][1]:
-            raise SourceError(f"line {number} is wrongly indented or repeats a key")
-        if value:
-            open_maps[-1][1][key] = _value(value, number)
-        else:
-            pending = open_maps[-1][1][key] = {}
-    return result
-
-
-def _value(text: str, number: int) -> t.Any:
-    """Return a scalar: a string, or None for a plain one that YAML reads as another type. The kubelet refuses that in
-    a string field.
-    """
-    if text[0] in "\"'":
-        if len(text) < 2 or text[-1] != text[0] or text[0] in text[1:-1] or "\\" in text:
-            raise SourceError(f"line {number} has a quoted value of a form that no kubelet writes")
-        return text[1:-1]
-    if not re.fullmatch(r"[-._/a-zA-Z0-9]+", text):
-        raise SourceError(f"line {number} has a value of a form that no kubelet writes")
+def _plain(text: str) -> str | None:
+    """Return an unquoted scalar, None for one that YAML reads as another type, which no kubelet takes for a text."""
     return None if _scalar(text) != text else text

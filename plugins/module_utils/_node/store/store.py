@@ -31,14 +31,13 @@ from ..system import files
 from ..system.files import FileError
 from ..system.store_error import StoreError
 from . import meta
-from .active_choice import Resolution, resolve
 from .checkpoints import describe
 from .kept_files import KeptFiles
 from .links import LOCAL_TARGET
 from .local import DEFAULT_KEY, File, Local, take
 from .meta import Source
 from .progress import Progress
-from .store_reader import DEFAULT_DIR, StoreReader, quietly
+from .store_reader import DEFAULT_DIR, Resolution, StoreReader, quietly
 from .trial import Moment, Trial
 
 __all__ = [
@@ -57,22 +56,7 @@ __all__ = [
 
 
 class Store(StoreReader):
-    """The store under a config_dir: reading (store_reader.py), the choice of what runs (active_choice.py), changing."""
-
-    def error(self) -> str:
-        """Return why the kubelet does not run what is assigned; empty when it does. This is `error` of the status."""
-        return "; ".join(self.resolve().reasons)
-
-    def resolve(self) -> Resolution:
-        """Return what the kubelet should run: assigned, else last-known-good, else local.
-
-        No disk content makes it raise. If the trial of the assigned source failed, the source that the trial reverts to
-        comes first. If the trial is unreadable, the assigned source is skipped unless it is last-known-good: it may
-        have failed.
-        """
-        return resolve(self)
-
-    # Changing
+    """The store under a config_dir: reading (store_reader.py), and changing it."""
 
     def remember_local(
         self, content: t.Mapping[str, File], config: str, key: str = DEFAULT_KEY, pretend: bool = False
@@ -163,12 +147,18 @@ class Store(StoreReader):
         self.links.point(target)
         return True
 
-    def settle(self) -> Resolution:
-        """Point `active` to what the kubelet should run; return that. Called before a kubelet's start.
+    def settle(self, failed: Trial | None = None) -> Resolution:
+        """Point `active` to what the kubelet should run, see `resolve`; return that. Called before a kubelet's start.
 
         Raises StoreError.
         """
-        return self._settle()
+        resolution = self.resolve(failed)
+        if resolution.target is None and quietly(self._local.offer) is not None:
+            # Only the copy that the kubelet reads was damaged, and is whole again.
+            resolution = self.resolve(failed)
+        if resolution.target is not None:
+            self.point(resolution.target)
+        return resolution
 
     def renew_local(self, config: str, key: str) -> Resolution:
         """Settle on the local config when nothing else is whole: the saved one, else the node's current config file
@@ -229,7 +219,7 @@ class Store(StoreReader):
                 self._order_restart(armed, reason, restart_due)
             self.record(failed)
         finally:
-            resolution = self._settle(failed)
+            resolution = self.settle(failed)
         return resolution
 
     def graduate(self, source: t.Mapping[str, str] | None, kubelet_version: str) -> None:
@@ -368,15 +358,6 @@ class Store(StoreReader):
             files.make_folder(self.meta, self.fs)
         if files.read(self._meta(name), self.fs) != data:
             files.write(self._meta(name), data, fs=self.fs)
-
-    def _settle(self, failed: Trial | None = None) -> Resolution:
-        resolution = resolve(self, failed)
-        if resolution.target is None and quietly(self._local.offer) is not None:
-            # Only the copy that the kubelet reads was damaged, and is whole again.
-            resolution = resolve(self, failed)
-        if resolution.target is not None:
-            self.point(resolution.target)
-        return resolution
 
     def check_key(self, source: t.Mapping[str, str]) -> None:
         """Raise StoreError when a source has its configuration under another key than the kubelet reads."""

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads a store: what is assigned, last-known-good, on trial and active. It changes nothing on the disk."""
+"""Reads a store: what is assigned, last-known-good, on trial and active, and so what a kubelet should run.
+
+It changes nothing on the disk.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +35,18 @@ def quietly(read: t.Callable[[], T]) -> T | None:
         return None
 
 
+class Resolution(t.NamedTuple):
+    """What the kubelet should run.
+
+    `source` None is the local config. `target` is what `active` should point to; None when not even the local config is
+    saved, so that only the unit's own files are left. `reasons`: why this is not the assigned source; empty when it is.
+    """
+
+    source: Source | None
+    target: str | None
+    reasons: tuple[str, ...]
+
+
 class StoreReader:
     """The store under a config_dir. Reading needs no existing store."""
 
@@ -48,6 +63,61 @@ class StoreReader:
         self._checkpoints = Checkpoints(self.checkpoints, self.fs)
         self._local = LocalStore(self.local_folder, self.fs)
         self._progress = ProgressFile(config_dir, self.fs)
+
+    def error(self) -> str:
+        """Return why the kubelet does not run what is assigned; empty when it does. This is `error` of the status."""
+        return "; ".join(self.resolve().reasons)
+
+    def resolve(self, failed: Trial | None = None) -> Resolution:
+        """Return what the kubelet should run: assigned, else last-known-good, else local. `failed` is a trial to use
+        instead of the stored one.
+
+        No disk content makes it raise. If the trial of the assigned source failed, the source that the trial reverts to
+        comes first. If the trial is unreadable, the assigned source is skipped unless it is last-known-good: it may
+        have failed.
+        """
+        reasons: list[str] = []
+        for source in self._candidates(reasons, failed):
+            try:
+                self.verify(source)
+                return Resolution(source, self.target(source), tuple(reasons))
+            except StoreError as error:
+                reasons.append(str(error))
+        try:
+            self.verify_local()
+        except StoreError as error:
+            unused = not reasons and quietly(self.running) is None
+            return Resolution(None, None, () if unused else (*reasons, str(error)))
+        return Resolution(None, LOCAL_TARGET, tuple(reasons))
+
+    def _candidates(self, reasons: list[str], failed: Trial | None) -> t.Iterator[Source]:
+        """Yield what may run instead of the local config, best first. `reasons` collects why a source is skipped."""
+        assigned = None
+        try:
+            # A crash may have emptied the file: what failed was assigned.
+            assigned = failed.to if failed else self.assigned()
+            armed = failed or (quietly(self.trial) if assigned is None else self.trial())
+            if armed is not None and armed.to == assigned and armed.failed:
+                reasons.append(armed.failed)
+                if armed.revert_to is not None and armed.revert_to != assigned:
+                    yield armed.revert_to
+            elif assigned is None:
+                return
+            else:
+                yield assigned
+        except StoreError as error:
+            if assigned is not None and assigned == quietly(self.last_known_good):
+                # Only the trial is unreadable: a last-known-good source needs none.
+                yield assigned
+            else:
+                reasons.append(str(error))
+        try:
+            good = self.last_known_good()
+        except StoreError as error:
+            reasons.append(str(error))
+            return
+        if good is not None and good != assigned:
+            yield good
 
     def assigned(self) -> Source | None:
         """Return the source the kubelet should run, None for its local config. Raises StoreError."""

@@ -20,17 +20,8 @@ DEFAULT_SECONDS = 600
 """
 
 
-# The types of the fields that nothing else checks.
-_TYPES: dict[str, t.Any] = {
-    "digests": dict,
-    "confirmed": bool,
-    "invocation": str,
-    "kubelet_version": str,
-    "state_files": (list, tuple),
-    "failed": str,
-    "extra": dict,
-    "replaced": (dict, type(None)),
-}
+# The types of the fields that nothing else checks, where the type of the default is not the only one.
+_TYPES: dict[str, t.Any] = {"deadline_seconds": float, "state_files": (list, tuple), "replaced": (dict, type(None))}
 # The terms in `extra` that are numbers.
 _SECONDS = ("confirm_seconds", "unhealthy_seconds", "boot_grace_seconds", "recovery_seconds")
 
@@ -125,8 +116,8 @@ def decode(data: bytes) -> Trial:
 
 def _check(fields: t.Mapping[str, t.Any]) -> None:
     """Raise TypeError, KeyError or ValueError for fields of another shape than the guard writes."""
-    for name, kind in _TYPES.items():
-        if not isinstance(fields.get(name, Trial._field_defaults[name]), kind):
+    for name, default in Trial._field_defaults.items():
+        if not isinstance(fields.get(name, default), _TYPES.get(name, type(default))):
             raise TypeError(f"{name} has another type")
     for name in _SECONDS:
         typed.number(fields.get("extra", {}).get(name, 0))

@@ -11,9 +11,6 @@ import typing as t
 
 from ..guard import guard_files, observe
 from ..install import guard_install
-from ..store import statefiles
-from ..store.active_choice import resolve
-from ..store.kept_files import KeptFiles
 from ..store.store import DEFAULT_KEY, Moment, Source, Store, Trial, describe, take
 from ..store.store_reader import quietly
 from ..system.command import execute
@@ -21,6 +18,7 @@ from ..system.lock import locked
 from ..system.store_error import StoreError
 from ..unit import trust
 from . import requested, shown
+from .arming import Arming
 
 GUARD = guard_install.SERVICE_PATH
 # After a revert the controller restarts the kubelet. If it has not after these seconds, the guard does.
@@ -68,6 +66,7 @@ class _Run:
         self.waiting = False
         self.local_text: bytes | None = None
         self.source = requested.source(options.get("source"))
+        self.arming = Arming(store, options)
 
     # The states
 
@@ -86,24 +85,9 @@ class _Run:
         armed = quietly(self.store.trial)
         failed = armed is not None and armed.to == source and bool(armed.failed)
         if quietly(self.store.assigned) != source or quietly(self.store.running) != self.store.target(source) or failed:
-            back = self._confirmed_before(source, armed)
+            back = self.arming.way_back(source, armed)
             self._switch(source, good=back if back == source else self._whole(back))
         self._collect()
-
-    def _confirmed_before(self, source: Source, last: Trial | None) -> Source | None:
-        """Return what a revert of `source` should lead to: what runs well and was confirmed, else last-known-good.
-
-        `last`: the last trial. One that failed has led to what was confirmed before it, and one that is not over would.
-        """
-        store = self.store
-        if last is not None and not last.failed and not last.confirmed and last.revert_to not in (None, source):
-            return last.revert_to
-        healthy = self.options["was_healthy"] is not False
-        if last is not None and healthy and (last.failed or last.confirmed):
-            confirmed = last.revert_to if last.failed else last.to
-            if confirmed != source and quietly(store.running) == store.target(confirmed):
-                return confirmed
-        return quietly(store.last_known_good)
 
     def confirmed(self) -> None:
         assigned, armed = self.store.assigned(), self.store.trial()
@@ -194,16 +178,11 @@ class _Run:
             act()
 
     def _switch(self, source: Source | None, good: Source | None) -> None:
-        """Arm the trial of a source (None: the local config), start the guard, switch. `good`: see `_trial`."""
-        fresh = self._trial(source, good)
+        """Arm the trial of a source (None: the local config), start the guard, switch. `good`: see `Arming.trial`."""
+        fresh = self.arming.trial(source, good, self.options["invocation"] or self._invocation())
 
         def switch() -> None:
-            # With the state file of another policy a kubelet ends, and its guard could only log why it did not go.
-            for path in self.options["state_files"] or ():
-                statefiles.check_removable(path)
-            kept = KeptFiles(self.store.config_dir, self.store.fs)
-            unknown = {os.path.basename(entry["path"]) for entry in fresh.state_files if entry["data"] is None}
-            kept.save(fresh.armed.boot_id, bool(self._unfinished(fresh.revert_to)), unknown)
+            self.arming.keep_files(fresh)
             self.store.arm(fresh)
             try:
                 self._wake_guard(fresh)
@@ -230,8 +209,7 @@ class _Run:
     def _switch_to_local(self, active: Source) -> None:
         """Put the local config on trial. It reverts to what is on trial itself only if that was confirmed."""
         armed = quietly(self.store.trial)
-        healthy = self.options["was_healthy"] is not False
-        if armed is None or armed.to != active or armed.failed or (armed.confirmed and healthy):
+        if armed is None or armed.to != active or armed.failed or (armed.confirmed and self.arming.healthy):
             self._switch(None, good=active)
         elif armed.revert_to is not None or armed.confirmed:
             self._switch(None, good=self._whole(armed.revert_to) or active)
@@ -275,7 +253,7 @@ class _Run:
         """End a trial as failed and revert `active`."""
         store, reason = self.store, self.options["reason"]
         failed = armed.but(failed=reason)
-        found = resolve(store, failed)
+        found = store.resolve(failed)
         self.predicted = {"active": found.source, "error": "; ".join(found.reasons), "trial": shown.trial(failed)}
         now = Moment.now()
         due = now._replace(monotonic=now.monotonic + RESTART_SECONDS)
@@ -311,55 +289,10 @@ class _Run:
         if self.store.remember_local(found, config, source["kubeletConfigKey"], pretend=True):
             self._change(lambda: self.store.remember_local(found, config, source["kubeletConfigKey"]))
 
-    def _trial(self, source: Source | None, good: Source | None) -> Trial:
-        """Return the trial of a source, which reverts to `good` unless that is on trial now or failed last."""
-        revert_to, last = good, quietly(self.store.trial)
-        if good == source or (last is not None and last.failed and last.to == good):
-            # What runs now is the better choice, if that is another source.
-            revert_to = self.store.resolve().source or good
-        options = self.options
-        extra = {name: options[name] for name in ("confirm_seconds", "was_healthy") if options[name] is not None}
-        if options.get("node_proof") is False:
-            extra["node_proof"] = False
-        earlier = self._unfinished(revert_to)
-        if earlier and earlier.extra.get("was_healthy", True):
-            # The kubelet may be down because of the earlier trial. What counts is how it ran before both.
-            extra["was_healthy"] = True
-        return Trial(
-            source,
-            revert_to,
-            Moment.now(),
-            options["trial_seconds"],
-            invocation=options["invocation"] or self._invocation(),
-            kubelet_version=options["kubelet_version"] or "",
-            state_files=self._state_files(revert_to),
-            extra=extra,
-        )
-
     def _invocation(self) -> str:
         """Return the InvocationID of the kubelet from before the switch; empty if systemd does not answer."""
         seen = observe.kubelet(self.options.get("unit", "kubelet.service"), execute)
         return seen.unit.invocation if seen else ""
-
-    def _state_files(self, revert_to: Source | None) -> list[dict[str, t.Any]]:
-        """Return the manager state files that belong to the source that a revert leads to.
-
-        Those that are there belong to what runs now. Those of a third source are not known: a revert to it removes what
-        is there, and the kubelet makes new ones.
-        """
-        store, last = self.store, quietly(self.store.trial)
-        taken = statefiles.take(self.options["state_files"] or ())
-        saved = last.state_files if last and not store.revert_ended() else ()
-        if self._unfinished(revert_to):
-            return statefiles.of_another(saved, taken)
-        if (quietly(store.running) or store.target(None)) == store.target(revert_to):
-            return taken
-        return statefiles.of_another([{**entry, "data": None} for entry in (*saved, *taken)], taken)
-
-    def _unfinished(self, revert_to: Source | None) -> Trial | None:
-        """Return the trial that this one replaces, if both revert to the same source."""
-        earlier = quietly(self.store.trial)
-        return earlier if earlier and not self.store.revert_ended() and earlier.revert_to == revert_to else None
 
     def _wake_guard(self, armed: Trial) -> None:
         """Start the guard before the switch. Raises StoreError when it is installed and does not watch the trial."""

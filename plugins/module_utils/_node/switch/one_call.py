@@ -9,23 +9,40 @@ Each step is the one that a module does alone: kubelet_preflight_info, kubelet_g
 
 from __future__ import annotations
 
-from typing import Any, Mapping
+import contextlib
+from typing import Any, Iterator, Mapping
 
 from ..host import preflight
 from ..host.preflight_decisions import Terms
-from ..install import guard_module, removal
+from ..install import guard_module
 from ..store.store import DEFAULT_KEY, Store
 from ..store.store_reader import quietly
 from ..system import config_summary
 from ..system.store_error import StoreError
 from ..unit import dropin_folder
 from ..unit.dropin_folder import Folder
-from ..unit.unit import Unit
+from ..unit.unit import Unit, UnitError
 from . import checkpoint_module, requested
 from .checkpoint_module import Options, Result
-from .steps import step
 
 INSPECT = "inspecting the node"
+
+
+class StepError(Exception):
+    """A step failed, after those before it were done. `step`: its name; the message begins with it."""
+
+    def __init__(self, step: str, reason: str) -> None:
+        super().__init__(f"{step} failed: {reason}")
+        self.step = step
+
+
+@contextlib.contextmanager
+def step(name: str, text: str = "") -> Iterator[None]:
+    """Raise StepError for a step that fails. The secrets of the configuration `text` are masked in its message."""
+    try:
+        yield
+    except (StoreError, UnitError, OSError) as error:
+        raise StepError(name, config_summary.without_secrets([str(error)], text)[0]) from error
 
 
 def apply(options: Options, pretend: bool) -> Result:
@@ -97,7 +114,7 @@ def reset(options: Options, pretend: bool, unit: Unit) -> Result:
     if found["reasons"]:
         return _refused(found)
     with step("updating the guard"):
-        guard = removal.updated(options["config_dir"], unit, pretend)
+        guard = guard_module.updated(options["config_dir"], unit, pretend)
     with step("switching to the local configuration"):
         link = dropin_folder.installed(options["config_dir"])
         own = {"local_config": link or found["kubelet"]["local_config"]}
@@ -124,7 +141,7 @@ def removed(options: Options, pretend: bool, unit: Unit) -> Result:
         if quietly(store.running) not in (None, store.target(None)) and not pretend:
             raise StoreError(f"{store.active} leads to another configuration: reset the node first")
     with step("removing the guard"):
-        gone = removal.removed(config_dir, unit, options["seconds"], pretend, options["state_files"] or ())
+        gone = guard_module.removed(config_dir, unit, options["seconds"], pretend, options["state_files"] or ())
     with step("removing the store"):
         # A prediction cannot remove the store, because the local configuration is not active.
         result = checkpoint_module.apply({**of_store, "state": "reset", "remove": not pretend}, pretend)

@@ -164,23 +164,8 @@ def check(
             f"--cert-dir={place}/pki",
         ]
         walls = [f"--property={wall}" for wall in (*_WALLS, f"BindPaths={place}", f"ReadWritePaths={place}")]
-        done = run(
-            [
-                "systemd-run",
-                "--quiet",
-                "--wait",
-                "--pipe",
-                # The default description is the whole command line, and systemd logs it.
-                "--description=livenodes.kubelet: check of a configuration",
-                *walls,
-                "/bin/sh",
-                "-c",
-                _GATE,
-                "sh",
-                _host_network(),
-                *words,
-            ]
-        )
+        gated = [*walls, "/bin/sh", "-c", _GATE, "sh", _host_network(), *words]
+        done = command.transient(run, "check of a configuration", gated)
         if _IN_FORCE not in done.stdout:
             return _not_checked(
                 "systemd provides no sandbox without network and with read-only folders here: "
@@ -302,31 +287,24 @@ def _messages(output: str) -> list[str]:
     found: list[str] = []
     lines = output.splitlines()
     for at, line in enumerate(lines):
-        fatal, structured = _FATAL.match(line), _STRUCTURED.match(line)
+        rest = lines[at + 1 :]
+        fatal, structured, several = _FATAL.match(line), _STRUCTURED.match(line), _SEVERAL.match(line)
         if fatal:
             # Go messages may have several lines; the goroutine dump follows them.
-            rest = lines[at + 1 :]
             end = next((index for index, text in enumerate(rest) if text.startswith("goroutine ")), 0)
             found.append("\n".join([fatal.group(1), *rest[:end]]).strip())
         elif structured:
             found.append(f"{_text(structured.group(1))}: {_text(structured.group(2))}")
-        elif _SEVERAL.match(line):
-            found.append(_several(line, lines[at + 1 :]))
+        elif several:
+            end = next((index for index, text in enumerate(rest) if text.strip() == _END), len(rest))
+            found.append(f"{_text(several.group(1))}: " + "\n".join(text.strip() for text in rest[:end]))
         elif line.startswith("{"):
             found.append(_json(line))
         elif _LENIENT in line:
             # Kubelets below 1.23 quote the whole configuration in the middle of the message.
-            rest = lines[at + 1 :]
             end = next((index for index, text in enumerate(rest) if _HEADER.match(text)), len(rest))
             found.append("\n".join([line, *rest[:end]]))
     return found
-
-
-def _several(line: str, rest: Sequence[str]) -> str:
-    """Return a structured message whose error stands in the lines after it."""
-    message = _SEVERAL.match(line)
-    end = next((index for index, text in enumerate(rest) if text.strip() == _END), len(rest))
-    return f"{_text(message.group(1)) if message else ''}: " + "\n".join(text.strip() for text in rest[:end])
 
 
 def _text(quoted: str) -> str:

@@ -47,6 +47,14 @@ def execute(argv: Sequence[str], limit: float | None = None) -> subprocess.Compl
         return subprocess.CompletedProcess(list(argv), 127, "", str(error))
 
 
+def transient(run: Run, what: str, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Run a command by `systemd-run` with these options and words, and wait for its end. `what` describes it in logs.
+
+    The default description is the whole command line, and systemd logs it.
+    """
+    return run(["systemd-run", "--quiet", "--wait", "--pipe", f"--description=livenodes.kubelet: {what}", *words])
+
+
 def of_process(pid: int, root: str = "/") -> list[str]:
     """Return a process's command line, empty when it has ended or has none.
 

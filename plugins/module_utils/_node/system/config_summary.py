@@ -89,20 +89,9 @@ def complete(named: Sequence[str], text: str, minor: int | None) -> list[str]:
     """Return the unknown fields a kubelet of this minor named, with those that it left out."""
     if not named:
         return []
-    try:
-        others = list(_unknown(load(text), "", minor))
-    except ValueError:
-        others = []
-    return sorted(
-        {
-            *others,
-            *(
-                name
-                for name in named
-                if not any(other.rpartition(".")[2] == name.rpartition(".")[2] for other in others)
-            ),
-        }
-    )
+    others = _unknown_in(text, minor)
+    known = {other.rpartition(".")[2] for other in others}
+    return sorted({*others, *(name for name in named if name.rpartition(".")[2] not in known)})
 
 
 def unknown(named: Sequence[str], text: str, minor: int | None) -> list[str]:
@@ -111,6 +100,11 @@ def unknown(named: Sequence[str], text: str, minor: int | None) -> list[str]:
     """
     if named or minor is None or minor > fields.NEWEST_MINOR:
         return complete(named, text, minor)
+    return _unknown_in(text, minor)
+
+
+def _unknown_in(text: str, minor: int | None) -> list[str]:
+    """Return the fields of a text that our tables do not know for this minor, none if it cannot be read."""
     try:
         return sorted(_unknown(load(text), "", minor))
     except ValueError:

@@ -44,9 +44,8 @@ class FileError(StoreError):
     @classmethod
     def of(cls, path: str, doing: str, error: OSError) -> FileError:
         """Return the error for an OSError that happened while `doing` something with a path."""
-        return cls(
-            path, f"cannot {doing}: {error.strerror or error}", _REMEDIES.get(error.errno or 0, ""), error.errno or 0
-        )
+        number = error.errno or 0
+        return cls(path, f"cannot {doing}: {error.strerror or error}", _REMEDIES.get(number, ""), number)
 
 
 class OS:
@@ -145,14 +144,8 @@ def write(path: str, data: bytes, mode: int = 0o600, fs: OS | None = None, scrat
     FileError; the old file is then unchanged and no temporary file is left.
     """
     fs = fs or OS()
-    temporary = os.path.join(scratch or os.path.dirname(path), f"{TEMPORARY}{os.path.basename(path)}.{fs.token()}")
-    try:
+    with _replacing(path, "write", fs, scratch) as temporary:
         _fill(temporary, data, mode, fs)
-        fs.rename(temporary, path)
-    except OSError as error:
-        _discard(temporary, fs)
-        raise FileError.of(path, "write", error) from error
-    sync_folder(os.path.dirname(path), fs)
     if scratch and scratch != os.path.dirname(path):
         sync_folder(scratch, fs)
 
@@ -165,9 +158,7 @@ def write_folder(
     The folder must not exist, its parent must. Raises FileError; then nothing of it is left.
     """
     fs = fs or OS()
-    parent = os.path.dirname(path)
-    temporary = os.path.join(parent, f"{TEMPORARY}{os.path.basename(path)}.{fs.token()}")
-    try:
+    with _replacing(path, "write", fs) as temporary:
         fs.mkdir(temporary, mode)
         subfolders = sorted({os.path.dirname(name) for name in content if os.path.dirname(name)})
         for name in subfolders:
@@ -178,11 +169,6 @@ def write_folder(
             fs.sync_folder(os.path.join(temporary, name))
         # Its entries first: a folder that is renamed durably before its entries are durable could turn out empty.
         fs.sync_folder(temporary)
-        fs.rename(temporary, path)
-    except OSError as error:
-        _discard_tree(temporary, fs)
-        raise FileError.of(path, "write", error) from error
-    sync_folder(parent, fs)
 
 
 def swap_link(path: str, target: str, fs: OS | None = None) -> None:
@@ -191,18 +177,13 @@ def swap_link(path: str, target: str, fs: OS | None = None) -> None:
     Raises FileError; the link is then unchanged.
     """
     fs = fs or OS()
-    temporary = os.path.join(os.path.dirname(path), f"{TEMPORARY}{os.path.basename(path)}.{fs.token()}")
-    try:
+    with _replacing(path, "set the link", fs) as temporary:
         fs.symlink(target, temporary)
-        fs.rename(temporary, path)
-    except OSError as error:
-        _discard(temporary, fs)
-        raise FileError.of(path, "set the link", error) from error
-    sync_folder(os.path.dirname(path), fs)
 
 
 def move(path: str, target: str, fs: OS | None = None) -> None:
-    """Rename a file or link over another one in the same folder, durably. Needs no free block and no free inode.
+    """Rename a file, link or folder to another name in the same folder, durably. What is there is replaced, but not a
+    folder with content. Needs no free block and no free inode.
 
     Raises FileError; both are then unchanged.
     """
@@ -214,10 +195,29 @@ def move(path: str, target: str, fs: OS | None = None) -> None:
     sync_folder(os.path.dirname(target), fs)
 
 
+@contextlib.contextmanager
+def _replacing(path: str, doing: str, fs: OS, scratch: str | None = None) -> t.Iterator[str]:
+    """Yield the path for what then becomes `path` by one rename, durably. Raises FileError; nothing of it is left."""
+    temporary = _temporary(scratch or os.path.dirname(path), os.path.basename(path), fs)
+    try:
+        yield temporary
+        fs.rename(temporary, path)
+    except OSError as error:
+        # Best effort: the error that led here is the one to report.
+        with contextlib.suppress(OSError):
+            _remove_tree(temporary, fs)
+        raise FileError.of(path, doing, error) from error
+    sync_folder(os.path.dirname(path), fs)
+
+
+def _temporary(folder: str, name: str, fs: OS) -> str:
+    return os.path.join(folder, f"{TEMPORARY}{name}.{fs.token()}")
+
+
 def make_folder(path: str, fs: OS | None = None, mode: int = 0o700) -> None:
     """Create a folder and its parents durably; an existing folder is not changed. Raises FileError."""
     fs = fs or OS()
-    if _is_there(path, fs):
+    if _examined(path, fs) is not None:
         return
     parent = os.path.dirname(path)
     make_folder(parent, fs, mode)
@@ -248,7 +248,7 @@ def remove_folder(path: str, fs: OS | None = None) -> None:
     """
     fs = fs or OS()
     parent, name = os.path.split(path)
-    temporary = path if name.startswith(TEMPORARY) else os.path.join(parent, f"{TEMPORARY}{name}.{fs.token()}")
+    temporary = path if name.startswith(TEMPORARY) else _temporary(parent, name, fs)
     try:
         if temporary != path:
             fs.rename(path, temporary)
@@ -263,15 +263,10 @@ def remove_folder(path: str, fs: OS | None = None) -> None:
 
 def remove_any(path: str, fs: OS) -> None:
     """Remove a file, link or folder, links not followed. Raises FileError."""
-    try:
-        folder = stat.S_ISDIR(fs.lstat(path).st_mode)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise FileError.of(path, "examine", error) from error
-    if folder:
+    found = _examined(path, fs)
+    if found is not None and stat.S_ISDIR(found.st_mode):
         remove_folder(path, fs)
-    else:
+    elif found is not None:
         remove(path, fs)
 
 
@@ -298,22 +293,41 @@ def read(path: str, fs: OS | None = None) -> bytes | None:
         raise FileError.of(path, "read", error) from error
 
 
+def link_target(path: str, fs: OS) -> str | None:
+    """Return what a link points to, None where there is none that can be read."""
+    try:
+        return fs.readlink(path)
+    except OSError:
+        return None
+
+
 def check_folder(path: str, fs: OS) -> bool:
     """Return whether there is a trusted folder.
 
     Raises FileError for anything else at this path: a link (it could lead out of the store), or a folder that others
     may write to.
     """
-    try:
-        found = fs.lstat(path)
-    except FileNotFoundError:
+    found = _examined(path, fs)
+    if found is None:
         return False
-    except OSError as error:
-        raise FileError.of(path, "examine", error) from error
     if not stat.S_ISDIR(found.st_mode):
         raise FileError(path, "is a symbolic link or a file in the place of a folder of ours", "move it away")
     check_owner(path, fs)
     return True
+
+
+def below(root: str, path: str) -> str:
+    """Return where a file of the node is, by its absolute path: below `root`, which is `/` on a node."""
+    return os.path.join(root, path.lstrip("/"))
+
+
+def text(path: str) -> str:
+    """Return the text of a file of the node, links followed; what is no UTF-8 is kept (surrogateescape).
+
+    Raises OSError.
+    """
+    with open(path, encoding="utf-8", errors="surrogateescape") as stream:
+        return stream.read()
 
 
 def sha256(data: bytes) -> str:
@@ -341,12 +355,12 @@ def check_owner(path: str, fs: OS) -> None:
         )
 
 
-def _is_there(path: str, fs: OS) -> bool:
+def _examined(path: str, fs: OS) -> os.stat_result | None:
+    """Return the status of the path itself, None when nothing is there. Raises FileError."""
     try:
-        fs.lstat(path)
-        return True
+        return fs.lstat(path)
     except FileNotFoundError:
-        return False
+        return None
     except OSError as error:
         raise FileError.of(path, "examine", error) from error
 
@@ -360,17 +374,6 @@ def _fill(path: str, data: bytes, mode: int, fs: OS) -> None:
         fs.sync(handle)
     finally:
         fs.close(handle)
-
-
-def _discard(path: str, fs: OS) -> None:
-    """Remove a temporary file, best effort: the error that led here is the one to report."""
-    with contextlib.suppress(OSError):
-        fs.unlink(path)
-
-
-def _discard_tree(path: str, fs: OS) -> None:
-    with contextlib.suppress(OSError):
-        _remove_tree(path, fs)
 
 
 def _remove_tree(path: str, fs: OS) -> None:

@@ -103,9 +103,10 @@ class CommandLine:
         result: list[Word] = []
         for index, token in enumerate(self.tokens):
             line = self.setting.line(token.start)
+            text = token.text.replace("%%", "%")
             bare = _BARE.fullmatch(token.text)
             if ":" in self.prefix:
-                result.append(Word(token.text.replace("%%", "%"), self.setting.file, line, index, ""))
+                result.append(Word(text, self.setting.file, line, index, ""))
             elif bare:
                 variable = self.environment.get(bare.group(1))
                 if variable is not None:
@@ -115,9 +116,7 @@ class CommandLine:
                         for part in unitfile.split(variable.value, escapes=False)
                     ]
             else:
-                result.append(
-                    Word(_BRACED.sub(self._braced, token.text.replace("%%", "%")), self.setting.file, line, index, "")
-                )
+                result.append(Word(_BRACED.sub(self._braced, text), self.setting.file, line, index, ""))
         return result
 
     def _braced(self, match: re.Match[str]) -> str:

@@ -10,7 +10,6 @@ writes there, so our flag activates no file that the kubelet did not read before
 
 from __future__ import annotations
 
-import contextlib
 import os
 from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple, Sequence
 
@@ -65,7 +64,7 @@ def find(own_words: Sequence[str], given: str, config_dir: str, root: str = "/")
     same = os.path.normpath(named) == os.path.normpath(given)
     if given and named and same:
         path, source = named, BY_UNIT
-    place = _at(path.rstrip("/"), root)
+    place = files.below(root, path.rstrip("/"))
     return Folder(path, source, os.path.isdir(place), os.path.islink(place), "" if same or not given else named)
 
 
@@ -89,8 +88,8 @@ def listed(folder: str | None, root: str = "/") -> list[str]:
     """Return the drop-ins that the kubelet merges over its config, in its order, subfolders included (KEP-3983)."""
     found: list[str] = []
     # A kubelet ignores a folder that is a link, unless its name ends in a slash.
-    if folder and (folder.endswith("/") or not os.path.islink(_at(folder, root))):
-        for place, _folders, names in os.walk(_at(folder, root)):
+    if folder and (folder.endswith("/") or not os.path.islink(files.below(root, folder))):
+        for place, _folders, names in os.walk(files.below(root, folder)):
             found += [os.path.join("/", os.path.relpath(os.path.join(place, name), root)) for name in names]
     return merged_dropins.in_order(found)
 
@@ -125,14 +124,15 @@ def beneath(words: Sequence[str], folder: str, root: str = "/") -> Beneath:
     from ..system.binary import Beneath
 
     config = flag(words, "config")
-    found = {os.path.relpath(path, os.path.normpath(folder)): _text(_at(path, root)) for path in others(folder, root)}
-    return Beneath(_text(_at(config, root)) if config else None, found, LINK)
+    texts = {path: files.text(files.below(root, path)) for path in others(folder, root)}
+    found = {os.path.relpath(path, os.path.normpath(folder)): text for path, text in texts.items()}
+    return Beneath(files.text(files.below(root, config)) if config else None, found, LINK)
 
 
 def leads(folder: Folder, target: str, root: str = "/") -> bool | None:
     """Return whether our link is in the folder and leads to `target`; None if something else has its name."""
     try:
-        return os.readlink(_at(folder.link, root)) == target
+        return os.readlink(files.below(root, folder.link)) == target
     except FileNotFoundError:
         return False
     except OSError:
@@ -147,9 +147,7 @@ def make(folder: Folder, target: str, config_dir: str, fs: files.OS | None = Non
     fs = fs or files.OS()
     if folder.path == ours(config_dir):
         files.make_folder(folder.path, fs)
-    found = None
-    with contextlib.suppress(OSError):
-        found = fs.readlink(folder.link)
+    found = files.link_target(folder.link, fs)
     if found == target:
         return False
     if found is not None:
@@ -165,17 +163,4 @@ def make(folder: Folder, target: str, config_dir: str, fs: files.OS | None = Non
 def remove(link: str, fs: files.OS | None = None) -> bool:
     """Remove our link; return whether there was one. A file of the same name stays. Raises FileError."""
     fs = fs or files.OS()
-    try:
-        fs.readlink(link)
-    except OSError:
-        return False
-    return files.remove(link, fs)
-
-
-def _at(path: str, root: str) -> str:
-    return os.path.join(root, path.lstrip("/"))
-
-
-def _text(path: str) -> str:
-    with open(path, encoding="utf-8", errors="surrogateescape") as stream:
-        return stream.read()
+    return files.link_target(link, fs) is not None and files.remove(link, fs)

@@ -42,19 +42,6 @@ def by_systemd(properties: Mapping[str, str], found: CommandLine, run: command.R
     ]
     options += [f"--setenv={token.text}" for token in unitfile.split(properties.get("Environment", ""))]
     words = [token.text.replace("%%", "%") for token in found.tokens]
-    done = run(
-        [
-            "systemd-run",
-            "--quiet",
-            "--wait",
-            "--pipe",
-            "--collect",
-            # The default description is the whole command line, and systemd logs it.
-            "--description=livenodes.kubelet: the kubelet's next command line",
-            *options,
-            "/usr/bin/printf",
-            "%s\\0",
-            *words,
-        ]
-    )
+    printed = ["--collect", *options, "/usr/bin/printf", "%s\\0", *words]
+    done = command.transient(run, "the kubelet's next command line", printed)
     return None if done.returncode or not done.stdout.endswith("\0") else done.stdout.split("\0")[:-1]

@@ -17,26 +17,9 @@ from .commandline import CommandLine
 from .ordered_stop import OrderedStop
 
 PROPERTIES = (
-    "Id",
-    "LoadState",
-    "Type",
-    "User",
-    "RootDirectory",
-    "RootImage",
-    "ExecStart",
-    "Environment",
-    "EnvironmentFiles",
-    "PassEnvironment",
-    "UnsetEnvironment",
-    "FragmentPath",
-    "DropInPaths",
-    "NeedDaemonReload",
-    "MainPID",
-    "InvocationID",
-    "ActiveState",
-    "SubState",
-    "NRestarts",
-    "Result",
+    "Id,LoadState,Type,User,RootDirectory,RootImage,ExecStart,Environment,EnvironmentFiles,PassEnvironment,"
+    "UnsetEnvironment,FragmentPath,DropInPaths,NeedDaemonReload,MainPID,InvocationID,ActiveState,SubState,NRestarts,"
+    "Result"
 )
 DROPIN = "zzz-livenodes-kubelet.conf"
 """Drop-ins are read in the order of their names, whatever folder they are in, and the last one wins."""
@@ -87,7 +70,7 @@ class Unit:
         Several values of one property are joined by newlines. Raises UnitError.
         """
         if fresh or not self._known:
-            done = self.run(["systemctl", "show", f"--property={','.join(PROPERTIES)}", self.name])
+            done = self.run(["systemctl", "show", f"--property={PROPERTIES}", self.name])
             if done.returncode:
                 raise UnitError(
                     f"systemctl show {self.name} failed: {_last(done)}. The kubelet must be run by systemd."
@@ -127,11 +110,10 @@ class Unit:
             raise UnitError(f"{self.name}: {quoted}.{self._reload_hint()}") from error
 
     def _read(self, path: str) -> str:
-        with open(self._at(path), encoding="utf-8", errors="surrogateescape") as stream:
-            return stream.read()
+        return files.text(self._at(path))
 
     def _at(self, path: str) -> str:
-        return os.path.join(self.root, path.lstrip("/"))
+        return files.below(self.root, path)
 
     def _reload_hint(self) -> str:
         if self.show().get("NeedDaemonReload") == "yes":
@@ -240,11 +222,16 @@ class Unit:
 
     def installed(self) -> str | None:
         """Return the text of our installed drop-in as `dropin` returned it, None when there is none."""
+        text = self._written()
+        if text is not None and text.startswith(unit_override.FOLDER_MARK):
+            return text[len(unit_override.FOLDER_MARK) + 1 :]
+        return text
+
+    def _written(self) -> str | None:
         try:
-            text = self._read(self.dropin_path)
+            return self._read(self.dropin_path)
         except FileNotFoundError:
             return None
-        return text[len(unit_override.FOLDER_MARK) + 1 :] if text.startswith(unit_override.FOLDER_MARK) else text
 
     def install(
         self,
@@ -289,10 +276,7 @@ class Unit:
         files.write(place, text.encode("utf-8", "surrogateescape"), 0o644, fs)
 
     def _folder_is_ours(self) -> bool:
-        try:
-            return self._read(self.dropin_path).startswith(unit_override.FOLDER_MARK)
-        except FileNotFoundError:
-            return False
+        return (self._written() or "").startswith(unit_override.FOLDER_MARK)
 
     def remove(self, fs: files.OS | None = None) -> bool:
         """Remove our drop-in, and its folder if we made it; return whether anything changed.
@@ -313,10 +297,8 @@ class Unit:
         An unneeded reload costs time on every node, and loads unit files that another process is still writing.
         """
         shown = self.show(fresh=True)
-        present, listed = (
-            os.path.exists(self._at(self.dropin_path)),
-            self.dropin_path in shown.get("DropInPaths", "").split(),
-        )
+        present = os.path.exists(self._at(self.dropin_path))
+        listed = self.dropin_path in shown.get("DropInPaths", "").split()
         if changed or present != listed or (present and shown.get("NeedDaemonReload") == "yes"):
             done = self.run(["systemctl", "daemon-reload"])
             if done.returncode:

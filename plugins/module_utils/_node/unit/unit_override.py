@@ -134,11 +134,7 @@ def config_words(words: list[str]) -> tuple[int, int] | None:
 
 def config_of(words: list[str]) -> str:
     """Return the config file that a command line names; empty for none."""
-    found = config_words(words)
-    if found is None:
-        return ""
-    at, count = found
-    return words[at + 1] if count == 2 else words[at].partition("=")[2]
+    return flag(words, "config") or ""
 
 
 def _find(command: CommandLine) -> Form:

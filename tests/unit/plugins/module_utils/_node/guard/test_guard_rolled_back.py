@@ -112,7 +112,7 @@ def test_a_module_that_is_killed_before_it_reverts_is_completed(node: Node, monk
 
     with monkeypatch.context() as patch:
         patch.setattr(type(node.store), "record", killed)
-        patch.setattr(type(node.store), "_settle", killed)
+        patch.setattr(type(node.store), "settle", killed)
         with pytest.raises(KeyboardInterrupt):
             rolled_back(node)
     assert node.store.running() == NEW

@@ -252,3 +252,24 @@ def test_the_interpreter_has_a_name_that_survives_an_upgrade(tmp_path: Path, mon
     assert guard_install.python() == str(current)
     other.symlink_to(current)
     assert guard_install.python() == str(other)
+
+
+def test_labels_are_restored_where_selinux_is_enabled(tmp_path: Path) -> None:
+    asked: list[list[str]] = []
+    code, words = 0, ""
+
+    def run(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        asked.append(list(argv))
+        return subprocess.CompletedProcess(list(argv), code, "", words)
+
+    enabled = tmp_path / "enforce"
+    assert guard_install.restore_labels(["/store"], run, str(enabled)) == "" and asked == []
+    enabled.touch()
+    assert guard_install.restore_labels(["/store", "/unit"], run, str(enabled)) == ""
+    assert asked == [["restorecon", "-R", "/store", "/unit"]]
+    code, words = 255, "restorecon: cannot access /store\n"
+    assert guard_install.restore_labels(["/store"], run, str(enabled)) == (
+        "the SELinux labels of /store were not restored: restorecon: cannot access /store. Run restorecon -R on them"
+    )
+    code, words = 127, ""
+    assert "not restored: exit 127" in guard_install.restore_labels(["/store"], run, str(enabled))

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import preflight
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_module, removal
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module, one_call
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch.steps import StepError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch.one_call import StepError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import UnitError
 
@@ -71,8 +71,8 @@ class Node:
         monkeypatch.setattr(preflight, "look", self._look)
         monkeypatch.setattr(guard_module, "present", lambda *given: self._guard("install", *given))
         monkeypatch.setattr(guard_module, "prepared", lambda *given: self._guard("program", *given))
-        monkeypatch.setattr(removal, "updated", lambda *given: self._guard("update", *given))
-        monkeypatch.setattr(removal, "removed", lambda *given: self._guard("remove", *given))
+        monkeypatch.setattr(guard_module, "updated", lambda *given: self._guard("update", *given))
+        monkeypatch.setattr(guard_module, "removed", lambda *given: self._guard("remove", *given))
         apply = checkpoint_module.apply
 
         def state(options: dict[str, t.Any], pretend: bool) -> dict[str, t.Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch.steps import StepError, step
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch.one_call import StepError, step
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.lock import LockError
 
 TEXT = '{"staticPodURLHeader": {"Authorization": ["planted-secret"]}}'
