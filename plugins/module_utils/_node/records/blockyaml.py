@@ -15,10 +15,12 @@ import json
 import re
 from typing import Any, Pattern
 
+from .yaml_scalars import as_json, double_quoted, folded, resolved, single_quoted
+
 _LINE_BREAK = re.compile("\r\n?|\x85")
 _FORBIDDEN = re.compile(r"[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 _DOCUMENT = re.compile(r"^(?:---|\.\.\.)(?=[ \t\n]|\Z)", re.MULTILINE)
-_VERSION = re.compile(r"(?<!.)%YAML[ \t]+1\.1[ \t]*(?:#[^\n]*)?(?:\n *(?:#[^\n]*)?)*(?=---[ \t\n])")
+_VERSION = re.compile(r"(?<!.)%YAML[ \t]+1\.1[ \t]*(?:#[^\n]*)?(?:\n *(?:#[^\n]*)?)*\n(?=---(?:[ \t\n]|\Z))")
 
 # Blanks, comments and line breaks before the next token. Tabs indent nothing: they are skipped within a line and in
 # brackets, and not where a nested list or map may begin.
@@ -27,10 +29,7 @@ _BEFORE_BLOCK = re.compile(r" *(?:#[^\n]*)?(?:\n *(?:#[^\n]*)?)*")
 _IN_BRACKETS = re.compile(r"[ \t]*(?:#[^\n]*)?(?:\n[ \t]*(?:#[^\n]*)?)*")
 _BLANKS = re.compile(r"[ \t]*")
 _GAP = re.compile(r"[ \t\n]*")
-_DASH = re.compile(r"-(?=[ \t\n]|\Z)")
-_MARK = re.compile(r"[-?:](?=[ \t\n]|\Z)")
 _SPACES = re.compile(" *")
-_COLON = re.compile(r":(?=[ \t\n]|\Z)")
 
 # One line of a scalar without quotes: a colon before a blank ends it, a `#` after one, and in brackets their marks.
 _PLAIN = re.compile(r"(?:[^ \t\n:#]|:(?![ \t\n]|\Z)|(?<![ \t\n])#|[ \t]+(?![ \t\n#]|:[ \t\n]|:?\Z))*")
@@ -39,24 +38,9 @@ _PLAIN_IN_BRACKETS = re.compile(
 )
 _SINGLE = re.compile(r"'([^']*(?:''[^']*)*)'")
 _DOUBLE = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"', re.DOTALL)
-_FOLD = re.compile(r"[ \t]*\n[ \t\n]*")
-_ESCAPE = re.compile(
-    r"\\\n[ \t\n]*|\\x[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}|\\.|[ \t]*\n[ \t\n]*", re.DOTALL
-)
-_ESCAPES = dict(zip("0abt\tnvfre \"'\\N_LP", "\0\a\b\t\t\n\v\f\r\x1b \"'\\\x85\xa0\u2028\u2029"))
 _HEADER = re.compile(r"[|>](?:([-+])([1-9])?|([1-9])([-+])?)?[ \t]*(?:#[^\n]*)?(?:\n|\Z)")
 _EMPTY_LINES = re.compile(r"(?: *\n)* *")
 
-_WORDS = {
-    **dict.fromkeys("y Y yes Yes YES true True TRUE on On ON".split(), True),
-    **dict.fromkeys("n N no No NO false False FALSE off Off OFF".split(), False),
-    **dict.fromkeys(["", "~", "null", "Null", "NULL"]),
-}
-_INTEGER = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))")
-_BASES = (16, 2, 8, 10)
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
-_POINT_FIRST = re.compile(r"\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?")
-_NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _LONGEST_KEY = 1024
 
 _QUOTE = "put it in quotes if it is text"
@@ -145,6 +129,10 @@ class _Reader:
     def _char(self) -> str:
         return self.text[self.at : self.at + 1]
 
+    def _is_mark(self, *marks: str) -> bool:
+        """Tell whether one of these characters is next, with a blank or nothing behind it."""
+        return self._char() in marks and not self.text[self.at + 1 : self.at + 2].strip(" \t\n")
+
     def _column(self) -> int:
         """Return the column of the next token from 0, -1 at the end."""
         return self.at - self.text.rfind("\n", 0, self.at) - 1 if self.at < len(self.text) else -1
@@ -154,7 +142,7 @@ class _Reader:
 
     def _next_line(self) -> int:
         """Skip to the line after a value and return its column."""
-        self._skip(_WITHIN_LINE)
+        self._skip(_BEFORE_BLOCK if self._starts_line() else _WITHIN_LINE)
         if not self._starts_line() and self._column() >= 0:
             raise self.wrong(f"the value ends before{{}}: {_QUOTE}, all of it", self.text[self.at :])
         return self._column()
@@ -169,7 +157,7 @@ class _Reader:
         self._skip(_BEFORE_BLOCK if nested else _WITHIN_LINE)
         column, on_its_line = self._column(), self._starts_line()
         nested = nested or on_its_line
-        dash = _DASH.match(self.text, self.at)
+        dash = self._is_mark("-")
         if column < 0 or (on_its_line and column <= outer and not (dash and dashes and column == outer)):
             return None
         if dash:
@@ -181,7 +169,7 @@ class _Reader:
         begin = self.at
         value = self._atom()
         if not self._at_colon(begin):
-            return _as_json(value)
+            return as_json(value)
         if not nested:
             raise self.wrong(f"a value holds a colon before a blank: {_QUOTE}, or begin the inner map on a new line")
         return self._map(column, begin, value)
@@ -189,7 +177,7 @@ class _Reader:
     def _list(self, column: int) -> list[Any]:
         outer, self.indent = self.indent, column
         found = []
-        while self._column() == column and _DASH.match(self.text, self.at):
+        while self._column() == column and self._is_mark("-"):
             self.at += 1
             found.append(self._block(column, nested=True))
             self._next_line()
@@ -218,7 +206,7 @@ class _Reader:
     def _at_colon(self, begin: int) -> bool:
         """Tell whether what was read from `begin` is a key, with its colon next."""
         self._skip(_BLANKS)
-        if not _COLON.match(self.text, self.at):
+        if not self._is_mark(":"):
             return False
         self._check_key(begin)
         return True
@@ -261,11 +249,11 @@ class _Reader:
                 name = self._name(begin, value, pair)
                 self._after_mark()
                 empty = self._char() in (",", end)
-                pair[name] = None if empty else _as_json(self._atom(brackets=True))
+                pair[name] = None if empty else as_json(self._atom(brackets=True))
                 self._skip(_IN_BRACKETS)
                 items.append(pair)
             elif is_list:
-                items.append(_as_json(value))
+                items.append(as_json(value))
             else:
                 named[self._name(begin, value, named)] = None
             if self._char() == ",":
@@ -288,7 +276,7 @@ class _Reader:
             return self._brackets()
         if char in ("'", '"'):
             return self._quoted(char)
-        marked = bool(_MARK.match(self.text, self.at)) or (brackets and char in ("?", ":"))
+        marked = self._is_mark("-", "?", ":") or (brackets and char in ("?", ":"))
         if char in _WRONG_STARTS and (marked or char != "?"):
             raise self.wrong(_WRONG_STARTS[char], self.text[self.at :])
         if not char:
@@ -299,26 +287,25 @@ class _Reader:
 
     def _plain(self, brackets: bool) -> Any:
         line = _PLAIN_IN_BRACKETS if brackets else _PLAIN
-        text, between, begin = "", "", self.at
-        while True:
-            word = _matched(line, self.text, begin)
-            if not word:
-                break
+        text = between = ""
+        word = _matched(line, self.text, self.at)
+        while word:
             text += between + word
-            self.at = begin + len(word)
+            self.at += len(word)
             gap = _matched(_GAP, self.text, self.at)
             if "\n" not in gap:
                 break
             indents = gap.split("\n")[1:]
             if any("\t" in indent[: self.indent + 1] for indent in indents):
                 raise self.wrong(_WRONG_STARTS["\t"], at=self.at + 1)
-            if not brackets and len(indents[-1]) <= self.indent:
-                break
-            between, begin = _folded(gap), self.at + len(gap)
+            self.at += len(gap)
+            between = folded(gap)
+            deeper = brackets or len(indents[-1]) > self.indent
+            word = _matched(line, self.text, self.at) if deeper else ""
         if brackets and text.endswith(":"):
             raise self.wrong(f"the colon after{{}} needs a blank: add one, or {_QUOTE}", text)
         try:
-            return _resolved(text)
+            return resolved(text)
         except ValueError:
             raise self.wrong(f"no configuration can hold the number{{}}: {_QUOTE}", text) from None
 
@@ -326,13 +313,13 @@ class _Reader:
         found = (_SINGLE if mark == "'" else _DOUBLE).match(self.text, self.at)
         if not found:
             raise self.wrong(f"the text in {mark} does not end in this document: close it")
-        inner = found.group(1)
         try:
-            text = _unescaped(inner) if mark == '"' else _FOLD.sub(lambda gap: _folded(gap.group()), inner)
+            text = single_quoted(found.group(1)) if mark == "'" else double_quoted(found.group(1))
         except ValueError as error:
-            raise self.wrong("the escape{} does not exist: double the backslash, or use single quotes", str(error))
+            cause = "the escape{} does not exist: double the backslash, or use single quotes"
+            raise self.wrong(cause, str(error)) from None
         self.at = found.end()
-        return text if mark == '"' else text.replace("''", "'")
+        return text
 
     def _block_scalar(self) -> str:
         """Read a literal (`|`) or folded (`>`) scalar (yaml_parser_scan_block_scalar)."""
@@ -374,59 +361,3 @@ class _Reader:
 def _matched(pattern: Pattern[str], text: str, *span: int) -> str:
     found = pattern.match(text, *span)
     return found.group() if found else ""
-
-
-def _folded(gap: str) -> str:
-    """Return what stands for line breaks and the blanks around them: a blank for one, one less for several."""
-    return "\n" * (gap.count("\n") - 1) or " "
-
-
-def _unescaped(inner: str) -> str:
-    """Return the text in double quotes. Raises ValueError with an escape that does not exist."""
-
-    def one(found: Any) -> str:
-        written: str = found.group()
-        if written[0] != "\\":
-            return _folded(written)
-        if written[1] == "\n":
-            return "\n" * (written.count("\n") - 1)
-        if written[1] in _ESCAPES:
-            return _ESCAPES[written[1]]
-        code = int(written[2:] or "-1", 16)
-        if not 0 <= code <= 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-            raise ValueError(written)
-        return chr(code)
-
-    return _ESCAPE.sub(one, inner)
-
-
-def _resolved(text: str) -> Any:
-    """Return what a scalar without quotes means (resolve.go). Raises ValueError for numbers that JSON does not have."""
-    if text in _WORDS:
-        return _WORDS[text]
-    if _NOT_FINITE.fullmatch(text):
-        raise ValueError(text)
-    if text[0] == ".":
-        number = float(text) if _POINT_FIRST.fullmatch(text) else None
-    elif text[0] in "+-0123456789":
-        number = _number(text.replace("_", ""))
-    else:
-        number = None
-    # A number beyond the largest float is text to Go.
-    return text if number is None or number in (float("inf"), float("-inf")) else number
-
-
-def _number(text: str) -> int | float | None:
-    found = _INTEGER.fullmatch(text)
-    if found:
-        digits = found.groups()[1:]
-        base, word = next((base, word) for base, word in zip(_BASES, digits) if word)
-        number = int(f"{found.group(1)}{word}", base)
-        if -(2**63) <= number < 2**63 or (number < 2**64 and not found.group(1)):
-            return number
-    return float(text) if _FLOAT.fullmatch(text) else None
-
-
-def _as_json(value: Any) -> Any:
-    """Return a value as JSON has it: `1e3` is written as 1000 (encoding/json, encode.go)."""
-    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
