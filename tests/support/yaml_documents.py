@@ -28,10 +28,10 @@ def document(seed: int) -> str:
     """Return the document of a seed."""
     draw = random.Random(seed)
     kind = draw.random()
-    if kind < 0.25:
+    if kind < 0.15:
         return "".join(draw.choice(MARKS) for _ in range(draw.randint(1, 14)))
     text = _Writer(draw).document()
-    if kind < 0.6:
+    if kind < 0.4:
         for _ in range(draw.randint(1, 2)):
             text = _damaged(draw, text)
     return text
@@ -103,15 +103,15 @@ class _Writer:
         if kind < 0.53:
             return self._scalar_block(column)
         if kind < 0.58:
-            return self._one("", " ", " # c", "\n", "\t")
-        return self._one(" ", " ", " ", "  ", " \t", "\n" + " " * (column + 2)) + self._scalar(column) + self._end()
+            return self._one("", " ", " # c", "\n")
+        return self._one(" ", " ", " ", "  ", "\n" + " " * (column + 2)) + self._scalar(column) + self._end()
 
     def _end(self) -> str:
-        return str(self._one("", "", "", "", " ", " # c", "\t# c", "  "))
+        return "\t# c" if self.draw.random() < 0.01 else str(self._one("", "", "", "", " ", " # c", "  "))
 
     def _scalar(self, column: int, brackets: bool = False) -> str:
         word = self._one(*WORDS)
-        pad = self._one(f"\n{' ' * (column + 1)}", f" \n{' ' * (column + 3)}", f"\n\n{' ' * (column + 2)}", " ", "\n")
+        pad = self._one(f"\n{' ' * (column + 1)}", f" \n{' ' * (column + 3)}", f"\n\n{' ' * (column + 2)}", " ", " ")
         kind = self.draw.random()
         if kind < 0.6:
             return str(word)
@@ -119,7 +119,7 @@ class _Writer:
             return f"{word}{pad}{self._one(*WORDS)}"
         if kind < 0.85:
             return "'" + word.replace("'", "''") + self._one("", pad + "x", "''", " ") + "'"
-        escapes = self._one("", "\\x41", "\\u00e9", "\\U0001F600", "\\n\\t\\0", "\\\n  ", "\\ ", "\\/", "\\e\\_\\N", pad)
+        escapes = self._one("", "\\x41", "\\u00e9", "\\U0001F600", "\\n\\t\\0", "\\\n  ", "\\ ", "\\e\\_\\N", pad)
         return json.dumps(word, ensure_ascii=self._one(True, False))[:-1] + escapes + self._one("", "x", " ") + '"'
 
     def _brackets(self, depth: int, column: int) -> str:

@@ -157,14 +157,15 @@ class _Reader:
         self._skip(_BEFORE_BLOCK if nested else _WITHIN_LINE)
         column, on_its_line = self._column(), self._starts_line()
         nested = nested or on_its_line
-        dash = self._is_mark("-")
-        if column < 0 or (on_its_line and column <= outer and not (dash and dashes and column == outer)):
+        dash, scalar = self._is_mark("-"), self._char() in ("|", ">")
+        belongs = column > outer or (column == outer and ((dash and dashes) or scalar))
+        if column < 0 or (on_its_line and not belongs):
             return None
         if dash:
             if not nested:
                 raise self.wrong(f"a list does not begin on the line of its key: begin a new line, or {_QUOTE}")
             return self._list(column)
-        if self._char() in ("|", ">"):
+        if scalar:
             return self._block_scalar()
         begin = self.at
         value = self._atom()
@@ -213,7 +214,8 @@ class _Reader:
 
     def _check_key(self, begin: int) -> None:
         if self.at - begin > _LONGEST_KEY or "\n" in self.text[begin : self.at]:
-            raise self.wrong("a key is longer than one line or 1024 characters: check the colon")
+            cause = "what stands before the colon is longer than a line or 1024 characters: "
+            raise self.wrong(cause + "check indentation, quotes and brackets above it")
 
     def _name(self, begin: int, key: Any, found: dict[str, Any]) -> str:
         """Return a key as JSON has it. Raises Unreadable when readers disagree about it."""
@@ -242,7 +244,6 @@ class _Reader:
             begin = self.at
             value = self._atom(brackets=True)
             pair = {} if is_list else named
-            read = self.at
             self._skip(_IN_BRACKETS)
             if self._char() == ":":
                 self._check_key(begin)
@@ -259,7 +260,7 @@ class _Reader:
             if self._char() == ",":
                 self._after_mark()
             elif self._char() != end:
-                raise self.wrong(f"a `,` or `{end}` is missing: add it, or {_QUOTE}", at=read)
+                raise self.wrong(f"a `,` or `{end}` is missing: add it, or {_QUOTE}", at=len(self.text[: self.at].rstrip()))
         self.at += 1
         return items if is_list else named
 
@@ -287,7 +288,7 @@ class _Reader:
 
     def _plain(self, brackets: bool) -> Any:
         line = _PLAIN_IN_BRACKETS if brackets else _PLAIN
-        text = between = ""
+        text, between, begin = "", "", self.at
         word = _matched(line, self.text, self.at)
         while word:
             text += between + word
@@ -303,11 +304,11 @@ class _Reader:
             deeper = brackets or len(indents[-1]) > self.indent
             word = _matched(line, self.text, self.at) if deeper else ""
         if brackets and text.endswith(":"):
-            raise self.wrong(f"the colon after{{}} needs a blank: add one, or {_QUOTE}", text)
+            raise self.wrong(f"the colon after{{}} needs a blank: add one, or {_QUOTE}", text, begin)
         try:
             return resolved(text)
         except ValueError:
-            raise self.wrong(f"no configuration can hold the number{{}}: {_QUOTE}", text) from None
+            raise self.wrong(f"no configuration can hold the number{{}}: {_QUOTE}", text, begin) from None
 
     def _quoted(self, mark: str) -> str:
         found = (_SINGLE if mark == "'" else _DOUBLE).match(self.text, self.at)
