@@ -9,16 +9,19 @@ import json
 import random
 import typing as t
 
-WORDS = (
-    "yes No on OFF y N true False TRUE null ~ Null 0 7 -3 +5 010 08 0o17 0x1F -0x1f 0b101 1_000 1__0 0_7 1e3 1E-2 .5 "
-    "-.5 5. 1.50 0.8 1e400 .1_0 ._1 18446744073709551615 18446744073709551616 -9223372036854775809 1e21 -0 -0.0 "
-    "2001-01-01 2001-12-14T21:59:43Z 12:30:45 1:30 1220k 100Mi 10.96.0.10 0-3,8 1m30s 5% fe80::1 ::1 a:b http://x:1/y "
-    "abcdef.0123456789abcdef 1.2.3 -a --a +a .a ._ - = << a#b <none> yess nan inf 0x 0b2 1.2e 1e 0xZ 0o9 _1 1_ +-1 'a "
-    "-0b1 +0x10 0B1 0X1 0O7 .e3 . .. 1.e5 +.5e+5 tRue nULL cpu manager static memory.available"
-).split() + ["", "a b", "it's", 'say "x"', "a  b", "é", "\u00a0x", "\U0001f600", "a\\b", "x:", "a: b", "a #b", "@x", "%x"]
-KEYS = (*"a b c maxPods evictionHard".split(), "memory.available", "yes", "1", "0x10", "x y", "it's", "é")
+_WORDS = """
+yes No on OFF y N true False TRUE null ~ Null 0 7 -3 +5 010 08 0o17 0x1F -0x1f 0b101 1_000 1__0 0_7 1e3 1E-2 .5 -.5 5.
+1.50 0.8 1e400 .1_0 ._1 18446744073709551615 18446744073709551616 -9223372036854775809 1e21 -0 -0.0 2001-01-01 12:30:45
+2001-12-14T21:59:43Z 1:30 1220k 100Mi 10.96.0.10 0-3,8 1m30s 5% fe80::1 ::1 a:b http://x:1/y abcdef.0123456789abcdef
+1.2.3 -a --a +a .a ._ - = << a#b <none> yess nan inf 0x 0b2 1.2e 1e 0xZ 0o9 _1 1_ +-1 'a -0b1 +0x10 0B1 0X1 0O7 .e3 . ..
+1.e5 +.5e+5 tRue nULL cpu manager static memory.available
+"""
+_TEXTS = ("", "a b", "it's", 'a "x"', "a  b", "é", "\u00a0x", "\U0001f600", "a\\b", "x:", "a: b", "a #b", "@x", "%x")
+WORDS = (*_WORDS.split(), *_TEXTS)
+KEYS = ("a", "b", "c", "maxPods", "evictionHard", "memory.available", "yes", "1", "0x10", "x y", "it's", "é")
+_INDICATORS = "a b 1 yes : ? - , [ ] { } # & * ! | > ' \" % @ ` \\ = ~ << --- ..."
 MARKS = (
-    *"a b 1 yes : ? - , [ ] { } # & * ! | > ' \" % @ ` \\ = ~ << --- ...".split(),
+    *_INDICATORS.split(),
     *(" ", "  ", "    ", "\t", "\n", "\n", "\n ", "\n  ", "\n- ", "\n\n", ": ", "- ", " #", "a: ", "b:\n", "- c: "),
     *("|\n", ">-\n", "|+\n", ">2\n", "\r\n", "'x'", '"y"', "{a: 1}", "[b]", "\\n", '"\\x41"', "k: v\n", "\ufeff"),
 )
@@ -32,7 +35,7 @@ def document(seed: int) -> str:
         return "".join(draw.choice(MARKS) for _ in range(draw.randint(1, 14)))
     text = _Writer(draw).document()
     if kind < 0.4:
-        for _ in range(draw.randint(1, 2)):
+        for _round in range(draw.randint(1, 2)):
             text = _damaged(draw, text)
     return text
 
@@ -93,8 +96,9 @@ class _Writer:
         if depth > 0 and kind < 0.35:
             deeper = column + self._one(1, 2, 2, 4)
             inner = self._block(deeper, depth)
-            if in_list and self.draw.random() < 0.6 and inner.lstrip("\n")[:deeper] == " " * deeper:
-                return " " * (deeper - column - 1 or 1) + inner.lstrip("\n").lstrip(" ") if deeper > column + 1 else inner
+            begins_at_once = in_list and deeper > column + 1 and inner.startswith("\n" + " " * deeper)
+            if begins_at_once and self.draw.random() < 0.6:
+                return " " * (deeper - column - 1) + inner.lstrip()
             if not in_list and self.draw.random() < 0.2:
                 return self._one("", " # c") + self._block(column, 1)
             return self._one("", "", " # c", " ") + inner
@@ -109,7 +113,7 @@ class _Writer:
     def _end(self) -> str:
         return "\t# c" if self.draw.random() < 0.01 else str(self._one("", "", "", "", " ", " # c", "  "))
 
-    def _scalar(self, column: int, brackets: bool = False) -> str:
+    def _scalar(self, column: int) -> str:
         word = self._one(*WORDS)
         pad = self._one(f"\n{' ' * (column + 1)}", f" \n{' ' * (column + 3)}", f"\n\n{' ' * (column + 2)}", " ", " ")
         kind = self.draw.random()
@@ -128,17 +132,20 @@ class _Writer:
         items = []
         is_map = self.draw.random() < 0.5
         for key in self.draw.sample(KEYS, self.draw.randint(0, 3)):
-            inner = self._brackets(depth - 1, column) if depth and self.draw.random() < 0.3 else self._scalar(column, True)
-            pair = is_map or self.draw.random() < 0.05
-            items.append((self._key(key) + self._one(": ", ": ", ":", " : ", ": ", ":  ") if pair else "") + inner)
+            nested = depth and self.draw.random() < 0.3
+            inner = self._brackets(depth - 1, column) if nested else self._scalar(column)
+            if is_map or self.draw.random() < 0.05:
+                inner = self._key(key) + self._one(": ", ": ", ": ", ":", " : ", ":  ") + inner
+            items.append(inner)
         last = self._one("", "", "", ",") if items else ""
         return "[{"[is_map] + gap + comma.join(items) + last + gap + "]}"[is_map]
 
     def _scalar_block(self, column: int) -> str:
-        header = self._one("|", ">") + self._one("", "-", "+", "", "2", "1-", "+4", "-1") + self._one("", "", " # c", " ")
+        header = self._one("|", ">") + self._one("", "-", "+", "", "2", "1-", "+4", "-1")
+        header += self._one("", "", " # c", " ")
         indent = " " * (column + self._one(1, 2, 2, 4))
         lines = []
-        for _ in range(self.draw.randint(0, 5)):
+        for _line in range(self.draw.randint(0, 5)):
             line = self._one("a", "b c", " more", "\tt", "", "", "  ", "x: y", "# no", "- i", "'", " ")
             lines.append(indent + line if line or self.draw.random() < 0.3 else "")
         return f" {header}\n" + "\n".join(lines)

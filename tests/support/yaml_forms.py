@@ -35,8 +35,10 @@ class Form(t.NamedTuple):
 # Harmless on a node, in every minor, and shown by /configz.
 _SWITCHES = ("cpuCFSQuota", "serializeImagePulls", "makeIPTablesUtilChains", "enableContentionProfiling")
 _NUMBERS = ("maxPods", "registryBurst", "nodeLeaseDurationSeconds", "containerLogMaxFiles", "eventBurst")
-_TRUE = "y Y yes Yes YES true True TRUE on On ON".split()
-_FALSE = "n N no No NO false False FALSE off Off OFF".split()
+# The last two mean nothing unless these reservations are enforced.
+_NAMES = ("clusterDomain", "systemReservedCgroup", "kubeReservedCgroup")
+_TRUE = ("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON")
+_FALSE = ("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF")
 _INTEGERS = {
     "42": 42,
     "+42": 42,
@@ -118,7 +120,7 @@ FORMS = (
     *(Form(_SWITCHES[at % 4], f" {word}", False) for at, word in enumerate(_FALSE)),
     *(Form(_NUMBERS[at % 5], f" {word}", number) for at, (word, number) in enumerate(_INTEGERS.items())),
     *(Form("memoryThrottlingFactor", f" {word}", number, since=22) for word, number in _FLOATS.items()),
-    *(Form("clusterDomain", f" {word}", text) for word, text in _TEXTS.items()),
+    *(Form(_NAMES[at % 3], f" {word}", text) for at, (word, text) in enumerate(_TEXTS.items())),
     *(Form("systemReserved", word, found) for word, found in _QUANTITIES.items()),
     *(Form("clusterDNS", word, found) for word, found in _LISTS.items()),
     *(Form("podPidsLimit", word, -1, default=True) for word in _NOTHING),

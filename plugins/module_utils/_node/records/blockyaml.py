@@ -5,7 +5,7 @@
 
 The rules are those of sigs.k8s.io/yaml, which turns YAML into JSON with the scanner and the words of go-yaml v2
 (scannerc.go, parserc.go, resolve.go). Nodes have no YAML library, and one that has PyYAML would read `yes`, `010` or
-`1e3` differently. What can mean two things is refused: anchors, aliases, merge keys, tags, directives, keys with `?`,
+`1e3` differently. What can have two meanings is refused: anchors, aliases, merge keys, tags, directives, keys with `?`,
 keys that are there twice or are no text, text after the document's value.
 """
 
@@ -45,9 +45,9 @@ _LONGEST_KEY = 1024
 
 _QUOTE = "put it in quotes if it is text"
 _WRONG_STARTS = {
-    "&": "the anchor{} can mean two things: write the value out where it is used",
-    "*": "the alias{} can mean two things: write the value out",
-    "!": "the tag{} can mean two things: leave it out, and put text in quotes",
+    "&": "the anchor{} can have two meanings: write the value out where it is used",
+    "*": "the alias{} can have two meanings: write the value out",
+    "!": "the tag{} can have two meanings: leave it out, and put text in quotes",
     "?": f"the mark{{}} begins a key of another form: write `key: value`, or {_QUOTE}",
     "%": f"the directive or mark{{}} is not allowed: leave the line out, or {_QUOTE}",
     "\t": "a tab is used where YAML requires spaces: indent with spaces",
@@ -130,7 +130,7 @@ class _Reader:
         return self.text[self.at : self.at + 1]
 
     def _is_mark(self, *marks: str) -> bool:
-        """Tell whether one of these characters is next, with a blank or nothing behind it."""
+        """Return whether one of these characters is next, with a blank or nothing behind it."""
         return self._char() in marks and not self.text[self.at + 1 : self.at + 2].strip(" \t\n")
 
     def _column(self) -> int:
@@ -205,7 +205,7 @@ class _Reader:
         return found
 
     def _at_colon(self, begin: int) -> bool:
-        """Tell whether what was read from `begin` is a key, with its colon next."""
+        """Return whether what was read from `begin` is a key, with its colon next."""
         self._skip(_BLANKS)
         if not self._is_mark(":"):
             return False
@@ -221,7 +221,7 @@ class _Reader:
         """Return a key as JSON has it. Raises Unreadable when readers disagree about it."""
         quoted = self.text[begin : self.at]
         if quoted.startswith("<<") and key == "<<":
-            raise self.wrong("the merge key{} can mean two things: write the keys out", quoted)
+            raise self.wrong("the merge key{} can have two meanings: write the keys out", quoted)
         if isinstance(key, bool):
             key = "true" if key else "false"
         elif isinstance(key, int) and abs(key) < 2**63:
@@ -260,7 +260,8 @@ class _Reader:
             if self._char() == ",":
                 self._after_mark()
             elif self._char() != end:
-                raise self.wrong(f"a `,` or `{end}` is missing: add it, or {_QUOTE}", at=len(self.text[: self.at].rstrip()))
+                after_value = len(self.text[: self.at].rstrip())
+                raise self.wrong(f"a `,` or `{end}` is missing: add it, or {_QUOTE}", at=after_value)
         self.at += 1
         return items if is_list else named
 

@@ -17,13 +17,14 @@ _ESCAPE = re.compile(
 )
 _ESCAPES = dict(zip("0abt\tnvfre \"'\\N_LP", "\0\a\b\t\t\n\v\f\r\x1b \"'\\\x85\xa0\u2028\u2029"))
 _WORDS = {
-    **dict.fromkeys("y Y yes Yes YES true True TRUE on On ON".split(), True),
-    **dict.fromkeys("n N no No NO false False FALSE off Off OFF".split(), False),
+    **dict.fromkeys(["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"], True),
+    **dict.fromkeys(["n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"], False),
     **dict.fromkeys(["", "~", "null", "Null", "NULL"]),
 }
 _INTEGER = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))")
 _BASES = (16, 2, 8, 10)
-_LONGEST_INTEGER = 100
+_LONGEST = 64
+"""Digits of an integer of 64 bits, in base 2."""
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _POINT_FIRST = re.compile(r"\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?")
 _NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
@@ -76,11 +77,13 @@ def resolved(text: str) -> Any:
 
 def _number(text: str) -> int | float | None:
     found = _INTEGER.fullmatch(text)
-    # No integer of 64 bits is longer, and Python takes long for a million digits.
-    if found and len(text) < _LONGEST_INTEGER:
-        for base, digits in zip(_BASES, found.groups()[1:]):
-            number = int(f"{found.group(1)}{digits}", base) if digits else None
-            if number is not None and (-(2**63) <= number < 2**63 or (0 <= number < 2**64 and not found.group(1))):
+    sign, *written = found.groups() if found else ("",)
+    for base, digits in zip(_BASES, written):
+        significant = digits.lstrip("0") or "0" if digits else ""
+        # Python takes long for a number of a million digits.
+        if 0 < len(significant) <= _LONGEST:
+            number = int(sign + significant, base)
+            if -(2**63) <= number < (2**63 if sign else 2**64):
                 return number
     return float(text) if _FLOAT.fullmatch(text) else None
 

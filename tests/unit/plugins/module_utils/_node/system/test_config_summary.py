@@ -29,7 +29,7 @@ def test_secrets_in_the_config_are_not_in_the_messages() -> None:
 
 
 def test_a_line_that_cannot_be_read_is_not_quoted_beside_a_secret() -> None:
-    with pytest.raises(ValueError, match="line 2: the alias can mean two things: write the value out") as raised:
+    with pytest.raises(ValueError, match="line 2: the alias can have two meanings: write the value out") as raised:
         config_summary.load("staticPodURLHeader:\n  A: *hunter2\n")
     assert "hunter2" not in str(raised.value)
     with pytest.raises(ValueError, match="hunter2"):
@@ -38,7 +38,7 @@ def test_a_line_that_cannot_be_read_is_not_quoted_beside_a_secret() -> None:
 
 @pytest.mark.parametrize(
     "written",
-    ["[hunter2]", "\n  - hunter2", "\n  - |\n    hunter2\n", "\n  - >-\n    hunter2\n    hunter3\n", "[two\"hunters]"],
+    ["[hunter2]", "\n  - hunter2", "\n  - |\n    hunter2\n", "\n  - >-\n    hunter2\n    hunter3\n", '[two"hunters]'],
 )
 def test_a_secret_is_masked_however_it_is_written(written: str) -> None:
     text = f"staticPodURLHeader:\n  A: {written}\n"
