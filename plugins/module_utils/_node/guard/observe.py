@@ -135,7 +135,7 @@ def _fields(text: str) -> Mapping[str, Any]:
     try:
         loaded = blockyaml.load(text)
     except blockyaml.Unreadable:
-        # YAML of another style: a line at the outermost level still shows these fields.
+        # YAML that can have two meanings, such as an anchor: a line at the outermost level still shows these fields.
         names = "healthzPort|healthzBindAddress|containerRuntimeEndpoint|cpuManagerPolicy|memoryManagerPolicy"
         return dict(re.findall(rf"""(?m)^({names})\s*:\s*["']?([^\s"'#]+)""", text))
     return loaded if isinstance(loaded, dict) else {}

@@ -40,6 +40,7 @@ MODULES = (
     "_node.records.blockyaml",
     "_node.records.json_file",
     "_node.records.typed",
+    "_node.records.yaml_scalars",
     "_node.report",
     "_node.report.metrics",
     "_node.report.outbox",

@@ -1,171 +1,365 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The YAML that Kubernetes' own tools write (kubeconfigs, config.yaml), read without PyYAML, which nodes do not have.
+"""The YAML of the files on a node (config files, drop-ins, kubeconfigs), read as the kubelet reads it.
 
-Block maps and lists, plain and quoted scalars on one line, `{}` and `[]`, comments; JSON too. Everything else is
-refused with its line number, never guessed.
+The rules are those of sigs.k8s.io/yaml, which turns YAML into JSON with the scanner and the words of go-yaml v2
+(scannerc.go, parserc.go, resolve.go). Nodes have no YAML library, and one that has PyYAML would read `yes`, `010` or
+`1e3` differently. What can have two meanings is refused: anchors, aliases, merge keys, tags, directives, keys with `?`,
+keys that are there twice or are no text, text after the document's value.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from typing import Any, Callable
+from typing import Any, Pattern
 
-_KEY = re.compile(
-    r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s"'#&*!|>%@`{\[,?:-][^:#]*?|[-?:][^\s:#][^:#]*?)\s*:(?:\s+(.*))?$""",
-    re.ASCII,
+from .yaml_scalars import as_json, double_quoted, folded, resolved, single_quoted
+
+_LINE_BREAK = re.compile("\r\n?|\x85")
+_FORBIDDEN = re.compile(r"[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_DOCUMENT = re.compile(r"^(?:---|\.\.\.)(?=[ \t\n]|\Z)", re.MULTILINE)
+_VERSION = re.compile(r"(?<!.)%YAML[ \t]+1\.1[ \t]*(?:#[^\n]*)?(?:\n *(?:#[^\n]*)?)*\n(?=---(?:[ \t\n]|\Z))")
+
+# Blanks, comments and line breaks before the next token. Tabs indent nothing: they are skipped within a line and in
+# brackets, and not where a nested list or map may begin.
+_WITHIN_LINE = re.compile(r"[ \t]*(?:#[^\n]*)?(?:\n *(?:#[^\n]*)?)*")
+_BEFORE_BLOCK = re.compile(r" *(?:#[^\n]*)?(?:\n *(?:#[^\n]*)?)*")
+_IN_BRACKETS = re.compile(r"[ \t]*(?:#[^\n]*)?(?:\n[ \t]*(?:#[^\n]*)?)*")
+_BLANKS = re.compile(r"[ \t]*")
+_GAP = re.compile(r"[ \t\n]*")
+_SPACES = re.compile(" *")
+
+# One line of a scalar without quotes: a colon before a blank ends it, a `#` after one, and in brackets their marks.
+_PLAIN = re.compile(r"(?:[^ \t\n:#]|:(?![ \t\n]|\Z)|(?<![ \t\n])#|[ \t]+(?![ \t\n#]|:[ \t\n]|:?\Z))*")
+_PLAIN_IN_BRACKETS = re.compile(
+    r"(?:[^ \t\n:#,?\[\]{}]|:(?![ \t\n]|\Z)|(?<![ \t\n])#|[ \t]+(?![ \t\n#,?\[\]{}]|:[ \t\n]|:?\Z))*"
 )
-_INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
-# What YAML takes for blanks. Python strips others too, such as a no-break space, which belongs to the text.
-_BLANKS = " \t"
-_WORDS = {"": None, "null": None, "~": None, "true": True, "false": False}
-# Words that YAML 1.1 and 1.2 read differently: they are refused.
-_UNCLEAR = re.compile(r"[-+.]?[0-9].*|[yYnN]|(?i:yes|no|on|off|null|true|false|[-+]?\.(?:inf|nan))")
-# A longer word that begins with a number (an address, a duration, a version) is text in both.
-_TEXT = re.compile(
-    r"[0-9]+(\.[0-9]+){2,}.*|[0-9][0-9.]*(ns|us|ms|[smhKMGTi%]|[KMGT]i)([0-9.]+(ms|[smh]))*|[0-9a-fA-F.:]+/[0-9]+"
-)
+_SINGLE = re.compile(r"'([^']*(?:''[^']*)*)'")
+_DOUBLE = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"', re.DOTALL)
+_HEADER = re.compile(r"[|>](?:([-+])([1-9])?|([1-9])([-+])?)?[ \t]*(?:#[^\n]*)?(?:\n|\Z)")
+_EMPTY_LINES = re.compile(r"(?: *\n)* *")
+
+_LONGEST_KEY = 1024
+
+_QUOTE = "put it in quotes if it is text"
+_WRONG_STARTS = {
+    "&": "the anchor{} can have two meanings: write the value out where it is used",
+    "*": "the alias{} can have two meanings: write the value out",
+    "!": "the tag{} can have two meanings: leave it out, and put text in quotes",
+    "?": f"the mark{{}} begins a key of another form: write `key: value`, or {_QUOTE}",
+    "%": f"the directive or mark{{}} is not allowed: leave the line out, or {_QUOTE}",
+    "\t": "a tab is used where YAML requires spaces: indent with spaces",
+}
 
 
 class Unreadable(ValueError):
-    """The text is not the plain YAML that this reader supports; the message names the line."""
+    """The text is not YAML of one meaning. The message names the line, the cause and the remedy.
 
-    @property
-    def unquoted(self) -> str:
-        """The message for a text with secrets: without what it quotes of the text."""
-        return f"{str(self).partition('`')[0].rstrip(': ')}: not plain YAML"
-
-
-def load(text: str, plain: Callable[[str], Any] | None = None) -> Any:
-    """Return the document. Raises Unreadable.
-
-    `plain` returns the value of a word that is not quoted; by default a word that YAML versions read differently is
-    refused.
+    `unquoted`: the message for a text with secrets, without what it quotes of the text.
     """
+
+    def __init__(self, line: int, cause: str, quoted: str = "") -> None:
+        self.unquoted = f"line {line}: {cause.replace('{}', '')}"
+        super().__init__(f"line {line}: {cause.replace('{}', f' `{quoted}`' if quoted else '', 1)}")
+
+
+def load(text: str) -> Any:
+    """Return the first document, as JSON has it: the kubelet ignores the others. Raises Unreadable."""
     if text.lstrip().startswith("{"):
         try:
-            return json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise Unreadable(f"not JSON: {error}") from error
-    lines: list[tuple[int, int, str]] = []
-    for number, line in enumerate(text.splitlines(), 1):
-        body = line.strip(_BLANKS)
-        if not body or body.startswith("#") or (body == "---" and not lines):
-            continue
-        if "\t" in line[: len(line) - len(line.lstrip(_BLANKS))] or line.startswith(("---", "...", "%")):
-            raise Unreadable(f"line {number}: a tab, a second document or a directive")
-        lines.append((number, len(line) - len(line.lstrip(" ")), body))
-    reader = _Reader(lines, plain)
+            return json.loads(text, object_pairs_hook=_unambiguous, parse_constant=_refused)
+        except (ValueError, RecursionError):
+            pass  # The kubelet too takes it for YAML then.
+    reader = _Reader(_LINE_BREAK.sub("\n", text[text.startswith("\ufeff") :]))
     try:
-        value = reader.block(0) if lines else None
+        return reader.document()
     except RecursionError:
-        raise Unreadable("it is nested too deeply") from None
-    reader.end()
-    return value
+        raise reader.wrong("it is nested too deeply: check that this is the right file") from None
+
+
+def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    return found if len(found) == len(pairs) else _refused("a key is there twice")
+
+
+def _refused(what: str) -> Any:
+    raise ValueError(what)
 
 
 class _Reader:
-    def __init__(self, lines: list[tuple[int, int, str]], plain: Callable[[str], Any] | None) -> None:
-        self.lines = lines
-        self.plain = plain
+    """A position in the text. `indent`: the column of the innermost list or map without brackets, -1 outside."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
         self.at = 0
+        self.indent = -1
 
-    def end(self) -> None:
-        if self.at < len(self.lines):
-            raise self._wrong("its indentation matches no line above it")
+    def wrong(self, cause: str, quoted: str = "", at: int | None = None) -> Unreadable:
+        """Return the error for a place, by default the present one. A `{}` in its cause stands for what is quoted."""
+        line = self.text.count("\n", 0, self.at if at is None else at) + 1
+        return Unreadable(line, cause, (quoted.split() or [""])[0][:40])
 
-    def block(self, least: int) -> Any:
-        """Read the map or list that starts at the next line, indented by `least` columns or more."""
-        _number, indent, body = self.lines[self.at]
-        if indent < least:
+    def document(self) -> Any:
+        """Read the first document up to the next `---` or `...`."""
+        unprintable = _FORBIDDEN.search(self.text)
+        if unprintable:
+            code = f"U+{ord(unprintable.group()):04X}"
+            raise self.wrong(f"the invisible character {code} is not allowed: remove it", at=unprintable.start())
+        self._skip(_BEFORE_BLOCK)
+        self.at += len(_matched(_VERSION, self.text, self.at))
+        start = _matched(_DOCUMENT, self.text, self.at)
+        if start == "...":
+            raise self.wrong("the document ends before it begins: remove the line")
+        self.at += len(start)
+        end = _DOCUMENT.search(self.text, self.at)
+        self.text = self.text[: end.start() if end else None]
+        value = self._block(-1, nested=self._starts_line())
+        if self._next_line() >= 0:
+            raise self.wrong("this line belongs to nothing above it: check its indentation")
+        return value
+
+    # Places.
+
+    def _skip(self, blanks: Pattern[str]) -> None:
+        found = blanks.match(self.text, self.at)
+        self.at = found.end() if found else self.at
+
+    def _char(self) -> str:
+        return self.text[self.at : self.at + 1]
+
+    def _is_mark(self, *marks: str) -> bool:
+        """Return whether one of these characters is next, with a blank or nothing behind it."""
+        return self._char() in marks and not self.text[self.at + 1 : self.at + 2].strip(" \t\n")
+
+    def _column(self) -> int:
+        """Return the column of the next token from 0, -1 at the end."""
+        return self.at - self.text.rfind("\n", 0, self.at) - 1 if self.at < len(self.text) else -1
+
+    def _starts_line(self) -> bool:
+        return not self.text[self.text.rfind("\n", 0, self.at) + 1 : self.at].strip(" ")
+
+    def _next_line(self) -> int:
+        """Skip to the line after a value and return its column."""
+        self._skip(_BEFORE_BLOCK if self._starts_line() else _WITHIN_LINE)
+        if not self._starts_line() and self._column() >= 0:
+            raise self.wrong(f"the value ends before{{}}: {_QUOTE}, all of it", self.text[self.at :])
+        return self._column()
+
+    # Lists and maps by indentation.
+
+    def _block(self, outer: int, nested: bool, dashes: bool = False) -> Any:
+        """Read the value that belongs to column `outer`; None if the next line is not indented more than that.
+
+        `nested`: whether a list or map may begin on this line. `dashes`: whether a list may begin at `outer` itself.
+        """
+        self._skip(_BEFORE_BLOCK if nested else _WITHIN_LINE)
+        column, on_its_line = self._column(), self._starts_line()
+        nested = nested or on_its_line
+        dash, scalar = self._is_mark("-"), self._char() in ("|", ">")
+        belongs = column > outer or (column == outer and ((dash and dashes) or scalar))
+        if column < 0 or (on_its_line and not belongs):
             return None
-        if body == "-" or body.startswith("- "):
-            return self._list(indent)
-        return self._map(indent)
+        if dash:
+            if not nested:
+                raise self.wrong(f"a list does not begin on the line of its key: begin a new line, or {_QUOTE}")
+            return self._list(column)
+        if scalar:
+            return self._block_scalar()
+        begin = self.at
+        value = self._atom()
+        if not self._at_colon(begin):
+            return as_json(value)
+        if not nested:
+            raise self.wrong(f"a value holds a colon before a blank: {_QUOTE}, or begin the inner map on a new line")
+        return self._map(column, begin, value)
 
-    def _map(self, indent: int) -> dict[str, Any]:
-        result: dict[str, Any] = {}
-        while (
-            self.at < len(self.lines)
-            and self.lines[self.at][1] == indent
-            and not self.lines[self.at][2].startswith("- ")
-        ):
-            match = _KEY.match(self.lines[self.at][2])
-            if not match:
-                raise self._wrong("not `key: value`")
-            key = self._scalar(match.group(1))
-            name = key if isinstance(key, str) else match.group(1)
-            if name in result:
-                raise self._wrong(f"the key {name} is there twice")
-            rest = _without_comment(match.group(2) or "")
-            if rest:
-                result[name] = self._scalar(rest)
-                self.at += 1
+    def _list(self, column: int) -> list[Any]:
+        outer, self.indent = self.indent, column
+        found = []
+        while self._column() == column and self._is_mark("-"):
+            self.at += 1
+            found.append(self._block(column, nested=True))
+            self._next_line()
+        self.indent = outer
+        return found
+
+    def _map(self, column: int, begin: int, key: Any) -> dict[str, Any]:
+        """Read a map whose first key was read: it is at `begin`, and the colon behind it comes next."""
+        outer, self.indent = self.indent, column
+        found: dict[str, Any] = {}
+        while True:
+            name = self._name(begin, key, found)
+            self.at += 1
+            found[name] = self._block(column, nested=False, dashes=True)
+            if self._next_line() < column:
+                break
+            if self._column() > column:
+                raise self.wrong("its indentation matches no line above it: correct it")
+            begin = self.at
+            key = self._atom()
+            if not self._at_colon(begin):
+                raise self.wrong("the line is not `key: value`: add the colon and a blank", at=begin)
+        self.indent = outer
+        return found
+
+    def _at_colon(self, begin: int) -> bool:
+        """Return whether what was read from `begin` is a key, with its colon next."""
+        self._skip(_BLANKS)
+        if not self._is_mark(":"):
+            return False
+        self._check_key(begin)
+        return True
+
+    def _check_key(self, begin: int) -> None:
+        if self.at - begin > _LONGEST_KEY or "\n" in self.text[begin : self.at]:
+            cause = "what stands before the colon is longer than a line or 1024 characters: "
+            raise self.wrong(cause + "check indentation, quotes and brackets above it")
+
+    def _name(self, begin: int, key: Any, found: dict[str, Any]) -> str:
+        """Return a key as JSON has it. Raises Unreadable when readers disagree about it."""
+        quoted = self.text[begin : self.at]
+        if quoted.startswith("<<") and key == "<<":
+            raise self.wrong("the merge key{} can have two meanings: write the keys out", quoted)
+        if isinstance(key, bool):
+            key = "true" if key else "false"
+        elif isinstance(key, int) and abs(key) < 2**63:
+            key = str(key)
+        if not isinstance(key, str):
+            raise self.wrong("the key{} is no text: put it in quotes, or resolve its template", quoted)
+        if key in found:
+            raise self.wrong("the key{} is there twice: keep one", quoted)
+        return key
+
+    # Lists and maps in brackets.
+
+    def _brackets(self) -> Any:
+        is_list = self._char() == "["
+        end = "]" if is_list else "}"
+        items: list[Any] = []
+        named: dict[str, Any] = {}
+        self._after_mark()
+        while self._char() != end:
+            begin = self.at
+            value = self._atom(brackets=True)
+            pair = {} if is_list else named
+            self._skip(_IN_BRACKETS)
+            if self._char() == ":":
+                self._check_key(begin)
+                name = self._name(begin, value, pair)
+                self._after_mark()
+                empty = self._char() in (",", end)
+                pair[name] = None if empty else as_json(self._atom(brackets=True))
+                self._skip(_IN_BRACKETS)
+                items.append(pair)
+            elif is_list:
+                items.append(as_json(value))
             else:
-                self.at += 1
-                result[name] = self._below(indent)
-        return result
+                named[self._name(begin, value, named)] = None
+            if self._char() == ",":
+                self._after_mark()
+            elif self._char() != end:
+                after_value = len(self.text[: self.at].rstrip())
+                raise self.wrong(f"a `,` or `{end}` is missing: add it, or {_QUOTE}", at=after_value)
+        self.at += 1
+        return items if is_list else named
 
-    def _below(self, indent: int) -> Any:
-        """Read the value of the key above: deeper lines, or a list at the key's own column."""
-        if self.at == len(self.lines):
-            return None
-        _number, deep, body = self.lines[self.at]
-        if deep > indent or (deep == indent and (body == "-" or body.startswith("- "))):
-            return self.block(deep)
-        return None
+    def _after_mark(self) -> None:
+        self.at += 1
+        self._skip(_IN_BRACKETS)
 
-    def _list(self, indent: int) -> list[Any]:
-        result: list[Any] = []
-        while (
-            self.at < len(self.lines)
-            and self.lines[self.at][1] == indent
-            and (self.lines[self.at][2] + " ").startswith("- ")
-        ):
-            number, _indent, body = self.lines[self.at]
-            rest = body[1:].lstrip(_BLANKS)
-            if not rest:
-                self.at += 1
-                result.append(self._below(indent))
-            elif _KEY.match(rest) or rest.startswith("- "):
-                # The item's own map starts on the line of the dash: the dash is read as a space.
-                inner = indent + len(body) - len(rest)
-                self.lines[self.at] = (number, inner, rest)
-                result.append(self.block(inner))
-            else:
-                result.append(self._scalar(_without_comment(rest)))
-                self.at += 1
-        return result
+    # Scalars.
 
-    def _scalar(self, word: str) -> Any:
-        if word in ("{}", "[]"):
-            return {} if word == "{}" else []
-        if word[:1] == '"':
-            try:
-                return json.loads(word)
-            except ValueError:
-                raise self._wrong("a double-quoted string with an unsupported escape") from None
-        if word[:1] == "'":
-            if not re.fullmatch("'(?:[^']|'')*'", word):
-                raise self._wrong("a single-quoted string that does not end on its line")
-            return word[1:-1].replace("''", "'")
-        if self.plain:
-            return self.plain(word)
-        if word in _WORDS:
-            return _WORDS[word]
-        if _INTEGER.fullmatch(word):
-            return int(word)
-        if word[0] in "&*!|>%@`{}[],#?" or ": " in word or (_UNCLEAR.fullmatch(word) and not _TEXT.fullmatch(word)):
-            raise self._wrong(f"`{word.split()[0]}` is not plain YAML")
-        return word
+    def _atom(self, brackets: bool = False) -> Any:
+        """Read a scalar on one or more lines, or what is in brackets."""
+        char = self._char()
+        if char in ("[", "{"):
+            return self._brackets()
+        if char in ("'", '"'):
+            return self._quoted(char)
+        marked = self._is_mark("-", "?", ":") or (brackets and char in ("?", ":"))
+        if char in _WRONG_STARTS and (marked or char != "?"):
+            raise self.wrong(_WRONG_STARTS[char], self.text[self.at :])
+        if not char:
+            raise self.wrong("the text ends within brackets: close them")
+        if marked or char in "#,]}|>@`":
+            raise self.wrong("no value can begin with{}: put text in quotes", char)
+        return self._plain(brackets)
 
-    def _wrong(self, cause: str) -> Unreadable:
-        return Unreadable(f"line {self.lines[min(self.at, len(self.lines) - 1)][0]}: {cause}")
+    def _plain(self, brackets: bool) -> Any:
+        line = _PLAIN_IN_BRACKETS if brackets else _PLAIN
+        text, between, begin = "", "", self.at
+        word = _matched(line, self.text, self.at)
+        while word:
+            text += between + word
+            self.at += len(word)
+            gap = _matched(_GAP, self.text, self.at)
+            if "\n" not in gap:
+                break
+            indents = gap.split("\n")[1:]
+            if any("\t" in indent[: self.indent + 1] for indent in indents):
+                raise self.wrong(_WRONG_STARTS["\t"], at=self.at + 1)
+            self.at += len(gap)
+            between = folded(gap)
+            deeper = brackets or len(indents[-1]) > self.indent
+            word = _matched(line, self.text, self.at) if deeper else ""
+        if brackets and text.endswith(":"):
+            raise self.wrong(f"the colon after{{}} needs a blank: add one, or {_QUOTE}", text, begin)
+        try:
+            return resolved(text)
+        except ValueError:
+            raise self.wrong(f"no configuration can hold the number{{}}: {_QUOTE}", text, begin) from None
+
+    def _quoted(self, mark: str) -> str:
+        found = (_SINGLE if mark == "'" else _DOUBLE).match(self.text, self.at)
+        if not found:
+            raise self.wrong(f"the text in {mark} does not end in this document: close it")
+        try:
+            text = single_quoted(found.group(1)) if mark == "'" else double_quoted(found.group(1))
+        except ValueError as error:
+            cause = "the escape{} does not exist: double the backslash, or use single quotes"
+            raise self.wrong(cause, str(error)) from None
+        self.at = found.end()
+        return text
+
+    def _block_scalar(self) -> str:
+        """Read a literal (`|`) or folded (`>`) scalar (yaml_parser_scan_block_scalar)."""
+        header = _HEADER.match(self.text, self.at)
+        if not header:
+            raise self.wrong("only a sign, a digit and a comment can follow{}: put text in quotes", self._char())
+        folds = self._char() == ">"
+        keeps = header.group(1) or header.group(4)
+        digit = header.group(2) or header.group(3)
+        self.at = header.end()
+        if digit:
+            width = max(self.indent, 0) + int(digit)
+        else:
+            blank = _matched(_EMPTY_LINES, self.text, self.at)
+            if self.text.startswith("\t", self.at + len(blank)):
+                raise self.wrong(_WRONG_STARTS["\t"])
+            width = max(self.indent + 1, 1, *(len(line) for line in blank.split("\n")))
+        text, line_break, empty, was_blank = "", "", 0, False
+        while self.at < len(self.text):
+            begin = self.at + len(_matched(_SPACES, self.text, self.at, self.at + width))
+            end = self.text.find("\n", begin)
+            line = self.text[begin : end if end >= 0 else None]
+            if line and begin < self.at + width:
+                if line[0] == "\t":
+                    raise self.wrong(_WRONG_STARTS["\t"])
+                break
+            self.at = end + 1 if end >= 0 else len(self.text)
+            if not line:
+                empty += 1 if end >= 0 else 0
+                continue
+            is_blank = line[0] in " \t"
+            if folds and line_break and not was_blank and not is_blank:
+                line_break = "" if empty else " "
+            text += line_break + "\n" * empty + line
+            line_break, empty, was_blank = "\n" if end >= 0 else "", 0, is_blank
+        return text + ("" if keeps == "-" else line_break) + ("\n" * empty if keeps == "+" else "")
 
 
-def _without_comment(text: str) -> str:
-    """Return a value without its trailing comment; a quoted value may hold a `#`."""
-    match = re.match(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')\s*(#.*)?$""", text, re.ASCII)
-    return match.group(1) if match else re.split(r"(?:^|\s+)#", text, flags=re.ASCII)[0].strip(_BLANKS)
+def _matched(pattern: Pattern[str], text: str, *span: int) -> str:
+    found = pattern.match(text, *span)
+    return found.group() if found else ""

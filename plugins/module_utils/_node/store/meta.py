@@ -95,7 +95,7 @@ def decode(data: bytes) -> Source | None:
     if not data:
         return None
     try:
-        value = blockyaml.load(data.decode(), _plain)
+        value = blockyaml.load(data.decode())
     except UnicodeDecodeError as error:
         raise SourceError(f"is not UTF-8 text ({error.reason} at byte {error.start})") from None
     except blockyaml.Unreadable as error:
@@ -114,8 +114,3 @@ def decode(data: bytes) -> Source | None:
 def _scalar(value: str) -> str:
     special = value.lower() in _WORDS or _NUMBER.fullmatch(value) or _TIME.fullmatch(value)
     return f'"{value}"' if special else value
-
-
-def _plain(text: str) -> str | None:
-    """Return an unquoted scalar, None for one that YAML reads as another type, which no kubelet takes for a text."""
-    return None if _scalar(text) != text else text

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Iterable, Iterator, Mapping, Sequence
 
 from ..._config.fields import fields
@@ -126,8 +127,10 @@ def _unknown(value: Mapping[str, Any], parent: str, minor: int | None) -> Iterat
 
 
 def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str) and value:
-        yield value
+    if isinstance(value, str):
+        # Messages quote a text of several lines with escapes between them, and other marks as JSON has them.
+        for line in value.split("\n"):
+            yield from {line, json.dumps(line, ensure_ascii=False)[1:-1]} - {""}
     elif isinstance(value, (dict, list)):
         for inner in value.values() if isinstance(value, dict) else value:
             yield from _strings(inner)

@@ -75,9 +75,11 @@ def test_healthz_is_where_flags_and_configuration_put_it(
     assert observe.target(["kubelet", f"--config={tmp_path / 'k'}", *words]) == expected
 
 
-def test_fields_are_found_in_yaml_of_another_style(tmp_path: Path) -> None:
+def test_fields_are_found_in_yaml_that_can_have_two_meanings(tmp_path: Path) -> None:
     path = tmp_path / "k"
-    path.write_text("clusterDNS: [10.0.0.1]\ncontainerRuntimeEndpoint: 'unix:///run/c.sock' # here\nhealthzPort: 7\n")
+    path.write_text(
+        "clusterDNS: &dns [10.0.0.1]\ncontainerRuntimeEndpoint: 'unix:///run/c.sock' # here\nhealthzPort: 7\n"
+    )
     assert observe.config_of(str(path)) == {"containerRuntimeEndpoint": "unix:///run/c.sock", "healthzPort": "7"}
     assert observe.config_of(None) == observe.config_of(str(tmp_path / "absent")) == {}
 

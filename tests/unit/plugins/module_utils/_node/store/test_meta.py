@@ -96,7 +96,6 @@ def test_what_a_kubelet_reads_too() -> None:
         b"{}",
         NATIVE + b"kind: x\n",
         NATIVE.replace(b"name: c1", b"name: &a c1"),
-        NATIVE.replace(b"name: c1", b'name: "c\\x31"'),
         NATIVE.replace(b"name: c1", b"name: null"),
     ],
 )

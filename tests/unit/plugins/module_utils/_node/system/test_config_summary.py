@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+import yaml
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import config_summary
 
@@ -26,10 +29,23 @@ def test_secrets_in_the_config_are_not_in_the_messages() -> None:
 
 
 def test_a_line_that_cannot_be_read_is_not_quoted_beside_a_secret() -> None:
-    with pytest.raises(ValueError, match="line 2: not plain YAML"):
-        config_summary.load("staticPodURLHeader:\n  A: [hunter2]\n")
+    with pytest.raises(ValueError, match="line 2: the alias can have two meanings: write the value out") as raised:
+        config_summary.load("staticPodURLHeader:\n  A: *hunter2\n")
+    assert "hunter2" not in str(raised.value)
     with pytest.raises(ValueError, match="hunter2"):
-        config_summary.load("clusterDNS: [hunter2]\n")
+        config_summary.load("clusterDNS: *hunter2\n")
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["[hunter2]", "\n  - hunter2", "\n  - |\n    hunter2\n", "\n  - >-\n    hunter2\n    hunter3\n", '[two"hunters]'],
+)
+def test_a_secret_is_masked_however_it_is_written(written: str) -> None:
+    text = f"staticPodURLHeader:\n  A: {written}\n"
+    quoted = json.dumps(yaml.safe_load(text))
+    [shown] = config_summary.without_secrets([f"failed to decode: {quoted}"], text)
+    assert "hunter" not in shown
+    assert "failed to decode" in shown
 
 
 def test_only_messages_of_a_result_are_masked() -> None:
