@@ -9,9 +9,9 @@ import copy
 from dataclasses import dataclass
 from typing import Any, Iterator, Mapping
 
-from ..values import duration, paths
+from ..values import paths
 from . import fields
-from .field_row import Field
+from .canonical import canonical, is_zero
 
 HEADER = ("kind", "apiVersion")
 
@@ -33,9 +33,10 @@ def normalise(
 ) -> dict[str, Any]:
     """Return every value of a configuration by its path, in a form in which equal values mean the same to a kubelet.
 
-    Objects and maps are split into their members, lists are not. Durations are in Go's form, a zero that equals absence
-    is omitted, a negative podPidsLimit is -1. Quantities keep their notation, because /configz does not change it. kind
-    and apiVersion are omitted, and what the kubelet merges into evictionHard is filled in.
+    Objects and maps are split into their members, lists are not. Values have their canonical form, and a zero that
+    equals absence is omitted. A quantity in a field of texts, such as kubeReserved, keeps its notation, because
+    /configz does not change it. kind and apiVersion are omitted, and what the kubelet merges into evictionHard is
+    filled in.
 
     With ``complete``, the defaults of the minor are filled in, as far as they are known. Without it, what is not set
     may also be a value of the node's own. By default it follows from the minor: the sources of 1.20 are whole
@@ -83,15 +84,12 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any], minor: int, run
 def is_known(path: str, config: Mapping[str, Any], given: set[str], minor: int, complete: bool | None = None) -> bool:
     """Return whether the value that a normalised configuration gives a path on kubelets of a minor is known.
 
-    `given` holds the top-level fields that the configuration sets. A value that is set is known, except for a zero of
-    a member of an open object, which may mean the default. A value that is not set is known if its default is.
-    ``complete`` as in normalise().
+    `given` holds the top-level fields that the configuration sets. A value that is set is known. One that is not set is
+    known if its default is. ``complete`` as in normalise().
     """
     complete = _complete(minor) if complete is None else complete
     field = fields.owner(path)
     if field is not None and not (complete and fields.default_known(field, minor)):
-        if field.open and field.path != path:
-            return bool(config.get(path))
         later = field.since is not None and field.since > fields.OLDEST_MINOR
         if later and not field.type.startswith("map["):
             return path in config
@@ -144,25 +142,6 @@ def with_defaults(config: Mapping[str, Any], minor: int) -> dict[str, Any]:
     return result
 
 
-def is_zero(value: Any, field: Field) -> bool:
-    """Return whether a value is absent or the zero or empty value of the field's type."""
-    if field.type == "duration" and isinstance(value, str):
-        return bool(canonical(value, field) == "0s")
-    return value is None or (isinstance(value, (bool, int, float, str, list, dict)) and not value)
-
-
-def canonical(value: Any, field: Field) -> Any:
-    """Return the canonical value of this field: durations in Go's notation, a negative podPidsLimit as -1."""
-    if field.type == "duration" and isinstance(value, str):
-        try:
-            return duration.format(duration.parse(value))
-        except ValueError:
-            return value
-    if field.path == "podPidsLimit" and isinstance(value, int) and not isinstance(value, bool) and value < 0:
-        return -1
-    return value
-
-
 _MERGE = fields.ALL["mergeDefaultEvictionSettings"]
 # What the kubelet adds to evictionHard with this field, and to no other map (kubernetes,
 # pkg/kubelet/apis/config/types.go, MergeDefaultEvictionSettings; pkg/kubelet/eviction/defaults_linux.go).
@@ -189,7 +168,7 @@ def _leaves(value: Any, at: paths.Path, minor: int) -> Iterator[tuple[str, Any]]
     elif field is None:
         yield paths.show(at), value
     elif field.unset_at(minor) == "nil" or not is_zero(value, field):
-        yield paths.show(at), canonical(value, field)
+        yield paths.show(at), canonical(value, field, minor)
 
 
 def _complete(minor: int) -> bool:
