@@ -12,6 +12,7 @@ from __future__ import annotations
 MODULES = (
     "_config",
     "_config.fields",
+    "_config.fields.canonical",
     "_config.fields.compare",
     "_config.fields.field_row",
     "_config.fields.fields",
@@ -22,6 +23,7 @@ MODULES = (
     "_config.values.annotation",
     "_config.values.duration",
     "_config.values.paths",
+    "_config.values.quantity",
     "_node",
     "_node.guard",
     "_node.guard.base",
