@@ -3,16 +3,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Values of every leaf of KubeletConfiguration in notations that Go writes differently, made from the field table.
 
-The unit tests of `canonical` compare them with themselves, `tests/e2e_modern/test_values.py` with what a kubelet shows.
+`leaves` has values of every kind, for the unit tests of `canonical`. `respelt` has what a kubelet runs already, which
+kubelets are given in `tests/contract/test_values.py` and `tests/e2e_modern/test_values.py`.
 """
 
 from __future__ import annotations
 
+import copy
 import typing as t
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, fields, gates
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.canonical import FLUSH_TEXT
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import paths
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.field_row import Field
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import duration, paths, quantity
 
 Config = dict[str, t.Any]
 
@@ -86,3 +89,84 @@ def _values(kind: str, path: str, minor: int) -> tuple[t.Any, ...]:
     if kind.startswith("map["):
         return ({}, *({"a": inner} for inner in _values(kind[len("map[string]") :], path, minor)))
     return OF_TYPE[kind]
+
+
+TURNS = 8
+"""How many notations of a duration `respelt` has, the zero that means a default included."""
+OPTIONS_GATE, OPTIONS_SINCE = "LoggingAlphaOptions", 25
+"""What the sizes of buffers need, from the first minor that looks at it."""
+# What /configz does not show by itself, in forms that Go changes, and that start on every node. Nothing changes by them
+# on a Node that exists.
+ADDED: dict[str, t.Any] = {
+    "registerWithTaints": [
+        {"key": "livenodes.test/a", "value": "", "effect": "PreferNoSchedule"},
+        {"value": None, "key": "livenodes.test/b", "effect": "PreferNoSchedule", "timeAdded": None},
+    ],
+    "reservedMemory": [{"limits": {"memory": "1024Mi"}}],
+    "logging.vmodule": [{"filePattern": "nothing*"}, {"filePattern": "nothing_else", "verbosity": 2}],
+    "logging.options.json.infoBufferSize": "2048Ki",
+    "logging.options.text.infoBufferSize": "0.5Mi",
+    "imageMaximumGCAge": "90000s",
+    "crashLoopBackOff.maxContainerRestartPeriod": "90s",
+    "tracing.samplingRatePerMillion": 0,
+}
+NEEDS = {
+    "crashLoopBackOff.maxContainerRestartPeriod": "KubeletCrashLoopBackOffMax",
+    "imageMaximumGCAge": "ImageMaximumGCAge",
+    "tracing.samplingRatePerMillion": "KubeletTracing",
+}
+"""The gates that are not switched here: without them, their fields are left as they are."""
+
+
+def respelt(shown: t.Mapping[str, t.Any], minor: int, turn: int) -> Config:
+    """Return what a kubelet shows in /configz with every leaf in another notation, the `turn`-th of TURNS.
+
+    The last turn has a zero at each leaf where that means the default which the kubelet runs. The values ADDED are
+    added, where the minor has them.
+    """
+    result = copy.deepcopy(dict(shown))
+    leaves_of = {p: f for p, f in fields.ALL.items() if f.type != "object" and "[" not in p and f.exists_at(minor)}
+    for path, field in leaves_of.items():
+        above, name = _inside(result, path)
+        if name in above:
+            above[name] = _respelt(above[name], field, minor, turn)
+    for path in leaves_of.keys() & ADDED.keys():
+        if path not in NEEDS or gates.default(NEEDS[path], minor):
+            above, name = _inside(result, path, create=True)
+            above[name] = ADDED[path]
+    if minor >= OPTIONS_SINCE:
+        result["featureGates"] = {**(result.get("featureGates") or {}), OPTIONS_GATE: True}
+    return result
+
+
+def _respelt(value: t.Any, field: Field, minor: int, turn: int) -> t.Any:
+    zero = (
+        field.unset_at(minor) == "zero" and field.path != "nodeStatusReportFrequency"
+    )  # Its zero follows a neighbour.
+    if turn == TURNS - 1 and zero and compare.same(value, field.default_at(minor)):
+        return {"string": "", "duration": "0", "quantity": "0Mi"}.get(field.type, 0)
+    if field.type == "quantity":
+        whole = int(quantity.parse(value))
+        return (whole, str(whole), f"{whole}000m", f"{whole}.0")[turn % 4]
+    if "duration" not in field.type or isinstance(value, int):
+        return value
+    given = duration.parse(value)
+    sign, size = ("-" if given < 0 else ""), abs(given)
+    return (
+        f"{sign}{size}ns",
+        f"{sign}{size // 1000}us{size % 1000}ns",
+        f"{sign}{size // 1000}\u03bcs{size % 1000}ns",
+        f"{sign}0h{size // 10**6}ms{size % 10**6}ns",
+        f"{sign}{size % 10**9}ns{size // 10**9}s",
+        f"{sign or '+'}{size // 10**9}.{size % 10**9:09}s",
+        f"{sign}0.5ns{size}ns",
+        given if field.type != "duration" else value,
+    )[turn]
+
+
+def _inside(config: Config, path: str, create: bool = False) -> tuple[Config, str]:
+    """Return the object that has the leaf of a path, and its name there; an empty one if there is none to create."""
+    *above, name = path.split(".")
+    for key in above:
+        config = config.setdefault(key, {}) if create else config.get(key) or {}
+    return config, name

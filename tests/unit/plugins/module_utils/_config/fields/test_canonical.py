@@ -9,7 +9,9 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import differing
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import canonical, compare, fields
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import types
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks, types
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import paths
 from tests.support import odd_values
 
 MINORS = range(fields.OLDEST_MINOR, fields.NEWEST_MINOR + 1)
@@ -121,5 +123,18 @@ def test_every_odd_value_is_of_its_type_and_keeps_its_form(minor: int) -> None:
         once = compare.normalise(config, minor)
         again = odd_values.joined(once)
         assert compare.normalise(again, minor) == once, config
-        live = compare.with_defaults(again, minor)
-        assert differing.between(config, live, minor) == compare.changes(live, config, minor) == [], config
+        assert differing.between(config, again, minor) == [], config
+
+
+@pytest.mark.parametrize("minor", MINORS)
+def test_every_turn_means_what_is_live_and_no_rule_refuses_it(minor: int) -> None:
+    live = {"kind": "KubeletConfiguration", **compare.with_defaults({}, minor)}
+    turns = [odd_values.respelt(live, minor, turn) for turn in range(odd_values.TURNS)]
+    for config in turns:
+        assert [problem for problem in checks.problems(config, minor) if problem.severity == REFUSAL] == []
+        added = {paths.top(path) for path in odd_values.ADDED} | {"featureGates"}
+        found = compare.changes(live, config, minor)
+        assert [change for change in found if paths.top(change.path) not in added] == []
+        assert compare.changes(turns[0], config, minor) == []
+    for path in ("syncFrequency", "shutdownGracePeriod", "cpuCFSQuotaPeriod"):
+        assert len({config[path] for config in turns}) >= odd_values.TURNS - 1
