@@ -272,7 +272,9 @@ def from_newer_table(kind: str, new: dict[str, Any]) -> dict[str, Any]:
     """Return what fields-by-version.yaml knows of a field that 1.20 does not have."""
     return {
         "unset": "nil" if new["pointer"] else "none",
-        "zero_omitted": bool(new["omitempty"] and not new["pointer"] and kind not in ("duration", "quantity", "object")),
+        "zero_omitted": bool(
+            new["omitempty"] and not new["pointer"] and kind not in ("duration", "quantity", "object")
+        ),
     }
 
 

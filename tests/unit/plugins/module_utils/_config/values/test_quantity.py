@@ -90,12 +90,7 @@ def test_the_digits_that_count() -> None:
         quantity.canonical("lots")
 
 
-@given(
-    st.from_regex(
-        r"\A[-+]?[0-9]{1,12}(\.[0-9]{1,6})?([eE][-+]?[0-9]{1,2}|[KMGTPE]i|[numkMGTPE])?\Z",
-        alphabet="-+.eE0123456789KMGTPinumk",
-    )
-)
+@given(st.from_regex(r"\A[-+]?[0-9]{1,12}(\.[0-9]{1,6})?([eE][-+]?[0-9]{1,2}|[KMGTPE]i|[numkMGTPE])?\Z"))
 def test_a_form_has_the_same_value_and_is_its_own_form(text: str) -> None:
     for digits in (3, 9):
         shown = quantity.canonical(text, digits)
