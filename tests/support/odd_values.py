@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Values of every leaf of KubeletConfiguration in notations that Go writes differently, made from the field table.
 
-`leaves` has values of every kind, for the unit tests of `canonical`. `respelt` has what a kubelet runs already, which
-kubelets are given in `tests/contract/test_values.py` and `tests/e2e_modern/test_values.py`.
+`leaves` has values of every kind, for the unit tests of `compare.canonical`. `respelt` has what a kubelet runs already,
+for `tests/contract/test_values.py` and `tests/e2e_modern/test_values.py`, which give it to kubelets.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import copy
 import typing as t
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, fields, gates
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.canonical import FLUSH_TEXT
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.compare import FLUSH_TEXT
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.field_row import Field
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import duration, paths, quantity
 

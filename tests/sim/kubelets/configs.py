@@ -11,7 +11,6 @@ import functools
 import typing as t
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import (
-    canonical,
     compare,
     fields,
 )
@@ -100,6 +99,6 @@ def written(value: t.Mapping[str, t.Any], minor: int, above: str = "") -> Config
                 result[name] = copy.deepcopy(inner)
         elif field.type == "object" and isinstance(inner, t.Mapping):
             result[name] = written(inner, minor, f"{field.path}.")
-        elif not (field.zero_omitted and canonical.is_zero(inner, field)):
-            result[name] = copy.deepcopy(canonical.canonical(inner, field, minor))
+        elif not (field.zero_omitted and compare.is_zero(inner, field)):
+            result[name] = copy.deepcopy(compare.canonical(inner, field, minor))
     return result

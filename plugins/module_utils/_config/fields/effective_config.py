@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Mapping
 
 from ..values import duration
-from . import canonical, compare, fields, gates
+from . import compare, fields, gates
 
 
 class EffectiveConfig:
@@ -31,11 +31,11 @@ class EffectiveConfig:
             inside = inside.get(key)
         field = fields.ALL.get(path)
         # Where a zero means the default, and this minor's default is not known, the value is not known either.
-        return None if field and field.unset_at(self.minor) == "zero" and canonical.is_zero(inside, field) else inside
+        return None if field and field.unset_at(self.minor) == "zero" and compare.is_zero(inside, field) else inside
 
     def form(self, path: str) -> Any:
         """Return the effective value at the path of a field, in its canonical form."""
-        return canonical.canonical(self.value(path), fields.ALL[path], self.minor)
+        return compare.canonical(self.value(path), fields.ALL[path], self.minor)
 
     def number(self, path: str) -> int | None:
         """Return an integer."""

@@ -11,7 +11,6 @@ from typing import Any, Container, Iterator, Mapping, Sequence, Tuple
 from ..delivery import dropin_rules
 from ..delivery.choice import DROPIN
 from ..fields import compare, difftext, fields, overlay, shadow
-from ..fields.canonical import is_zero
 from ..fields.field_row import EFFECTS
 from ..rules import checks, host_values, types
 from ..rules.problem import REFUSAL, WARNING, Problem
@@ -287,7 +286,7 @@ def _zeros(layers: Layers, expected: Mapping[str, Any], minor: int) -> Iterator[
     runs = compare.normalise(expected, minor, True)
     for path, value in declared.items():
         field, shown = fields.lookup(path), paths.show(path)
-        if field is None or value is None or field.unset_at(minor) != "zero" or not is_zero(value, field):
+        if field is None or value is None or field.unset_at(minor) != "zero" or not compare.is_zero(value, field):
             continue
         if shown in runs:
             meant, remedy = f"runs {types.show(runs[shown])}", f"Write {types.show(runs[shown])}, or omit the field."

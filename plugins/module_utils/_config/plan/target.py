@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any, Iterator, Mapping
 
 from ..fields import compare, fields
-from ..fields.canonical import canonical
 from ..rules.problem import WARNING, Problem
 
 _MACHINE = sorted(field.path for field in fields.ALL.values() if field.machine)
@@ -44,4 +43,4 @@ def kept(target: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[Problem
 
 
 def _form(name: str, config: Mapping[str, Any]) -> Any:
-    return canonical(config.get(name), fields.ALL[name], fields.NEWEST_MINOR)
+    return compare.canonical(config.get(name), fields.ALL[name], fields.NEWEST_MINOR)

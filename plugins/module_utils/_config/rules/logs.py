@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Iterator
 
-from ..fields.canonical import FLUSH_TEXT
+from ..fields.compare import FLUSH_TEXT
 from ..fields.effective_config import EffectiveConfig
 from .managers import objects
 from .rule import Finding, Rule

@@ -15,7 +15,7 @@ from typing import Any, Callable, Iterator, Mapping
 
 from ..alpha import first_fields
 from ..fields import fields
-from ..fields.canonical import FLUSH_TEXT, moment
+from ..fields.compare import FLUSH_TEXT, moment
 from ..fields.field_row import Field
 from ..values import document, duration, paths, quantity
 from ..values.document import KIND, api_version

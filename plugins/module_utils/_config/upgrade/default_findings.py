@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any, Iterator, Mapping
 
 from ..fields import compare, fields
-from ..fields.canonical import canonical, is_zero
 from ..fields.field_row import Field
 from .finding import CHANGES, DEFAULT, STAYS, Finding
 from .node_facts import Facts, at
@@ -33,7 +32,7 @@ def check(facts: Facts, target: int) -> Iterator[Finding]:
         ):
             continue
         # Both as the newer kubelet shows them.
-        before, after = (canonical(field.default_at(minor), field, newest) for minor in (facts.minor, newest))
+        before, after = (compare.canonical(field.default_at(minor), field, newest) for minor in (facts.minor, newest))
         if compare.same(before, after):
             continue
         value = at(merged, field.path)
@@ -58,13 +57,15 @@ def check(facts: Facts, target: int) -> Iterator[Finding]:
 
 
 def _given(value: Any, field: Field, minor: int) -> bool:
-    return value is not None and not (field.unset_at(minor) == "zero" and is_zero(value, field))
+    return value is not None and not (field.unset_at(minor) == "zero" and compare.is_zero(value, field))
 
 
 def _pinned(facts: Facts, value: Any, before: Any, field: Field, minor: int) -> bool:
     if facts.own is None or _given(at(facts.own.content, field.path), field, minor):
         return False
-    return facts.places(field.path, minor) == facts.checkpoint and compare.same(canonical(value, field, minor), before)
+    return facts.places(field.path, minor) == facts.checkpoint and compare.same(
+        compare.canonical(value, field, minor), before
+    )
 
 
 def _difference(before: Any, after: Any) -> str:

@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import Any, Iterator, Mapping, Sequence
 
 from ..._config.fields import compare, fields, merged_dropins, shadow
-from ..._config.fields.canonical import canonical
 from ..._config.values import paths, quantity
 from .preflight_decisions import Findings
 
@@ -150,7 +149,7 @@ def _equal(path: str, one: Any, other: Any) -> bool:
         return compare.same(one, other)
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(_same_amount(one[key], other[key]) for key in one)
-    one, other = (canonical(value, field, fields.NEWEST_MINOR) for value in (one, other))
+    one, other = (compare.canonical(value, field, fields.NEWEST_MINOR) for value in (one, other))
     return compare.same(one, other) or (field.type.startswith("map[") and _same_amount(one, other))
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 MODULES = (
     "_config",
     "_config.fields",
-    "_config.fields.canonical",
     "_config.fields.compare",
     "_config.fields.field_row",
     "_config.fields.fields",

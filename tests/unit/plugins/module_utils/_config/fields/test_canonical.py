@@ -8,7 +8,7 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import differing
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import canonical, compare, fields
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks, types
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import paths
@@ -59,9 +59,9 @@ MINORS = range(fields.OLDEST_MINOR, fields.NEWEST_MINOR + 1)
     ],
 )
 def test_the_form_of_the_kubelet(path: str, written: t.Any, shown: t.Any) -> None:
-    found = canonical.canonical(written, fields.ALL[path], 36)
+    found = compare.canonical(written, fields.ALL[path], 36)
     assert compare.same(found, shown)
-    assert compare.same(canonical.canonical(found, fields.ALL[path], 36), shown)
+    assert compare.same(compare.canonical(found, fields.ALL[path], 36), shown)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_the_form_of_the_kubelet(path: str, written: t.Any, shown: t.Any) -> Non
 def test_a_number_of_nanoseconds_is_a_duration_where_the_kubelet_takes_both(
     written: t.Any, minor: int, form: t.Any
 ) -> None:
-    assert canonical.canonical(written, fields.ALL["logging.flushFrequency"], minor) == form
+    assert compare.canonical(written, fields.ALL["logging.flushFrequency"], minor) == form
 
 
 @pytest.mark.parametrize(
@@ -87,8 +87,8 @@ def test_a_number_of_nanoseconds_is_a_duration_where_the_kubelet_takes_both(
     ],
 )
 def test_zeros(path: str, zero: list[t.Any]) -> None:
-    assert [canonical.is_zero(value, fields.ALL[path]) for value in zero] == [True] * len(zero)
-    assert not any(canonical.is_zero(value, fields.ALL[path]) for value in (1, "1s", "1", ["a"], {"a": "b"}))
+    assert [compare.is_zero(value, fields.ALL[path]) for value in zero] == [True] * len(zero)
+    assert not any(compare.is_zero(value, fields.ALL[path]) for value in (1, "1s", "1", ["a"], {"a": "b"}))
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_zeros(path: str, zero: list[t.Any]) -> None:
     ],
 )
 def test_times(text: str, shown: str) -> None:
-    assert canonical.moment(text) == shown
+    assert compare.moment(text) == shown
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_times(text: str, shown: str) -> None:
 )
 def test_what_is_no_time(text: str) -> None:
     with pytest.raises(ValueError, match="parsing time"):
-        canonical.moment(text)
+        compare.moment(text)
 
 
 def test_the_odd_values_reach_every_leaf() -> None:
