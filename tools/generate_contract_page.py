@@ -31,6 +31,7 @@ GROUPS = {
     "contract/test_rollout": "Playbooks, native delivery",
     "sim_nodes/test_rollout": "Playbooks, deliveries checkpoint and dropin",
     "contract/test_matrix": "Modules, step by step",
+    "contract/test_values": "Values in every notation",
     "contract/test_configmaps": "ConfigMaps of live configurations",
     "contract/test_requests": "Requests, and faults that pass",
     "contract/test_outage": "An API server that stops",

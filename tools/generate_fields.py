@@ -55,16 +55,12 @@ SCALARS = {
     "string": "string",
     "metav1.Duration": "duration",
     "duration": "duration",
-    "any": "any",
-    "logsapi.VerbosityLevel": "int64",
+    "metav1.Time": "time",
+    "logsapi.TimeOrMetaDuration": "duration or nanoseconds",
+    "logsapi.VerbosityLevel": "uint32",
     "resource.QuantityValue": "quantity",
 }
-LISTS = {
-    "[]string": "list[string]",
-    "[]int32": "list[int32]",
-    "[]v1.Taint": "list[any]",
-    "logsapi.VModuleConfiguration": "list[any]",
-}
+LISTS = {"[]string": "list[string]", "[]int32": "list[int32]", "logsapi.VModuleConfiguration": "list[object]"}
 MAPS = {
     "map[string]string": "map[string]string",
     "map[string]bool": "map[string]bool",
@@ -200,7 +196,7 @@ def load(name: str) -> Any:
 
 def check_names(ours: dict[str, Any], effects: dict[str, Any], known: set[str], old: set[str]) -> None:
     """Refuse a name that no table knows, which would silently have no effect, and a field without an effect."""
-    for key in ("machine", "whole", "secret", "open", "until", "since"):
+    for key in ("machine", "whole", "secret", "until", "since"):
         for name in ours[key]:
             if name not in known:
                 raise SystemExit(f"tools/data/fields-ours.yaml: {key}: {name} is in no table")
@@ -238,7 +234,7 @@ def field(
     row["path_ref"] = row.get("path_ref", path in ours["path_ref"])
     if new and row["unset"] != "nil" and new["pointer"]:
         row["nil_since"] = next(minor(step["from"]) for step in new["types"] if step["type"].startswith("*"))
-    for key in ("whole", "machine", "secret", "open"):
+    for key in ("whole", "machine", "secret"):
         row[key] = path in ours[key]
     return row
 
@@ -276,7 +272,9 @@ def from_newer_table(kind: str, new: dict[str, Any]) -> dict[str, Any]:
     """Return what fields-by-version.yaml knows of a field that 1.20 does not have."""
     return {
         "unset": "nil" if new["pointer"] else "none",
-        "zero_omitted": bool(new["omitempty"] and not new["pointer"] and kind not in ("duration", "object")),
+        "zero_omitted": bool(
+            new["omitempty"] and not new["pointer"] and kind not in ("duration", "quantity", "object")
+        ),
     }
 
 
@@ -319,7 +317,6 @@ ORDER = (
     "fatal",
     "path_ref",
     "secret",
-    "open",
 )
 DEFAULTS = {
     "since": None,

@@ -71,7 +71,7 @@ def shown(config: t.Mapping[str, t.Any], own: t.Mapping[str, t.Any], minor: int 
     for path in ("tlsCertFile", "tlsPrivateKeyFile"):
         if not result.get(path) and not result.get("serverTLSBootstrap") and path in own:
             result[path] = own[path]
-    return written(result)
+    return written(result, known)
 
 
 def own_file(name: str, minor: int) -> str:
@@ -86,8 +86,8 @@ def lab_flags(name: str) -> dict[str, t.Any]:
     return {"maxPods": int(words["--max-pods"])} if "--max-pods" in words else {}
 
 
-def written(value: t.Mapping[str, t.Any], above: str = "") -> Config:
-    """Return the object as Go writes it: without omittable zero values, durations in their canonical form."""
+def written(value: t.Mapping[str, t.Any], minor: int, above: str = "") -> Config:
+    """Return the object as Go writes it: without omittable zero values, all others in their canonical form."""
     result: Config = {}
     for name, inner in value.items():
         field = fields.ALL.get(f"{above}{name}")
@@ -98,7 +98,7 @@ def written(value: t.Mapping[str, t.Any], above: str = "") -> Config:
             if above:
                 result[name] = copy.deepcopy(inner)
         elif field.type == "object" and isinstance(inner, t.Mapping):
-            result[name] = written(inner, f"{field.path}.")
+            result[name] = written(inner, minor, f"{field.path}.")
         elif not (field.zero_omitted and compare.is_zero(inner, field)):
-            result[name] = copy.deepcopy(compare.canonical(inner, field))
+            result[name] = copy.deepcopy(compare.canonical(inner, field, minor))
     return result

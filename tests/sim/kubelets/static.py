@@ -91,4 +91,4 @@ def read(own: str, dropins: tuple[tuple[str, str], ...] | None, words: tuple[str
         config = kubelet_config.read(given, minor, root).config
         if why := kubelet_config.deadly(config, minor, root):
             raise Ended(f"failed to run Kubelet: {why}")
-    return {**configs.CERTIFICATE, **kubelet_config.shown(config)}
+    return {**configs.CERTIFICATE, **kubelet_config.shown(config, minor)}

@@ -181,7 +181,7 @@ class Kubelet:
 
     def _configz(self) -> dict[str, t.Any]:
         header = {"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1"}
-        return {**kubelet_config.shown(self.config), **(header if self.minor >= 36 else {})}
+        return {**kubelet_config.shown(self.config, self.minor), **(header if self.minor >= 36 else {})}
 
     def report(self) -> None:
         """Report the Node's status and renew its Lease, as long as the process runs."""

@@ -99,9 +99,9 @@ def deadly(config: Config, minor: int, root: Path) -> str:
     return found[0] if found else ""
 
 
-def shown(config: Config) -> Config:
+def shown(config: Config, minor: int) -> Config:
     """Return the /configz of a kubelet that runs this configuration."""
-    return written({key: value for key, value in config.items() if key not in compare.HEADER})
+    return written({key: value for key, value in config.items() if key not in compare.HEADER}, minor)
 
 
 def _load(root: Path, path: str) -> Config:

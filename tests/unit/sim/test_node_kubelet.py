@@ -47,7 +47,7 @@ def test_drop_ins_are_live_as_on_a_real_kubelet(tmp_path: Path, version: str, na
     (tmp_path / FOLDER[1:]).mkdir(parents=True)
     for file, fields in row.dropins.items():
         write(tmp_path, f"{FOLDER}/{file}", dropin(fields))
-    shown = kubelet_config.shown(kubelet_config.read(FLAGS, answers.minor, tmp_path).config)
+    shown = kubelet_config.shown(kubelet_config.read(FLAGS, answers.minor, tmp_path).config, answers.minor)
     live = answers.live(name)
     left_out = (*HEADER, *dropin_contract.MADE, *NO_KNOWN_DEFAULT)
     different = {field: (value, live.get(field)) for field, value in shown.items() if value != live.get(field)}

@@ -6,14 +6,18 @@
 from __future__ import annotations
 
 import copy
+import datetime
+import re
 from dataclasses import dataclass
-from typing import Any, Iterator, Mapping
+from typing import Any, Callable, Iterator, Mapping
 
-from ..values import duration, paths
+from ..values import duration, paths, quantity
 from . import fields
 from .field_row import Field
 
 HEADER = ("kind", "apiVersion")
+FLUSH_TEXT = 28
+"""The first minor that takes a text where others take nanoseconds only (component-base/logs/api/v1/types.go)."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +37,10 @@ def normalise(
 ) -> dict[str, Any]:
     """Return every value of a configuration by its path, in a form in which equal values mean the same to a kubelet.
 
-    Objects and maps are split into their members, lists are not. Durations are in Go's form, a zero that equals absence
-    is omitted, a negative podPidsLimit is -1. Quantities keep their notation, because /configz does not change it. kind
-    and apiVersion are omitted, and what the kubelet merges into evictionHard is filled in.
+    Objects and maps are split into their members, lists are not. Values have their canonical form, and a zero that
+    equals absence is omitted. A quantity in a field of texts, such as kubeReserved, keeps its notation, because
+    /configz does not change it. kind and apiVersion are omitted, and what the kubelet merges into evictionHard is
+    filled in.
 
     With ``complete``, the defaults of the minor are filled in, as far as they are known. Without it, what is not set
     may also be a value of the node's own. By default it follows from the minor: the sources of 1.20 are whole
@@ -83,15 +88,12 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any], minor: int, run
 def is_known(path: str, config: Mapping[str, Any], given: set[str], minor: int, complete: bool | None = None) -> bool:
     """Return whether the value that a normalised configuration gives a path on kubelets of a minor is known.
 
-    `given` holds the top-level fields that the configuration sets. A value that is set is known, except for a zero of
-    a member of an open object, which may mean the default. A value that is not set is known if its default is.
-    ``complete`` as in normalise().
+    `given` holds the top-level fields that the configuration sets. A value that is set is known. One that is not set is
+    known if its default is. ``complete`` as in normalise().
     """
     complete = _complete(minor) if complete is None else complete
     field = fields.owner(path)
     if field is not None and not (complete and fields.default_known(field, minor)):
-        if field.open and field.path != path:
-            return bool(config.get(path))
         later = field.since is not None and field.since > fields.OLDEST_MINOR
         if later and not field.type.startswith("map["):
             return path in config
@@ -144,25 +146,46 @@ def with_defaults(config: Mapping[str, Any], minor: int) -> dict[str, Any]:
     return result
 
 
+def canonical(value: Any, field: Field, minor: int) -> Any:
+    """Return a value of this field in the form in which a kubelet of a minor shows it in /configz.
+
+    Equal forms mean the same to the kubelet. Durations, times and quantities are in Go's notation. The members of an
+    object in a list are as Go writes them: without those that it omits, with those that it always shows. A negative
+    podPidsLimit is -1 (pkg/kubelet/apis/config/v1beta1/defaults.go). From FLUSH_TEXT on, a number of nanoseconds has
+    the form of the duration that it means, though the kubelet shows the number. A value of a wrong type stays as it is.
+    """
+    if field.path == "podPidsLimit" and isinstance(value, int) and not isinstance(value, bool):
+        return max(value, -1)
+    return _of_type(field.type, value, field, minor)
+
+
 def is_zero(value: Any, field: Field) -> bool:
     """Return whether a value is absent or the zero or empty value of the field's type."""
-    if field.type == "duration" and isinstance(value, str):
-        return bool(canonical(value, field) == "0s")
-    return value is None or (isinstance(value, (bool, int, float, str, list, dict)) and not value)
+    if isinstance(value, str):
+        return bool(canonical(value, field, FLUSH_TEXT) == _ZEROS.get(field.type, ""))
+    return value is None or (isinstance(value, (bool, int, float, list, dict)) and not value)
 
 
-def canonical(value: Any, field: Field) -> Any:
-    """Return the canonical value of this field: durations in Go's notation, a negative podPidsLimit as -1."""
-    if field.type == "duration" and isinstance(value, str):
-        try:
-            return duration.format(duration.parse(value))
-        except ValueError:
-            return value
-    if field.path == "podPidsLimit" and isinstance(value, int) and not isinstance(value, bool) and value < 0:
-        return -1
-    return value
+def moment(text: str) -> str:
+    """Return a time of RFC 3339 in UTC without fractions of a second, as Go writes it. Raises ValueError."""
+    found = _TIME.fullmatch(text)
+    wrong = ValueError(f'parsing time "{text}" as "2006-01-02T15:04:05Z07:00"')
+    if found is None:
+        raise wrong
+    zone = datetime.timedelta(hours=int(found.group(3) or 0), minutes=int(found.group(4) or 0))
+    try:
+        at = datetime.datetime.fromisoformat(found.group(1))
+        return f"{(at + zone if found.group(2) == '-' else at - zone).isoformat()}Z"
+    except (OverflowError, ValueError) as error:
+        raise wrong from error
 
 
+_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,]\d+)?(?:Z|([+-])(\d\d):(\d\d))", re.ASCII)
+_NO_TIME = "0001-01-01T00:00:00Z"
+"""Go's zero time, which counts as absent."""
+_LIMIT_DIGITS = 3
+"""The digits of a quantity in a map: SetDefaults_ResourceList in pkg/apis/core/v1/defaults.go rounds the others up."""
+_ZEROS = {"duration": "0s", "duration or nanoseconds": "0s", "quantity": "0", "string": ""}
 _MERGE = fields.ALL["mergeDefaultEvictionSettings"]
 # What the kubelet adds to evictionHard with this field, and to no other map (kubernetes,
 # pkg/kubelet/apis/config/types.go, MergeDefaultEvictionSettings; pkg/kubelet/eviction/defaults_linux.go).
@@ -189,7 +212,7 @@ def _leaves(value: Any, at: paths.Path, minor: int) -> Iterator[tuple[str, Any]]
     elif field is None:
         yield paths.show(at), value
     elif field.unset_at(minor) == "nil" or not is_zero(value, field):
-        yield paths.show(at), canonical(value, field)
+        yield paths.show(at), canonical(value, field, minor)
 
 
 def _complete(minor: int) -> bool:
@@ -217,3 +240,52 @@ def _key_removed(path: str, present: set[str]) -> bool:
     """Return whether a map lost this key and keeps others: no default replaces a key of a map that is set."""
     field = fields.owner(path)
     return field is not None and field.type.startswith("map[") and field.path in present
+
+
+def _of_type(kind: str, value: Any, field: Field, minor: int) -> Any:
+    if kind == "list[object]" and isinstance(value, list):
+        return [_element(entry, field, minor) if isinstance(entry, Mapping) else entry for entry in value]
+    if kind.startswith("list[") and isinstance(value, list):
+        return [_of_type(kind[len("list[") : -1], entry, field, minor) for entry in value]
+    if kind.startswith("map[") and isinstance(value, Mapping):
+        return {key: _of_type(kind[len("map[string]") :], inner, field, minor) for key, inner in value.items()}
+    if isinstance(value, bool):
+        return value
+    if kind == "duration or nanoseconds" and isinstance(value, int):
+        return duration.format(value) if minor >= FLUSH_TEXT else value
+    if kind == "quantity" and isinstance(value, (int, float, str)):
+        digits = _LIMIT_DIGITS if field.type.startswith("map[") else 9
+        return _or_as_written(value, lambda text: quantity.canonical(text.strip(" "), digits))
+    form = _TEXTS.get(kind)
+    return _or_as_written(value, form) if form and isinstance(value, str) else value
+
+
+def _or_as_written(value: Any, form: Callable[[str], str]) -> Any:
+    try:
+        return form(str(value))
+    except ValueError:
+        return value
+
+
+def _duration(text: str) -> str:
+    return duration.format(duration.parse(text))
+
+
+_TEXTS: dict[str, Callable[[str], str]] = {
+    "duration": _duration,
+    "duration or nanoseconds": _duration,
+    "time": moment,
+}
+
+
+def _element(entry: Mapping[str, Any], field: Field, minor: int) -> dict[str, Any]:
+    """Return an object of a list with its members as Go writes them; members that no kubelet knows stay."""
+    result = {key: value for key, value in entry.items() if value is not None}
+    for name in fields.children(f"{field.path}[]"):
+        member = fields.ALL[f"{field.path}[].{name}"]
+        value = canonical(result.pop(name, None), member, minor)
+        if value is None and member.unset != "nil":
+            value = {} if member.type.startswith("map[") else _ZEROS.get(member.type, 0)
+        if not (value in (None, _NO_TIME) or (member.zero_omitted and is_zero(value, member))):
+            result[name] = value
+    return result

@@ -33,6 +33,10 @@ class EffectiveConfig:
         # Where a zero means the default, and this minor's default is not known, the value is not known either.
         return None if field and field.unset_at(self.minor) == "zero" and compare.is_zero(inside, field) else inside
 
+    def form(self, path: str) -> Any:
+        """Return the effective value at the path of a field, in its canonical form."""
+        return compare.canonical(self.value(path), fields.ALL[path], self.minor)
+
     def number(self, path: str) -> int | None:
         """Return an integer."""
         value = self.value(path)

@@ -19,7 +19,10 @@ class Field:
     path: str
     """Dotted name; ``[]`` stands for any element of a list."""
     type: str
-    """bool, int32, int64, float, string, duration, quantity, any, object, list[T] or map[string]T."""
+    """bool, int32, int64, uint32, float, string, duration, quantity, time, object, list[T] or map[string]T.
+
+    ``duration or nanoseconds`` takes a whole number, too. Every object has a row for each member, also in list[object].
+    """
     since: int | None = None
     """First minor that has the field; None: 1.12 or earlier."""
     until: int | None = None
@@ -54,8 +57,6 @@ class Field:
     """A relative file path is resolved against the folder of the configuration file."""
     secret: bool = False
     """The value must not be shown."""
-    open: bool = False
-    """An object whose members are not all listed."""
 
     def default_at(self, minor: int) -> Any:
         """Return the default in a minor from 1.20 on that has the field; None where there is none or it is unknown."""

@@ -61,7 +61,7 @@ def is_secret(path: str) -> bool:
 
 
 def _holds_anything(field: Field) -> bool:
-    return field.open or field.type == "any" or field.type.startswith(("map[", "list["))
+    return field.type.startswith(("map[", "list["))
 
 
 def default_known(field: Field, minor: int) -> bool:

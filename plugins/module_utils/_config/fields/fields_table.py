@@ -709,10 +709,10 @@ FIELDS: tuple[Field, ...] = (
         reason="adds or removes ephemeral-storage: the kubelet may reject or evict pods. True stops the "
         "kubelet where it cannot measure the root filesystem",
     ),
-    Field("logging", "object", since=19, effect="safe", open=True, reason="no advice upstream"),
+    Field("logging", "object", since=19, effect="safe", reason="no advice upstream"),
     Field(
         "logging.flushFrequency",
-        "any",
+        "duration or nanoseconds",
         since=23,
         later_defaults=((23, 5000000000), (28, "5s")),
         unset="zero",
@@ -740,7 +740,6 @@ FIELDS: tuple[Field, ...] = (
         since=23,
         later_defaults=((23, "0"),),
         unset="zero",
-        zero_omitted=True,
         effect="safe",
         flags=("log-json-info-buffer-size",),
         reason="size of the buffer of info messages; a crash loses what is in it",
@@ -761,7 +760,6 @@ FIELDS: tuple[Field, ...] = (
         since=30,
         later_defaults=((30, "0"),),
         unset="zero",
-        zero_omitted=True,
         effect="safe",
         flags=("log-text-info-buffer-size",),
         reason="size of the buffer of info messages; a crash loses what is in it",
@@ -786,17 +784,19 @@ FIELDS: tuple[Field, ...] = (
         reason="no advice upstream; costs CPU",
     ),
     Field(
-        "logging.verbosity", "int64", since=23, effect="safe", flags=("v",), reason="more log lines cost disk and CPU"
+        "logging.verbosity", "uint32", since=23, effect="safe", flags=("v",), reason="more log lines cost disk and CPU"
     ),
     Field(
         "logging.vmodule",
-        "list[any]",
+        "list[object]",
         since=23,
         zero_omitted=True,
         effect="safe",
         flags=("vmodule",),
         reason="log level of single source files; text format only",
     ),
+    Field("logging.vmodule[].filePattern", "string", since=23, effect="safe", reason="inherits logging.vmodule"),
+    Field("logging.vmodule[].verbosity", "uint32", since=23, effect="safe", reason="inherits logging.vmodule"),
     Field(
         "makeIPTablesUtilChains",
         "bool",
@@ -1041,12 +1041,30 @@ FIELDS: tuple[Field, ...] = (
     ),
     Field(
         "registerWithTaints",
-        "list[any]",
+        "list[object]",
         since=23,
         zero_omitted=True,
         effect="safe",
         flags=("register-with-taints",),
         reason="applies only when the kubelet creates its Node: the taints of an existing Node do not change",
+    ),
+    Field("registerWithTaints[].effect", "string", since=23, effect="safe", reason="inherits registerWithTaints"),
+    Field("registerWithTaints[].key", "string", since=23, effect="safe", reason="inherits registerWithTaints"),
+    Field(
+        "registerWithTaints[].timeAdded",
+        "time",
+        since=23,
+        unset="nil",
+        effect="safe",
+        reason="inherits registerWithTaints",
+    ),
+    Field(
+        "registerWithTaints[].value",
+        "string",
+        since=23,
+        zero_omitted=True,
+        effect="safe",
+        reason="inherits registerWithTaints",
     ),
     Field(
         "registryBurst",
@@ -1394,7 +1412,6 @@ FIELDS: tuple[Field, ...] = (
         since=25,
         unset="nil",
         effect="safe",
-        open=True,
         reason="switches traces of the kubelet; an endpoint that does not answer does not stop it",
     ),
     Field(

@@ -79,7 +79,7 @@ def _value(path: str, uses: list[str]) -> Any:
     last = uses[-1]
     if kind == "bool":
         return _BOOLEANS.get(last, UNKNOWN)
-    if kind in ("int32", "int64"):
+    if kind in ("int32", "int64", "uint32"):
         return int(last) if _INTEGER.fullmatch(last) else UNKNOWN
     if kind in ("string", "duration"):
         return last

@@ -64,7 +64,7 @@ class Change:
 
     def touches(self, *fields: str) -> bool:
         """Return whether the change gives one of the fields another meaning."""
-        return any(not compare.same(self.old.value(field), self.new.value(field)) for field in fields or FIELDS)
+        return any(not compare.same(self.old.form(field), self.new.form(field)) for field in fields or FIELDS)
 
 
 def forecast(change: Change, usage: NodeUsage) -> dict[str, list[Any]]:

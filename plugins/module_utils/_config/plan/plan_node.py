@@ -192,7 +192,12 @@ class Planner:
             *(() if self._target is None else targets.kept(self._target, before)),
         ]
         unknown = () if dropin else former.warnings(no_longer.unknown)
-        problems = [*found, *_shadowed([change for change in changes if change.path not in restart], flags), *unknown]
+        problems = [
+            *found,
+            *_shadowed([change for change in changes if change.path not in restart], flags),
+            *unknown,
+            *_zeros(layers, desired.expected, minor),
+        ]
         rows = [
             _change_row(change, costs.of(change), flags, change.path in undeclared, change.path in from_file)
             for change in changes
@@ -270,6 +275,29 @@ def _shadowed(changes: list[compare.Change], flags: Mapping[str, str]) -> Iterat
                 "Remove the flag from the node's kubelet command line, or omit the field.",
                 "shadowed",
             )
+
+
+def _zeros(layers: Layers, expected: Mapping[str, Any], minor: int) -> Iterator[Problem]:
+    """Yield a warning for each declared zero that a kubelet takes for unset, with the value that it runs instead.
+
+    Source: pkg/kubelet/apis/config/v1beta1/defaults.go.
+    """
+    declared = {path: value for layer in layers for path, value in overlay.written(layer, True)}
+    runs = compare.normalise(expected, minor, True)
+    for path, value in declared.items():
+        field, shown = fields.lookup(path), paths.show(path)
+        if field is None or value is None or field.unset_at(minor) != "zero" or not compare.is_zero(value, field):
+            continue
+        if shown in runs:
+            meant, remedy = f"runs {types.show(runs[shown])}", f"Write {types.show(runs[shown])}, or omit the field."
+        elif fields.default_known(field, minor):
+            # The default is this zero.
+            continue
+        else:
+            meant, remedy = "runs its own default", "Write the value that you want, or omit the field."
+        yield Problem(
+            WARNING, shown, f"the kubelet takes {types.show(value)} for unset, and {meant}", remedy, "zero-is-unset"
+        )
 
 
 def _dropped(before: Mapping[str, Any], desired: Mapping[str, Any], minor: int) -> Iterator[Problem]:

@@ -31,7 +31,7 @@ def declared(target: Mapping[str, Any]) -> dict[str, Any]:
 def kept(target: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[Problem]:
     """Yield a warning for each field of ``target`` that a node does not get, because it belongs to one machine."""
     for name in _MACHINE:
-        if target.get(name) is not None and not compare.same(target[name], live.get(name)):
+        if target.get(name) is not None and not compare.same(*(_form(name, config) for config in (target, live))):
             yield Problem(
                 WARNING,
                 name,
@@ -40,3 +40,7 @@ def kept(target: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[Problem
                 "To change it, declare it for the node in kubelet_config_host and run a rollout.",
                 "machine-specific",
             )
+
+
+def _form(name: str, config: Mapping[str, Any]) -> Any:
+    return compare.canonical(config.get(name), fields.ALL[name], fields.NEWEST_MINOR)

@@ -8,17 +8,17 @@ Source: logs/api/v1/options.go and tracing/api/v1/config.go of k8s.io/component-
 
 from __future__ import annotations
 
-from typing import Any, Iterator
+from typing import Iterator
 
+from ..fields.compare import FLUSH_TEXT
 from ..fields.effective_config import EffectiveConfig
-from ..values import quantity
 from .managers import objects
 from .rule import Finding, Rule
 
 _MOST = 2**31 - 1
 _OFF = "is disabled"
-_FLUSH_TEXT, _FLUSH_VALIDATED = 28, 35
-"""The first minors that take a text for flushFrequency, and whose validation refuses a negative one."""
+_FLUSH_VALIDATED = 35
+"""The first minor whose validation refuses a negative flushFrequency."""
 
 
 def _log_verbosity(config: EffectiveConfig) -> Iterator[Finding]:
@@ -52,7 +52,7 @@ def _log_options(config: EffectiveConfig) -> Iterator[Finding]:
     for form in ("text", "json") if config.minor >= 30 else ("json",):
         # The kubelet overwrites splitStream of its file with the default of the flag before it looks.
         path = f"logging.options.{form}.infoBufferSize"
-        if _given(config.value(path)):
+        if config.value(path) is not None:
             yield (
                 path,
                 f"{path}: Forbidden: Feature LoggingAlphaOptions is disabled",
@@ -71,7 +71,7 @@ def _flush_as_text(config: EffectiveConfig) -> Iterator[Finding]:
 
 def _flush_positive(config: EffectiveConfig) -> Iterator[Finding]:
     path, value = "logging.flushFrequency", config.value("logging.flushFrequency")
-    if isinstance(value, str) and config.minor < _FLUSH_TEXT:
+    if isinstance(value, str) and config.minor < FLUSH_TEXT:
         return
     given = value if isinstance(value, int) else config.nanoseconds(path)
     if given is not None and given < 0:
@@ -81,7 +81,7 @@ def _flush_positive(config: EffectiveConfig) -> Iterator[Finding]:
             if config.minor >= _FLUSH_VALIDATED
             else "{} ends the kubelet in a Go panic: non-positive interval for NewTicker"
         ).format(value)
-        remedy = 'Write a duration such as "5s".' if config.minor >= _FLUSH_TEXT else "Write nanoseconds: 5000000000."
+        remedy = 'Write a duration such as "5s".' if config.minor >= FLUSH_TEXT else "Write nanoseconds: 5000000000."
         yield path, f"{path}: {why}", remedy
 
 
@@ -94,13 +94,6 @@ def _tracing_endpoint(config: EffectiveConfig) -> Iterator[Finding]:
             f"{path}: Invalid value: unsupported scheme: {scheme}.  Options are none, dns, unix, or unix-abstract.",
             "Write host:port, such as localhost:4317.",
         )
-
-
-def _given(size: Any) -> bool:
-    try:
-        return size is not None and quantity.parse(str(size)) != 0
-    except ValueError:
-        return False
 
 
 def _tracing_gate(config: EffectiveConfig) -> Iterator[Finding]:
@@ -126,7 +119,7 @@ def _sampling(config: EffectiveConfig) -> Iterator[Finding]:
 
 RULES = (
     Rule("log-flush-positive", 24, None, _flush_positive),
-    Rule("log-flush-text", 23, _FLUSH_TEXT - 1, _flush_as_text),
+    Rule("log-flush-text", 23, FLUSH_TEXT - 1, _flush_as_text),
     Rule("log-options", 25, None, _log_options, ("LoggingAlphaOptions",)),
     Rule("log-verbosity", 23, None, _log_verbosity),
     Rule("tracing-endpoint", 25, None, _tracing_endpoint),

@@ -15,12 +15,15 @@ from typing import Any, Callable, Iterator, Mapping
 
 from ..alpha import first_fields
 from ..fields import fields
+from ..fields.compare import FLUSH_TEXT, moment
 from ..fields.field_row import Field
 from ..values import document, duration, paths, quantity
 from ..values.document import KIND, api_version
-from .problem import REFUSAL, Problem
+from .problem import REFUSAL, WARNING, Problem
 
-_LIMITS = {"int32": 2**31, "int64": 2**63}
+_RANGES = {"int64": (-(2**63), 2**63 - 1), "uint32": (0, 2**32 - 1)}
+_INT32 = (-(2**31), 2**31 - 1)
+_MILLISECOND = 10**6
 _BOOL_WORDS = {"true", "false", "yes", "no", "on", "off"}
 
 
@@ -51,9 +54,7 @@ def _check_field(at: paths.Path, value: Any, minor: int) -> Iterator[Problem]:
         return
     field = fields.lookup(at)
     if field is None:
-        above = fields.lookup(at[:-1])
-        if above is None or not above.open:
-            yield from _unknown(at, minor)
+        yield from _unknown(at, minor)
         return
     if not field.exists_at(minor):
         yield _other_version(field, at, minor)
@@ -86,7 +87,7 @@ def _check_value(kind: str, at: paths.Path, value: Any, field: Field, minor: int
         for key, inner in value.items():
             if inner is not None:
                 yield from _check_value(kind[len("map[string]") :], (*at, key), inner, field, minor)
-    elif kind != "any":
+    else:
         yield from _SCALARS[kind](at, value, field)
 
 
@@ -108,7 +109,7 @@ def _bool(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
 
 
 def _integer(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
-    limit = _LIMITS["int64" if field.type == "int64" else "int32"]
+    least, most = _RANGES.get(field.type, _INT32)
     if isinstance(value, bool) or not isinstance(value, int):
         remedy = "Write a whole number."
         if isinstance(value, str) and re.fullmatch("[+-]?[0-9]+", value.strip()):
@@ -116,12 +117,13 @@ def _integer(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
         elif isinstance(value, float) and value.is_integer():
             remedy = f"Write {int(value)} without a decimal point."
         yield _wrong(at, value, "a whole number", remedy, field)
-    elif not -limit <= value < limit:
+    elif not least <= value <= most:
         yield Problem(
             REFUSAL,
             paths.show(at),
-            f"{value} is too large for the field; the kubelet could not load the configuration",
-            f"Give a number from {-limit} to {limit - 1}.",
+            f"{value} is too {'small' if value < least else 'large'} for the field; the kubelet could not load the "
+            "configuration",
+            f"Give a number from {least} to {most}.",
             "type",
         )
 
@@ -173,14 +175,42 @@ def _duration(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
         )
 
 
+def _nanoseconds(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
+    """A number counts nanoseconds: component-base/logs/api/v1/types.go, TimeOrMetaDuration."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        yield from _duration(at, value, field)
+    elif 0 < value < _MILLISECOND:
+        yield Problem(
+            WARNING,
+            paths.show(at),
+            f"the kubelet reads the number {value} as nanoseconds: {duration.format(value)}",
+            f"Write {value * 10**9} for {value}s. Kubelets from 1.{FLUSH_TEXT} on also take a text with its unit.",
+            "nanoseconds",
+        )
+
+
+def _time(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
+    remedy = 'Write a time of RFC 3339, such as "2026-01-31T12:00:00Z".'
+    if not isinstance(value, str):
+        yield _wrong(at, value, "a time", remedy, field)
+        return
+    try:
+        moment(value)
+    except ValueError as error:
+        yield Problem(REFUSAL, paths.show(at), f"{error}; the kubelet could not load it", remedy, "type")
+
+
 _QUANTITY = 'Write a quantity such as "1Gi".'
 _SCALARS: dict[str, Callable[[paths.Path, Any, Field], Iterator[Problem]]] = {
     "bool": _bool,
     "int32": _integer,
     "int64": _integer,
+    "uint32": _integer,
     "float": _float,
     "string": _string,
     "duration": _duration,
+    "duration or nanoseconds": _nanoseconds,
+    "time": _time,
     "quantity": _quantity,
 }
 _TEMPLATES = (

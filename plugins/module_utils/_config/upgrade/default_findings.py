@@ -9,7 +9,6 @@ from typing import Any, Iterator, Mapping
 
 from ..fields import compare, fields
 from ..fields.field_row import Field
-from ..values import duration
 from .finding import CHANGES, DEFAULT, STAYS, Finding
 from .node_facts import Facts, at
 
@@ -32,8 +31,9 @@ def check(facts: Facts, target: int) -> Iterator[Finding]:
             fields.default_known(field, facts.minor) and fields.default_known(field, newest)
         ):
             continue
-        before, after = field.default_at(facts.minor), field.default_at(newest)
-        if _same(before, after):
+        # Both as the newer kubelet shows them.
+        before, after = (compare.canonical(field.default_at(minor), field, newest) for minor in (facts.minor, newest))
+        if compare.same(before, after):
             continue
         value = at(merged, field.path)
         if not _given(value, field, newest):
@@ -63,17 +63,9 @@ def _given(value: Any, field: Field, minor: int) -> bool:
 def _pinned(facts: Facts, value: Any, before: Any, field: Field, minor: int) -> bool:
     if facts.own is None or _given(at(facts.own.content, field.path), field, minor):
         return False
-    return facts.places(field.path, minor) == facts.checkpoint and _same(compare.canonical(value, field), before)
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Return whether two defaults mean the same. Up to 1.27, one duration is a number of nanoseconds."""
-    if isinstance(one, int) and isinstance(other, str):
-        try:
-            return duration.parse(other) == one
-        except ValueError:
-            return False
-    return compare.same(one, other)
+    return facts.places(field.path, minor) == facts.checkpoint and compare.same(
+        compare.canonical(value, field, minor), before
+    )
 
 
 def _difference(before: Any, after: Any) -> str:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kubernetes resource quantities, parsed as k8s.io/apimachinery/pkg/api/resource.ParseQuantity does."""
+"""Kubernetes resource quantities, read and written as k8s.io/apimachinery/pkg/api/resource does."""
 
 from __future__ import annotations
 
@@ -31,6 +31,10 @@ _SCALE = {
     "Pi": Fraction(2**50),
     "Ei": Fraction(2**60),
 }
+_BINARY = ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+_DECIMAL = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
+_MOST = 2**63 - 1
+"""Go caps binary quantities there."""
 REFUSAL = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 """The kubelet's message for a text that is not a quantity."""
 
@@ -50,6 +54,43 @@ def parse(text: str) -> Fraction:
         else _SCALE[found.group("suffix") or ""]
     )
     return Fraction(found.group("number")) * scale
+
+
+def canonical(text: str, digits: int = 9) -> str:
+    """Return a quantity as Go writes it: ``2Gi`` for ``2048Mi``, ``1500m`` for ``1.5``, ``1k`` for ``1000``.
+
+    ``digits`` after the decimal point count, and what is beyond them is rounded away from zero. A sign, leading zeros
+    and the like, which Go sometimes keeps as written, are left out here. Raises ValueError as parse().
+    Source: ParseQuantity and CanonicalizeBytes in apimachinery/pkg/api/resource/quantity.go.
+    """
+    value, found = parse(text), _QUANTITY.fullmatch(text)
+    assert found is not None
+    binary = (found.group("suffix") or "").endswith("i")
+    scale = 10**digits
+    small = -(-abs(value) * scale // 1)
+    amount = Fraction(min(small, _MOST * scale) if binary else small, scale)
+    sign = "-" if value < 0 else ""
+    if binary and amount.denominator == 1:
+        whole, steps = _without_factor(amount.numerator, 1024)
+        if steps:
+            return f"{sign}{whole}{_BINARY[min(steps, len(_BINARY)) - 1]}"
+    whole, exponent = _without_factor(int(amount * scale), 10)
+    exponent -= digits
+    whole, exponent = whole * 10 ** (exponent % 3), exponent - exponent % 3
+    if not whole:
+        return "0"
+    if found.group("exponent"):
+        return f"{sign}{whole}e{exponent}" if exponent else f"{sign}{whole}"
+    # Go writes no suffix beyond the last one, which gives another number.
+    return f"{sign}{whole}{_DECIMAL[exponent // 3 + 3]}" if exponent <= 18 else text
+
+
+def _without_factor(value: int, factor: int) -> tuple[int, int]:
+    """Return a value divided by a factor as often as it can be, and how often that is. Zero has no factors."""
+    times = 0
+    while value and value % factor == 0:
+        value, times = value // factor, times + 1
+    return value, times
 
 
 def parse_percentage(text: str) -> Fraction | None:

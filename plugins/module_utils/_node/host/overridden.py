@@ -143,7 +143,7 @@ def _equal(path: str, one: Any, other: Any) -> bool:
         return compare.same(one, other)
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(_same_amount(one[key], other[key]) for key in one)
-    one, other = compare.canonical(one, field), compare.canonical(other, field)
+    one, other = (compare.canonical(value, field, fields.NEWEST_MINOR) for value in (one, other))
     return compare.same(one, other) or (field.type.startswith("map[") and _same_amount(one, other))
 
 

@@ -22,6 +22,7 @@ MODULES = (
     "_config.values.annotation",
     "_config.values.duration",
     "_config.values.paths",
+    "_config.values.quantity",
     "_node",
     "_node.guard",
     "_node.guard.base",

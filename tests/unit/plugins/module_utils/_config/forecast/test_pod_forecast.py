@@ -138,6 +138,10 @@ def test_a_field_that_a_flag_hides_does_not_change() -> None:
     assert pod_forecast.Change({}, {"maxPods": 2}, 20, [{"path": "maxPods", "shadowed_by": None}]).touches()
 
 
+def _reserved(memory: str) -> dict[str, Any]:
+    return {"reservedMemory": [{"numaNode": 0, "limits": {"memory": memory}}]}
+
+
 @pytest.mark.parametrize(
     ("old", "new", "touches"),
     [
@@ -148,6 +152,9 @@ def test_a_field_that_a_flag_hides_does_not_change() -> None:
         ({}, {"topologyManagerPolicy": "restricted"}, True),
         ({}, {"reservedSystemCPUs": "0"}, True),
         ({}, {"memoryManagerPolicy": "Static"}, True),
+        # The same in another notation.
+        (_reserved("1Gi"), _reserved("1024Mi"), False),
+        (_reserved("1Gi"), _reserved("2Gi"), True),
     ],
 )
 def test_fields_that_decide_who_runs(old: dict[str, Any], new: dict[str, Any], touches: bool) -> None:

@@ -104,6 +104,52 @@ def test_a_flag_overrides_a_field_only_from_the_minor_on_that_has_both(minor: in
     assert [row["rule"] for row in made.problem_rows(False)] == rules
 
 
+@pytest.mark.parametrize("delivery", ["native", "checkpoint", "dropin"])
+@pytest.mark.parametrize(
+    ("layers", "minor", "path", "message"),
+    [
+        ([{"maxPods": 0}], 36, "maxPods", "the kubelet takes 0 for unset, and runs 110"),
+        (
+            [{"evictionPressureTransitionPeriod": "0"}],
+            36,
+            "evictionPressureTransitionPeriod",
+            'the kubelet takes "0" for unset, and runs "5m0s"',
+        ),
+        ([{"kubeAPIBurst": 0}], 26, "kubeAPIBurst", "the kubelet takes 0 for unset, and runs 10"),
+        ([{"kubeAPIBurst": 0}], 27, "kubeAPIBurst", "the kubelet takes 0 for unset, and runs 100"),
+        # It follows another field.
+        (
+            [{"nodeStatusReportFrequency": "0s", "nodeStatusUpdateFrequency": "7s"}],
+            36,
+            "nodeStatusReportFrequency",
+            'the kubelet takes "0s" for unset, and runs "7s"',
+        ),
+        (
+            [{"logging": {"flushFrequency": 0}}],
+            36,
+            "logging.flushFrequency",
+            'the kubelet takes 0 for unset, and runs "5s"',
+        ),
+        ([{"cgroupDriver": ""}], 36, "cgroupDriver", 'the kubelet takes "" for unset, and runs its own default'),
+        ([{"maxPods": 0}], 37, "maxPods", "the kubelet takes 0 for unset, and runs its own default"),
+        # A zero that is one.
+        ([{"kubeAPIQPS": 0}], 36, "", ""),
+        ([{"readOnlyPort": 0}], 36, "", ""),
+        ([{"imageMaximumGCAge": "0s"}], 36, "", ""),
+        ([{"logging": {"options": {"json": {"infoBufferSize": "0Mi"}}}}], 36, "", ""),
+        ([{"maxPods": 0}, {"maxPods": 5}], 36, "", ""),
+        ([{"maxPods": 0}, {"maxPods": None}], 36, "", ""),
+    ],
+)
+def test_a_zero_that_the_kubelet_takes_for_unset_is_named(
+    layers: list[dict[str, Any]], minor: int, path: str, message: str, delivery: str
+) -> None:
+    live = {key: value for key, value in LIVE.items() if key not in ("maxPods", "kubeAPIBurst", "cgroupDriver")}
+    rows = _planned(_planner({"a": live}), "a", minor, *layers, delivery=delivery).problem_rows(False)
+    found = [(row["path"], row["message"]) for row in rows if row["rule"] == "zero-is-unset"]
+    assert found == ([(path, message)] if path else [])
+
+
 @pytest.mark.parametrize("minor", range(20, 37))
 @pytest.mark.parametrize("removed", [None, ""], ids=["null", "zero"])
 @pytest.mark.fault(case=66)

@@ -53,6 +53,7 @@ def test_every_other_field_is_that_of_the_target(goal: dict[str, Any], live: dic
         ({"providerID": "a", "address": "10.0.0.1"}, {"address": "10.0.0.2"}, ["address", "providerID"]),
         ({"providerID": None}, {"providerID": "b"}, []),
         ({}, {"providerID": "b"}, []),
+        ({"reservedMemory": [{"limits": {"a": "1024Mi"}}]}, {"reservedMemory": [{"limits": {"a": "1Gi"}}]}, []),
     ],
 )
 def test_each_value_that_a_node_does_not_get_is_a_warning(

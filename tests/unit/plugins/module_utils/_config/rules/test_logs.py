@@ -113,4 +113,3 @@ def test_a_zero_is_the_default_and_other_types_are_left_to_the_check_of_types() 
     """Kubelets before 1.28 refuse the text, not the zero in it."""
     assert accepted({"logging": {"flushFrequency": "0s"}}, NEWEST)
     assert accepted(vmodule("kubelet", format=5), NEWEST)
-    assert accepted(options("json", infoBufferSize="lots"), NEWEST)

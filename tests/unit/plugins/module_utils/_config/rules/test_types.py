@@ -10,8 +10,8 @@ from hypothesis import given
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.alpha import first_fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import types
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL, Problem
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL, WARNING, Problem
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, paths
 
 from .. import kubelet_model as model
 
@@ -84,6 +84,51 @@ def _reserved(amount: Any) -> dict[str, Any]:
         ({"reservedMemory": ["a"]}, "reservedMemory[0]", 'the string "a"', "a mapping", "Write each entry"),
         (_reserved(True), "reservedMemory[0].limits.memory", "the boolean true", QUANTITY, 'such as "1Gi".'),
         (_reserved({"a": "ö"}), "reservedMemory[0].limits.memory", 'a mapping {"a": "ö"}', QUANTITY, 'such as "1Gi".'),
+        (
+            {"registerWithTaints": ["a=b:NoSchedule"]},
+            "registerWithTaints[0]",
+            'the string "a=b:NoSchedule"',
+            "a mapping",
+            "",
+        ),
+        (
+            {"registerWithTaints": [{"value": True}]},
+            "registerWithTaints[0].value",
+            "the boolean true",
+            STRING,
+            '"true"',
+        ),
+        (
+            {"registerWithTaints": [{"key": "a"}, {"timeAdded": 5}]},
+            "registerWithTaints[1].timeAdded",
+            "the number 5",
+            "a time",
+            "RFC 3339",
+        ),
+        (
+            {"logging": {"vmodule": ["kubelet=4"]}},
+            "logging.vmodule[0]",
+            'the string "kubelet=4"',
+            "a mapping",
+            "Write each",
+        ),
+        (
+            {"logging": {"vmodule": [{"filePattern": "a", "verbosity": "4"}]}},
+            "logging.vmodule[0].verbosity",
+            'the string "4"',
+            WHOLE,
+            "Write 4 without quotes.",
+        ),
+        (
+            {"logging": {"vmodule": [{"filePattern": 4}]}},
+            "logging.vmodule[0].filePattern",
+            "the number 4",
+            STRING,
+            '"4"',
+        ),
+        ({"logging": {"verbosity": "3"}}, "logging.verbosity", 'the string "3"', WHOLE, "Write 3 without quotes."),
+        ({"logging": {"flushFrequency": 1.5}}, "logging.flushFrequency", "the number 1.5", DURATION, '"1.5s"'),
+        ({"logging": {"flushFrequency": True}}, "logging.flushFrequency", "the boolean true", DURATION, '"1m30s"'),
         ({"maxPods": "x" * 58}, "maxPods", f'the string "{"x" * 58}"', WHOLE, ""),
         ({"maxPods": "x" * 59}, "maxPods", f'the string "{"x" * 56}...', WHOLE, ""),
     ],
@@ -102,17 +147,35 @@ def test_wrong_types_are_refused_with_the_correct_notation(
     [
         ({"maxPods": 2**31}, "2147483648 is too large for the field", "from -2147483648 to 2147483647"),
         ({"podPidsLimit": 2**63}, "9223372036854775808 is too large", "to 9223372036854775807"),
+        ({"maxPods": -(2**31) - 1}, "-2147483649 is too small for the field", "from -2147483648 to 2147483647"),
         ({"syncFrequency": "90"}, 'time: missing unit in duration "90"', "units h, m, s"),
+        ({"logging": {"verbosity": -1}}, "-1 is too small for the field", "from 0 to 4294967295"),
+        ({"logging": {"verbosity": 2**32}}, "4294967296 is too large for the field", "from 0 to 4294967295"),
+        ({"logging": {"vmodule": [{"verbosity": -1}]}}, "-1 is too small for the field", "from 0 to 4294967295"),
+        ({"logging": {"flushFrequency": "60"}}, 'time: missing unit in duration "60"', "units h, m, s"),
+        ({"registerWithTaints": [{"timeAdded": "now"}]}, 'parsing time "now"', "RFC 3339"),
     ],
 )
-def test_values_out_of_the_range_of_their_type(config: dict[str, Any], message: str, remedy: str) -> None:
-    [problem] = types.check(config, 20)
-    assert (problem.severity, problem.rule, problem.path) == (REFUSAL, "type", *config)
+def test_values_that_their_type_does_not_have(config: dict[str, Any], message: str, remedy: str) -> None:
+    [problem] = types.check(config, 36)
+    assert (problem.severity, problem.rule, paths.top(problem.path)) == (REFUSAL, "type", *config)
     assert message in problem.message and remedy in problem.remedy
 
 
 def test_the_ends_of_the_range_fit() -> None:
     assert _find({"oomScoreAdj": -(2**31), "maxPods": 2**31 - 1, "podPidsLimit": -(2**63)}) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "warned"),
+    [(60, "60ns"), (999_999, "999.999\u00b5s"), (0, ""), (10**6, ""), (5 * 10**9, ""), ("60ns", "")],
+)
+def test_a_number_that_was_meant_in_another_unit(number: Any, warned: str) -> None:
+    found = list(types.check({"logging": {"flushFrequency": number}}, 36))
+    assert [(problem.severity, problem.rule, problem.path) for problem in found] == (
+        [(WARNING, "nanoseconds", "logging.flushFrequency")] if warned else []
+    )
+    assert all(problem.message.endswith(f"as nanoseconds: {warned}") for problem in found)
 
 
 def test_secrets_are_not_repeated() -> None:
@@ -141,9 +204,19 @@ def test_unknown_fields_name_the_nearest_and_beyond_the_table_the_binary_decides
     assert problem.remedy.startswith("Check the name")
 
 
-def test_only_objects_whose_members_are_all_listed_have_unknown_ones() -> None:
-    assert _find({"logging": {"brandNew": 1}}, 36) == []
-    assert _find({"logging": {"options": {"brandNew": 1}}}, 36) == [("unknown-field", "logging.options.brandNew")]
+@pytest.mark.parametrize(
+    ("config", "path"),
+    [
+        ({"logging": {"brandNew": 1}}, "logging.brandNew"),
+        ({"logging": {"options": {"brandNew": 1}}}, "logging.options.brandNew"),
+        ({"tracing": {"endPoint": "a"}}, "tracing.endPoint"),
+        ({"registerWithTaints": [{"key": "a"}, {"keys": "b"}]}, "registerWithTaints[1].keys"),
+        ({"logging": {"vmodule": [{"pattern": "a"}]}}, "logging.vmodule[0].pattern"),
+    ],
+)
+def test_all_members_of_objects_are_known_also_in_lists(config: dict[str, Any], path: str) -> None:
+    assert _find(config, 36) == [("unknown-field", path)]
+    assert _find(config, 37) == []
 
 
 def test_fields_of_other_versions() -> None:

@@ -6,6 +6,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import quantity
 
@@ -41,6 +43,61 @@ def test_values(text: str, value: int | Fraction) -> None:
 def test_what_is_no_quantity(text: str) -> None:
     with pytest.raises(ValueError, match="quantities must match"):
         quantity.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        # As apimachinery of 1.36.2 writes them.
+        ("2048Mi", "2Gi"),
+        ("1.5Gi", "1536Mi"),
+        ("1023Ki", "1023Ki"),
+        ("1.1Ki", "1126400m"),
+        ("8Ei", "9223372036854775807"),
+        ("-8.5Ei", "-9223372036854775807"),
+        ("-1024Mi", "-1Gi"),
+        ("0.5Ki", "512"),
+        ("1000", "1k"),
+        ("1500", "1500"),
+        ("0.5", "500m"),
+        ("1e4", "10e3"),
+        ("1e-4", "100e-6"),
+        ("1000e0", "1e3"),
+        ("50e-1", "5"),
+        ("0.1n", "1n"),
+        ("-0.1n", "-1n"),
+        ("0Mi", "0"),
+        ("-0", "0"),
+        ("9E", "9E"),
+        # Go keeps these as written.
+        ("+1", "1"),
+        ("010", "10"),
+        ("5.", "5"),
+        ("1E3", "1e3"),
+        # Go shows 2000, which is read as 2k again.
+        ("1.953125Ki", "2k"),
+        # Go shows 1.
+        ("1000E", "1000E"),
+    ],
+)
+def test_the_form_that_go_writes(text: str, shown: str) -> None:
+    assert quantity.canonical(text) == shown
+
+
+def test_the_digits_that_count() -> None:
+    assert [quantity.canonical("100n", digits) for digits in (9, 3)] == ["100n", "1m"]
+    with pytest.raises(ValueError, match="quantities must match"):
+        quantity.canonical("lots")
+
+
+@given(st.from_regex(r"\A[-+]?[0-9]{1,12}(\.[0-9]{1,6})?([eE][-+]?[0-9]{1,2}|[KMGTPE]i|[numkMGTPE])?\Z"))
+def test_a_form_has_the_same_value_and_is_its_own_form(text: str) -> None:
+    for digits in (3, 9):
+        shown = quantity.canonical(text, digits)
+        assert quantity.canonical(shown, digits) == shown
+        exact = quantity.parse(text)
+        if abs(exact) < 2**63 - 1:
+            assert 0 <= abs(quantity.parse(shown)) - abs(exact) < Fraction(1, 10**digits)
 
 
 def test_percentages() -> None:
