@@ -10,12 +10,13 @@ from typing import Any, Iterable, Mapping
 from ..delivery.choice import DROPIN, ON_NODE
 from ..values import annotation
 from ..values.reference import describe
+from . import changed_by
 
 Rows = Mapping[str, Mapping[str, Any]]
 
 PLAN, PREVIOUS, LOCAL, CHECKPOINT, NATIVE = "plan", "previous", "local", "checkpoint", "native"
 GOALS = (PLAN, PREVIOUS, LOCAL, CHECKPOINT, NATIVE)
-"""What a plan gives, each node's previous configuration, its local configuration, or what it runs by another delivery.
+"""What a plan gives, what each node ran before a rollout, its local configuration, or what it runs by another delivery.
 """
 ASSIGN, RESET = "switch", "reset"
 """How a batch changes its nodes: the entry points of the role `assign`. A migration has one for each delivery."""
@@ -27,19 +28,22 @@ _REMEDY = (
 )
 
 
-def of_goal(goal: str, plan: Mapping[str, Any], rows: Rows) -> dict[str, Any]:
+def of_goal(goal: str, plan: Mapping[str, Any], rows: Rows, undo: Any = "") -> dict[str, Any]:
     """Return the plan for a goal. C(rows) are those of node_config_info; C(plan) is returned for the goal C(plan).
 
-    Keys as in a plan of kubelet_config_plan, as far as a rollout reads them, and: C(local), the nodes to return to
-    their local configuration; C(text), the plan for people, line by line. For a rollback also: C(stuck), by node with a
-    source why there is nothing to roll back to; C(known), the other nodes.
+    C(undo): the rollout that an operator names for a rollback, empty for the newest one.
 
-    Raises ValueError for an unknown goal.
+    Keys as in a plan of kubelet_config_plan, as far as a rollout reads them, and: C(local), the nodes to return to
+    their local configuration; C(text), the plan for people, line by line. For a rollback also: C(undoes), the rollout
+    that it undoes, None without one, and C(headline), that for people; C(stuck), by node with a source why there is
+    nothing to roll back to; C(known), the other nodes.
+
+    Raises ValueError for an unknown goal, and for a rollout that no node carries.
     """
     if goal == PLAN:
         return dict(plan)
     if goal == PREVIOUS:
-        return _previous(rows)
+        return _previous(rows, undo)
     if goal == LOCAL:
         return _local(rows)
     return _moved(rows, goal)
@@ -50,28 +54,65 @@ def entry_point(goal: str) -> str:
     return f"to_{goal}" if goal in (CHECKPOINT, NATIVE) else ASSIGN
 
 
-def _previous(rows: Rows) -> dict[str, Any]:
-    """Return a plan that assigns to each node its previous source."""
+def _previous(rows: Rows, undo: Any) -> dict[str, Any]:
+    """Return a plan that assigns to each node of a rollout what it ran before."""
+    undoes = changed_by.to_undo(rows, undo)
     nodes: dict[str, Any] = {}
-    local, unknown, text = [], [], []
+    local, text = [], []
     stuck: dict[str, str] = {}
     for name, row in rows.items():
         goal = row["previous"]
-        if goal is None and row["source"]:
-            first = row.get("delivery") == DROPIN and annotation.PREVIOUS not in (row.get("malformed") or {})
-            stuck[name] = _NONE_LEFT if first else _UNKNOWN
-        elif goal is None:
-            unknown.append(name)
-        elif not goal:
-            if row["source"] or row["config_source"]:
-                local.append(name)
-        elif not row["settled"] or _place(row["active"]) != _place(goal):
+        if goal is None:
+            if row["source"]:
+                first = row.get("delivery") == DROPIN and annotation.PREVIOUS not in (row.get("malformed") or {})
+                stuck[name] = _NONE_LEFT if first else _UNKNOWN
+        elif row.get("rollout", "") != undoes or _is_back(row):
+            continue
+        elif row.get("fell_back") and _place(row["active"]) == _place(goal):
+            text.append(f"{name}: not changed, it refused the rollout and runs {_name(goal)} as before")
+        elif goal:
             nodes[name] = _assigned(_place(goal))
             text.append(f"{name}: {_name(row['active'])} -> {_name(goal)}")
+        else:
+            local.append(name)
     text += [f"{name}: {_name(rows[name]['active'])} -> its local config" for name in local]
-    text += [f"{name}: not changed, {_UNKNOWN}" for name in unknown]
     text += [f"{name}: not changed, {why}. {_REMEDY}" for name, why in stuck.items()]
-    return {"nodes": nodes, "local": local, "text": text, "stuck": stuck, "known": sorted(set(rows) - set(stuck))}
+    return {
+        "nodes": nodes,
+        "local": local,
+        "text": text,
+        "undoes": undoes,
+        "headline": _headline(rows, undoes, [*nodes, *local]),
+        "stuck": stuck,
+        "known": sorted(set(rows) - set(stuck)),
+    }
+
+
+def _is_back(row: Mapping[str, Any]) -> bool:
+    """Return whether a node runs what it ran before a rollout, confirmed."""
+    goal = _place(row["previous"])
+    if not goal and not (row["source"] or row["config_source"] or row["active"]):
+        return True
+    return bool(goal) and changed_by.is_through(row) and _place(row["active"]) == goal
+
+
+def _headline(rows: Rows, undoes: str | None, changing: list[str]) -> list[str]:
+    """Return what a rollback undoes, line by line."""
+    if undoes is None:
+        return ["No node of the group carries a rollout: there is nothing to undo."]
+    carried = changed_by.carried(rows)
+    rest = len(rows) - len(carried[undoes])
+    name = changed_by.shown(undoes)
+    lines = [
+        f"Rollout {name} is undone already: no node runs what it assigned."
+        if not changing
+        else f"Undoing the rollout {name} on {', '.join(changing)}. It did not change {rest} other nodes of the group."
+    ]
+    older = [one for one in carried if one < undoes]
+    if older:
+        listed = "; ".join(f"{changed_by.shown(one)} ({', '.join(carried[one])})" for one in older)
+        lines.append(f"Older rollouts, each of which -e kubelet_config_rollout_id=NAME undoes: {listed}")
+    return lines
 
 
 def refuse_without_way_back(planned: Mapping[str, Any], rows: Rows, names: Iterable[str]) -> None:
