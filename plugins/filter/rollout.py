@@ -12,14 +12,8 @@ import typing as t
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout import (
-    changed_by,
-    goals,
-    order,
-    rows,
-    value,
-    window,
-)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout import goals, order, rows, value, window
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.undo import changed_by
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils import sealed
 
 Mapping = t.Mapping[str, t.Any]
@@ -54,7 +48,7 @@ def begin(
     return value.begin(ordered, planned, table, info, group, current, dry_run, own, begins, name, back)
 
 
-def way_back(info: Mapping, table: Mapping, goal: str, undo: str = "") -> dict[str, t.Any]:
+def undo_plan(info: Mapping, table: Mapping, goal: str, undo: str = "") -> dict[str, t.Any]:
     """Return what a rollback or a reset is about to do, before it is planned.
 
     C(headline): what it undoes, for people. C(goals): by node of the C(table) the source to return to, empty for its
@@ -84,7 +78,7 @@ def with_rows(found: Mapping, *results: t.Any) -> dict[str, t.Any]:
 
 STEPS: dict[str, t.Callable[..., t.Any]] = {
     "begin": begin,
-    "way_back": way_back,
+    "undo_plan": undo_plan,
     "batch": value.of_host,
     "planned_batch": value.of_plan,
     "counted": value.counted,

@@ -93,7 +93,7 @@ options:
   undo:
     description:
       - With O(state=kubeadm), the name of the rollout whose changes of the ConfigMap are undone, or V(all) for those of
-        every rollout. A field that somebody else has changed since stays. O(node_configs) is ignored then.
+        every rollout. A field that others have changed since stays. O(node_configs) is ignored then.
     type: str
   other_configs:
     description:

@@ -64,7 +64,9 @@ def fresh() -> t.Iterator[Fleet]:
 
 
 def playbooks(home: Path, fleet: Fleet) -> Ansible:
-    return played_ansible(home, fleet, kubelet_config={"maxPods": BAD}, kubelet_config_soak_seconds=1)
+    return played_ansible(
+        home, fleet, kubelet_config={"maxPods": BAD}, kubelet_config_soak_seconds=1, kubelet_config_max_unavailable="1"
+    )
 
 
 def play(ansible: Ansible, playbook: str, **more: t.Any) -> Run:
@@ -101,7 +103,7 @@ def test_a_paused_rollback_continues(tmp_path: Path, fleet: Fleet) -> None:
 
 
 @pytest.mark.parametrize("playbook", ["rollback", "reset"])
-def test_a_way_back_has_the_effects_of_its_fields(tmp_path: Path, fresh: Fleet, playbook: str) -> None:
+def test_a_undo_plan_has_the_effects_of_its_fields(tmp_path: Path, fresh: Fleet, playbook: str) -> None:
     """As in a rollout, the effect is refused, or accepted and the nodes drained for it."""
     ansible = playbooks(tmp_path, fresh)
     given = {"kubelet_config": {"maxPods": BAD, "clusterDNS": ["10.96.0.99"]}, "kubelet_config_allow_effect": "drain"}
@@ -181,7 +183,7 @@ def test_a_kubelet_that_cannot_be_read(tmp_path: Path, fleet: Fleet, gone: str) 
 
 
 def test_an_older_rollout_by_its_name(tmp_path: Path, fleet: Fleet) -> None:
-    """As long as nodes carry it. The message names those that they do."""
+    """As long as nodes have it. The message names those that they have."""
     ansible = playbooks(tmp_path, fleet)
     assert play(ansible, "rollout").code == 0
     old = json.loads(fleet.nodes["n2"]["metadata"]["annotations"][annotation.PREVIOUS])["rollout"]

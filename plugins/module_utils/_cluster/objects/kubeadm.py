@@ -10,10 +10,11 @@ from __future__ import annotations
 import typing as t
 
 from ..._config.fields import difftext, overlay
-from ..._config.plan import kubeadm_record, shared_overrides
+from ..._config.plan import shared_overrides
 from ..._config.plan.layers import Layers
 from ..._config.rules import checks
 from ..._config.rules.problem import REFUSAL
+from ..._config.undo import kubeadm_record
 from ..._config.values import document, identity
 from ..._config.values.version import minor_of
 from ..api.errors import ApiError, ClusterError
@@ -46,7 +47,7 @@ def synchronise(session: Session, options: dict[str, t.Any], check_mode: bool) -
     refused, because the cluster has one such ConfigMap for the nodes of all groups.
 
     A ConfigMap keeps in an annotation which fields were written, by which rollout, and what they were before. With the
-    option `undo`, the fields return to that, where nobody has changed them since: those of this rollout, or of all.
+    option `undo`, the fields return to that, unless others have changed them since: those of this rollout, or of all.
 
     Requests: two GETs (three for 1.23). If a ConfigMap must change, a LIST of the nodes, and one PATCH for each such
     ConfigMap. Raises ClusterError, which names the ConfigMap.
@@ -171,7 +172,8 @@ def _update(
         # kubeadm's hash of the text, an annotation, is not changed: with a hash that no longer matches, kubeadm
         # treats the configuration as edited by an administrator, as after `kubectl edit`.
         sent, difference = document.render(after), [difftext.diff(before, after, header, header)]
-        note = kubeadm_record.written(kubeadm_record.read(current), rollout, before, after)
+        # Without a name there is nothing that a rollback could undo.
+        note = kubeadm_record.written(kubeadm_record.read(current), rollout, before, after) if rollout else {}
         try:
             stored = configmaps.write_key(session, current, KEY, sent, dry_run, note)
             return {**row, **configmaps.reference(stored, KEY)}, difference

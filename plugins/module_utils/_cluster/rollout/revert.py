@@ -58,7 +58,11 @@ class _Revert:
 
     def is_automatic(self, node: nodes.Node) -> bool:
         """Return whether the node has rejected the assigned source, so that it needs no new assignment."""
-        if not node.error or node_status.is_sync_error(node.error) or not same_place(node.part("assigned"), self.source):
+        if (
+            not node.error
+            or node_status.is_sync_error(node.error)
+            or not same_place(node.part("assigned"), self.source)
+        ):
             return False
         return self.delivery in nodes.ON_NODE or same_place(node.part("active"), self.previous)
 

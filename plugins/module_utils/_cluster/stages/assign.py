@@ -293,13 +293,13 @@ def _remembered(node: nodes.Node, goal: dict[str, str], rollout: str) -> dict[st
         again = {key: value for key, value in noted.items() if key != "undone"}
         return {annotation.PREVIOUS: annotation.text(again)} if again != noted else {}
     if node_status.settled(node) and not annotation.unconfirmed((node.status or {}).get("reason")):
-        proven = True
+        known = True
     else:
-        proven = bool(rollout) and node_status.fell_back(node)
+        known = bool(rollout) and node_status.fell_back(node)
     active = node.part("active")
-    if proven and same_place(active, goal):
+    if known and same_place(active, goal):
         return {}
-    if proven and not (active and not active.get("name")):
+    if known and not (active and not active.get("name")):
         return {annotation.PREVIOUS: annotation.text({**({"configMap": active} if active else {}), **named})}
     if noted is None or not rollout:
         return {}

@@ -71,9 +71,9 @@ def dump(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
 def _goals(
     session: Session, table: dict[str, t.Any], found: dict[str, nodes.Node], goals: t.Mapping[str, t.Any]
 ) -> None:
-    """Add to each row the `goal` of a way back (_config/plan/way_back.py), and to the variants what sources hold.
+    """Add to each row the `goal` of a rollback or a reset, and to the variants what the sources hold.
 
-    `goals` are the sources to return to by node name, empty for the node's own file. A `goal` has that `source`, the
+    For _config/undo/undo_plan.py. `goals` are the sources to return to by node name, empty for the node's own file. A `goal` has that `source`, the
     `variant` that it holds, None for the own file or with a `fault`, and that of the source that is `running`, if it
     can be read.
     """

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._config.plan import plan, plan_text, way_back
+from ..._config.plan import plan, plan_text
+from ..._config.undo import undo_plan
 from ..api.errors import ClusterError
 
 
@@ -20,7 +21,7 @@ def edit(options: dict[str, t.Any], _check_mode: bool) -> dict[str, t.Any]:
     back = given.pop("back", False)
     try:
         made = (
-            way_back.make(options["current"], options["flags"], options["allow_effect"])
+            undo_plan.make(options["current"], options["flags"], options["allow_effect"])
             if back
             else plan.make_plan(given.pop("current"), configmap_name=given.pop("name"), **given)
         )

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any, Iterable, Mapping
 
 from ..delivery.choice import DROPIN, ON_NODE
+from ..undo import changed_by
 from ..values import annotation
 from ..values.reference import describe
-from . import changed_by
 
 Rows = Mapping[str, Mapping[str, Any]]
 
@@ -36,9 +36,9 @@ def of_goal(goal: str, plan: Mapping[str, Any], rows: Rows, undo: Any = "") -> d
     Keys as in a plan of kubelet_config_plan, as far as a rollout reads them, and: C(local), the nodes to return to
     their local configuration; C(text), the plan for people, line by line. For a rollback also: C(undoes), the rollout
     that it undoes, None without one, and C(headline), that for people; C(stuck), by node with a source why there is
-    nothing to roll back to; C(known), the other nodes.
+    nothing to roll back to; C(known), the other nodes; C(between), those whose migration did not end.
 
-    Raises ValueError for an unknown goal, and for a rollout that no node carries.
+    Raises ValueError for an unknown goal, and for a rollout that no node names.
     """
     if goal == PLAN:
         return dict(plan)
@@ -58,7 +58,7 @@ def _previous(rows: Rows, undo: Any) -> dict[str, Any]:
     """Return a plan that assigns to each node of a rollout what it ran before."""
     undoes = changed_by.to_undo(rows, undo)
     nodes: dict[str, Any] = {}
-    local, text = [], []
+    local, between, text = [], [], []
     stuck: dict[str, str] = {}
     for name, row in rows.items():
         goal = row["previous"]
@@ -70,6 +70,8 @@ def _previous(rows: Rows, undo: Any) -> dict[str, Any]:
             continue
         elif row.get("fell_back") and _place(row["active"]) == _place(goal):
             text.append(f"{name}: not changed, it refused the rollout and runs {_name(goal)} as before")
+        elif goal and _is_between(row):
+            between.append(name)
         elif goal:
             nodes[name] = _assigned(_place(goal))
             text.append(f"{name}: {_name(row['active'])} -> {_name(goal)}")
@@ -83,6 +85,7 @@ def _previous(rows: Rows, undo: Any) -> dict[str, Any]:
         "text": text,
         "undoes": undoes,
         "headline": _headline(rows, undoes, [*nodes, *local]),
+        "between": between,
         "stuck": stuck,
         "known": sorted(set(rows) - set(stuck)),
     }
@@ -96,28 +99,42 @@ def _is_back(row: Mapping[str, Any]) -> bool:
     return bool(goal) and changed_by.is_through(row) and _place(row["active"]) == goal
 
 
+def _is_between(row: Mapping[str, Any]) -> bool:
+    """Return whether a migration of a node has begun and not ended."""
+    return bool(row.get("delivery") in ON_NODE and row["config_source"] and row.get("listening"))
+
+
 def _headline(rows: Rows, undoes: str | None, changing: list[str]) -> list[str]:
     """Return what a rollback undoes, line by line."""
     if undoes is None:
-        return ["No node of the group carries a rollout: there is nothing to undo."]
-    carried = changed_by.carried(rows)
-    rest = len(rows) - len(carried[undoes])
+        return ["No rollout has changed the nodes of the group, or they were reset since: there is nothing to undo."]
+    known = changed_by.by_rollout(rows)
+    rest = len(rows) - len(known[undoes])
     name = changed_by.shown(undoes)
     lines = [
         f"Rollout {name} is undone already: no node runs what it assigned."
         if not changing
         else f"Undoing the rollout {name} on {', '.join(changing)}. It did not change {rest} other nodes of the group."
     ]
-    older = [one for one in carried if one < undoes]
+    older = [one for one in known if one < undoes]
     if older:
-        listed = "; ".join(f"{changed_by.shown(one)} ({', '.join(carried[one])})" for one in older)
+        listed = "; ".join(f"{changed_by.shown(one)} ({', '.join(known[one])})" for one in older)
         lines.append(f"Older rollouts, each of which -e kubelet_config_rollout_id=NAME undoes: {listed}")
     return lines
 
 
 def refuse_without_way_back(planned: Mapping[str, Any], rows: Rows, names: Iterable[str]) -> None:
-    """Raise ValueError if none of the nodes of a rollback that have a source can be rolled back."""
+    """Raise ValueError if none of the nodes of a rollback that have a source can be rolled back, or one is between two
+    deliveries.
+    """
     given = list(names)
+    between = [name for name in planned.get("between") or () if name in given]
+    if between:
+        raise ValueError(
+            f"{', '.join(between)}: a migration did not end, so the kubelet follows Node.spec.configSource beside the "
+            "annotation, and one of them would override what it gets back. Run the playbook migrate again, in either "
+            "direction, then roll back. Nothing was changed"
+        )
     stuck = {name: why for name, why in (planned.get("stuck") or {}).items() if name in given}
     if not stuck or any(name in planned["known"] and rows[name]["source"] for name in given):
         return

@@ -53,13 +53,14 @@ def begin(
     """Return the value of a rollout before its first batch. C(began): when the run began, in seconds since 1970.
 
     C(rollout): its name, for the nodes that it changes; empty for a rollback, a reset and a migration. C(back): the
-    plan of a way back by its effects.
+    plan of a rollback or a reset, for its effects.
 
     C(order) is its order, C(table) the node_table of the hosts, C(rows) the status of the group, C(current) the dump.
     Keys: those of the order; C(group), its pattern; C(names), all nodes of the group; C(text), a plan that was made
     from the status; C(name), that of the rollout; C(undoes), the rollout that it undoes, or None; C(whole), whether it
-    changes all nodes that the goal changes, not only those of C(--limit); C(lease), empty until it is held; C(failed), why nodes have failed so far; C(max_failed), how many
-    may fail. Each of the C(batches) has all that its tasks read, since a template is evaluated again by each task: see
+    changes all nodes of its goal, not only those of C(--limit); C(lease), empty until it is held; C(failed), why nodes
+    have failed so far; C(max_failed), how many may fail. Each of the C(batches) has all that its tasks read, since a
+    template is evaluated again by each task: see
     C(of_host).
     """
     before = (current or {}).get("nodes") or {}

@@ -38,8 +38,8 @@ class Records(NamedTuple):
 
     `spec` and `config` are Node.spec.configSource and Node.status.config, the next four are the annotations. `machine`
     is that to which the source was assigned, by the keys of annotation.MACHINE; empty if unknown. `delivery` is that of
-    the source in the annotation, empty if it names none. `previous` has a `configMap` unless it is the local config, and
-    as far as the annotation has them `rollout` and `undone`.
+    the source in the annotation, empty if it names none. `previous` has a `configMap` unless it is the local config,
+    and as far as the annotation has them `rollout` and `undone`.
     `malformed` states by field or annotation what is malformed, and how to repair it; NAME stands for the node.
     """
 

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The name of a rollout, which the nodes that it has changed carry, and the rollout that a rollback undoes.
+"""The name of a rollout, which is on the nodes that it has changed, and the rollout that a rollback undoes.
 
 A name is the time at which the rollout began and a hash of its goal, such as 20261125T173000Z-1f0c2a9b, so names sort
-by time. Nodes of an assignment outside a rollout, or of an older version, carry no name: together they are the oldest
+by time. Nodes of an assignment outside a rollout, or of an older version, have no name: together they are the oldest
 rollout of their group, UNKNOWN.
 """
 
@@ -23,7 +23,7 @@ UNKNOWN = "unknown"
 """What messages and operators call the rollout without a name."""
 
 
-def carried(rows: Rows) -> dict[str, list[str]]:
+def by_rollout(rows: Rows) -> dict[str, list[str]]:
     """Return the nodes of each rollout by its name, the newest rollout first, from the rows of node_config_info."""
     found: dict[str, list[str]] = {}
     for name, row in rows.items():
@@ -33,12 +33,12 @@ def carried(rows: Rows) -> dict[str, list[str]]:
 
 
 def to_undo(rows: Rows, wanted: Any = "") -> str | None:
-    """Return the name of the rollout that a rollback undoes, None if no node carries any.
+    """Return the name of the rollout that a rollback undoes, None if no node names any.
 
     It is the newest one, also if it is undone already: a rollback that is run again must not undo an older one.
-    ``wanted`` is a name that an operator gives instead. Raises ValueError if no node carries that.
+    ``wanted`` is a name that an operator gives instead. Raises ValueError if no node has that.
     """
-    known = carried(rows)
+    known = by_rollout(rows)
     asked = str(wanted or "").strip()
     if not asked:
         return next(iter(known), None)
@@ -47,9 +47,9 @@ def to_undo(rows: Rows, wanted: Any = "") -> str | None:
         return name
     others = "; ".join(f"{shown(one)}: {', '.join(nodes)}" for one, nodes in known.items())
     raise ValueError(
-        f"no node of the group carries the rollout {asked}: it never changed them, or a later rollout or a reset has "
-        f"taken its place. Set kubelet_config_rollout_id to one that nodes carry ({others or 'there is none'}), or "
-        "omit it for the newest. Nothing was changed"
+        f"no node of the group was last changed by the rollout {asked}: it never changed them, or a later rollout or a "
+        f"reset has taken its place. Set kubelet_config_rollout_id to one that nodes have ({others or 'there is none'}), "
+        "or omit it for the newest. Nothing was changed"
     )
 
 
@@ -67,7 +67,7 @@ def of_run(rows: Rows, changing: Iterable[str], goal: Any, began: float) -> str:
     """
     text = json.dumps(goal, sort_keys=True, default=str)
     hashed = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:8]
-    newest, nodes = next(iter(carried(rows).items()), ("", []))
+    newest, nodes = next(iter(by_rollout(rows).items()), ("", []))
     undone = all(rows[name].get("undone") for name in nodes)
     again = any(_has_new(rows[name]) for name in set(changing).intersection(nodes))
     if newest.endswith(f"-{hashed}") and not undone and not again:

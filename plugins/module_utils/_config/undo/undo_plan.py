@@ -14,11 +14,11 @@ from typing import Any, Mapping, Sequence
 from ..delivery.choice import DROPIN
 from ..fields import compare, fields, overlay, shadow
 from ..fields.field_row import DISRUPT, EFFECTS, SAFE
+from ..plan import dropin_plan, former, node_delivery, plan_node, plan_text
+from ..plan.costs import Costs
 from ..rules.problem import REFUSAL, WARNING, Problem
 from ..values import own_values, paths
 from ..values.version import minor_of
-from . import dropin_plan, former, node_delivery, plan_node, plan_text
-from .costs import Costs
 
 Config = Mapping[str, Any]
 LOCAL = "its local config"
@@ -46,7 +46,7 @@ def make(
 def _row(variants: Mapping[str, Config], row: Mapping[str, Any], argv: Sequence[str], allow: str) -> dict[str, Any]:
     minor = minor_of(row.get("kubelet_version")) or fields.NEWEST_MINOR
     goal = row["goal"]
-    live, runs, after = (variants.get(key) for key in (row.get("variant"), goal["running"], goal["variant"]))
+    live, runs, after = (variants.get(key or "") for key in (row.get("variant"), goal["running"], goal["variant"]))
     before = runs if live is None else live
     to_own = goal["source"] is None
     changes = [] if before is None or goal["fault"] else _changes(row, before, runs, after, minor)
@@ -79,7 +79,9 @@ def _row(variants: Mapping[str, Config], row: Mapping[str, Any], argv: Sequence[
     }
 
 
-def _changes(row: Mapping[str, Any], before: Config, runs: Config | None, after: Config | None, minor: int) -> list[Any]:
+def _changes(
+    row: Mapping[str, Any], before: Config, runs: Config | None, after: Config | None, minor: int
+) -> list[Any]:
     """Return what changes on a node. ``before``: what it runs, as far as known. ``runs``: the content of its source.
 
     ``after``: the content of the source to return to, None for the node's own file.
@@ -91,7 +93,9 @@ def _changes(row: Mapping[str, Any], before: Config, runs: Config | None, after:
         written = overlay.written(declared(runs or {}), True)
         record = {**record, "own": {**{paths.show(path): [] for path, _value in written}, **record["own"]}}
         layers = [declared(after or {})]
-        return dropin_plan.lay(before, layers, former.undeclared(record, layers, before, minor, True), record, minor).changes
+        return dropin_plan.lay(
+            before, layers, former.undeclared(record, layers, before, minor, True), record, minor
+        ).changes
     if after is not None:
         # Between two sources, neither flags nor drop-ins of the node make a difference.
         return compare.changes(before if runs is None else runs, after, minor)

@@ -31,8 +31,9 @@ def read(configmap: Mapping[str, Any]) -> Record | None:
         found = json.loads(text) if text else None
     except (ValueError, RecursionError):
         return None
-    fits = isinstance(found, dict) and isinstance(found.get("rollout"), str)
-    return found if fits and all(_is_table(found.get(part)) for part in ("last", ALL)) else None
+    if not isinstance(found, dict) or not isinstance(found.get("rollout"), str):
+        return None
+    return found if all(_is_table(found.get(part)) for part in ("last", ALL)) else None
 
 
 def written(record: Record | None, rollout: str, before: Config, after: Config) -> dict[str, str | None]:
@@ -46,7 +47,7 @@ def written(record: Record | None, rollout: str, before: Config, after: Config) 
 def undone(record: Record, rollout: str, config: Config) -> tuple[dict[str, Any], dict[str, str | None]]:
     """Return a configuration without what a rollout has written, or ALL, and the annotation after that.
 
-    A field that has another value than the written one was changed by somebody else since, and stays.
+    A field that has another value than the written one was changed by others since, and stays.
     """
     if rollout != ALL and rollout != record["rollout"]:
         return dict(config), {}
