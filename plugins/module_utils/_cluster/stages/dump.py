@@ -73,9 +73,9 @@ def _goals(
 ) -> None:
     """Add to each row the `goal` of a rollback or a reset, and to the variants what the sources hold.
 
-    For _config/undo/undo_plan.py. `goals` are the sources to return to by node name, empty for the node's own file. A `goal` has that `source`, the
-    `variant` that it holds, None for the own file or with a `fault`, and that of the source that is `running`, if it
-    can be read.
+    For _config/undo/undo_plan.py. `goals` are the sources to return to by node name, empty for the node's own file. A
+    `goal` has that `source`, the `variant` that it holds, None for the own file or with a `fault`, and that of the
+    source that is `running`, if it can be read.
     """
     active = {name: node.part("active") for name, node in found.items()}
     maps = config_sources.find(session, [one for one in (*goals.values(), *active.values()) if one])

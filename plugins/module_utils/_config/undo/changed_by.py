@@ -48,8 +48,8 @@ def to_undo(rows: Rows, wanted: Any = "") -> str | None:
     others = "; ".join(f"{shown(one)}: {', '.join(nodes)}" for one, nodes in known.items())
     raise ValueError(
         f"no node of the group was last changed by the rollout {asked}: it never changed them, or a later rollout or a "
-        f"reset has taken its place. Set kubelet_config_rollout_id to one that nodes have ({others or 'there is none'}), "
-        "or omit it for the newest. Nothing was changed"
+        "reset has taken its place. Set kubelet_config_rollout_id to one that nodes have "
+        f"({others or 'there is none'}), or omit it for the newest. Nothing was changed"
     )
 
 
