@@ -59,7 +59,7 @@ def undo_plan(info: Mapping, table: Mapping, goal: str, undo: str = "") -> dict[
     sources = {name: row["source"] for name, row in planned["nodes"].items()}
     every = {**sources, **{name: {} for name in planned["local"]}}
     return {
-        "headline": planned.get("headline", []),
+        "headline": goals.headline(planned, info, table["hosts"]),
         "goals": {name: source for name, source in every.items() if name in table["hosts"]},
     }
 

@@ -117,7 +117,12 @@ def test_a_undo_plan_has_the_effects_of_its_fields(tmp_path: Path, fresh: Fleet,
 
 
 @pytest.mark.parametrize(
-    ("playbook", "value", "found"), [("rollback", BAD, LOCAL), ("reset", BAD, LOCAL), ("rollout", 70, 70)]
+    ("playbook", "value", "found"),
+    [
+        ("rollback", BAD, LOCAL),
+        pytest.param("reset", BAD, LOCAL, marks=pytest.mark.long),
+        pytest.param("rollout", 70, 70, marks=pytest.mark.long),
+    ],
 )
 def test_a_node_that_refused_its_configuration_blocks_no_way_out(
     tmp_path: Path, fresh: Fleet, playbook: str, value: int, found: int

@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterable, Mapping
+from typing import Any, Container, Iterable, Mapping
 
 from ..delivery.choice import DROPIN, ON_NODE
+from ..plan.plan_text import counted, shown_nodes
 from ..undo import changed_by
 from ..values import annotation
 from ..values.reference import describe
@@ -35,7 +36,7 @@ def of_goal(goal: str, plan: Mapping[str, Any], rows: Rows, undo: Any = "") -> d
 
     Keys as in a plan of kubelet_config_plan, as far as a rollout reads them, and: C(local), the nodes to return to
     their local configuration; C(text), the plan for people, line by line. For a rollback also: C(undoes), the rollout
-    that it undoes, None without one, and C(headline), that for people; C(stuck), by node with a source why there is
+    that it undoes, None without one; C(stuck), by node with a source why there is
     nothing to roll back to; C(known), the other nodes; C(between), those whose migration did not end.
 
     Raises ValueError for an unknown goal, and for a rollout that no node names.
@@ -84,7 +85,6 @@ def _previous(rows: Rows, undo: Any) -> dict[str, Any]:
         "local": local,
         "text": text,
         "undoes": undoes,
-        "headline": _headline(rows, undoes, [*nodes, *local]),
         "between": between,
         "stuck": stuck,
         "known": sorted(set(rows) - set(stuck)),
@@ -104,23 +104,29 @@ def _is_between(row: Mapping[str, Any]) -> bool:
     return bool(row.get("delivery") in ON_NODE and row["config_source"] and row.get("listening"))
 
 
-def _headline(rows: Rows, undoes: str | None, changing: list[str]) -> list[str]:
-    """Return what a rollback undoes, line by line."""
+def headline(planned: Mapping[str, Any], rows: Rows, names: Container[str]) -> list[str]:
+    """Return what a rollback undoes on these nodes, line by line; nothing for another goal."""
+    if "undoes" not in planned:
+        return []
+    undoes = planned["undoes"]
     if undoes is None:
         return ["No rollout has changed the nodes of the group, or they were reset since: there is nothing to undo."]
     known = changed_by.by_rollout(rows)
-    rest = len(rows) - len(known[undoes])
     name = changed_by.shown(undoes)
-    lines = [
-        f"Rollout {name} is undone already: no node runs what it assigned."
-        if not changing
-        else f"Undoing the rollout {name} on {', '.join(changing)}. It did not change {rest} other nodes of the group."
+    changing = [*planned["nodes"], *planned["local"]]
+    here = [one for one in changing if one in names]
+    if here:
+        others = len(rows) - len(known[undoes])
+        first = f"Undoing the rollout {name} on {shown_nodes(here)}. It did not change {counted(others, 'other node')}."
+    elif changing:
+        first = f"Nothing to undo here of the rollout {name}: it is left on {shown_nodes(changing)} outside this run."
+    else:
+        first = f"Rollout {name} is undone already: no node runs what it assigned."
+    older = [f"{changed_by.shown(one)} on {shown_nodes(known[one])}" for one in known if one < undoes]
+    return [
+        first,
+        *[f"Older rollouts, which -e kubelet_config_rollout_id=NAME undoes: {'; '.join(older)}"] * bool(older),
     ]
-    older = [one for one in known if one < undoes]
-    if older:
-        listed = "; ".join(f"{changed_by.shown(one)} ({', '.join(known[one])})" for one in older)
-        lines.append(f"Older rollouts, each of which -e kubelet_config_rollout_id=NAME undoes: {listed}")
-    return lines
 
 
 def refuse_without_way_back(planned: Mapping[str, Any], rows: Rows, names: Iterable[str]) -> None:

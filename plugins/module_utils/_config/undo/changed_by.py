@@ -15,6 +15,7 @@ import json
 import time
 from typing import Any, Iterable, Mapping
 
+from ..plan.plan_text import shown_nodes
 from ..values import annotation
 from ..values.reference import same_place
 
@@ -45,7 +46,7 @@ def to_undo(rows: Rows, wanted: Any = "") -> str | None:
     name = "" if asked == UNKNOWN else asked
     if name in known:
         return name
-    others = "; ".join(f"{shown(one)}: {', '.join(nodes)}" for one, nodes in known.items())
+    others = "; ".join(f"{shown(one)}: {shown_nodes(nodes)}" for one, nodes in known.items())
     raise ValueError(
         f"no node of the group was last changed by the rollout {asked}: it never changed them, or a later rollout or a "
         "reset has taken its place. Set kubelet_config_rollout_id to one that nodes have "

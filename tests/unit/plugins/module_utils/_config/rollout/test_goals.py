@@ -175,30 +175,36 @@ def test_rollback_plan() -> None:
         "was local on the node: kube-system/new -> its local config",
         "half reset: kube-system/new -> its local config",
     ]
-    undoing, older = found["headline"]
-    assert undoing.startswith(f"Undoing the rollout {LAST} on changed, not confirmed, ") and "not change 3" in undoing
-    assert older.endswith(f"{FIRST} (of another rollout); unknown (of no rollout)")
+    undoing, older = goals.headline(found, UNDO, UNDO)
+    assert f"Undoing the rollout {LAST} on 8 nodes (changed, not confirmed, " in undoing
+    assert undoing.endswith("It did not change 3 other nodes.")
+    assert older.endswith(f"{FIRST} on 1 node (of another rollout); unknown on 1 node (of no rollout)")
+    (limited, _older), rest = goals.headline(found, UNDO, ["changed"]), goals.headline(found, UNDO, ["never"])[0]
+    assert " on 1 node (changed). " in limited and "it is left on 8 nodes (" in rest
 
 
 @pytest.mark.parametrize(
     ("undo", "changing", "words"),
     [
-        (FIRST, ["of another rollout"], "unknown (of no rollout)"),
-        ("unknown", ["of no rollout"], "the rollout unknown on of no rollout."),
+        (FIRST, ["of another rollout"], "unknown on 1 node (of no rollout)"),
+        ("unknown", ["of no rollout"], "the rollout unknown on 1 node (of no rollout)."),
     ],
 )
 def test_a_rollback_of_a_rollout_by_its_name(undo: str, changing: list[str], words: str) -> None:
     found = goals.of_goal("previous", {}, UNDO, undo)
-    assert (list(found["nodes"]), found["local"]) == (changing, []) and words in found["headline"][-1]
+    assert (list(found["nodes"]), found["local"]) == (changing, []) and words in goals.headline(found, UNDO, UNDO)[-1]
     with pytest.raises(ValueError, match="no node of the group"):
         goals.of_goal("previous", {}, UNDO, "20200101T000000Z-00000000")
 
 
 def test_a_rollback_that_has_nothing_to_do() -> None:
-    done = goals.of_goal("previous", {}, {name: UNDO[name] for name in ("back", "is local", "of another rollout")})
-    assert (done["nodes"], done["local"]) == ({}, []) and "is undone already" in done["headline"][0]
-    none = goals.of_goal("previous", {}, {"never": UNDO["never"]})
-    assert (none["undoes"], none["nodes"]) == (None, {}) and "nothing to undo" in none["headline"][0]
+    rows = {name: UNDO[name] for name in ("back", "is local", "of another rollout")}
+    done = goals.of_goal("previous", {}, rows)
+    assert (done["nodes"], done["local"]) == ({}, []) and "is undone already" in goals.headline(done, rows, rows)[0]
+    rows = {"never": UNDO["never"]}
+    none = goals.of_goal("previous", {}, rows)
+    assert (none["undoes"], none["nodes"]) == (None, {}) and "nothing to undo" in goals.headline(none, rows, rows)[0]
+    assert goals.headline(goals.of_goal("plan", {"nodes": {}}, rows), rows, rows) == []
 
 
 def test_a_node_between_two_deliveries_is_refused() -> None:

@@ -54,7 +54,9 @@ def test_the_newest_rollout_is_undone_unless_another_one_is_named() -> None:
     found = {wanted: changed_by.to_undo(rows, wanted) for wanted in ("", None, OLD, f" {NEW} ", "unknown")}
     assert found == {"": NEW, None: NEW, OLD: OLD, f" {NEW} ": NEW, "unknown": ""}
     assert changed_by.to_undo({"n4": rows["n4"]}) is None
-    with pytest.raises(ValueError, match=f"no node of the group .*{NEW}: n2; {OLD}: n1; unknown: n3"):
+    with pytest.raises(
+        ValueError, match=f"no node of the group .*{NEW}: 1 node .n2.; {OLD}: 1 node .n1.; unknown: 1 node .n3."
+    ):
         changed_by.to_undo(rows, NAME)
     with pytest.raises(ValueError, match="there is none"):
         changed_by.to_undo({"n4": rows["n4"]}, OLD)
