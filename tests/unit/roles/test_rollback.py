@@ -64,13 +64,12 @@ def fresh() -> t.Iterator[Fleet]:
 
 
 def playbooks(home: Path, fleet: Fleet) -> Ansible:
-    return played_ansible(
-        home, fleet, kubelet_config={"maxPods": BAD}, kubelet_config_soak_seconds=1, kubelet_config_max_unavailable="1"
-    )
+    return played_ansible(home, fleet, kubelet_config={"maxPods": BAD}, kubelet_config_soak_seconds=1)
 
 
 def play(ansible: Ansible, playbook: str, **more: t.Any) -> Run:
-    return ansible.playbook(playbook, "-e", json.dumps({"kubelet_config_gate_timeout": 0, **more}))
+    given = {"kubelet_config_gate_timeout": 0, "kubelet_config_max_unavailable": 1, **more}
+    return ansible.playbook(playbook, "-e", json.dumps(given))
 
 
 def test_a_rollback_of_a_stopped_rollout_changes_only_its_nodes(tmp_path: Path, fleet: Fleet) -> None:
