@@ -30,6 +30,7 @@ GROUPS = {
     "contract/test_verdicts": "Why a node may not run its source",
     "contract/test_rollout": "Playbooks, native delivery",
     "sim_nodes/test_rollout": "Playbooks, deliveries checkpoint and dropin",
+    "contract/test_runs": "Two runs of playbooks, one after the other",
     "contract/test_matrix": "Modules, step by step",
     "contract/test_values": "Values in every notation",
     "contract/test_configmaps": "ConfigMaps of live configurations",

@@ -34,6 +34,7 @@ QUESTIONS = {
     "kubelet_config_allow_invalid": ("Assign what a kubelet refuses", "edit", "main"),
     "kubelet_config_kubeadm": ("kubeadm's ConfigMap", "push", "kubeadm"),
     "kubelet_config_variant": ("ConfigMap to roll back to", "rollout", "rollback"),
+    "kubelet_config_rollout_id": ("Rollout to undo", "rollout", "prepare"),
     "kubelet_config_serial": ("Batches", "rollout", "prepare"),
     "kubelet_config_max_unavailable": ("Nodes unavailable at once", "rollout", "prepare"),
     "kubelet_config_max_failed": ("Nodes that may fail", "rollout", "prepare"),
@@ -61,17 +62,18 @@ _PLAN = [
     "kubelet_config_allow_invalid",
     "kubelet_config_kubeadm",
 ]
+_OF_ROLLBACK = ("kubelet_config_variant", "kubelet_config_rollout_id")
 _BATCHES = [
     name
     for name, question in QUESTIONS.items()
-    if question[1] == "rollout" and name not in ("kubelet_config_hosts", "kubelet_config_variant")
+    if question[1] == "rollout" and name not in (*_OF_ROLLBACK, "kubelet_config_hosts")
 ]
 FILES = {
     "plan": [*_PLAN, "kubelet_config_drift_hosts"],
     "rollout": [*_PLAN, *_BATCHES],
     "rollback": [
         "kubelet_config_hosts",
-        "kubelet_config_variant",
+        *_OF_ROLLBACK,
         "kubelet_config_allow_effect",
         "kubelet_config_allow_invalid",
         *_BATCHES,

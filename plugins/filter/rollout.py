@@ -13,6 +13,8 @@ from ansible.errors import AnsibleFilterError
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout import goals, order, rows, value, window
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.undo import changed_by
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils import sealed
 
 Mapping = t.Mapping[str, t.Any]
 
@@ -26,17 +28,40 @@ def begin(
     current: t.Any = None,
     dry_run: bool = False,
     began: t.Any = None,
+    undo: str = "",
+    declared: t.Any = None,
     **options: t.Any,
 ) -> dict[str, t.Any]:
     """Return the value of a rollout before its first batch. C(options): those of value.Options, and of order.order.
 
-    C(began): when the run began, in seconds since 1970; by default now.
+    C(began): when the run began, in seconds since 1970; by default now. C(undo): the rollout that a rollback undoes.
+    C(declared): what the goal of a rollout follows from, for its name.
     """
-    planned = goals.of_goal(goal, plan, info)
+    planned = goals.of_goal(goal, plan, info, undo)
     goals.refuse_without_way_back(planned, info, table["hosts"])
+    begins = float(began or time.time())
     own = value.Options(**{key: options.pop(key) for key in value.Options._fields if key in options})
     ordered = order.order(planned, goal, table, info, **options)
-    return value.begin(ordered, planned, table, info, group, current, dry_run, own, float(began or time.time()))
+    changing = [node for batch in ordered["batches"] for node in batch["nodes"].values()]
+    name = changed_by.of_run(info, changing, sealed.without(declared), begins) if goal == goals.PLAN else ""
+    back = None if goal == goals.PLAN else plan
+    return value.begin(ordered, planned, table, info, group, current, dry_run, own, begins, name, back)
+
+
+def undo_plan(info: Mapping, table: Mapping, goal: str, undo: str = "") -> dict[str, t.Any]:
+    """Return what a rollback or a reset is about to do, before it is planned.
+
+    C(headline): what it undoes, for people. C(goals): by node of the C(table) the source to return to, empty for its
+    own file.
+    """
+    planned = goals.of_goal(goal, {}, info, undo)
+    goals.refuse_without_way_back(planned, info, table["hosts"])
+    sources = {name: row["source"] for name, row in planned["nodes"].items()}
+    every = {**sources, **{name: {} for name in planned["local"]}}
+    return {
+        "headline": goals.headline(planned, info, table["hosts"]),
+        "goals": {name: source for name, source in every.items() if name in table["hosts"]},
+    }
 
 
 def of_window(
@@ -53,6 +78,7 @@ def with_rows(found: Mapping, *results: t.Any) -> dict[str, t.Any]:
 
 STEPS: dict[str, t.Callable[..., t.Any]] = {
     "begin": begin,
+    "undo_plan": undo_plan,
     "batch": value.of_host,
     "planned_batch": value.of_plan,
     "counted": value.counted,

@@ -88,6 +88,14 @@ options:
       - Fields that belong to one machine, such as C(providerID), C(address), C(reservedMemory) and C(tlsCertFile), keep
         the live value of each node. The plan warns where O(target) has another one.
     type: raw
+  back:
+    description:
+      - Whether to plan the return of each node to the C(goal) of its row in O(current), which
+        M(livenodes.kubelet.kubelet_configz_facts) adds with its option C(goals). No ConfigMap is made for it. All other
+        options but O(flags) and O(allow_effect) are ignored.
+      - The effect of a change that is not known is V(disrupt).
+    type: bool
+    default: false
   allow_effect:
     description:
       - The strongest effect that a change may have. The plan refuses stronger changes.
@@ -169,6 +177,7 @@ MODULE = Definition(
         "own": {"type": "dict"},
         "migrate": {"type": "str", "choices": ["stay", "equal", "changed"], "default": "stay"},
         "target": {"type": "raw"},
+        "back": {"type": "bool", "default": False},
         "allow_effect": {"type": "str", "choices": ["safe", "disrupt", "drain", "reboot"], "default": "disrupt"},
         "allow_invalid": {"type": "bool", "default": False},
         "name": {"type": "str", "default": "livenodes-kubelet"},

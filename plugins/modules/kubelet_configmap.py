@@ -85,6 +85,16 @@ options:
       - Maps are compared key by key, except those that a kubelet replaces as a whole. Machine-specific fields, such as
         C(resolvConf), are not changed.
     type: dict
+  rollout:
+    description:
+      - With O(state=kubeadm), the name of the rollout that writes. The ConfigMap keeps it in an annotation, with what
+        it replaces.
+    type: str
+  undo:
+    description:
+      - With O(state=kubeadm), the name of the rollout whose changes of the ConfigMap are undone, or V(all) for those of
+        every rollout. A field that others have changed since stays. O(node_configs) is ignored then.
+    type: str
   other_configs:
     description:
       - With O(state=kubeadm), overrides of the nodes that O(node_configs) omits, in the same form. They are not
@@ -185,6 +195,8 @@ MODULE = controller_module.define(
         "keep_days": {"type": "int", "default": 0},
         "node_configs": {"type": "dict"},
         "other_configs": {"type": "dict"},
+        "rollout": {"type": "str"},
+        "undo": {"type": "str"},
     },
     push.push,
     patient=True,

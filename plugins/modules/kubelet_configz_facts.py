@@ -46,6 +46,13 @@ options:
         type: str
         default: kubelet
         aliases: [kubeletConfigKey]
+  goals:
+    description:
+      - The sources to return to by node name, each with C(namespace), C(name) and C(kubeletConfigKey), or empty for the
+        node's own file. Takes the place of O(nodes).
+      - The rows then have a C(goal) for O(livenodes.kubelet.kubelet_config_plan#module:back). A kubelet that cannot be
+        read is no failure. Its row has no C(variant), and the cause as C(unread).
+    type: dict
 seealso:
   - module: livenodes.kubelet.kubelet_config_plan
 """
@@ -118,8 +125,10 @@ MODULE = controller_module.define(
         **nodes.SELECTION,
         "facts": {"type": "bool", "default": True},
         "configmap": config_sources.SELECTION["source"],
+        "goals": {"type": "dict"},
     },
     dump.dump,
+    mutually_exclusive=[("goals", "nodes"), ("goals", "label_selectors")],
 )
 
 

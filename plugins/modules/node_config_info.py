@@ -71,6 +71,17 @@ nodes:
         The source that the kubelet ran before its last assignment; an empty mapping for its local configuration,
         V(null) if unknown.
       type: dict
+    rollout:
+      description: >-
+        Name of the rollout before which it ran C(previous); empty if it is unknown.
+      type: str
+    undone:
+      description: Whether a rollback of this rollout has begun on the node.
+      type: bool
+    fell_back:
+      description: >-
+        Whether the kubelet or the guard has refused the source for good, and the node runs what it fell back to.
+      type: bool
     error:
       description: >-
         The error that the kubelet reports, or with delivery V(checkpoint) the guard on the node; empty if there is

@@ -51,6 +51,18 @@ options:
         the annotation C(kubelet-config.livenodes.io/own). Without C(own), the annotation is not changed.
         O(state=absent) with O(delivery=auto) removes it.
     type: dict
+  rollout:
+    description:
+      - Name of the rollout that assigns the sources, from the role P(livenodes.kubelet.rollout#role). The annotation
+        C(kubelet-config.livenodes.io/previous) then names it beside what the node ran before it. A later call with the
+        same name keeps that.
+    type: str
+  undo:
+    description:
+      - Whether the nodes return to what they ran before the rollout that this annotation names. It is then kept, with
+        the mark C(undone), also with O(state=absent).
+    type: bool
+    default: false
   delivery:
     description:
       - How the configuration reaches the kubelets. A source in O(sources) may have its own C(delivery).
@@ -226,6 +238,8 @@ MODULE = controller_module.define(
         "before": {"type": "dict"},
         "hosts": {"type": "dict"},
         "lease": {"type": "dict"},
+        "rollout": {"type": "str"},
+        "undo": {"type": "bool", "default": False},
     },
     assign_and_wait.config_source,
     patient=True,

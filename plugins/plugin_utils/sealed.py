@@ -42,6 +42,11 @@ class SealError(ValueError):
     """A sealed value cannot be opened. The text states the cause and the remedy."""
 
 
+def without(value: t.Any) -> str:
+    """Return a value as JSON in which all sealed secrets are equal: each time that one is sealed, it looks another."""
+    return _TOKEN.sub(MARK, json.dumps(value, sort_keys=True, default=str))
+
+
 def seal(result: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     """Return the result of a module with the secrets of its configurations sealed; the rest is the same object."""
     found = dict(result)

@@ -188,7 +188,8 @@ def _changes_and_rolls_back(reader: Reader) -> None:
     assert reader.live(CHECKPOINT)["kubeAPIQPS"] == 61
     reader.plays("rollout -e kubelet_config_window_minutes=60")
     assert reader.live(CHECKPOINT)["kubeAPIQPS"] == 62
-    reader.plays("rollback")
+    previous = reader.fleet.node(CHECKPOINT)["metadata"]["annotations"]["kubelet-config.livenodes.io/previous"]
+    reader.plays("rollback -e kubelet_config_rollout_id=NAME", NAME=json.loads(previous)["rollout"])
     assert reader.live(CHECKPOINT)["kubeAPIQPS"] == 61
     reader.plays("rollback -e kubelet_config_variant=CONFIGMAP", CONFIGMAP=second)
     assert reader.live(CHECKPOINT)["kubeAPIQPS"] == 62

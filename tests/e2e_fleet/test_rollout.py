@@ -72,7 +72,7 @@ def test_canary_batches_control_plane_and_their_pods(
 
 @pytest.mark.long
 def test_rollback_to_the_previous_configuration_and_to_a_variant(fleet: Fleet, ansible: Ansible) -> None:
-    """Local nodes and changed ones are rolled back; a second rollback undoes the first."""
+    """Nodes of both deliveries are rolled back, then one of them to a variant."""
     ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 52}})
     group = ("-e", "kubelet_config_hosts=n2:n3")
     assert ansible.playbook("rollout", *group).code == 0

@@ -45,7 +45,8 @@ def bench(lab: Lab, ansible: Ansible, request: pytest.FixtureRequest) -> t.Itera
             lab.upgrade(bench.node.name, version)
             bench.wait(bench.healthy, 60, "healthz of the former version")
         ansible.variables()
-        run = ansible.playbook("reset", "-e", f"kubelet_config_hosts={bench.node.name}")
+        hosts = ("-e", f"kubelet_config_hosts={bench.node.name}")
+        run = ansible.playbook("reset", *hosts, "-e", "kubelet_config_allow_effect=reboot")
         assert run.code == 0, run.output
         lab.kubectl("delete", "configmap", "-n", "kube-system", "-l", "app.kubernetes.io/managed-by=livenodes.kubelet")
 

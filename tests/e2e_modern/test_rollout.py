@@ -62,7 +62,8 @@ def group(lab: Lab, ansible: Ansible) -> t.Iterator[dict[str, Real]]:
         assert lab.ready_nodes() >= set(found)
     finally:
         ansible.variables()
-        run = ansible.playbook("reset", "-e", f"kubelet_config_hosts={':'.join(found)}")
+        hosts = ("-e", f"kubelet_config_hosts={':'.join(found)}")
+        run = ansible.playbook("reset", *hosts, "-e", "kubelet_config_allow_effect=reboot")
         assert run.code == 0, run.output
         lab.kubectl("delete", "configmap", "-n", "kube-system", "-l", MANAGED)
 

@@ -214,7 +214,8 @@ class Rollout:
             node = self.node(str(name))
             node.to_change = row.get("action") != "none"
             changes, problems = row.get("changes") or [], row.get("problems") or []
-            if not node.to_change and not problems:
+            # A rollback and a reset are planned by field before the targets of their nodes are listed.
+            if node.change is not None or (not node.to_change and not problems):
                 continue
             # Nodes with the same changes share one entry, even if their variants differ.
             target = str(row.get("text") or "")
@@ -231,9 +232,8 @@ class Rollout:
                         "nodes": 0,
                     }
                 )
-            if node.change is None:
-                node.change = self._known[key]
-                entry = self.changes[node.change]
-                entry["nodes"] += 1
-                if row.get("configmap") and row["configmap"] not in entry["variants"]:
-                    entry["variants"].append(row["configmap"])
+            node.change = self._known[key]
+            entry = self.changes[node.change]
+            entry["nodes"] += 1
+            if row.get("configmap") and row["configmap"] not in entry["variants"]:
+                entry["variants"].append(row["configmap"])

@@ -45,6 +45,7 @@ class Wanted:
 
     `own` is the record of its own values to write with the source, None to leave the one it has. `uid` is that of the
     Node for which it was planned, empty if unknown. `migrates`: a drop-in may take the place of its checkpoint.
+    `rollout`: the name of the rollout that assigns it, empty outside one. `undoes`: it is what the node ran before.
     """
 
     source: Source
@@ -52,6 +53,8 @@ class Wanted:
     own: own_values.Record | None = None
     uid: str = ""
     migrates: bool = False
+    rollout: str = ""
+    undoes: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,14 +83,19 @@ def wanted(options: dict[str, t.Any]) -> dict[str, Wanted]:
     if options["nodes"] is not None and not options["nodes"]:
         raise ClusterError("nodes is an empty list: name at least one node")
     delivery = options["delivery"]
+    rollout, undoes = options.get("rollout") or "", bool(options.get("undo"))
+    if rollout and not annotation_reader.ROLLOUT.fullmatch(rollout):
+        raise ClusterError(f"rollout is {rollout!r}, not the name of a rollout: pass that of the rollout, or omit it")
     if options["state"] == "absent":
-        return dict.fromkeys(options["nodes"] or options["sources"] or {}, Wanted(None, delivery))
+        given_nodes = options["nodes"] or options["sources"] or {}
+        return dict.fromkeys(given_nodes, Wanted(None, delivery, undoes=undoes))
     given = (
         options["sources"]
         if options["sources"] is not None
         else dict.fromkeys(options["nodes"] or [], options["source"])
     )
-    return {name: _complete(name, source, delivery) for name, source in given.items()}
+    found = {name: _complete(name, source, delivery) for name, source in given.items()}
+    return {name: dataclasses.replace(one, rollout=rollout, undoes=undoes) for name, one in found.items()}
 
 
 def _complete(name: str, source: t.Any, delivery: str) -> Wanted:
@@ -235,7 +243,14 @@ def _forecast(
         ),
         noted_delivery=(nodes.DROPIN if nodes.DROPIN in sides else nodes.CHECKPOINT) if noted else node.noted_delivery,
         assigned_to=node.machine if noted else node.assigned_to,
-        previous=None if annotation.PREVIOUS in gone else node.previous,
+        previous=_previous(node, notes),
         own=None if annotation.OWN in gone else node.own,
         malformed={place: fault for place, fault in node.malformed.items() if place not in written},
     )
+
+
+def _previous(node: nodes.Node, notes: t.Mapping[str, str | None]) -> dict[str, t.Any] | None:
+    """Return the annotation `previous` of a node with these further annotations."""
+    if annotation.PREVIOUS not in notes:
+        return node.previous
+    return annotation_reader.previous(annotation_reader.mapping(notes[annotation.PREVIOUS])[0])[0]

@@ -60,13 +60,23 @@ def create(session: Session, body: dict[str, t.Any], dry_run: bool) -> dict[str,
         return there
 
 
-def write_key(session: Session, configmap: dict[str, t.Any], key: str, text: str, dry_run: bool) -> dict[str, t.Any]:
+def write_key(
+    session: Session,
+    configmap: dict[str, t.Any],
+    key: str,
+    text: str,
+    dry_run: bool,
+    notes: t.Mapping[str, str | None] | None = None,
+) -> dict[str, t.Any]:
     """Replace the text under one key of a ConfigMap; all other fields keep their value.
+
+    `notes` are annotations to set or remove (None) in the same request.
 
     The patch contains the resourceVersion that was read. Raises ApiError 409 if the object was changed since then.
     """
     meta = configmap["metadata"]
-    body = {"metadata": {"resourceVersion": meta["resourceVersion"]}, "data": {key: text}}
+    noted = {"annotations": dict(notes)} if notes else {}
+    body = {"metadata": {"resourceVersion": meta["resourceVersion"], **noted}, "data": {key: text}}
     if dry_run and not session.dry_runs():
         return {**configmap, "data": {**(configmap.get("data") or {}), key: text}}
     query = [("dryRun", "All")] if dry_run else []

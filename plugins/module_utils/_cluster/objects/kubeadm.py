@@ -14,6 +14,7 @@ from ..._config.plan import shared_overrides
 from ..._config.plan.layers import Layers
 from ..._config.rules import checks
 from ..._config.rules.problem import REFUSAL
+from ..._config.undo import kubeadm_record
 from ..._config.values import document, identity
 from ..._config.values.version import minor_of
 from ..api.errors import ApiError, ClusterError
@@ -45,9 +46,14 @@ def synchronise(session: Session, options: dict[str, t.Any], check_mode: bool) -
     Nodes of the cluster that `node_configs` omits count with `other_configs`. Values that they do not share are
     refused, because the cluster has one such ConfigMap for the nodes of all groups.
 
+    A ConfigMap keeps in an annotation which fields were written, by which rollout, and what they were before. With the
+    option `undo`, the fields return to that, unless others have changed them since: those of this rollout, or of all.
+
     Requests: two GETs (three for 1.23). If a ConfigMap must change, a LIST of the nodes, and one PATCH for each such
     ConfigMap. Raises ClusterError, which names the ConfigMap.
     """
+    if options.get("undo") is not None:
+        return _undo(session, options["undo"], check_mode)
     declared = _Declared(session, options["node_configs"], options["other_configs"] or {})
     minor, found = read(session)
     rows: dict[str, dict[str, t.Any]] = {}
@@ -55,7 +61,8 @@ def synchronise(session: Session, options: dict[str, t.Any], check_mode: bool) -
     for configmap in found:
         name = configmap["metadata"]["name"]
         try:
-            rows[name], difference = _update(session, configmap, declared, minor, check_mode)
+            rollout = options.get("rollout") or ""
+            rows[name], difference = _update(session, configmap, declared, minor, rollout, check_mode)
         except (ClusterError, document.DocumentError, overlay.OverlayError) as error:
             raise ClusterError(f"ConfigMap {NAMESPACE}/{name}: {error}", _result(rows, diffs, check_mode)) from error
         diffs += difference
@@ -136,7 +143,7 @@ def _minor(session: Session) -> int:
 
 
 def _update(
-    session: Session, configmap: dict[str, t.Any], declared: _Declared, minor: int, dry_run: bool
+    session: Session, configmap: dict[str, t.Any], declared: _Declared, minor: int, rollout: str, dry_run: bool
 ) -> tuple[dict[str, t.Any], list[dict[str, str]]]:
     """Synchronise one ConfigMap; return its row and its diff.
 
@@ -165,16 +172,50 @@ def _update(
         # kubeadm's hash of the text, an annotation, is not changed: with a hash that no longer matches, kubeadm
         # treats the configuration as edited by an administrator, as after `kubectl edit`.
         sent, difference = document.render(after), [difftext.diff(before, after, header, header)]
+        # Without a name there is nothing that a rollback could undo.
+        note = kubeadm_record.written(kubeadm_record.read(current), rollout, before, after) if rollout else {}
         try:
-            return {
-                **row,
-                **configmaps.reference(configmaps.write_key(session, current, KEY, sent, dry_run), KEY),
-            }, difference
+            stored = configmaps.write_key(session, current, KEY, sent, dry_run, note)
+            return {**row, **configmaps.reference(stored, KEY)}, difference
         except ApiError as error:
             if error.status != 409:
                 raise
         current = configmaps.read(session, NAMESPACE, current["metadata"]["name"])
     raise ApiError(409, "it changes faster than it can be patched; run again", "Conflict")
+
+
+def _undo(session: Session, rollout: str, check_mode: bool) -> dict[str, t.Any]:
+    """Undo what a rollout (`all`: any) has written to kubeadm's ConfigMaps; return the result of the module.
+
+    Another writer since the read is an error of the API server, 409: run again.
+    """
+    rows: dict[str, dict[str, t.Any]] = {}
+    diffs: list[dict[str, str]] = []
+    for configmap in read(session)[1]:
+        name = configmap["metadata"]["name"]
+        row: dict[str, t.Any] = {"changed": False, "changes": [], "refused": ""}
+        record = kubeadm_record.read(configmap)
+        fault = config_sources.fault(configmap, KEY) if record else None
+        if fault:
+            raise ClusterError(f"ConfigMap {NAMESPACE}/{name}: {fault}", _result(rows, diffs, check_mode))
+        if record:
+            before = document.parse(configmap["data"][KEY], f"key {KEY}", complete=True)
+            after, note = kubeadm_record.undone(record, rollout, before)
+            row["changes"] = sorted(field for field in {*before, *after} if before.get(field) != after.get(field))
+            row.update(changed=bool(row["changes"]), variant=identity.variant(after))
+            if row["changes"]:
+                header = f"ConfigMap {NAMESPACE}/{name}"
+                diffs.append(difftext.diff(before, after, header, header))
+                configmap = configmaps.write_key(session, configmap, KEY, document.render(after), check_mode, note)
+        rows[name] = {**row, **configmaps.reference(configmap, KEY)}
+    result = _result(rows, diffs, check_mode)
+    result["warnings"] = [
+        f"ConfigMap {NAMESPACE}/{name} still has what was rolled out: {', '.join(row['changes'])}. Nodes that join and "
+        "nodes that kubeadm upgrades get it; the same run with kubelet_config_kubeadm: update undoes it there too"
+        for name, row in rows.items()
+        if row["changed"] and check_mode
+    ]
+    return result
 
 
 def _decide(

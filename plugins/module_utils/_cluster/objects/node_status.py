@@ -12,6 +12,8 @@ from ..._config.values.reference import same_place
 from ..api.session import Session
 from . import nodes
 
+SYNC = "failed to sync: "
+
 
 def info(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
     """Return a row for each node and the counts that budgets use (requests as for `nodes.read`). Raises
@@ -34,7 +36,10 @@ def row(node: nodes.Node) -> dict[str, t.Any]:
         "active": node.part("active"),
         "lastKnownGood": node.part("lastKnownGood"),
         "previous": None if node.previous is None else node.previous.get("configMap") or {},
+        "rollout": (node.previous or {}).get("rollout") or "",
+        "undone": bool((node.previous or {}).get("undone")),
         "error": node.error,
+        "fell_back": fell_back(node),
         "reason": (node.status or {}).get("reason") or "",
         "malformed": node.malformed,
         "settled": settled(node),
@@ -56,6 +61,26 @@ def settled(node: nodes.Node) -> bool:
         and same_place(node.source, node.part("assigned"))
         and node.part("assigned") == node.part("active")
     )
+
+
+def fell_back(node: nodes.Node) -> bool:
+    """Return whether a node has refused its source for good, and runs what it fell back to.
+
+    Its error stays as the evidence. A kubelet that could not take up its source tries again.
+    """
+    return (
+        bool(node.error)
+        and not is_sync_error(node.error)
+        and not node.fault
+        and not node.reimaged
+        and same_place(node.source, node.part("assigned"))
+        and not same_place(node.part("active"), node.part("assigned"))
+    )
+
+
+def is_sync_error(error: str) -> bool:
+    """Return whether a kubelet reports that it cannot take up its source, so that it still runs what it ran."""
+    return error.startswith(SYNC) or config_ok.is_sync_error(error)
 
 
 def summarise(rows: dict[str, dict[str, t.Any]]) -> dict[str, t.Any]:

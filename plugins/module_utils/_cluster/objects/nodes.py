@@ -90,7 +90,7 @@ class Node:
     ready_reason: str
     heartbeat: str
     unschedulable: bool
-    # Content of the annotation `previous`: None if there is none, empty for the local config.
+    # Content of the annotation `previous`: None if there is none, without `configMap` for the local config.
     previous: dict[str, t.Any] | None
     # The mark of a cordon by this collection: None if there is none.
     cordoned: dict[str, str] | None

@@ -19,7 +19,7 @@ from ..._config.values import node_row
 from ..api import timestamps
 from ..api.errors import ClusterError
 from ..api.session import Session
-from ..objects import configmaps, lease, nodes, pods
+from ..objects import configmaps, lease, node_status, nodes, pods
 from ..stages import diagnose, soak
 
 # Seconds between two checks.
@@ -250,7 +250,8 @@ def unavailable(session: Session, found: t.Mapping[str, nodes.Node]) -> dict[str
             )
         if node.unschedulable:
             reasons["cordoned"] = "cordoned" if node.cordoned is None else _our_cordon(node.cordoned)
-        if node.error:
+        # A node that runs what it fell back to lacks nothing: its error is the evidence for its next change.
+        if node.error and not node_status.fell_back(node):
             reasons["failed"] = f"its configuration failed: {node.error}"
         if reasons:
             down[name] = reasons

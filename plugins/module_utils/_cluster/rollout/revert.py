@@ -24,7 +24,6 @@ from ..api.session import Session
 from ..objects import config_sources, configz, node_status, nodes
 from ..objects.lease import Keeper
 from ..stages import diagnose
-from ..stages.verdict import is_sync_error
 
 REVERTED, NOT_REVERTED, REASSIGNED = "reverted", "not_reverted", "reassigned"
 # Seconds without a heartbeat after which a message reports it (node-monitor-grace-period is 40 s).
@@ -59,7 +58,11 @@ class _Revert:
 
     def is_automatic(self, node: nodes.Node) -> bool:
         """Return whether the node has rejected the assigned source, so that it needs no new assignment."""
-        if not node.error or is_sync_error(node.error) or not same_place(node.part("assigned"), self.source):
+        if (
+            not node.error
+            or node_status.is_sync_error(node.error)
+            or not same_place(node.part("assigned"), self.source)
+        ):
             return False
         return self.delivery in nodes.ON_NODE or same_place(node.part("active"), self.previous)
 

@@ -44,10 +44,14 @@ class _Step:
     notes: t.Mapping[str, str | None]
     leaves: str = ""
     """The delivery that the node leaves in a migration."""
+    before: t.Mapping[str, t.Any] | None = None
+    """What the annotation `previous` must hold, None if that does not matter."""
 
     def reached(self, node: nodes.Node) -> bool:
-        """Return whether a node has the goal. An annotation is no goal, only its removal."""
-        if self.goal is None and any(_has(node, key) for key in self.notes):
+        """Return whether a node has the goal. An annotation is no goal, only its removal, and what a rollout notes."""
+        if self.goal is None and any(text is None and _has(node, key) for key, text in self.notes.items()):
+            return False
+        if self.before is not None and self.before != node.previous:
             return False
         if any(node.source_fault(side) for side in self.sides) or (node.reimaged and self.goal is not None):
             return False
@@ -231,13 +235,15 @@ def _step(
 ) -> _Step:
     """Return the assignment of a node. `found` is the node as read, `node` the same as the chosen delivery sees it."""
     source = wanted.source
+    undone = {**(found.previous or {}), "undone": True} if wanted.undoes and found.previous is not None else None
     if source is None:
         # Without a named delivery, remove both sources: an interrupted migration leaves two.
         both = [side for side in (nodes.NATIVE, nodes.CHECKPOINT) if node.side(side).source or node.source_fault(side)]
         if wanted.delivery == nodes.AUTO:
             ours = [key for key in (annotation.PREVIOUS, annotation.OWN) if _has(node, key)]
             stale = [annotation.STATUS] if found.reimaged else []
-            return _Step(node, None, both, dict.fromkeys([*ours, *stale]))
+            mark = {annotation.PREVIOUS: annotation.text(undone)} if undone else {}
+            return _Step(node, None, both, {**dict.fromkeys([*ours, *stale]), **mark}, before=undone)
         return _Step(node, None, [wanted.delivery], {})
     refers = node.delivery in nodes.ON_NODE or node.alpha
     configmap = configs[nodes.describe(source)].configmap if refers else None
@@ -248,7 +254,9 @@ def _step(
     if wanted.migrates and found.delivery == nodes.CHECKPOINT and node.delivery == nodes.DROPIN:
         # A rollback must not deliver the whole configuration of the checkpoint as a drop-in.
         return _Step(node, goal, [node.delivery], {annotation.PREVIOUS: None, **own}, found.delivery)
-    return _Step(node, goal, [node.delivery], {**_remembered(found, goal), **own})
+    if undone:
+        return _Step(node, goal, [node.delivery], {annotation.PREVIOUS: annotation.text(undone), **own}, before=undone)
+    return _Step(node, goal, [node.delivery], {**_remembered(found, goal, wanted.rollout), **own})
 
 
 def _has(node: nodes.Node, key: str) -> bool:
@@ -260,7 +268,7 @@ def _has(node: nodes.Node, key: str) -> bool:
 def _previous(node: nodes.Node, step: _Step) -> Source:
     """Return the source that a node can be reverted to. If it already has its goal, an earlier run has recorded it."""
     if node.previous is not None and step.reached(node):
-        return node.previous.get("configMap")
+        return t.cast("Source", node.previous.get("configMap"))
     if node.reimaged:
         return None
     # A node with an error does not run its source.
@@ -270,23 +278,33 @@ def _previous(node: nodes.Node, step: _Step) -> Source:
     return node.source
 
 
-def _remembered(node: nodes.Node, goal: dict[str, str]) -> dict[str, str | None]:
-    """Return the annotation with the active source before the assignment, empty if that failed or is still on trial.
+def _remembered(node: nodes.Node, goal: dict[str, str], rollout: str) -> dict[str, str | None]:
+    """Return the annotation with what the node ran before the rollout, empty if that is noted or not known.
 
-    Another machine than the one that the annotations are about runs its local config, and has reported nothing.
+    Another machine than the one that the annotations are about runs its local config, and has reported nothing. What
+    an earlier run of the same rollout has noted stays. A source that failed or is still on trial is not what the node
+    ran before: it counts with what was noted before it.
     """
+    named = {"rollout": rollout} if rollout else {}
     if node.reimaged:
-        return {annotation.PREVIOUS: annotation.text({}), annotation.STATUS: None}
-    if (
-        not node_status.settled(node)
-        or annotation.unconfirmed((node.status or {}).get("reason"))
-        or same_place(node.part("active"), goal)
-    ):
-        return {}
+        return {annotation.PREVIOUS: annotation.text(named), annotation.STATUS: None}
+    noted = node.previous
+    if noted is not None and rollout and noted.get("rollout") == rollout:
+        again = {key: value for key, value in noted.items() if key != "undone"}
+        return {annotation.PREVIOUS: annotation.text(again)} if again != noted else {}
+    if node_status.settled(node) and not annotation.unconfirmed((node.status or {}).get("reason")):
+        known = True
+    else:
+        known = bool(rollout) and node_status.fell_back(node)
     active = node.part("active")
-    if active and not active.get("name"):
+    if known and same_place(active, goal):
         return {}
-    return {annotation.PREVIOUS: annotation.text({"configMap": active} if active else {})}
+    if known and not (active and not active.get("name")):
+        return {annotation.PREVIOUS: annotation.text({**({"configMap": active} if active else {}), **named})}
+    if noted is None or not rollout:
+        return {}
+    kept = {"configMap": noted["configMap"]} if "configMap" in noted else {}
+    return {annotation.PREVIOUS: annotation.text({**kept, **named})}
 
 
 def _unfit(found: nodes.Node, step: _Step) -> str | None:

@@ -19,29 +19,37 @@ def dump(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
     """Return the table `{variants, nodes}` of the chosen nodes, as a fact or (`facts` false) as `kubelet_configz`.
 
     Requests: those of `nodes.read`, and one GET of configz for each node. With the option `configmap`, one GET more,
-    and its configuration is part of the result. Raises ClusterError if there is none, and NodesFailed, which names
-    every node whose configuration cannot be read.
+    and its configuration is part of the result. With `goals`, one GET more for each distinct source: see `_goals`.
+    Raises ClusterError if there is none, and, without `goals`, NodesFailed, which names every node whose configuration
+    cannot be read.
     """
+    goals = options.get("goals")
     extra = _configmap(session, options["configmap"]) if options.get("configmap") else {}
-    found = nodes.read(session, options["nodes"], options["label_selectors"] or ())
+    found = nodes.read(session, options["nodes"] if goals is None else list(goals), options["label_selectors"] or ())
     outcomes = parallel.each(
         list(found), lambda name: configz.read(session, name, found[name].minor), session.concurrency
     )
     table: dict[str, t.Any] = {"variants": {}, "nodes": {}}
     failures: dict[str, str] = {}
     for outcome in outcomes:
+        node = found[outcome.item]
         if outcome.error is not None:
             failures[outcome.item] = outcome.error.message
-            continue
-        live, node = outcome.value or {}, found[outcome.item]
-        config = pure_configz.restore(live, node.minor)
-        variant = identity.variant(config)
-        table["variants"].setdefault(variant, config)
+            if goals is None:
+                continue
+            about: dict[str, t.Any] = {"variant": None, "unread": outcome.error.message}
+        else:
+            live = outcome.value or {}
+            config = pure_configz.restore(live, node.minor)
+            about = {
+                "variant": identity.variant(config),
+                "machine_specific": pure_configz.machine_specific(config),
+                "restored": pure_configz.restored(live, node.minor),
+            }
+            table["variants"].setdefault(about["variant"], config)
         table["nodes"][node.name] = {
-            "variant": variant,
+            **about,
             "kubelet_version": node.kubelet_version,
-            "machine_specific": pure_configz.machine_specific(config),
-            "restored": pure_configz.restored(live, node.minor),
             "delivery": node.delivery,
             # What was assigned to another machine is not on the disk of this one.
             "source": None if node.reimaged else node.source,
@@ -50,12 +58,56 @@ def dump(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
             **({"uid": node.uid} if node.uid else {}),
             **({"malformed": node.malformed} if node.malformed else {}),
         }
+    if goals is not None:
+        _goals(session, table, found, goals)
     result: dict[str, t.Any] = {"kubelet_configz": table}
     if options["facts"]:
         result = {"ansible_facts": result}
-    if failures:
+    if failures and goals is None:
         raise NodesFailed("reading live kubelet configurations", failures, result)
     return {"changed": False, **result, **extra}
+
+
+def _goals(
+    session: Session, table: dict[str, t.Any], found: dict[str, nodes.Node], goals: t.Mapping[str, t.Any]
+) -> None:
+    """Add to each row the `goal` of a rollback or a reset, and to the variants what the sources hold.
+
+    For _config/undo/undo_plan.py. `goals` are the sources to return to by node name, empty for the node's own file. A
+    `goal` has that `source`, the `variant` that it holds, None for the own file or with a `fault`, and that of the
+    source that is `running`, if it can be read.
+    """
+    active = {name: node.part("active") for name, node in found.items()}
+    maps = config_sources.find(session, [one for one in (*goals.values(), *active.values()) if one])
+    for name, node in found.items():
+        goal = goals[name] or None
+        fault = (maps[nodes.describe(goal)].fault_at(node.minor) or "") if goal else ""
+        running = _content(maps, active[name], node.minor)
+        content = _content(maps, goal, node.minor)
+        table["nodes"][name]["goal"] = {
+            "source": goal,
+            "fault": fault,
+            **{key: _variant(table, config) for key, config in (("variant", content), ("running", running))},
+        }
+
+
+def _variant(table: dict[str, t.Any], config: dict[str, t.Any] | None) -> str | None:
+    """Return the hash of a configuration, which is added to the variants."""
+    if config is None:
+        return None
+    variant = identity.variant(config)
+    table["variants"].setdefault(variant, config)
+    return variant
+
+
+def _content(
+    maps: t.Mapping[str, config_sources.Found], source: dict[str, str] | None, minor: int
+) -> dict[str, t.Any] | None:
+    """Return the configuration in a source, None if it cannot be read."""
+    one = maps[nodes.describe(source)] if source else None
+    if source is None or one is None or one.configmap is None or one.fault_at(minor):
+        return None
+    return document.parse(one.configmap["data"][source["kubeletConfigKey"]], source["kubeletConfigKey"])
 
 
 def _configmap(session: Session, given: dict[str, t.Any]) -> dict[str, t.Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._config.plan import plan, plan_text
+from ..._config.undo import undo_plan
 from ..api.errors import ClusterError
 
 
@@ -17,8 +18,13 @@ def edit(options: dict[str, t.Any], _check_mode: bool) -> dict[str, t.Any]:
     Raises ClusterError for invalid options, and, with the plan in its result, for a plan that contains a refusal.
     """
     given = dict(options)
+    back = given.pop("back", False)
     try:
-        made = plan.make_plan(given.pop("current"), configmap_name=given.pop("name"), **given)
+        made = (
+            undo_plan.make(options["current"], options["flags"], options["allow_effect"])
+            if back
+            else plan.make_plan(given.pop("current"), configmap_name=given.pop("name"), **given)
+        )
     except ValueError as error:
         raise ClusterError(str(error)) from error
     result = {"changed": False, "plan": made, "diff": plan_text.diffs(options["current"], made)}

@@ -53,7 +53,8 @@ def _changes(plan: dict[str, t.Any], current: dict[str, t.Any]) -> dict[str, Cha
     known: dict[t.Any, Change] = {}
     try:
         for name, row in plan["nodes"].items():
-            if row["action"] == "none":
+            # A rollback need not know what a node runs.
+            if row["action"] == "none" or row["live_variant"] is None:
                 continue
             minor = minor_of(row["kubelet_version"]) or NEWEST_MINOR
             alike = (

@@ -16,9 +16,9 @@ import typing as t
 from ..._config.alpha import config_ok, form
 from ..._config.values import node_row
 from ..._config.values.reference import same_place
+from ..objects.node_status import is_sync_error
 from ..objects.nodes import ON_NODE, WHERE, Node, describe
 
-SYNC = "failed to sync: "
 THAT_IS = ", that is, "
 """Between the error of a kubelet and its meaning."""
 UNKNOWN = "an error that this collection does not know"
@@ -151,11 +151,6 @@ def _fell_back(node: Node, expected: dict[str, str]) -> Verdict:
         f"its kubelet refused {describe(expected)} and reverted to {current}: `{node.error}`{means}",
         True,
     )
-
-
-def is_sync_error(error: str) -> bool:
-    """Return whether a kubelet reports that it cannot take up its source, so that it still runs what it ran."""
-    return error.startswith(SYNC) or config_ok.is_sync_error(error)
 
 
 def meaning(node: Node) -> str:

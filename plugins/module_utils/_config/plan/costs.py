@@ -14,6 +14,7 @@ from ..values import paths
 
 _UNKNOWN = (DISRUPT, "this collection does not know the field, and the change needs a kubelet restart")
 
+_FORWARD = "Declare the value that the node runs now, together with the others that you want, and run the rollout."
 _KEEP = "Declare the live value, which keeps it in place of the node's own"
 
 
@@ -33,8 +34,13 @@ class Costs:
         gate = self._of_gate(str(keys[1])) if field.path == "featureGates" and len(keys) == 2 else None
         return gate or field.cost_at(self._minor)
 
-    def refusals(self, changes: Iterable[compare.Change], allow: str, own: Container[str] = ()) -> Iterator[Problem]:
-        """Yield a refusal for each change with an effect above `allow`. No layer declares the paths in `own`."""
+    def refusals(
+        self, changes: Iterable[compare.Change], allow: str, own: Container[str] = (), back: bool = False
+    ) -> Iterator[Problem]:
+        """Yield a refusal for each change with an effect above `allow`. No layer declares the paths in `own`.
+
+        `back`: they are the changes of a rollback or a reset, which no layer declares.
+        """
         for change in changes:
             effect, reason = self.of(change)
             if effect == FORBIDDEN:
@@ -42,7 +48,7 @@ class Costs:
                     REFUSAL,
                     change.path,
                     f"this field must not be changed on a live node: {reason}",
-                    f"{_KEEP}." if change.path in own else "Omit it from the configuration.",
+                    _FORWARD if back else f"{_KEEP}." if change.path in own else "Omit it from the configuration.",
                     "effect",
                 )
             elif EFFECTS.index(effect) > EFFECTS.index(allow):
@@ -50,10 +56,15 @@ class Costs:
                     REFUSAL,
                     change.path,
                     f"the effect of the change is {effect}, above the allowed {allow}: {reason}",
-                    f"{_KEEP if change.path in own else 'Omit the field'}, or accept it with allow_effect={effect} "
-                    "(in roles: kubelet_config_allow_effect).",
+                    self.accept(effect, "" if back else _KEEP if change.path in own else "Omit the field"),
                     "effect",
                 )
+
+    @staticmethod
+    def accept(effect: str, instead: str = "") -> str:
+        """Return the remedy for an effect above the allowed one: to accept it, or to do something `instead`."""
+        begin = f"{instead}, or accept" if instead else "Accept"
+        return f"{begin} it with allow_effect={effect} (in roles: kubelet_config_allow_effect)."
 
     def _of_gate(self, name: str) -> tuple[str, str] | None:
         """Return what a change of a gate costs, None if it costs what the field featureGates costs.

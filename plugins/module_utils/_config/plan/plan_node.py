@@ -199,7 +199,7 @@ class Planner:
             *_zeros(layers, desired.expected, minor),
         ]
         rows = [
-            _change_row(change, costs.of(change), flags, change.path in undeclared, change.path in from_file)
+            change_row(change, costs.of(change), flags, change.path in undeclared, change.path in from_file)
             for change in changes
         ]
         return NodePlan(desired._replace(changes=changes), rows, problems, on_assign, restart)
@@ -245,9 +245,10 @@ def effect(rows: Sequence[Mapping[str, Any]]) -> str | None:
     return max((row["effect"] for row in rows), key=EFFECTS.index, default=None)
 
 
-def _change_row(
+def change_row(
     change: compare.Change, cost: tuple[str, str], flags: Mapping[str, str], no_longer: bool, from_file: bool
 ) -> dict[str, Any]:
+    """Return a change as a row of a plan. C(cost): its effect and the reason."""
     effect, reason = cost
     field = fields.owner(change.path)
     return {

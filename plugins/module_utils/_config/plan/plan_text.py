@@ -110,7 +110,7 @@ def diffs(current: Mapping[str, Any], plan: Mapping[str, Any]) -> list[dict[str,
     """Return Ansible's ``diff`` of a plan: an entry for each pair of live and desired configuration, secrets masked."""
     pairs: dict[tuple[Any, ...], list[str]] = {}
     for name, row in plan["nodes"].items():
-        if row["action"] != "none":
+        if row["action"] != "none" and row["live_variant"] is not None:
             # Nodes whose variant is not the whole configuration may change in different ways.
             ways = () if dropin_plan.is_whole(row) else (id(row["changes"]),)
             pairs.setdefault((row["live_variant"], row["variant"], *ways), []).append(name)

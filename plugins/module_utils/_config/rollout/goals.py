@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterable, Mapping
+from typing import Any, Container, Iterable, Mapping
 
 from ..delivery.choice import DROPIN, ON_NODE
+from ..plan.plan_text import counted, shown_nodes
+from ..undo import changed_by
 from ..values import annotation
 from ..values.reference import describe
 
@@ -15,7 +17,7 @@ Rows = Mapping[str, Mapping[str, Any]]
 
 PLAN, PREVIOUS, LOCAL, CHECKPOINT, NATIVE = "plan", "previous", "local", "checkpoint", "native"
 GOALS = (PLAN, PREVIOUS, LOCAL, CHECKPOINT, NATIVE)
-"""What a plan gives, each node's previous configuration, its local configuration, or what it runs by another delivery.
+"""What a plan gives, what each node ran before a rollout, its local configuration, or what it runs by another delivery.
 """
 ASSIGN, RESET = "switch", "reset"
 """How a batch changes its nodes: the entry points of the role `assign`. A migration has one for each delivery."""
@@ -27,19 +29,22 @@ _REMEDY = (
 )
 
 
-def of_goal(goal: str, plan: Mapping[str, Any], rows: Rows) -> dict[str, Any]:
+def of_goal(goal: str, plan: Mapping[str, Any], rows: Rows, undo: Any = "") -> dict[str, Any]:
     """Return the plan for a goal. C(rows) are those of node_config_info; C(plan) is returned for the goal C(plan).
 
-    Keys as in a plan of kubelet_config_plan, as far as a rollout reads them, and: C(local), the nodes to return to
-    their local configuration; C(text), the plan for people, line by line. For a rollback also: C(stuck), by node with a
-    source why there is nothing to roll back to; C(known), the other nodes.
+    C(undo): the rollout that an operator names for a rollback, empty for the newest one.
 
-    Raises ValueError for an unknown goal.
+    Keys as in a plan of kubelet_config_plan, as far as a rollout reads them, and: C(local), the nodes to return to
+    their local configuration; C(text), the plan for people, line by line. For a rollback also: C(undoes), the rollout
+    that it undoes, None without one; C(stuck), by node with a source why there is
+    nothing to roll back to; C(known), the other nodes; C(between), those whose migration did not end.
+
+    Raises ValueError for an unknown goal, and for a rollout that no node names.
     """
     if goal == PLAN:
         return dict(plan)
     if goal == PREVIOUS:
-        return _previous(rows)
+        return _previous(rows, undo)
     if goal == LOCAL:
         return _local(rows)
     return _moved(rows, goal)
@@ -50,33 +55,92 @@ def entry_point(goal: str) -> str:
     return f"to_{goal}" if goal in (CHECKPOINT, NATIVE) else ASSIGN
 
 
-def _previous(rows: Rows) -> dict[str, Any]:
-    """Return a plan that assigns to each node its previous source."""
+def _previous(rows: Rows, undo: Any) -> dict[str, Any]:
+    """Return a plan that assigns to each node of a rollout what it ran before."""
+    undoes = changed_by.to_undo(rows, undo)
     nodes: dict[str, Any] = {}
-    local, unknown, text = [], [], []
+    local, between, text = [], [], []
     stuck: dict[str, str] = {}
     for name, row in rows.items():
         goal = row["previous"]
-        if goal is None and row["source"]:
-            first = row.get("delivery") == DROPIN and annotation.PREVIOUS not in (row.get("malformed") or {})
-            stuck[name] = _NONE_LEFT if first else _UNKNOWN
-        elif goal is None:
-            unknown.append(name)
-        elif not goal:
-            if row["source"] or row["config_source"]:
-                local.append(name)
-        elif not row["settled"] or _place(row["active"]) != _place(goal):
+        if goal is None:
+            if row["source"]:
+                first = row.get("delivery") == DROPIN and annotation.PREVIOUS not in (row.get("malformed") or {})
+                stuck[name] = _NONE_LEFT if first else _UNKNOWN
+        elif row.get("rollout", "") != undoes or _is_back(row):
+            continue
+        elif row.get("fell_back") and _place(row["active"]) == _place(goal):
+            text.append(f"{name}: not changed, it refused the rollout and runs {_name(goal)} as before")
+        elif goal and _is_between(row):
+            between.append(name)
+        elif goal:
             nodes[name] = _assigned(_place(goal))
             text.append(f"{name}: {_name(row['active'])} -> {_name(goal)}")
+        else:
+            local.append(name)
     text += [f"{name}: {_name(rows[name]['active'])} -> its local config" for name in local]
-    text += [f"{name}: not changed, {_UNKNOWN}" for name in unknown]
     text += [f"{name}: not changed, {why}. {_REMEDY}" for name, why in stuck.items()]
-    return {"nodes": nodes, "local": local, "text": text, "stuck": stuck, "known": sorted(set(rows) - set(stuck))}
+    return {
+        "nodes": nodes,
+        "local": local,
+        "text": text,
+        "undoes": undoes,
+        "between": between,
+        "stuck": stuck,
+        "known": sorted(set(rows) - set(stuck)),
+    }
+
+
+def _is_back(row: Mapping[str, Any]) -> bool:
+    """Return whether a node runs what it ran before a rollout, confirmed."""
+    goal = _place(row["previous"])
+    if not goal and not (row["source"] or row["config_source"] or row["active"]):
+        return True
+    return bool(goal) and changed_by.is_through(row) and _place(row["active"]) == goal
+
+
+def _is_between(row: Mapping[str, Any]) -> bool:
+    """Return whether a migration of a node has begun and not ended."""
+    return bool(row.get("delivery") in ON_NODE and row["config_source"] and row.get("listening"))
+
+
+def headline(planned: Mapping[str, Any], rows: Rows, names: Container[str]) -> list[str]:
+    """Return what a rollback undoes on these nodes, line by line; nothing for another goal."""
+    if "undoes" not in planned:
+        return []
+    undoes = planned["undoes"]
+    if undoes is None:
+        return ["No rollout has changed the nodes of the group, or they were reset since: there is nothing to undo."]
+    known = changed_by.by_rollout(rows)
+    name = changed_by.shown(undoes)
+    changing = [*planned["nodes"], *planned["local"]]
+    here = [one for one in changing if one in names]
+    if here:
+        others = len(rows) - len(known[undoes])
+        first = f"Undoing the rollout {name} on {shown_nodes(here)}. It did not change {counted(others, 'other node')}."
+    elif changing:
+        first = f"Nothing to undo here of the rollout {name}: it is left on {shown_nodes(changing)} outside this run."
+    else:
+        first = f"Rollout {name} is undone already: no node runs what it assigned."
+    older = [f"{changed_by.shown(one)} on {shown_nodes(known[one])}" for one in known if one < undoes]
+    return [
+        first,
+        *[f"Older rollouts, which -e kubelet_config_rollout_id=NAME undoes: {'; '.join(older)}"] * bool(older),
+    ]
 
 
 def refuse_without_way_back(planned: Mapping[str, Any], rows: Rows, names: Iterable[str]) -> None:
-    """Raise ValueError if none of the nodes of a rollback that have a source can be rolled back."""
+    """Raise ValueError if none of the nodes of a rollback that have a source can be rolled back, or one is between two
+    deliveries.
+    """
     given = list(names)
+    between = [name for name in planned.get("between") or () if name in given]
+    if between:
+        raise ValueError(
+            f"{', '.join(between)}: a migration did not end, so the kubelet follows Node.spec.configSource beside the "
+            "annotation, and one of them would override what it gets back. Run the playbook migrate again, in either "
+            "direction, then roll back. Nothing was changed"
+        )
     stuck = {name: why for name, why in (planned.get("stuck") or {}).items() if name in given}
     if not stuck or any(name in planned["known"] and rows[name]["source"] for name in given):
         return

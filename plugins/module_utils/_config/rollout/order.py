@@ -33,6 +33,9 @@ def order(
     C(serial), the first batch is a single canary and each further one has C(max_unavailable) nodes. Control-plane nodes
     are always changed one at a time.
 
+    Nodes that have failed are first, since no other node needs to be risked for them; with C(unready_first), those that
+    are not Ready precede them.
+
     Keys of the result: C(stages), each with its C(hosts) and the C(serial) of its play; C(hosts), those of all stages;
     C(batches), each with its C(nodes) (node names by host) and C(steps) (the entry point of the role `assign` that
     changes them); C(rest), the hosts that need no change.
@@ -45,8 +48,11 @@ def order(
     assigned = [name for name in table["hosts"] if name in plan["nodes"] and changes(plan["nodes"][name])]
     local = [name for name in plan.get("local", ()) if name in table["hosts"]]
     kinds = [(goals.entry_point(goal), assigned), (goals.RESET, local)]
-    if unready_first:
-        kinds = [(steps, sorted(names, key=lambda name: bool(rows[name]["ready"]))) for steps, names in kinds]
+
+    def rank(name: str) -> tuple[bool, bool]:
+        return unready_first and bool(rows[name]["ready"]), not rows[name].get("error")
+
+    kinds = [(steps, sorted(names, key=rank)) for steps, names in kinds]
     stages = [_stage(table, _of_role(kinds, rows, False), sizes), _stage(table, _of_role(kinds, rows, True), [1])]
     if control_plane == FIRST:
         stages.reverse()

@@ -28,10 +28,8 @@ class Options(NamedTuple):
     max_failed: Any = 0
 
     def drains(self, row: Value | None) -> bool:
-        """Return whether a node is drained; C(row) is its row of the plan. Resets and migrations have no effect."""
-        return self.drain == ALWAYS or (
-            self.drain == WHEN_NEEDED and bool(row) and (row or {}).get("effect") in DRAINED_EFFECTS
-        )
+        """Return whether a node is drained; C(row) is its row of the plan. Migrations have no effect."""
+        return self.drain == ALWAYS or (self.drain == WHEN_NEEDED and (row or {}).get("effect") in DRAINED_EFFECTS)
 
     def soak(self, started: bool) -> int:
         """Return the seconds of the soak of the first batch, or of a later one (C(started))."""
@@ -49,16 +47,24 @@ def begin(
     dry_run: bool,
     options: Options,
     began: float,
+    rollout: str = "",
+    back: Value | None = None,
 ) -> dict[str, Any]:
     """Return the value of a rollout before its first batch. C(began): when the run began, in seconds since 1970.
 
+    C(rollout): its name, for the nodes that it changes; empty for a rollback, a reset and a migration. C(back): the
+    plan of a rollback or a reset, for its effects.
+
     C(order) is its order, C(table) the node_table of the hosts, C(rows) the status of the group, C(current) the dump.
     Keys: those of the order; C(group), its pattern; C(names), all nodes of the group; C(text), a plan that was made
-    from the status; C(lease), empty until it is held; C(failed), why nodes have failed so far; C(max_failed), how many
-    may fail. Each of the C(batches) has all that its tasks read, since a template is evaluated again by each task: see
+    from the status; C(name), that of the rollout; C(undoes), the rollout that it undoes, or None; C(whole), whether it
+    changes all nodes of its goal, not only those of C(--limit); C(lease), empty until it is held; C(failed), why nodes
+    have failed so far; C(max_failed), how many may fail. Each of the C(batches) has all that its tasks read, since a
+    template is evaluated again by each task: see
     C(of_host).
     """
     before = (current or {}).get("nodes") or {}
+    effects = (back or {}).get("nodes") or {}
     batches: list[dict[str, Any]] = []
     done = 0
     for batch in order["batches"]:
@@ -67,7 +73,7 @@ def begin(
         sources = {name: source(row, table["deliveries"].get(name, AUTO)) for name, row in planned.items()}
         # A migration has steps on the node in both directions.
         on_node = [name for name in names if steps in MIGRATIONS or _delivery(table, rows, name) != NATIVE]
-        drained = [name for name in names if options.drains(planned.get(name))]
+        drained = [name for name in names if options.drains(effects.get(name) or planned.get(name))]
         started = bool(batches)
         done += len(names)
         batches.append(
@@ -98,6 +104,9 @@ def begin(
         "group": group,
         "names": list(rows),
         "text": list(plan["text"]) if "local" in plan else [],
+        "name": rollout,
+        "undoes": plan.get("undoes"),
+        "whole": set(table["hosts"]).issuperset([*plan["nodes"], *plan.get("local", ())]),
         "lease": {},
         "began": began,
         "failed": {},
@@ -132,7 +141,7 @@ def source(row: Value, delivery: str) -> dict[str, Any]:
 
 
 def of_host(rollout: Value, host: str) -> dict[str, Any]:
-    """Return the batch of a host, with the C(lease) and the C(group) of the rollout.
+    """Return the batch of a host, with C(lease), C(group), C(name) and C(undoes) of the rollout.
 
     C(hosts): its node names by host, as planned (Ansible drops failed hosts from a play's own list). C(names): these
     names. C(steps): the entry point of the role `assign` that changes them. C(sources), C(expected), C(texts): as in
@@ -146,7 +155,8 @@ def of_host(rollout: Value, host: str) -> dict[str, Any]:
     for batch in rollout["batches"]:
         if host in batch["hosts"]:
             goes_on = len(rollout["failed"]) <= rollout["max_failed"]
-            return {**batch, "lease": rollout["lease"], "group": rollout["group"], "continues": goes_on}
+            own = {key: rollout[key] for key in ("lease", "group", "name", "undoes")}
+            return {**batch, **own, "continues": goes_on}
     raise ValueError(f"host {host} is in no batch")
 
 
@@ -177,6 +187,8 @@ def of_plan(
         "texts": _texts(plan, rows),
         "soak": None,
         "lease": {},
+        "name": "",
+        "undoes": None,
     }
 
 

@@ -21,8 +21,11 @@ STATUS = "kubelet-config.livenodes.io/status"
 `started`. Written on the node.
 """
 PREVIOUS = "kubelet-config.livenodes.io/previous"
-"""The source that the node ran before the last assignment, in the shape of Node.spec.configSource. Written by the
-controller. An empty mapping is the local config.
+"""The source that the node ran before the last rollout that changed it, in the shape of Node.spec.configSource. Written
+by the controller. Without `configMap` it is the local config.
+
+`rollout` names that rollout (`_config/undo/changed_by.py`); assignments outside a rollout name none. `undone` is
+true once a rollback of it has begun on this node.
 """
 OWN = "kubelet-config.livenodes.io/own"
 """The node's own values of the fields that sources replaced; see own_values.py. Written by the controller, in the patch

@@ -20,6 +20,8 @@ PARTS = ("assigned", "active", "lastKnownGood")
 """The parts of a status that hold a source."""
 # The format in which the guard writes `time` and `started`.
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
+ROLLOUT = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}")
+"""The form of the name of a rollout: such names sort by the time at which the rollout began."""
 SPEC, CONFIG = "spec.configSource", "status.config"
 """The fields that the annotations replace."""
 # What follows on the removal of a malformed annotation.
@@ -36,7 +38,8 @@ class Records(NamedTuple):
 
     `spec` and `config` are Node.spec.configSource and Node.status.config, the next four are the annotations. `machine`
     is that to which the source was assigned, by the keys of annotation.MACHINE; empty if unknown. `delivery` is that of
-    the source in the annotation, empty if it names none.
+    the source in the annotation, empty if it names none. `previous` has a `configMap` unless it is the local config,
+    and as far as the annotation has them `rollout` and `undone`.
     `malformed` states by field or annotation what is malformed, and how to repair it; NAME stands for the node.
     """
 
@@ -44,7 +47,7 @@ class Records(NamedTuple):
     config: dict[str, Any] | None
     source: dict[str, str] | None
     status: dict[str, Any] | None
-    previous: dict[str, dict[str, str]] | None
+    previous: dict[str, Any] | None
     cordoned: dict[str, str] | None
     machine: dict[str, str]
     malformed: dict[str, str]
@@ -65,10 +68,8 @@ def records(notes: Mapping[str, Any], spec: Any, config: Any) -> Records:
         faults[annotation.SOURCE] = faults[annotation.SOURCE] or why or "it has no configMap"
     reported, why = status(holders[annotation.STATUS])
     faults[annotation.STATUS] = faults[annotation.STATUS] or why
-    before, why = source(holders[annotation.PREVIOUS])
+    before, why = previous(holders[annotation.PREVIOUS])
     faults[annotation.PREVIOUS] = faults[annotation.PREVIOUS] or why
-    # A malformed annotation is no local config: a node is not reverted to a guess.
-    local = holders[annotation.PREVIOUS] is not None and not faults[annotation.PREVIOUS]
     cordoned, why = mark(holders[annotation.CORDONED] or {})
     faults[annotation.CORDONED] = faults[annotation.CORDONED] or why
     return Records(
@@ -76,7 +77,8 @@ def records(notes: Mapping[str, Any], spec: Any, config: Any) -> Records:
         config,
         found,
         reported,
-        {"configMap": before} if before else {} if local else None,
+        # A malformed annotation is no local config: a node is not reverted to a guess.
+        None if faults[annotation.PREVIOUS] else before,
         # A malformed mark marks a cordon, too.
         None if holders[annotation.CORDONED] is None else cordoned,
         _machine(holders[annotation.SOURCE] or {}),
@@ -125,6 +127,20 @@ def source(holder: Any) -> tuple[dict[str, str] | None, str]:
         return reference.read(holder), ""
     except ValueError as error:
         return None, str(error)
+
+
+def previous(holder: Any) -> tuple[dict[str, Any] | None, str]:
+    """Return what the annotation of that name holds without unknown fields, and why it is malformed."""
+    if holder is None:
+        return None, ""
+    before, fault = source(holder)
+    rollout, undone = holder.get("rollout", ""), holder.get("undone", False)
+    if not isinstance(rollout, str) or (rollout and not ROLLOUT.fullmatch(rollout)):
+        fault = fault or f"rollout is {reference.shown(rollout)}, not the name of a rollout"
+    if not isinstance(undone, bool):
+        fault = fault or f"undone is {reference.shown(undone)}, not true or false"
+    found = {"configMap": before, "rollout": rollout, "undone": undone}
+    return {key: value for key, value in found.items() if value}, fault
 
 
 def status(holder: Any) -> tuple[dict[str, Any] | None, str]:

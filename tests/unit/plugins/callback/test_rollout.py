@@ -127,19 +127,18 @@ def test_a_rollout_with_a_failed_node_and_its_rollback(ansible: Ansible, fleet: 
     back = ansible.playbook("rollback")
     assert back.code == 0, back.output
     made = report(ansible)
-    assert (made["outcome"], made["summary"]) == ("done", {"nodes": 3, "batches": 3, "done": 3}), back.output
-    assert {node["name"]: (node["batch"], list(node["steps"])) for node in made["nodes"]} == {
+    # It refused the rollout and runs its own file, as before.
+    stays = {"nodes": 3, "batches": 2, "done": 2, "unchanged": 1}
+    assert (made["outcome"], made["summary"]) == ("done", stays), back.output
+    assert {node["name"]: (node["batch"], list(node["steps"])) for node in made["nodes"] if node["batch"]} == {
         "n1": (1, good[0]),
         "n3": (2, good[0]),
-        "node-2": (3, ["switched", "reverted"]),
     }
-    assert {change["nodes"]: change["text"].rpartition(" -> ")[2] for change in made["changes"]} == {
-        2: f"kube-system/{fleet.BEFORE}",
-        1: "its local config",
-    }
-    assert [line.split(" in ")[0] for line in lines(back.output)[:3]] == [
-        f"kubelet rollout: batch {number}, 1 node ({name}): 1 done"
-        for number, name in enumerate(("n1", "n3", "node-2"), 1)
+    fields, kept = made["changes"]
+    assert ([row["path"] for row in fields["changes"]], fields["nodes"]) == (["maxPods"], 2)
+    assert (kept["nodes"], ["refused the rollout" in row["message"] for row in kept["problems"]]) == (1, [True])
+    assert [line.split(" in ")[0] for line in lines(back.output)[:2]] == [
+        f"kubelet rollout: batch {number}, 1 node ({name}): 1 done" for number, name in enumerate(("n1", "n3"), 1)
     ]
 
 

@@ -16,7 +16,7 @@ from ansible_collections.livenodes.kubelet.plugins.filter import batch, rollout
 from tests.support.objects import place
 
 ROLES = Path(__file__).resolve().parents[4] / "roles"
-INFO = {"n1": {"ready": True, "control_plane": False, "delivery": "native"}}
+INFO = {"n1": {"ready": True, "control_plane": False, "delivery": "native", "previous": None}}
 PLAN: dict[str, Any] = {
     "nodes": {"n1": {"action": "assign", "changes": [], "effect": None, "source": place("a")}},
     "variants": {},
@@ -40,7 +40,7 @@ def test_the_rows_of_several_results() -> None:
 def test_errors_are_those_of_ansible() -> None:
     with pytest.raises(AnsibleFilterError, match="host h1 is in no batch"):
         rollout.rollout({"batches": []}, "batch", "h1")
-    with pytest.raises(AnsibleFilterError, match="there is no step 'nothing', only begin, batch"):
+    with pytest.raises(AnsibleFilterError, match="there is no step 'nothing', only begin, undo_plan, batch"):
         rollout.rollout({}, "nothing")
 
 

@@ -31,6 +31,7 @@ def test_row() -> None:
         "active": reference("a"),
         "lastKnownGood": reference("a"),
         "error": "some error",
+        "fell_back": True,
         "reason": "",
         "malformed": {},
         "settled": False,
@@ -39,8 +40,26 @@ def test_row() -> None:
         "heartbeat": "2026-01-01T00:00:00Z",
         "schedulable": False,
         "previous": None,
+        "rollout": "",
+        "undone": False,
         "control_plane": False,
     }
+
+
+@pytest.mark.parametrize(
+    ("source", "config", "back"),
+    [
+        (place("b"), status(reference("b"), reference("a"), reference("a"), "some error"), True),
+        (place("b"), status(reference("b"), None, None, "some error"), True),
+        (place("b"), status(reference("b"), reference("a"), reference("a")), False),
+        (place("b"), status(reference("b"), reference("b"), reference("a"), "some error"), False),
+        (place("c"), status(reference("b"), reference("a"), reference("a"), "some error"), False),
+        (place("b"), status(reference("b"), reference("a"), None, "failed to sync: some error"), False),
+    ],
+)
+def test_a_node_that_runs_what_it_fell_back_to(source: t.Any, config: dict[str, t.Any], back: bool) -> None:
+    """It has refused what it should run for good: no other source is on its way."""
+    assert row(source=source, config=config)["fell_back"] is back
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from tests.support import gating
 from tests.support.calls import CONFIGMAPS, NODES
 from tests.support.cluster import LEASES, Clock, Cluster
 from tests.support.gating import GROUP, Node, group, refused, run
-from tests.support.objects import configmap, node, place, pod, status
+from tests.support.objects import configmap, node, place, pod, reference, status
 
 LEASE = {"name": "mine", "namespace": "kube-system", "uid": "u", "holder": "me", "group": "batch", "duration": 60}
 MASTER = {"node-role.kubernetes.io/control-plane": ""}
@@ -92,6 +92,12 @@ def test_any_cause(clock: Clock, bad: Node, why: str) -> None:
         "1 outside the batch is, whatever the cause: 0 may begin, not 1. Make them available, or raise "
         f"max_unavailable, then run again:\nn7: {why}" in (error.message)
     )
+
+
+def test_a_node_that_runs_what_it_fell_back_to_is_available(clock: Clock) -> None:
+    """Its error stays until its next change, which the budget would prevent for ever."""
+    back = node("n7", source=place("b"), config=status(reference("b"), reference("a"), reference("a"), "bad"))
+    assert run(group(n7=back), "n1")["budget"]["unavailable"] == {}
 
 
 @pytest.mark.fault(case=62)

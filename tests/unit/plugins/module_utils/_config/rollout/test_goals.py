@@ -128,49 +128,107 @@ def test_moving_sources() -> None:
     assert goals.moving(ROWS, "native")["moved"] == place()
 
 
-def info(previous: Any, active: Any = None, **more: Any) -> dict[str, Any]:
-    return {"previous": previous, "active": active, "source": active, "config_source": active, "settled": True, **more}
+FIRST, LAST = "20260101T000000Z-00000000", "20260102T000000Z-00000000"
+"""The names of two rollouts."""
+
+
+def info(previous: Any, active: Any = None, rollout: str = LAST, **more: Any) -> dict[str, Any]:
+    about = {"previous": previous, "rollout": rollout, "undone": False, "fell_back": False, "reason": ""}
+    return {**about, "active": active, "source": active, "config_source": active, "settled": True, **more}
+
+
+UNDO = {
+    "changed": info(reference("old"), reference("new")),
+    "back": info(reference("old", "8"), reference("old"), undone=True),
+    "not confirmed": info(reference("old"), reference("old"), undone=True, reason="on trial"),
+    "on its way": info(reference("old"), reference("old"), settled=False),
+    "refused it": info(reference("old"), reference("old"), settled=False, fell_back=True),
+    "fell back further": info(reference("old"), reference("older"), settled=False, fell_back=True),
+    "was reset by hand": info(reference("old")),
+    "was local": info({}, reference("new")),
+    "was local on the node": info({}, reference("new"), config_source=None),
+    "refused its first": info({}, None, source=reference("new"), settled=False, fell_back=True),
+    "half reset": info({}, reference("new"), source=None, config_source=None),
+    "is local": info({}, undone=True),
+    "never": info(None, rollout=""),
+    "of another rollout": info(reference("old"), reference("new"), FIRST),
+    "of no rollout": info(reference("old"), reference("new"), ""),
+}
 
 
 def test_rollback_plan() -> None:
-    """Each node returns to its own previous source, and is listed once."""
-    found = goals.of_goal(
-        "previous",
-        {},
-        {
-            "changed": info(reference("old"), reference("new")),
-            "reverted already": info(reference("old", "8"), reference("old")),
-            "fell back": info(reference("old"), reference("old"), settled=False),
-            "was reset": info(reference("old")),
-            "was local": info({}, reference("new")),
-            "was local on the node": info({}, reference("new"), config_source=None),
-            "is local": info({}),
-            "never": info(None),
-            "migrated": info(None, reference("new"), delivery="dropin"),
-            "malformed": info(None, reference("new"), delivery="dropin", malformed={annotation.PREVIOUS: "no JSON"}),
-        },
-    )
-    assert {name: row["source"] for name, row in found["nodes"].items()} == {
-        "changed": place("old"),
-        "fell back": place("old"),
-        "was reset": place("old"),
-    }
-    assert found["local"] == ["was local", "was local on the node"]
-    assert list(found["stuck"]) == ["migrated", "malformed"]
-    assert found["text"][:6] == [
+    """The nodes of the newest rollout return to what they ran before it; what is back or was reverted stays."""
+    found = goals.of_goal("previous", {}, UNDO)
+    names = ["changed", "not confirmed", "on its way", "fell back further", "was reset by hand"]
+    assert {name: row["source"] for name, row in found["nodes"].items()} == dict.fromkeys(names, place("old"))
+    assert found["local"] == ["was local", "was local on the node", "half reset"]
+    assert (found["undoes"], found["stuck"]) == (LAST, {})
+    assert found["text"] == [
         "changed: kube-system/new -> kube-system/old",
-        "fell back: kube-system/old -> kube-system/old",
-        "was reset: its local config -> kube-system/old",
+        "not confirmed: kube-system/old -> kube-system/old",
+        "on its way: kube-system/old -> kube-system/old",
+        "refused it: not changed, it refused the rollout and runs kube-system/old as before",
+        "fell back further: kube-system/older -> kube-system/old",
+        "was reset by hand: its local config -> kube-system/old",
+        "refused its first: not changed, it refused the rollout and runs its local config as before",
         "was local: kube-system/new -> its local config",
         "was local on the node: kube-system/new -> its local config",
-        "never: not changed, its previous configuration is unknown",
+        "half reset: kube-system/new -> its local config",
     ]
-    migrated, malformed = found["text"][6:]
+    undoing, older = goals.headline(found, UNDO, UNDO)
+    assert f"Undoing the rollout {LAST} on 8 nodes (changed, not confirmed, " in undoing
+    assert undoing.endswith("It did not change 3 other nodes.")
+    assert older.endswith(f"{FIRST} on 1 node (of another rollout); unknown on 1 node (of no rollout)")
+    (limited, _older), rest = goals.headline(found, UNDO, ["changed"]), goals.headline(found, UNDO, ["never"])[0]
+    assert " on 1 node (changed). " in limited and "it is left on 8 nodes (" in rest
+
+
+@pytest.mark.parametrize(
+    ("undo", "changing", "words"),
+    [
+        (FIRST, ["of another rollout"], "unknown on 1 node (of no rollout)"),
+        ("unknown", ["of no rollout"], "the rollout unknown on 1 node (of no rollout)."),
+    ],
+)
+def test_a_rollback_of_a_rollout_by_its_name(undo: str, changing: list[str], words: str) -> None:
+    found = goals.of_goal("previous", {}, UNDO, undo)
+    assert (list(found["nodes"]), found["local"]) == (changing, []) and words in goals.headline(found, UNDO, UNDO)[-1]
+    with pytest.raises(ValueError, match="no node of the group"):
+        goals.of_goal("previous", {}, UNDO, "20200101T000000Z-00000000")
+
+
+def test_a_rollback_that_has_nothing_to_do() -> None:
+    rows = {name: UNDO[name] for name in ("back", "is local", "of another rollout")}
+    done = goals.of_goal("previous", {}, rows)
+    assert (done["nodes"], done["local"]) == ({}, []) and "is undone already" in goals.headline(done, rows, rows)[0]
+    rows = {"never": UNDO["never"]}
+    none = goals.of_goal("previous", {}, rows)
+    assert (none["undoes"], none["nodes"]) == (None, {}) and "nothing to undo" in goals.headline(none, rows, rows)[0]
+    assert goals.headline(goals.of_goal("plan", {"nodes": {}}, rows), rows, rows) == []
+
+
+def test_a_node_between_two_deliveries_is_refused() -> None:
+    """Of both sources, one would override what it gets back. A return to its own file removes both."""
+    between = {"delivery": "checkpoint", "listening": True}
+    rows = {"n1": info(reference("old"), reference("new"), **between), "n2": info({}, reference("new"), **between)}
+    made = goals.of_goal("previous", {}, rows)
+    assert (made["nodes"], made["local"]) == ({}, ["n2"])
+    with pytest.raises(ValueError, match=r"n1: a migration did not end, .* Run the playbook migrate again"):
+        goals.refuse_without_way_back(made, rows, ["n1", "n2"])
+    goals.refuse_without_way_back(made, rows, ["n2"])
+
+
+def test_nodes_that_have_no_undo_plan_are_named() -> None:
+    rows = {
+        "migrated": info(None, reference("new"), "", delivery="dropin"),
+        "malformed": info(None, reference("new"), "", delivery="dropin", malformed={annotation.PREVIOUS: "no JSON"}),
+    }
+    migrated, malformed = goals.of_goal("previous", {}, rows)["text"]
     assert "migrated: not changed, a migration to drop-ins leaves no previous configuration" in migrated
     assert "malformed: not changed, its previous configuration is unknown. Declare the values" in malformed
 
 
-def test_a_rollback_without_any_way_back_is_refused() -> None:
+def test_a_rollback_without_any_undo_plan_is_refused() -> None:
     """If another node of the play can be rolled back, it is; a node without a source needs none."""
     rows = {
         "n1": info(None, reference("new"), delivery="dropin"),

@@ -106,12 +106,30 @@ def test_the_first_batch() -> None:
         "before": {"n1": {"variant": "old"}},
         "lease": {},
         "group": "workers:masters",
+        "name": "",
+        "undoes": None,
         "started": False,
         "done": 2,
         "continues": True,
     }
     assert of_host(made(), "host-n1") == of_host(made(), "host-n2")
     assert untouched(made(), found) == ["host-n3", "host-n4"]
+
+
+def test_a_undo_plan_has_its_effects_and_its_rollout() -> None:
+    """A node that is reset is drained for them, too. Part of the nodes are not the whole rollout."""
+    effects = {"nodes": {"n1": {"effect": "safe"}, "n4": {"effect": "reboot"}}}
+    plan = {**LOCAL, "undoes": "r"}
+    ordered = order(plan, "previous", table(), ROWS, 1, serial=2)
+    given = (table(), ROWS, "all", None, False, Options("when_needed"), 0.0, "", effects)
+    found = begin(ordered, plan, *given)
+    assert [(batch["names"], batch["drain"]) for batch in found["batches"]] == [
+        (["n1", "n2"], []),
+        (["n3"], []),
+        (["n4"], ["n4"]),
+    ]
+    assert (of_host(found, "host-n4")["undoes"], found["whole"]) == ("r", True)
+    assert not begin(ordered, {**plan, "local": ["n4", "n9"]}, *given)["whole"]
 
 
 def test_later_batches() -> None:

@@ -169,3 +169,20 @@ def test_a_status_read_twice_is_the_same(value: t.Any) -> None:
     once, fault = annotation_reader.status(value)
     assert annotation_reader.status(once) == (once, "")
     assert fault or value is None or once == {key: item for key, item in value.items() if key in once}
+
+
+@pytest.mark.parametrize(
+    ("noted", "found", "fault"),
+    [
+        ({"rollout": "20260101T000000Z-0a1b2c3d"}, {"rollout": "20260101T000000Z-0a1b2c3d"}, ""),
+        ({"configMap": B, "undone": True, "more": 1}, {"configMap": B, "undone": True}, ""),
+        ({"rollout": "", "undone": False}, {}, ""),
+        ({"rollout": "x"}, None, "rollout is 'x', not the name of a rollout"),
+        ({"rollout": ["x"]}, None, "rollout is a list, not the name of a rollout"),
+        ({"undone": 1}, None, "undone is 1, not true or false"),
+    ],
+)
+def test_the_rollout_before_which_a_node_ran_it(noted: dict[str, t.Any], found: t.Any, fault: str) -> None:
+    records = annotation_reader.records({annotation.PREVIOUS: annotation.text(noted)}, None, None)
+    assert records.previous == found
+    assert fault in "".join(records.malformed.values()) and bool(records.malformed) == bool(fault)

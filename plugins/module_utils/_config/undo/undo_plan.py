@@ -1,0 +1,157 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The plan of a rollback and of a reset: what returning to a known source, or to the node's own file, changes.
+
+Nothing is merged and no ConfigMap is made: the source of each node exists, or there is none. The plan has the rows of
+every other plan, so that its effects, drains and pods are judged in the same way.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Mapping, Sequence
+
+from ..delivery.choice import DROPIN
+from ..fields import compare, fields, overlay, shadow
+from ..fields.field_row import DISRUPT, EFFECTS, SAFE
+from ..plan import dropin_plan, former, node_delivery, plan_node, plan_text
+from ..plan.costs import Costs
+from ..rules.problem import REFUSAL, WARNING, Problem
+from ..values import own_values, paths
+from ..values.version import minor_of
+
+Config = Mapping[str, Any]
+LOCAL = "its local config"
+
+
+def make(
+    current: Mapping[str, Any], flags: Mapping[str, Sequence[str]] | None = None, allow_effect: str = "disrupt"
+) -> dict[str, Any]:
+    """Return the plan of the nodes of a dump whose rows have a ``goal``: see stages/dump.py.
+
+    The live configuration of a node need not be known: what it was assigned takes its place. What is not known either
+    counts as a restart, the effect C(disrupt), and the plan has a warning.
+    """
+    nodes = {
+        name: _row(current["variants"], row, (flags or {}).get(name) or (), allow_effect)
+        for name, row in sorted(current["nodes"].items())
+    }
+    refused = any(problem["severity"] == REFUSAL for row in nodes.values() for problem in row["problems"])
+    plan: dict[str, Any] = {"variants": {}, "nodes": nodes, "refused": refused}
+    plan["summary"] = plan_text.summary(plan)
+    plan["text"] = plan_text.lines(plan)
+    return plan
+
+
+def _row(variants: Mapping[str, Config], row: Mapping[str, Any], argv: Sequence[str], allow: str) -> dict[str, Any]:
+    minor = minor_of(row.get("kubelet_version")) or fields.NEWEST_MINOR
+    goal = row["goal"]
+    live, runs, after = (variants.get(key or "") for key in (row.get("variant"), goal["running"], goal["variant"]))
+    before = runs if live is None else live
+    to_own = goal["source"] is None
+    changes = [] if before is None or goal["fault"] else _changes(row, before, runs, after, minor)
+    desired = former.revert(before or {}, {change.path: change.after for change in changes})
+    costs = Costs(before or {}, desired, minor)
+    doubts = [
+        *([_no_source(goal)] if goal["fault"] else []),
+        *([_unread(row, runs)] if live is None else []),
+        *([_no_record()] if to_own and before is not None and not _knows_own(row) else []),
+    ]
+    flags = shadow.shadows(argv, minor)
+    rows = [plan_node.change_row(change, costs.of(change), flags, to_own, False) for change in changes]
+    effect = max(plan_node.effect(rows) or SAFE, DISRUPT if doubts else SAFE, key=EFFECTS.index)
+    return {
+        "variant": None,
+        "live_variant": None if live is None else row["variant"],
+        "kubelet_version": row.get("kubelet_version"),
+        "configmap": LOCAL if to_own else goal["source"].get("name"),
+        "source": goal["source"],
+        "delivery": row.get("delivery"),
+        "whole": False,
+        "action": "assign",
+        "effect": effect,
+        "changes": rows,
+        "problems": [
+            problem.row()
+            for problem in (*doubts, *costs.refusals(changes, allow, back=True), *_doubtful(doubts, allow))
+        ],
+        "own": None,
+    }
+
+
+def _changes(
+    row: Mapping[str, Any], before: Config, runs: Config | None, after: Config | None, minor: int
+) -> list[Any]:
+    """Return what changes on a node. ``before``: what it runs, as far as known. ``runs``: the content of its source.
+
+    ``after``: the content of the source to return to, None for the node's own file.
+    """
+    dropin = node_delivery.chosen(None, row, minor) == DROPIN
+    record = own_values.of_node(row)
+    if dropin:
+        # Each value of a drop-in replaced one of the node's own, recorded or not.
+        written = overlay.written(declared(runs or {}), True)
+        record = {**record, "own": {**{paths.show(path): [] for path, _value in written}, **record["own"]}}
+        layers = [declared(after or {})]
+        return dropin_plan.lay(
+            before, layers, former.undeclared(record, layers, before, minor, True), record, minor
+        ).changes
+    if after is not None:
+        # Between two sources, neither flags nor drop-ins of the node make a difference.
+        return compare.changes(before if runs is None else runs, after, minor)
+    own = former.undeclared(record, (), before, minor)
+    values = compare.normalise(before, minor)
+    unknown = [compare.Change(path, values[path], None, False) for path in own.unknown if path in values]
+    found = [*compare.changes(before, former.revert(before, own.known), minor), *unknown]
+    return sorted(found, key=lambda change: change.path)
+
+
+def declared(source: Config) -> dict[str, Any]:
+    """Return what a drop-in declares, as a layer."""
+    return {name: value for name, value in source.items() if name not in compare.HEADER}
+
+
+def _knows_own(row: Mapping[str, Any]) -> bool:
+    """Return whether the node's own values are known where sources replaced them."""
+    record = own_values.of_node(row)
+    return bool(record["complete"]) or bool(record["own"]) or row.get("delivery") == DROPIN
+
+
+def _unread(row: Mapping[str, Any], runs: Config | None) -> Problem:
+    instead = "what it was assigned takes its place" if runs is not None else "so what changes is not known either"
+    return Problem(
+        WARNING,
+        "",
+        f"its live configuration is not known ({row.get('unread') or 'the dump does not have it'}), {instead}",
+        "The effect counts as at least a restart (disrupt), and its pods have no forecast.",
+        "no-live-config",
+    )
+
+
+def _no_source(goal: Mapping[str, Any]) -> Problem:
+    return Problem(
+        REFUSAL,
+        "",
+        f"it cannot return to {goal['source'].get('name') or 'what it ran before'}: {goal['fault']}",
+        "Roll back to another ConfigMap with kubelet_config_variant, declare the values that you want and run the "
+        "rollout, or return to the node's own file with the playbook reset.",
+        "no-source",
+    )
+
+
+def _no_record() -> Problem:
+    return Problem(
+        WARNING,
+        "",
+        "what its own file holds is not known, since its source was assigned without a record of what it replaced",
+        "The effect counts as a restart (disrupt). Compare the file on the node first if that is not enough.",
+        "no-record",
+    )
+
+
+def _doubtful(doubts: Sequence[Problem], allow: str) -> Sequence[Problem]:
+    """Return the refusal of a change of unknown effect where only safe changes are allowed."""
+    if not doubts or EFFECTS.index(DISRUPT) <= EFFECTS.index(allow):
+        return ()
+    why = f"its effect is not known and counts as {DISRUPT}, above the allowed {allow}"
+    return (Problem(REFUSAL, "", why, Costs.accept(DISRUPT), "effect"),)

@@ -1,0 +1,209 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The playbooks rollback and reset undo what a rollout has done, and no more, with an HTTP server as API server."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
+from tests.sim.played import PlayedCluster, played_ansible
+from tests.support import objects
+from tests.support.ansible import Ansible, Run
+
+NAMES = ("n1", "n2", "n3", "n4")
+GOOD, BAD, LOCAL = 90, 80, 110
+"""The maxPods of what the nodes run at first, of the rollout, and of their own file."""
+KUBEADM = "kubelet-config-1.20"
+
+
+class Fleet(PlayedCluster):
+    """Remembers which nodes were cordoned."""
+
+    def __init__(self, *names: str, local: t.Collection[str] = ()) -> None:
+        super().__init__(*names, local=local)
+        self.cordons: set[str] = set()
+        cluster = {"ClusterConfiguration": "kind: ClusterConfiguration\nkubernetesVersion: v1.20.2\n"}
+        self.configmaps["kubeadm-config"] = objects.configmap("kubeadm-config", data=cluster)
+        self.configmaps[KUBEADM] = objects.configmap(KUBEADM, objects.text(eventBurst=9))
+
+    def follow(self, name: str) -> None:
+        """Let a kubelet see its Node."""
+        super().follow(name)
+        if self.nodes[name]["spec"].get("unschedulable"):
+            self.cordons.add(name)
+
+    def runs(self) -> list[int]:
+        """Return the live maxPods of all kubelets."""
+        return [self.live[name]["maxPods"] for name in self.nodes]
+
+    def remember(self, **note: t.Any) -> None:
+        """Let all nodes have run their own file before what they run."""
+        for name in self.nodes:
+            self.nodes[name]["metadata"].setdefault("annotations", {})[annotation.PREVIOUS] = annotation.text(note)
+
+
+@pytest.fixture
+def fleet() -> t.Iterator[Fleet]:
+    """Four nodes with native delivery, which ran their own file before."""
+    with Fleet(*NAMES) as made:
+        made.remember()
+        yield made
+
+
+@pytest.fixture
+def fresh() -> t.Iterator[Fleet]:
+    """Three nodes that run their own file."""
+    with Fleet("n1", "n2", "n3", local=("n1", "n2", "n3")) as made:
+        yield made
+
+
+def playbooks(home: Path, fleet: Fleet) -> Ansible:
+    return played_ansible(home, fleet, kubelet_config={"maxPods": BAD}, kubelet_config_soak_seconds=1)
+
+
+def play(ansible: Ansible, playbook: str, **more: t.Any) -> Run:
+    given = {"kubelet_config_gate_timeout": 0, "kubelet_config_max_unavailable": 1, **more}
+    return ansible.playbook(playbook, "-e", json.dumps(given))
+
+
+def test_a_rollback_of_a_stopped_rollout_changes_only_its_nodes(tmp_path: Path, fleet: Fleet) -> None:
+    """n1 was changed, n2 failed and was reverted, the others were not touched: what they ran before is older."""
+    ansible = playbooks(tmp_path, fleet)
+    fleet.refusing = {"n2"}
+    stopped = play(ansible, "rollout")
+    assert stopped.code != 0 and "Untouched hosts: n3, n4" in stopped.output, stopped.output
+    assert fleet.runs() == [BAD, GOOD, GOOD, GOOD]
+    fleet.assigned.clear()
+    back = play(ansible, "rollback")
+    assert (back.code, fleet.runs(), fleet.assigned) == (0, [GOOD] * 4, {"n1"}), back.output
+    again = play(ansible, "rollback")
+    assert (again.code, fleet.runs(), fleet.assigned) == (0, [GOOD] * 4, {"n1"}), again.output
+    assert "is undone already" in again.output, again.output
+
+
+def test_a_paused_rollback_continues(tmp_path: Path, fleet: Fleet) -> None:
+    """It goes on in the same direction, and a run after its end changes nothing."""
+    ansible = playbooks(tmp_path, fleet)
+    assert play(ansible, "rollout").code == 0
+    paused = play(ansible, "rollback", kubelet_config_pause=True)
+    assert paused.code != 0 and fleet.runs() == [GOOD, BAD, BAD, BAD], paused.output
+    for _run in range(2):
+        back = play(ansible, "rollback")
+        assert (back.code, fleet.runs()) == (0, [GOOD] * 4), back.output
+    # The same rollout is a new one now.
+    assert (play(ansible, "rollout").code, fleet.runs()) == (0, [BAD] * 4)
+    assert (play(ansible, "rollback").code, fleet.runs()) == (0, [GOOD] * 4)
+
+
+@pytest.mark.parametrize("playbook", ["rollback", "reset"])
+def test_a_undo_plan_has_the_effects_of_its_fields(tmp_path: Path, fresh: Fleet, playbook: str) -> None:
+    """As in a rollout, the effect is refused, or accepted and the nodes drained for it."""
+    ansible = playbooks(tmp_path, fresh)
+    given = {"kubelet_config": {"maxPods": BAD, "clusterDNS": ["10.96.0.99"]}, "kubelet_config_allow_effect": "drain"}
+    assert play(ansible, "rollout", **given).code == 0
+    fresh.assigned.clear()
+    refused = play(ansible, playbook)
+    assert refused.code != 0 and "clusterDNS" in refused.output and "allow_effect=drain" in refused.output
+    assert (fresh.assigned, fresh.cordons) == (set(), set())
+    allowed = play(ansible, playbook, kubelet_config_allow_effect="drain", kubelet_config_drain="when_needed")
+    assert (allowed.code, fresh.runs(), fresh.cordons) == (0, [LOCAL] * 3, {"n1", "n2", "n3"}), allowed.output
+
+
+@pytest.mark.parametrize(
+    ("playbook", "value", "found"),
+    [
+        ("rollback", BAD, LOCAL),
+        pytest.param("reset", BAD, LOCAL, marks=pytest.mark.long),
+        pytest.param("rollout", 70, 70, marks=pytest.mark.long),
+    ],
+)
+def test_a_node_that_refused_its_configuration_blocks_no_way_out(
+    tmp_path: Path, fresh: Fleet, playbook: str, value: int, found: int
+) -> None:
+    """It is Ready and runs what it ran before, so it takes nothing from the budget."""
+    ansible = playbooks(tmp_path, fresh)
+    fresh.refusing = {"n2"}
+    stopped = play(ansible, "rollout")
+    assert stopped.code != 0 and fresh.runs() == [BAD, LOCAL, LOCAL], stopped.output
+    fresh.refusing.clear()
+    out = play(ansible, playbook, kubelet_config={"maxPods": value})
+    assert (out.code, fresh.runs()) == (0, [found] * 3), out.output
+
+
+def test_a_node_that_failed_is_first(tmp_path: Path, fresh: Fleet) -> None:
+    """If it fails again, no other node is changed."""
+    ansible = playbooks(tmp_path, fresh)
+    fresh.refusing = {"n2"}
+    assert play(ansible, "rollout").code != 0
+    fresh.assigned.clear()
+    again = play(ansible, "rollout", kubelet_config={"maxPods": 70})
+    assert again.code != 0 and fresh.assigned == {"n2"}, again.output
+
+
+@pytest.mark.parametrize("playbook", ["rollback", "reset"])
+def test_what_nodes_that_join_get_goes_back_too(tmp_path: Path, fresh: Fleet, playbook: str) -> None:
+    """Only what the rollout has written: what others changed since stays, and without permission all stays."""
+    ansible = playbooks(tmp_path, fresh)
+    update = {"kubelet_config_kubeadm": "update"}
+    assert play(ansible, "rollout", kubelet_config={"eventBurst": 31, "maxPods": BAD}, **update).code == 0
+    configmap = fresh.configmaps[KUBEADM]
+    joined = json.loads(configmap["data"]["kubelet"])
+    assert joined == {**objects.HEADER, "eventBurst": 31, "maxPods": BAD}
+    configmap["data"]["kubelet"] = json.dumps({**joined, "maxPods": 50, "eventRecordQPS": 7})
+    before = json.dumps(fresh.configmaps[KUBEADM]["data"])
+    checked = play(ansible, playbook, kubelet_config_kubeadm="check")
+    assert checked.code == 0 and "eventBurst" in checked.output, checked.output
+    assert json.dumps(fresh.configmaps[KUBEADM]["data"]) == before
+    back = play(ansible, playbook, **update)
+    assert back.code == 0, back.output
+    assert json.loads(fresh.configmaps[KUBEADM]["data"]["kubelet"]) == {
+        **objects.HEADER,
+        "eventBurst": 9,
+        "maxPods": 50,
+        "eventRecordQPS": 7,
+    }
+    again = play(ansible, playbook, **update)
+    assert again.code == 0 and again.recap("n1")["changed"] == 0, again.output
+
+
+@pytest.mark.parametrize("gone", ["n1", "n4"])
+def test_a_kubelet_that_cannot_be_read(tmp_path: Path, fleet: Fleet, gone: str) -> None:
+    """What undoes a rollout is read from the Nodes. A node of the rollout is compared by what it was assigned."""
+    ansible = playbooks(tmp_path, fleet)
+    assert play(ansible, "rollout", kubelet_config_pause=True).code != 0
+    assert fleet.runs() == [BAD, GOOD, GOOD, GOOD]
+    live = fleet.live.pop(gone)
+    back = play(ansible, "rollback", kubelet_config_wait_timeout=15)
+    fleet.live.setdefault(gone, live)
+    assert (back.code, fleet.runs()) == (0, [GOOD] * 4), back.output
+    if gone == "n1":
+        assert "its live configuration is not known" in back.output, back.output
+
+
+def test_an_older_rollout_by_its_name(tmp_path: Path, fleet: Fleet) -> None:
+    """As long as nodes have it. The message names those that they have."""
+    ansible = playbooks(tmp_path, fleet)
+    assert play(ansible, "rollout").code == 0
+    old = json.loads(fleet.nodes["n2"]["metadata"]["annotations"][annotation.PREVIOUS])["rollout"]
+    paused = play(ansible, "rollout", kubelet_config={"maxPods": 70}, kubelet_config_pause=True)
+    assert paused.code != 0 and fleet.runs() == [70, BAD, BAD, BAD], paused.output
+    wrong = play(ansible, "rollback", kubelet_config_rollout_id="20200101T000000Z-00000000")
+    assert wrong.code != 0 and old in wrong.output and fleet.runs() == [70, BAD, BAD, BAD], wrong.output
+    older = play(ansible, "rollback", kubelet_config_rollout_id=old)
+    assert (older.code, fleet.runs()) == (0, [70, GOOD, GOOD, GOOD]), older.output
+    newest = play(ansible, "rollback")
+    assert (newest.code, fleet.runs()) == (0, [BAD, GOOD, GOOD, GOOD]), newest.output
+
+
+def test_a_rollout_in_several_runs_is_one(tmp_path: Path, fleet: Fleet) -> None:
+    ansible = playbooks(tmp_path, fleet)
+    assert play(ansible, "rollout", kubelet_config_pause=True).code != 0
+    assert play(ansible, "rollout").code == 0
+    back = play(ansible, "rollback")
+    assert (back.code, fleet.runs()) == (0, [GOOD] * 4), back.output
