@@ -9,9 +9,12 @@ import functools
 import time
 import typing as t
 
+from ansible import constants as C
+from ansible import context
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import specs
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import scopes, specs
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.differing import Differing
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.inputs import Inputs
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.limits import OF_EVERY_PLAYBOOK
 
@@ -28,38 +31,82 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         result: dict[str, t.Any] = super().run(tmp, task_vars)
         began = int(time.time())
         by_role = specs.by_role()
+        known = specs.known(by_role)
         _spec, options = self.validate_argument_spec(
-            {"roles": {"type": "list", "elements": "str", "choices": sorted(by_role)}}
+            {
+                "roles": {"type": "list", "elements": "str", "choices": sorted(by_role)},
+                "of_the_run": {"type": "list", "elements": "str", "choices": sorted(known), "default": []},
+            }
         )
         roles = by_role if options["roles"] is None else options["roles"]
         read = {*OF_EVERY_PLAYBOOK, *(name for role in roles for name in by_role[role])}
-        variables = task_vars or {}
-        message = self._message(Inputs(specs.known(by_role), read), variables)
+        shared = {name for name in read if scopes.is_of_the_run(name) or name in options["of_the_run"]}
+        message = self._message(Inputs(known, read), Differing(known), shared, task_vars or {})
         result.update(changed=False, began=began)
         if message:
             result.update(failed=True, msg=message)
         return result
 
-    def _message(self, inputs: Inputs, variables: dict[str, t.Any]) -> str:
+    def _message(
+        self, inputs: Inputs, differing: Differing, shared: t.Collection[str], variables: dict[str, t.Any]
+    ) -> str:
+        """Return all that is wrong; `shared` are the variables of the run."""
         hosts, hostvars = variables["ansible_play_hosts_all"], variables["hostvars"]
         own = hostvars.raw_get(variables["inventory_hostname"])
         # Variables of the play or of import_playbook. They are not in hostvars, and they override those of the hosts.
         of_play = {
             name: _value(functools.partial(self._templar.template, value), value)
             for name, value in variables.items()
-            if inputs.matters(name) and not inputs.is_default(name, value) and (name not in own or own[name] != value)
+            if (inputs.matters(name) or name in shared or name in scopes.HANDED_ON)
+            and not inputs.is_default(name, value)
+            and (name not in own or own[name] != value)
         }
+        handed = self._handed_on(hosts, hostvars) | (scopes.HANDED_ON & of_play.keys())
+        if handed:
+            return (
+                f"{', '.join(sorted(handed))}: roles hand these to each other, and a playbook finds them out itself. "
+                "What it shows would not be what it does. Nothing was changed. Remove them from the inventory and the "
+                "-e options, then run again"
+            )
         for host in hosts:
             given = hostvars.raw_get(host)
             found = {
                 name: _value(functools.partial(_of_host, hostvars, host, name), value)
                 for name, value in given.items()
-                if name not in of_play and inputs.matters(name)
+                if name not in of_play and (inputs.matters(name) or name in shared)
             }
-            for name, value in {**found, **of_play}.items():
-                if value is not UNKNOWN:
+            found.update(of_play)
+            for name, value in found.items():
+                if value is not UNKNOWN and inputs.matters(name):
                     inputs.add(host, name, value)
-        return inputs.message(len(hosts))
+            for name in shared:
+                value = found.get(name, inputs.default(name))
+                differing.add(host, name, given.get(name) if value is UNKNOWN else value)
+        wrong = inputs.message(len(hosts))
+        return "\n".join(filter(None, [differing.message(variables["groups"], hosts), wrong, _localhost(hostvars)]))
+
+    def _handed_on(self, hosts: t.Sequence[str], hostvars: t.Any) -> set[str]:
+        """Return the variables of the inventory, and extra variables, that only roles may set."""
+        manager = self._task.get_variable_manager()
+        # Ansible has no other way to tell what an earlier play of this run has set from what the inventory has.
+        facts = getattr(manager, "_nonpersistent_fact_cache", {})
+        of_hosts = ((scopes.HANDED_ON & hostvars.raw_get(host).keys()) - facts.get(host, {}).keys() for host in hosts)
+        return set().union(scopes.HANDED_ON & manager.extra_vars.keys(), *of_hosts)
+
+
+def _localhost(hostvars: t.Any) -> str:
+    """Return what is wrong with the host localhost, to which all tasks of the controller are delegated."""
+    given = hostvars.raw_get("localhost")
+    connection = given.get("ansible_connection") or context.CLIARGS.get("connection") or C.DEFAULT_TRANSPORT
+    if _is_template(connection):
+        connection = hostvars["localhost"]["ansible_connection"]
+    if connection in ("local", "ansible.builtin.local"):
+        return ""
+    return (
+        f"the inventory has the host {given['inventory_hostname']} with the connection {connection}, and the tasks of "
+        "the controller would run there, with the credentials of the cluster. Nothing was changed. Rename the host, or "
+        "set its ansible_connection to local, then run again"
+    )
 
 
 def _of_host(hostvars: t.Mapping[str, t.Mapping[str, t.Any]], host: str, name: str) -> t.Any:
