@@ -118,7 +118,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
 from ansible.utils.unsafe_proxy import wrap_var
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import auth
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import auth, precedence
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError, MissingLibrary
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import inventory_hosts
@@ -197,8 +197,8 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         names = {name for option, values in spec.items() for name in (option, *values.get("aliases", ()))}
         result = ArgumentSpecValidator(spec).validate({name: value for name, value in config.items() if name in names})
         if result.error_messages:
-            raise ClusterError(f"{'; '.join(result.error_messages)}: correct the option or its K8S_AUTH_ variable")
-        return t.cast("dict[str, t.Any]", result.validated_parameters)
+            raise ClusterError(f"{'; '.join(result.error_messages)}: correct the option")
+        return precedence.completed(result.validated_parameters)
 
     def _hosts(self, path: str, config: t.Mapping[str, t.Any], cache: bool) -> dict[str, dict[str, t.Any]]:
         """Return the variables of each host, from the cache if it is enabled and contains them."""

@@ -11,7 +11,7 @@ import threading
 import time
 import typing as t
 
-from . import auth, library
+from . import auth, library, precedence
 from .errors import ClusterError, short
 
 # Seconds in which credentials of a kubeconfig are not looked at again: the library renews them five minutes before they
@@ -32,6 +32,9 @@ def of(options: dict[str, t.Any]) -> t.Any:
         )
     elif not options.get("host") or options.get("kubeconfig"):
         _load_kubeconfig(options, configuration)
+    if any(options.get(option) for option in precedence.CREDENTIALS):
+        # An API server asks for a client certificate first: that of the kubeconfig would win over a token.
+        _forget_credentials(configuration)
     for option, attribute in (
         ("host", "host"),
         ("username", "username"),
@@ -57,6 +60,11 @@ def of(options: dict[str, t.Any]) -> t.Any:
     # `retry` repeats requests: it knows which failures are transient.
     configuration.retries = False
     return configuration
+
+
+def _forget_credentials(configuration: t.Any) -> None:
+    configuration.username = configuration.password = configuration.cert_file = configuration.key_file = None
+    configuration.api_key, configuration.refresh_api_key_hook = {}, None
 
 
 def _credentials(options: dict[str, t.Any], configuration: t.Any) -> None:

@@ -13,7 +13,7 @@ import typing as t
 from types import MappingProxyType
 
 from ..._config.values.version import minor_of
-from . import auth, client_configuration, kubelet_endpoint, kubelet_on_host, library, timestamps
+from . import auth, client_configuration, kubelet_endpoint, kubelet_on_host, library, precedence, timestamps
 from .errors import ApiError, ClusterError, short
 from .retry import TRANSIENT, persist
 
@@ -39,6 +39,7 @@ class Session:
 
     def __init__(self, options: dict[str, t.Any], outage: float = OUTAGE, first_contact: float = FIRST_CONTACT) -> None:
         library.check()
+        options = precedence.completed(options)
         self._configuration = client_configuration.of(options)
         self._headers = _headers(options)
         self._client = library.client(self._configuration)
