@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One rollout at a time on a node: which rollout may begin, which must wait, and which holder is dead.
 
-Two rollouts whose nodes overlap exclude each other, and two that change control-plane nodes; others run in parallel. Each rollout creates its claim, lists all
-claims, and then holds its claim or withdraws it. Of two claims, the one created second sees the first in its list and
-withdraws. So both are never held, and the second never stops the first. The Lease of a dead holder is deleted before a
-new one is held, and only if it has not changed since it was read.
+Two rollouts whose nodes overlap exclude each other, and two that change control-plane nodes; others run in parallel.
+Each rollout creates its claim, lists all claims, and then holds its claim or withdraws it. Of two claims, the one
+created second sees the first in its list and withdraws. So both are never held, and the second never stops the first.
+The Lease of a dead holder is deleted before a new one is held, and only if it has not changed since it was read.
 
 All times of Leases are compared with the API server's clock. The clocks of the controllers do not matter.
 """
@@ -71,9 +71,7 @@ def renew(session: Session, lease: dict[str, t.Any] | None) -> None:
 
 
 @contextlib.contextmanager
-def whole_cluster(
-    session: Session, what: str, refusal: str, check_mode: bool
-) -> t.Iterator[tuple[Keeper, list[str]]]:
+def whole_cluster(session: Session, what: str, refusal: str, check_mode: bool) -> t.Iterator[tuple[Keeper, list[str]]]:
     """Hold a Lease on all nodes while the block runs; yield what renews it, and a list of warnings.
 
     These are the warnings of check mode and, after the block, that the Lease could not be removed.

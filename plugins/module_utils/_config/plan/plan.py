@@ -40,13 +40,15 @@ def make_plan(
     deliveries: Mapping[str, str] | None = None,
     own: Mapping[str, Any] | None = None,
     migrate: str = STAY,
+    allow_effects: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Return the plan after which every node runs its own configuration merged with the layers.
 
     ``current`` is a table as the dump returns it: ``{variants: {hash: config}, nodes: {name: {variant, kubelet_version,
     source, status, own}}}``. A layer is a mapping or a YAML text. ``config`` is a layer, or a list of them, for all
     nodes; ``node_configs`` is the same per node and is merged last. ``flags`` holds the words of the kubelets' command
-    lines, where known. ``allow_effect`` is the highest accepted effect (safe, disrupt, drain or reboot). With
+    lines, where known. ``allow_effect`` is the highest accepted effect (safe, disrupt, drain or reboot), and
+    ``allow_effects`` is that of single nodes. With
     ``allow_invalid``, what the kubelet's validation refuses is a warning only. A ``target`` is one complete
     configuration (a mapping or a text) that takes the place of every live configuration before the layers, except for
     the fields that belong to one machine.
@@ -74,7 +76,9 @@ def make_plan(
     Raises DocumentError for a layer that cannot be read and ValueError for an unknown effect. A problem of one node is
     a refusal in its row, not an exception.
     """
-    _check_effect(allow_effect)
+    allowed = allow_effects or {}
+    for effect in {allow_effect, *allowed.values()}:
+        _check_effect(effect)
     layers = Layers()
     for_all = layers.read(config, "the configuration for all nodes")
     for_node = {
@@ -109,7 +113,9 @@ def make_plan(
             continue
         for_this = for_all + for_node.get(name, ())
         record = own_values.of_node(row)
-        desired = planner.plan(live, minor, for_this, known_flags.get(name), record, delivery, files, moves)
+        desired = planner.plan(
+            live, minor, for_this, known_flags.get(name), record, delivery, files, moves, allowed.get(name)
+        )
         if desired.variant not in names:
             variants[desired.variant] = desired.config
             names[desired.variant] = name_of(configmap_name, desired.text, key)
