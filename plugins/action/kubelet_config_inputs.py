@@ -13,12 +13,17 @@ from ansible import constants as C
 from ansible import context
 from ansible.plugins.action import ActionBase
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import address, precedence
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils import in_process
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import scopes, specs
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.differing import Differing
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.inputs import Inputs
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.limits import OF_EVERY_PLAYBOOK
 
 UNKNOWN = object()
+WITHOUT_CLUSTER = frozenset({"upgrade_check"})
+"""The roles that send no request to an API server."""
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no types
@@ -42,10 +47,25 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         read = {*OF_EVERY_PLAYBOOK, *(name for role in roles for name in by_role[role])}
         shared = {name for name in read if scopes.is_of_the_run(name) or name in options["of_the_run"]}
         message = self._message(Inputs(known, read), Differing(known), shared, task_vars or {})
-        result.update(changed=False, began=began)
+        result.update(changed=False, began=began, cluster="")
         if message:
             result.update(failed=True, msg=message)
+        elif set(roles) - WITHOUT_CLUSTER:
+            result.update(cluster=self._cluster(task_vars or {}))
         return result
+
+    def _cluster(self, variables: dict[str, t.Any]) -> str:
+        """Return the cluster of the run in words, empty if it is not known."""
+        environment: dict[str, t.Any] = {}
+        self._compute_environment_string(environment)
+        given = variables.get(scopes.AUTH) or {}
+        given = _value(functools.partial(self._templar.template, given), given)
+        try:
+            with in_process.surroundings(environment, self._loader.get_basedir()):
+                return address.in_words(precedence.completed(given if isinstance(given, dict) else {}))
+        except ClusterError:
+            # The first request reports it.
+            return ""
 
     def _message(
         self, inputs: Inputs, differing: Differing, shared: t.Collection[str], variables: dict[str, t.Any]

@@ -55,6 +55,13 @@ began:
   returned: always
   type: int
   sample: 1763900000
+cluster:
+  description: >-
+    The address of the cluster that the run is about, and where it was found, without credentials. Empty for roles that
+    use none, and if the first request is going to report why it is not known.
+  returned: always
+  type: str
+  sample: https://10.0.0.1:6443 (context production of /home/ops/.kube/config)
 msg:
   description: Every wrong variable, with its value, its hosts and what it accepts.
   returned: failure

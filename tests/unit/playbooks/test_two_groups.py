@@ -150,3 +150,14 @@ def test_prune_has_the_credentials_of_its_group(ansible: Ansible) -> None:
     ansible.variables(a={"kubelet_config_auth": {"kubeconfig": "/of-group-a"}})
     run = ansible.playbook("prune", "-e", "kubelet_config_hosts=a", K8S_AUTH_HOST="https://127.0.0.1:1")
     assert run.code != 0 and "no kubeconfig at /of-group-a" in run.output, run.output
+
+
+@pytest.mark.parametrize("playbook", sorted(PLAYBOOKS))
+def test_each_playbook_names_its_cluster_before_it_connects(ansible: Ansible, playbook: str) -> None:
+    """Except for the one that sends no request."""
+    ansible.variables(a={"kubelet_config_auth": {"host": "https://u:hunter2@127.0.0.1:1"}})
+    given = {"kubelet_config_hosts": "a", "kubelet_config_target_version": "1.36", **MORE.get(playbook, {})}
+    output = " ".join(ansible.playbook(playbook, "-e", json.dumps(given)).output.split())
+    before, named, after = output.partition("This run is about the cluster https://********@127.0.0.1:1")
+    assert bool(named) == (playbook != "upgrade_check") and "hunter2" not in output, output
+    assert not named or ("no usable answer" not in before and "no usable answer" in after), output

@@ -11,7 +11,7 @@ import threading
 import time
 import typing as t
 
-from . import auth, library, precedence
+from . import address, auth, library, precedence
 from .errors import ClusterError, short
 
 # Seconds in which credentials of a kubeconfig are not looked at again: the library renews them five minutes before they
@@ -131,7 +131,7 @@ def _load_kubeconfig(options: dict[str, t.Any], configuration: t.Any) -> None:
         raise ClusterError(
             f"kubeconfig is of type {type(given).__name__}: set it to the path of a file or to a mapping"
         )
-    path = os.path.expanduser(given) if given else os.environ.get("KUBECONFIG") or os.path.expanduser("~/.kube/config")
+    path = address.kubeconfig(given)
     if not any(os.path.isfile(part) for part in path.split(os.pathsep)):
         raise ClusterError(
             f"no kubeconfig at {path}: set the option kubeconfig, K8S_AUTH_KUBECONFIG or KUBECONFIG, "
