@@ -25,6 +25,9 @@ PATIENT_CONTACT = 40.0
 OUTAGE = 60.0
 # Words of failures to connect that do not pass by themselves: of the certificate and of the name.
 LASTING = ("CERTIFICATE_VERIFY_FAILED", "SSLError", "Name or service not known", "Failed to resolve")
+# How the API server refuses what no rule allows (apiserver's forbiddenMessage in responsewriters/errors.go, and up to
+# Kubernetes 1.8 without quotes). A quota, a webhook and other admission answer 403 too, each with its own reason.
+BY_AUTHORIZER = re.compile(r"\buser .* cannot ", re.IGNORECASE)
 # The first minor with dry runs by default (KEP-576). Those before 1.12 ignore the parameter, and write.
 FIRST_DRY_RUN = 13
 
@@ -260,7 +263,7 @@ def _refusal(host: str, error: t.Any) -> ApiError:
             f"{host} does not accept these credentials (401 {message}): the token or client certificate is missing, "
             "expired or belongs to another cluster; renew it and run again"
         )
-    elif error.status == 403:
+    elif error.status == 403 and BY_AUTHORIZER.search(message):
         message = (
             f"{message} (this user lacks the permission; docs/rbac.yaml of the collection grants all that are needed, "
             "docs/rbac those of one playbook)"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
 
+from ..delivery import choice
 from ..delivery.choice import CHECKPOINT, DROPIN, NATIVE, OWN_FILE_MINOR
 from ..fields.field_row import EFFECTS, FORBIDDEN
 from ..rules.problem import REFUSAL, WARNING, Problem
@@ -84,7 +85,7 @@ def make_plan(
     for_node = {
         name: layers.read(given, f"the configuration of node {name}") for name, given in (node_configs or {}).items()
     }
-    known_flags, looked_at = flags or {}, own or {}
+    known_flags, looked_at, wanted = flags or {}, own or {}, choice.checked(deliveries)
     shared = for_all if len(current["nodes"]) > 1 else ()
     goal = None if target is None else _complete(target)
     # Without any layers, the caller does not pass what the inventory declares.
@@ -101,7 +102,7 @@ def make_plan(
         if minor is None or live not in current["variants"]:
             nodes[name] = _unusable(row, _no_version(row) if minor is None else _no_config(name))
             continue
-        delivery = node_delivery.chosen((deliveries or {}).get(name), row, minor)
+        delivery = node_delivery.chosen(wanted.get(name), row, minor)
         moves = migrate != STAY and delivery == DROPIN and row.get("delivery") == CHECKPOINT and bool(row.get("source"))
         based = delivery == CHECKPOINT and reverts and minor >= OWN_FILE_MINOR
         laid = delivery == DROPIN and lays and name in looked_at

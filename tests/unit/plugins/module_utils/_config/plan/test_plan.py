@@ -375,3 +375,9 @@ def test_a_plan_names_the_node_that_it_was_made_for() -> None:
     """Another Node of that name is not assigned what was planned for this one."""
     assert plan.make_plan(tables.table(LIVE, uid="u1"))["nodes"]["n0"]["node_uid"] == "u1"
     assert "node_uid" not in plan.make_plan(tables.table(LIVE))["nodes"]["n0"]
+
+
+@pytest.mark.parametrize("wrong", ["checkpint", "none", 5])
+def test_a_delivery_that_does_not_exist(wrong: Any) -> None:
+    with pytest.raises(ValueError, match=r"^deliveries: node n0 has the unknown delivery .*: use auto, native"):
+        plan.make_plan(tables.table(LIVE), {"maxPods": 5}, deliveries={"n0": wrong})
