@@ -16,6 +16,8 @@ description:
     C(nodes.livenodes.yml). If C(auto) is enabled, which is the default, it needs no C(enable_plugins). Put
     C(group_vars) and C(host_vars) in the same folder.
   - "Each host has the name of its node in RV(ignore:kubelet_config_node_name)."
+  - Nodes whose name Ansible takes for the controller, C(localhost), C(127.0.0.1) and C(::1), are not in the inventory.
+    A warning names them.
   - "Variables from the Node: C(node_labels), C(node_roles) (as C(kubectl get nodes) shows them), C(node_taints),
     C(node_addresses) (the first of each type), C(node_os), C(node_arch), C(node_ready), C(node_schedulable),
     C(node_kubelet_version) and C(node_kubelet_minor) (V(v1.20.2) and V(1.20))."
@@ -169,7 +171,14 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         try:
             self._refuse_unknown(config)
             for name, variables in self._hosts(path, config, cache).items():
-                self._add(name, variables)
+                if inventory_hosts.is_controller(name):
+                    self.display.warning(
+                        f"{path}: the Node {name} is not in the inventory. Ansible takes a host of this name for the "
+                        "controller, and would send it tasks with the credentials of the cluster. Its kubelet is not "
+                        "changed; give the Node another name (--hostname-override)"
+                    )
+                else:
+                    self._add(name, variables)
         except MissingLibrary as error:
             raise AnsibleParserError(f"{path}: {error.message}. {missing_required_lib('kubernetes')}") from None
         except ClusterError as error:
