@@ -15,7 +15,7 @@ from . import node_status, nodes
 NAME, NO_ADDRESS = "name", "none"
 ALL_LABELS = "*"
 CONTROLLER = frozenset({"localhost", "127.0.0.1", "::1"})
-"""What Ansible takes for the controller (C.LOCALHOST of ansible-core): a host of such a name gets all delegated tasks."""
+"""What Ansible takes for the controller (C.LOCALHOST of ansible-core): such a host gets all delegated tasks."""
 # An IP address or a name. A node chooses this text, and Ansible connects to it: ssh would take one that begins with a
 # hyphen for an option, and one with an @ for the name of a user.
 _ADDRESS = re.compile(r"[0-9A-Za-z:][-._:0-9A-Za-z]{0,252}")
