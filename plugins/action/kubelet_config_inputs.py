@@ -13,17 +13,13 @@ from ansible import constants as C
 from ansible import context
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import address, precedence
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils import in_process
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import scopes, specs
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import cluster, scopes, specs
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.differing import Differing
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.inputs import Inputs
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.limits import OF_EVERY_PLAYBOOK
 
 UNKNOWN = object()
-WITHOUT_CLUSTER = frozenset({"upgrade_check"})
-"""The roles that send no request to an API server."""
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no types
@@ -50,7 +46,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         result.update(changed=False, began=began, cluster="")
         if message:
             result.update(failed=True, msg=message)
-        elif set(roles) - WITHOUT_CLUSTER:
+        elif set(roles) - cluster.WITHOUT:
             result.update(cluster=self._cluster(task_vars or {}))
         return result
 
@@ -60,12 +56,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         self._compute_environment_string(environment)
         given = variables.get(scopes.AUTH) or {}
         given = _value(functools.partial(self._templar.template, given), given)
-        try:
-            with in_process.surroundings(environment, self._loader.get_basedir()):
-                return address.in_words(precedence.completed(given if isinstance(given, dict) else {}))
-        except ClusterError:
-            # The first request reports it.
-            return ""
+        with in_process.surroundings(environment, self._loader.get_basedir()):
+            return cluster.in_words(given)
 
     def _message(
         self, inputs: Inputs, differing: Differing, shared: t.Collection[str], variables: dict[str, t.Any]
@@ -108,7 +100,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
     def _handed_on(self, hosts: t.Sequence[str], hostvars: t.Any) -> set[str]:
         """Return the variables of the inventory, and extra variables, that only roles may set."""
         manager = self._task.get_variable_manager()
-        # Ansible has no other way to tell what an earlier play of this run has set from what the inventory has.
+        # Only this cache separates what an earlier play of this run has set from what the inventory has.
         facts = getattr(manager, "_nonpersistent_fact_cache", {})
         of_hosts = ((scopes.HANDED_ON & hostvars.raw_get(host).keys()) - facts.get(host, {}).keys() for host in hosts)
         return set().union(scopes.HANDED_ON & manager.extra_vars.keys(), *of_hosts)

@@ -120,9 +120,10 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
 from ansible.utils.unsafe_proxy import wrap_var
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import auth, precedence
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import auth
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError, MissingLibrary
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.connection import precedence
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import inventory_hosts
 
 try:

@@ -4,7 +4,7 @@
 """Whose each variable is: a host's, the run's, or one that only roles hand to each other.
 
 A variable of the run is read once, on one of its hosts, so all hosts must have the same value. Every variable that is
-not named here is of this kind: a new one is refused where hosts differ, until somebody reads it host by host.
+not named here is of this kind: a new one is refused where hosts differ, until a task reads it host by host.
 """
 
 from __future__ import annotations

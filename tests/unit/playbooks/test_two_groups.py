@@ -125,10 +125,6 @@ def test_what_roles_hand_to_each_other_is_no_input(ansible: Ansible, tmp_path: P
     assert f"{name}: roles hand these to each other" in run.output, run.output
 
 
-def test_all_scopes_are_of_known_variables() -> None:
-    assert set(KNOWN) >= (scopes.OF_THE_HOST | scopes.HANDED_ON) and not scopes.OF_THE_HOST & scopes.HANDED_ON
-
-
 @pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "::1"])
 def test_a_node_that_would_be_the_controller_is_refused(ansible: Ansible, name: str) -> None:
     """All tasks of the controller, with the credentials in their arguments, would go to its address."""

@@ -11,7 +11,8 @@ import threading
 import time
 import typing as t
 
-from . import address, auth, library, precedence
+from ..connection import address, precedence
+from . import auth, library
 from .errors import ClusterError, short
 
 # Seconds in which credentials of a kubeconfig are not looked at again: the library renews them five minutes before they

@@ -15,7 +15,8 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
-from . import auth, precedence
+from ..connection import precedence
+from . import auth
 from .errors import ClusterError, MissingLibrary
 from .session import FIRST_CONTACT, PATIENT_CONTACT, Session
 

@@ -13,7 +13,8 @@ import typing as t
 from types import MappingProxyType
 
 from ..._config.values.version import minor_of
-from . import auth, client_configuration, kubelet_endpoint, kubelet_on_host, library, precedence, timestamps
+from ..connection import precedence
+from . import auth, client_configuration, kubelet_endpoint, kubelet_on_host, library, timestamps
 from .errors import ApiError, ClusterError, short
 from .retry import TRANSIENT, persist
 

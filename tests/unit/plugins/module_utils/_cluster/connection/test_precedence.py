@@ -17,13 +17,13 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import auth, client_configuration
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.precedence import completed, secrets
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.connection.precedence import completed, secrets
 
 pytestmark = pytest.mark.usefixtures("bare_environment")
 
 PLACES = ("options", "environment")
 PARTS = ("nothing", "host", "kubeconfig", "context")
-WHO = ("nobody", "token", "certificate", "password")
+WHO = ("none", "token", "certificate", "password")
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def given(place: str, part: str, who: str, files: Path) -> dict[str, str]:
             "context": {"context": f"context-of-{place}"},
         }[part],
         **{
-            "nobody": {},
+            "none": {},
             "token": {"api_key": f"token-of-{place}"},
             "certificate": {"client_cert": f"{files}/{place}.crt", "client_key": f"{files}/{place}.crt"},
             "password": {"username": f"user-of-{place}", "password": "p"},
@@ -106,14 +106,14 @@ def test_every_combination(parts: tuple[str, str], files: Path, monkeypatch: pyt
         values = [given(place, part, who, files) for place, part, who in zip(PLACES, parts, whos)]
         with monkeypatch.context() as patch:
             found = connection(values[0], values[1], patch)
-        if parts[0] == "host" and whos[0] == "nobody" and whos[1] != "nobody":
+        if parts[0] == "host" and whos[0] == "none" and whos[1] != "none":
             assert isinstance(found, str) and "is not sent there" in found, (parts, whos)
             continue
         assert not isinstance(found, str), (parts, whos, found)
         places = [
             place
             for place, who in zip(PLACES, whos)
-            if who != "nobody" and not (owner == "options" and place == "environment")
+            if who != "none" and not (owner == "options" and place == "environment")
         ]
         kind = dict(zip(PLACES, whos))[places[0]] if places else ""
         sent = (found.host, sorted(set(found.api_key.values())), found.cert_file)
@@ -138,7 +138,7 @@ def test_a_host_and_a_kubeconfig_of_one_place_belong_together(
 ) -> None:
     """Such as a tunnel to a cluster."""
     monkeypatch.setenv("KUBECONFIG", f"{files}/default.conf")
-    both = {**given(place, "host", "nobody", files), **given(place, "kubeconfig", "nobody", files)}
+    both = {**given(place, "host", "none", files), **given(place, "kubeconfig", "none", files)}
     found = connection(both if place == "options" else {}, both if place == "environment" else {}, monkeypatch)
     assert (found.host, *found.api_key.values()) == (f"https://host-of-{place}", f"Bearer token of {place}.conf")
 

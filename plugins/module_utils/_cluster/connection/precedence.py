@@ -15,8 +15,8 @@ import typing as t
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
-from . import auth
-from .errors import ClusterError
+from ..api import auth
+from ..api.errors import ClusterError
 
 Options = t.Dict[str, t.Any]
 
@@ -24,13 +24,13 @@ CLUSTER = ("host", "kubeconfig", "context", "in_cluster")
 CREDENTIALS = ("api_key", "username", "password", "client_cert", "client_key")
 TRUST = ("validate_certs", "ca_cert")
 IDENTITY = ("impersonate_user", "impersonate_groups")
-"""Who acts for the user. This narrows what may be done, so the environment keeps its say for every cluster."""
+"""Who acts for the user. This narrows what may be done, so that of the environment is used for every cluster."""
 
 
 def completed(options: Options) -> Options:
     """Return the options of a module, completed from the environment; they are complete after one call or several.
 
-    Raises ClusterError for a variable with a wrong value, and for options that do not say which cluster is meant.
+    Raises ClusterError for a variable with a wrong value, and for options that leave open which cluster is meant.
     """
     found = _of_environment()
     given = {name: value for name, value in options.items() if value not in (None, "")}

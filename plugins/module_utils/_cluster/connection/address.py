@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import typing as t
 
-import yaml
+from ansible.module_utils.common.yaml import yaml_load
 
-from . import auth
+from ..api import auth
 
 
 def in_words(options: t.Mapping[str, t.Any]) -> str:
@@ -46,7 +46,7 @@ def _read(path: str) -> dict[str, t.Any]:
     if not os.path.isfile(path):
         return {}
     with open(path, encoding="utf-8") as file:
-        return t.cast("dict[str, t.Any]", yaml.safe_load(file))
+        return t.cast("dict[str, t.Any]", yaml_load(file.read()))
 
 
 def _named(files: t.Sequence[t.Mapping[str, t.Any]], kind: str, name: str) -> t.Any:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import address, client_configuration
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import client_configuration
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.connection import address
 
 pytestmark = pytest.mark.usefixtures("bare_environment")
 
