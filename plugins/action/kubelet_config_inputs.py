@@ -18,8 +18,12 @@ from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import c
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.differing import Differing
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.inputs import Inputs
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.limits import OF_EVERY_PLAYBOOK
-
-UNKNOWN = object()
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.rendered import (
+    UNKNOWN,
+    Rendered,
+    is_template,
+    rendered,
+)
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no types
@@ -55,7 +59,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         environment: dict[str, t.Any] = {}
         self._compute_environment_string(environment)
         given = variables.get(scopes.AUTH) or {}
-        given = _value(functools.partial(self._templar.template, given), given)
+        given = rendered(given, functools.partial(self._templar.template, given))
         with in_process.surroundings(environment, self._loader.get_basedir()):
             return cluster.in_words(given)
 
@@ -67,50 +71,62 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         own = hostvars.raw_get(variables["inventory_hostname"])
         # Variables of the play or of import_playbook. They are not in hostvars, and they override those of the hosts.
         of_play = {
-            name: _value(functools.partial(self._templar.template, value), value)
+            name: value
             for name, value in variables.items()
             if (inputs.matters(name) or name in shared or name in scopes.HANDED_ON)
             and not inputs.is_default(name, value)
             and (name not in own or own[name] != value)
         }
-        handed = self._handed_on(hosts, hostvars) | (scopes.HANDED_ON & of_play.keys())
-        if handed:
-            return (
-                f"{', '.join(sorted(handed))}: roles hand these to each other, and a playbook finds them out itself. "
-                "What it shows would not be what it does. Nothing was changed. Remove them from the inventory and the "
-                "-e options, then run again"
-            )
+        # Only this cache separates what an earlier play of this run has set from what the inventory has.
+        facts = getattr(self._task.get_variable_manager(), "_nonpersistent_fact_cache", {})
+        handed = scopes.HANDED_ON & {*of_play, *self._task.get_variable_manager().extra_vars}
+        templates = Rendered()
         for host in hosts:
             given = hostvars.raw_get(host)
+            handed |= (scopes.HANDED_ON & given.keys()) - facts.get(host, {}).keys()
             found = {
-                name: _value(functools.partial(_of_host, hostvars, host, name), value)
+                name: templates.of_host(given, value, functools.partial(_of_host, hostvars, host, name))
                 for name, value in given.items()
                 if name not in of_play and (inputs.matters(name) or name in shared)
             }
-            found.update(of_play)
+            seen = {**variables, **given} if any(map(is_template, of_play.values())) else given
+            for name, value in of_play.items():
+                found[name] = templates.of_host(seen, value, functools.partial(self._as_host, seen, value))
             for name, value in found.items():
                 if value is not UNKNOWN and inputs.matters(name):
                     inputs.add(host, name, value)
             for name in shared:
                 value = found.get(name, inputs.default(name))
                 differing.add(host, name, given.get(name) if value is UNKNOWN else value)
-        wrong = inputs.message(len(hosts))
-        return "\n".join(filter(None, [differing.message(variables["groups"], hosts), wrong, _localhost(hostvars)]))
+        problems = [
+            _handed_on(handed),
+            differing.message(variables["groups"], hosts),
+            inputs.message(len(hosts)),
+            _localhost(hostvars),
+        ]
+        return "\n".join(filter(None, problems))
 
-    def _handed_on(self, hosts: t.Sequence[str], hostvars: t.Any) -> set[str]:
-        """Return the variables of the inventory, and extra variables, that only roles may set."""
-        manager = self._task.get_variable_manager()
-        # Only this cache separates what an earlier play of this run has set from what the inventory has.
-        facts = getattr(manager, "_nonpersistent_fact_cache", {})
-        of_hosts = ((scopes.HANDED_ON & hostvars.raw_get(host).keys()) - facts.get(host, {}).keys() for host in hosts)
-        return set().union(scopes.HANDED_ON & manager.extra_vars.keys(), *of_hosts)
+    def _as_host(self, seen: dict[str, t.Any], value: t.Any) -> t.Any:
+        """Return a template of the play, rendered with what a task of one host sees."""
+        return self._templar.copy_with_new_env(available_variables=seen).template(value)
+
+
+def _handed_on(names: t.Collection[str]) -> str:
+    """Return what is wrong with inputs that only roles may set."""
+    if not names:
+        return ""
+    return (
+        f"{', '.join(sorted(names))}: roles hand these to each other, and a playbook finds them out itself. "
+        "What it shows would not be what it does. Nothing was changed. Remove them from the inventory and the "
+        "-e options, then run again"
+    )
 
 
 def _localhost(hostvars: t.Any) -> str:
     """Return what is wrong with the host localhost, to which all tasks of the controller are delegated."""
     given = hostvars.raw_get("localhost")
     connection = given.get("ansible_connection") or context.CLIARGS.get("connection") or C.DEFAULT_TRANSPORT
-    if _is_template(connection):
+    if is_template(connection):
         connection = hostvars["localhost"]["ansible_connection"]
     if connection in ("local", "ansible.builtin.local"):
         return ""
@@ -123,23 +139,3 @@ def _localhost(hostvars: t.Any) -> str:
 
 def _of_host(hostvars: t.Mapping[str, t.Mapping[str, t.Any]], host: str, name: str) -> t.Any:
     return hostvars[host][name]
-
-
-def _value(rendered: t.Callable[[], t.Any], value: t.Any) -> t.Any:
-    """Return a value, rendered if it is a template, or UNKNOWN if that is not possible yet: its role will render it."""
-    try:
-        if _is_template(value):
-            value = rendered()
-            return UNKNOWN if _is_template(value) else value
-    # A template may fail in any way.
-    except Exception:  # pylint: disable=broad-except
-        return UNKNOWN
-    return value
-
-
-def _is_template(value: t.Any) -> bool:
-    if isinstance(value, dict):
-        return any(map(_is_template, value.values()))
-    if isinstance(value, (list, tuple)):
-        return any(map(_is_template, value))
-    return isinstance(value, str) and ("{{" in value or "{%" in value)

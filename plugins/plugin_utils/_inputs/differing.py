@@ -23,10 +23,18 @@ class Differing:
         self._known = known
         # By variable and comparable form: one value of this form, and the hosts that have it.
         self._found: dict[str, dict[str, tuple[t.Any, list[str]]]] = {}
+        # Most hosts share their values.
+        self._forms: dict[tuple[str, type, t.Any], str] = {}
 
     def add(self, host: str, name: str, value: t.Any) -> None:
         """Add the value of a host. An unset variable has the default of its spec, None without one."""
-        form = _form(name, self._known[name], value)
+        key = (name, type(value), value if isinstance(value, (str, int, float)) else None)
+        if value is not None and key[2] is None:  # a list or a mapping
+            form = _form(name, self._known[name], value)
+        elif key in self._forms:
+            form = self._forms[key]
+        else:
+            form = self._forms[key] = _form(name, self._known[name], value)
         self._found.setdefault(name, {}).setdefault(form, (value, []))[1].append(host)
 
     def message(self, groups: Groups, hosts: t.Sequence[str]) -> str:

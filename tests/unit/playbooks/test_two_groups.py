@@ -96,6 +96,23 @@ def test_groups_that_differ_in_variables_of_hosts_are_accepted(ansible: Ansible,
     assert refused(run.output) == set() and "Nothing was changed" not in run.output, run.output
 
 
+@pytest.mark.parametrize("where", ["group", "import"])
+def test_templates_are_compared_as_each_host_sees_them(ansible: Ansible, tmp_path: Path, where: str) -> None:
+    """Also those of import_playbook, which are no variables of hosts."""
+    given = {"kubelet_config_auth": {"host": "https://{{ mine }}"}, "kubelet_config_name": "{{ name }}"}
+    ansible.variables(
+        all={"name": "{{ 'same' }}", **(given if where == "group" else {})},
+        a={"mine": "{{ 'of-a' }}"},
+        b={"mine": "of-b"},
+    )
+    mine = tmp_path / "mine.yml"
+    vars_ = given if where == "import" else {}
+    mine.write_text(json.dumps([{"import_playbook": "livenodes.kubelet.plan", "vars": vars_}]))
+    run = ansible.playbook(str(mine))
+    assert run.code != 0 and refused(run.output) == set(), run.output
+    assert "group a (n1, n2): host https://of-a" in run.output and "group b (n3, n4): host https://of-b" in run.output
+
+
 def test_the_destination_of_a_migration_is_that_of_the_run(ansible: Ansible) -> None:
     differ(ansible, ["kubelet_config_delivery"])
     assert refused(ansible.playbook("migrate").output) == {"kubelet_config_delivery"}
@@ -151,9 +168,9 @@ def test_prune_has_the_credentials_of_its_group(ansible: Ansible) -> None:
 @pytest.mark.parametrize("playbook", sorted(PLAYBOOKS))
 def test_each_playbook_names_its_cluster_before_it_connects(ansible: Ansible, playbook: str) -> None:
     """Except for the one that sends no request."""
-    ansible.variables(a={"kubelet_config_auth": {"host": "https://u:hunter2@127.0.0.1:1"}})
+    ansible.variables(a={"kubelet_config_auth": {"host": "https://u:hunter2@h", "client_cert": "/nowhere"}})
     given = {"kubelet_config_hosts": "a", "kubelet_config_target_version": "1.36", **MORE.get(playbook, {})}
     output = " ".join(ansible.playbook(playbook, "-e", json.dumps(given)).output.split())
-    before, named, after = output.partition("This run is about the cluster https://********@127.0.0.1:1")
+    before, named, after = output.partition("This run is about the cluster https://********@h")
     assert bool(named) == (playbook != "upgrade_check") and "hunter2" not in output, output
-    assert not named or ("no usable answer" not in before and "no usable answer" in after), output
+    assert not named or ("no file /nowhere" not in before and "no file /nowhere" in after), output
