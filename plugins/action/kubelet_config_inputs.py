@@ -44,7 +44,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
             }
         )
         roles = by_role if options["roles"] is None else options["roles"]
-        read = {*OF_EVERY_PLAYBOOK, *(name for role in roles for name in by_role[role])}
+        read = {*OF_EVERY_PLAYBOOK, *options["of_the_run"], *(name for role in roles for name in by_role[role])}
         shared = {name for name in read if scopes.is_of_the_run(name) or name in options["of_the_run"]}
         message = self._message(Inputs(known, read), Differing(known), shared, task_vars or {})
         result.update(changed=False, began=began, cluster="")

@@ -34,7 +34,7 @@ options:
     choices: [assign, checkpoint, drift, dump, edit, push, rollout, upgrade_check, verify]
   of_the_run:
     description:
-      - Variables of hosts that all hosts of this run must have in common.
+      - Further variables to check, which all hosts of this run must have in common.
     type: list
     elements: str
     default: []
