@@ -76,3 +76,30 @@ def test_a_value_for_all_wins(ansible: Ansible, fleet: Cordoned) -> None:
     ansible.variables(b={"kubelet_config_allow_effect": "safe"})
     run = ansible.playbook("plan", *change(DRAIN, kubelet_config_allow_effect="drain"))
     assert run.code == 0, run.output
+
+
+@pytest.mark.parametrize("playbook", ["rollout", "drift", "reset", "prune", "dump"])
+def test_two_clusters_with_equal_nodes(tmp_path: Path, fleet: Cordoned, ansible: Ansible, playbook: str) -> None:
+    """The values of one group reached the node of the other one, which was in no rollout. Nothing is even read."""
+    with Cordoned("n1", "n2") as other:
+        ansible.variables(
+            a={"kubelet_config_auth": {"host": fleet.url}}, b={"kubelet_config_auth": {"host": other.url}}
+        )
+        run = ansible.playbook(playbook, *change(DISRUPT))
+        assert run.code != 0 and "name different clusters" in run.output, run.output
+        assert f"group a (n1): host {fleet.url}" in run.output and f"group b (n2): host {other.url}" in run.output
+        assert fleet.requests == other.requests == []
+
+
+def test_one_run_for_each_cluster(fleet: Cordoned, ansible: Ansible) -> None:
+    """The address in the environment is that of neither."""
+    with Cordoned("n1", "n2") as other:
+        ansible.variables(
+            a={"kubelet_config_auth": {"host": fleet.url}}, b={"kubelet_config_auth": {"host": other.url}}
+        )
+        for group in ("a", "b"):
+            run = ansible.playbook(
+                "rollout", *change(DISRUPT, kubelet_config_hosts=group), K8S_AUTH_HOST="https://127.0.0.1:1"
+            )
+            assert run.code == 0, run.output
+        assert (fleet.assigned, other.assigned) == ({"n1"}, {"n2"})
