@@ -54,21 +54,7 @@ def node_table_of_hosts(
             f"{', '.join(unseen)} is set in the vars of a play, a role or import_playbook. It has no effect there: "
             "it is not a variable of the hosts. Set it in the inventory, in group_vars or host_vars, or with -e"
         )
-    table = node_table(hosts, hostvars)
-    of_the_play = _of_the_play(context, hostvars)
-    table.update(allow_effects={}, drains={}, forecasts={})
-    for name, each in table["hosts"].items():
-        variables = hostvars[each]
-        options = {
-            key: of_the_play[key] if key in of_the_play else variables.get(key, default)
-            for key, default in OF_THE_HOST.items()
-        }
-        table["allow_effects"][name] = options["kubelet_config_allow_effect"]
-        table["drains"][name] = options["kubelet_config_drain"]
-        table["forecasts"][name] = {
-            "forecast": options["kubelet_config_forecast"],
-            "pods": options["kubelet_config_forecast_pods"],
-        }
+    table = node_table(hosts, hostvars, _of_the_play(context, hostvars))
     # Tasks show and keep what they are given.
     for kind, seal in SEALED.items():
         table[kind] = {name: seal(given) for name, given in table[kind].items()}
@@ -90,12 +76,17 @@ def _of_the_play(context: jinja2.runtime.Context, hostvars: t.Mapping[str, t.Map
     }
 
 
-def node_table(hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str, t.Any]]) -> dict[str, dict[str, t.Any]]:
+def node_table(
+    hosts: t.Sequence[str],
+    hostvars: t.Mapping[str, t.Mapping[str, t.Any]],
+    of_the_play: t.Mapping[str, t.Any] | None = None,
+) -> dict[str, dict[str, t.Any]]:
     """Return what Ansible knows about each host, as columns by node name.
 
     C(hosts): the inventory host. C(configs): the overrides of the host, in the order in which they apply.
     C(group_configs): the overrides of its group, an empty mapping if there are none. C(flags) and C(deliveries): the
-    kubelet's flags and the delivery, if the inventory sets them.
+    kubelet's flags and the delivery, if the inventory sets them. With C(of_the_play), which overrides them, also the
+    options of each host.
 
     Raises AnsibleFilterError when two hosts name the same node.
     """
@@ -104,6 +95,7 @@ def node_table(hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str, t
         "configs": {},
         "group_configs": {},
         **{kind: {} for kind in KINDS},
+        **({} if of_the_play is None else {"allow_effects": {}, "drains": {}, "forecasts": {}}),
     }
     for host in hosts:
         variables = hostvars[host]
@@ -121,7 +113,25 @@ def node_table(hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str, t
         for kind, variable in KINDS.items():
             if variables.get(variable):
                 table[kind][name] = variables[variable]
+        if of_the_play is not None:
+            _add_options(table, name, variables, of_the_play)
     return table
+
+
+def _add_options(
+    table: dict[str, dict[str, t.Any]], name: str, variables: t.Mapping[str, t.Any], of_the_play: t.Mapping[str, t.Any]
+) -> None:
+    """Add what the host of a node has in OF_THE_HOST."""
+    options = {
+        key: of_the_play[key] if key in of_the_play else variables.get(key, default)
+        for key, default in OF_THE_HOST.items()
+    }
+    table["allow_effects"][name] = options["kubelet_config_allow_effect"]
+    table["drains"][name] = options["kubelet_config_drain"]
+    table["forecasts"][name] = {
+        "forecast": options["kubelet_config_forecast"],
+        "pods": options["kubelet_config_forecast_pods"],
+    }
 
 
 def other_configs(hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str, t.Any]]) -> dict[str, t.Any]:
