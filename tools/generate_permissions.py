@@ -48,7 +48,7 @@ After this page you can grant a user exactly what one playbook needs.
 ``docs/rbac/`` of the collection has a manifest for each playbook, and one for each option that needs more. Permissions
 add up: apply those of the playbooks that you run. Each manifest binds the user ``{user}``. Replace it under
 ``subjects`` with your own user, group or ServiceAccount. If ``kubelet_config_namespace`` is not ``kube-system``, also
-replace the namespace.
+apply a copy of the Role and its binding with that namespace. Leases and pause stay in ``kube-system``.
 
 .. code-block:: console
 

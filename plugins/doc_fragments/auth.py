@@ -16,6 +16,11 @@ options:
       - Path of a kubeconfig file, or its content as a mapping.
       - Without this option and O(host), the defaults are E(K8S_AUTH_KUBECONFIG), E(KUBECONFIG) and C(~/.kube/config),
         in this order.
+      - "The order of precedence is: options, variables K8S_AUTH_*, kubeconfig. If the options name a cluster (O(host),
+        O(kubeconfig), O(context) or O(in_cluster)), the address, credentials and CA certificates of K8S_AUTH_* are not
+        used: they were not given for this cluster. O(context) alone selects from the kubeconfig of the environment."
+      - Credentials (O(api_key), O(client_cert), O(username)) without a cluster are used for the cluster of the
+        environment, in place of all of its credentials.
     type: raw
   context:
     description:
@@ -24,7 +29,7 @@ options:
     type: str
   host:
     description:
-      - URL of the API server.
+      - URL of the API server. Together with O(kubeconfig), in the same place, it replaces the address in that file.
       - Can also be given as E(K8S_AUTH_HOST).
     type: str
   api_key:

@@ -18,6 +18,14 @@ KINDS = {"flags": "kubelet_config_flags", "deliveries": "kubelet_config_delivery
 SEALED = {"configs": sealed.layer, "group_configs": sealed.layer, "flags": sealed.flags}
 """How the secrets of a column are sealed."""
 
+OF_THE_HOST = {
+    "kubelet_config_allow_effect": "disrupt",
+    "kubelet_config_drain": "never",
+    "kubelet_config_forecast": "refuse",
+    "kubelet_config_forecast_pods": 0,
+}
+"""Options that each host has its own value of, with their defaults. One task reads those of all hosts."""
+
 READ = (
     "kubelet_config",
     "kubelet_config_host",
@@ -32,7 +40,9 @@ READ = (
 def node_table_of_hosts(
     context: jinja2.runtime.Context, hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str, t.Any]]
 ) -> dict[str, t.Any]:
-    """Return the node_table of the hosts.
+    """Return the node_table of the hosts, and the options of each host, as the modules that read them take them.
+
+    These are C(allow_effects), C(drains) and C(forecasts).
 
     Raises AnsibleFilterError when a variable is set for the current task but not for its host. It would silently have
     no effect.
@@ -44,19 +54,39 @@ def node_table_of_hosts(
             f"{', '.join(unseen)} is set in the vars of a play, a role or import_playbook. It has no effect there: "
             "it is not a variable of the hosts. Set it in the inventory, in group_vars or host_vars, or with -e"
         )
-    table = node_table(hosts, hostvars)
+    table = node_table(hosts, hostvars, _of_the_play(context, hostvars))
     # Tasks show and keep what they are given.
     for kind, seal in SEALED.items():
         table[kind] = {name: seal(given) for name, given in table[kind].items()}
     return table
 
 
-def node_table(hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str, t.Any]]) -> dict[str, dict[str, t.Any]]:
+def _of_the_play(context: jinja2.runtime.Context, hostvars: t.Mapping[str, t.Mapping[str, t.Any]]) -> dict[str, t.Any]:
+    """Return the options that a play, a role call or import_playbook sets for all hosts. They override those of hosts.
+
+    Those that a task sees as their default come from the role, and do not.
+    """
+    host = context.get("inventory_hostname")
+    own = hostvars.get(host, {})
+    seen = {name: context[name] for name, default in OF_THE_HOST.items() if name in context}
+    return {
+        name: value
+        for name, value in seen.items()
+        if value != OF_THE_HOST[name] and (name not in own or own[name] != value)
+    }
+
+
+def node_table(
+    hosts: t.Sequence[str],
+    hostvars: t.Mapping[str, t.Mapping[str, t.Any]],
+    of_the_play: t.Mapping[str, t.Any] | None = None,
+) -> dict[str, dict[str, t.Any]]:
     """Return what Ansible knows about each host, as columns by node name.
 
     C(hosts): the inventory host. C(configs): the overrides of the host, in the order in which they apply.
     C(group_configs): the overrides of its group, an empty mapping if there are none. C(flags) and C(deliveries): the
-    kubelet's flags and the delivery, if the inventory sets them.
+    kubelet's flags and the delivery, if the inventory sets them. With C(of_the_play), which overrides them, also the
+    options of each host.
 
     Raises AnsibleFilterError when two hosts name the same node.
     """
@@ -65,6 +95,7 @@ def node_table(hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str, t
         "configs": {},
         "group_configs": {},
         **{kind: {} for kind in KINDS},
+        **({} if of_the_play is None else {"allow_effects": {}, "drains": {}, "forecasts": {}}),
     }
     for host in hosts:
         variables = hostvars[host]
@@ -82,7 +113,25 @@ def node_table(hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str, t
         for kind, variable in KINDS.items():
             if variables.get(variable):
                 table[kind][name] = variables[variable]
+        if of_the_play is not None:
+            _add_options(table, name, variables, of_the_play)
     return table
+
+
+def _add_options(
+    table: dict[str, dict[str, t.Any]], name: str, variables: t.Mapping[str, t.Any], of_the_play: t.Mapping[str, t.Any]
+) -> None:
+    """Add what the host of a node has in OF_THE_HOST."""
+    options = {
+        key: of_the_play[key] if key in of_the_play else variables.get(key, default)
+        for key, default in OF_THE_HOST.items()
+    }
+    table["allow_effects"][name] = options["kubelet_config_allow_effect"]
+    table["drains"][name] = options["kubelet_config_drain"]
+    table["forecasts"][name] = {
+        "forecast": options["kubelet_config_forecast"],
+        "pods": options["kubelet_config_forecast_pods"],
+    }
 
 
 def other_configs(hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str, t.Any]]) -> dict[str, t.Any]:

@@ -16,6 +16,8 @@ description:
     C(nodes.livenodes.yml). If C(auto) is enabled, which is the default, it needs no C(enable_plugins). Put
     C(group_vars) and C(host_vars) in the same folder.
   - "Each host has the name of its node in RV(ignore:kubelet_config_node_name)."
+  - Nodes whose name Ansible takes for the controller, C(localhost), C(127.0.0.1) and C(::1), are not in the inventory.
+    A warning names them.
   - "Variables from the Node: C(node_labels), C(node_roles) (as C(kubectl get nodes) shows them), C(node_taints),
     C(node_addresses) (the first of each type), C(node_os), C(node_arch), C(node_ready), C(node_schedulable),
     C(node_kubelet_version) and C(node_kubelet_minor) (V(v1.20.2) and V(1.20))."
@@ -121,6 +123,7 @@ from ansible.utils.unsafe_proxy import wrap_var
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import auth
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError, MissingLibrary
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.connection import precedence
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import inventory_hosts
 
 try:
@@ -169,7 +172,14 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         try:
             self._refuse_unknown(config)
             for name, variables in self._hosts(path, config, cache).items():
-                self._add(name, variables)
+                if inventory_hosts.is_controller(name):
+                    self.display.warning(
+                        f"{path}: the Node {name} is not in the inventory. Ansible takes a host of this name for the "
+                        "controller, and would send it tasks with the credentials of the cluster. Its kubelet is not "
+                        "changed; give the Node another name (--hostname-override)"
+                    )
+                else:
+                    self._add(name, variables)
         except MissingLibrary as error:
             raise AnsibleParserError(f"{path}: {error.message}. {missing_required_lib('kubernetes')}") from None
         except ClusterError as error:
@@ -197,8 +207,8 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         names = {name for option, values in spec.items() for name in (option, *values.get("aliases", ()))}
         result = ArgumentSpecValidator(spec).validate({name: value for name, value in config.items() if name in names})
         if result.error_messages:
-            raise ClusterError(f"{'; '.join(result.error_messages)}: correct the option or its K8S_AUTH_ variable")
-        return t.cast("dict[str, t.Any]", result.validated_parameters)
+            raise ClusterError(f"{'; '.join(result.error_messages)}: correct the option")
+        return precedence.completed(result.validated_parameters)
 
     def _hosts(self, path: str, config: t.Mapping[str, t.Any], cache: bool) -> dict[str, dict[str, t.Any]]:
         """Return the variables of each host, from the cache if it is enabled and contains them."""

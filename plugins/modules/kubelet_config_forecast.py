@@ -50,6 +50,13 @@ options:
       - Number of pods that may be lost, summed over all nodes.
     type: int
     default: 0
+  by_node:
+    description:
+      - What replaces O(refuse) and O(allow_pods) for single nodes, by node name. C(forecast) is V(refuse), V(warn) or
+        V(ignore), which makes no forecast of the node. C(pods) is the number of pods that may be lost, summed over all
+        nodes with this number.
+    type: dict
+    default: {}
 seealso:
   - module: livenodes.kubelet.kubelet_config_plan
 """
@@ -157,6 +164,7 @@ SPEC = {
     "current": {"type": "dict", "required": True},
     "refuse": {"type": "bool", "default": True},
     "allow_pods": {"type": "int", "default": 0},
+    "by_node": {"type": "dict", "default": {}},
 }
 
 MODULE = controller_module.define(SPEC, forecast.forecast)

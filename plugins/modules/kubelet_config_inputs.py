@@ -15,6 +15,9 @@ description:
     variable of this name. The message contains the nearest name.
   - The playbooks of this collection run it once in their first play, so they skip the validation of the roles, which
     would run once for each role and host.
+  - Refuses hosts of one run that differ in a variable that belongs to the whole run, such as C(kubelet_config_auth),
+    which names the cluster, and values that only roles hand to each other, such as C(kubelet_config_plan).
+  - Refuses a host C(localhost) of the inventory whose connection is not C(local).
   - Renders templates first. If that is not possible yet, the role checks the value later.
   - Does not check the fields in C(kubelet_config) and C(kubelet_config_host), which the plan checks, and no variable of
     a role outside O(roles).
@@ -29,6 +32,12 @@ options:
     type: list
     elements: str
     choices: [assign, checkpoint, drift, dump, edit, push, rollout, upgrade_check, verify]
+  of_the_run:
+    description:
+      - Further variables to check, which all hosts of this run must have in common.
+    type: list
+    elements: str
+    default: []
 seealso:
   - module: livenodes.kubelet.kubelet_config_plan
 """
@@ -46,6 +55,13 @@ began:
   returned: always
   type: int
   sample: 1763900000
+cluster:
+  description: >-
+    The address of the cluster that the run is about, and where it was found, without credentials. Empty for roles that
+    use none, and if the first request is going to report why it is not known.
+  returned: always
+  type: str
+  sample: https://10.0.0.1:6443 (context production of /home/ops/.kube/config)
 msg:
   description: Every wrong variable, with its value, its hosts and what it accepts.
   returned: failure

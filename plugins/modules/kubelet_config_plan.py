@@ -103,6 +103,10 @@ options:
     type: str
     choices: [safe, disrupt, drain, reboot]
     default: disrupt
+  allow_effects:
+    description:
+      - The strongest effect that the changes of single nodes may have, by node name. The others have O(allow_effect).
+    type: dict
   allow_invalid:
     description:
       - Whether values that the kubelet's own validation certainly refuses cause only a warning. The kubelet then
@@ -179,6 +183,7 @@ MODULE = Definition(
         "target": {"type": "raw"},
         "back": {"type": "bool", "default": False},
         "allow_effect": {"type": "str", "choices": ["safe", "disrupt", "drain", "reboot"], "default": "disrupt"},
+        "allow_effects": {"type": "dict"},
         "allow_invalid": {"type": "bool", "default": False},
         "name": {"type": "str", "default": "livenodes-kubelet"},
         "namespace": {"type": "str", "default": "kube-system"},

@@ -36,7 +36,7 @@ options:
         its spec, or reports as assigned, active or last-known-good. Other ConfigMaps are never removed. While a
         rollout is under way, nothing is removed, because it may have pushed ConfigMaps that it has not assigned yet.
         Therefore the module fails, or warns in check mode. It holds a Lease on all nodes meanwhile, so that no rollout
-        begins. The Leases must be in O(namespace), as those of the roles are.
+        begins. The Leases must be in C(kube-system), as those of the roles are.
       - V(kubeadm) merges the overrides that all O(node_configs) have in common into the configuration in
         C(kube-system/kubelet-config). Up to Kubernetes 1.22 it is C(kubelet-config-1.X), and in 1.23 either or both.
         C(kube-system/kubeadm-config) contains the version. The rest of the ConfigMap is not changed. O(name),

@@ -44,6 +44,12 @@ options:
       - Names of all nodes of the rollout. They need not exist. Required with O(state=held).
     type: list
     elements: str
+  control_plane:
+    description:
+      - Whether the rollout changes control-plane nodes. Such rollouts exclude each other, also without a common node,
+        so that the control-plane nodes of a cluster change one at a time.
+    type: bool
+    default: false
   group:
     description:
       - A description of the rollout for operators whose rollout it blocks. Required with O(state=held).
@@ -141,6 +147,7 @@ MODULE = controller_module.define(
     {
         "state": {"type": "str", "choices": ["held", "released"], "default": "held"},
         "nodes": {"type": "list", "elements": "str"},
+        "control_plane": {"type": "bool", "default": False},
         "group": {"type": "str"},
         "holder": {"type": "str"},
         "duration": {"type": "int", "default": 300},

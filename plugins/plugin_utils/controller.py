@@ -24,6 +24,12 @@ from .host_programs import HostPrograms
 # Python and the dynamic loader read these variables when they start.
 AT_START = ("PYTHON", "LD_")
 
+ELSEWHERE = (
+    "this task is delegated to localhost, and the inventory has a host of this name with the connection {}: the task, "
+    "with the credentials of the cluster in its arguments, would run there. Nothing was sent. Rename the host, or set "
+    "its ansible_connection to local"
+)
+
 
 class ControllerAction(Normal):  # type: ignore[misc]  # ansible-core has no types
     """Base class of the actions; a subclass sets `module`. Ansible runs the module if this class cannot."""
@@ -33,6 +39,9 @@ class ControllerAction(Normal):  # type: ignore[misc]  # ansible-core has no typ
     def run(self, tmp: t.Any = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Run the module in this process, otherwise as an ordinary module. Secrets are sealed in its result."""
         given = self._task.args
+        if self._task.delegate_to in C.LOCALHOST and self._connection.transport != "local":
+            # Before the credentials are opened.
+            return {"failed": True, "changed": False, "msg": ELSEWHERE.format(self._connection.transport)}
         try:
             self._task.args = sealed.unseal(given)
         except sealed.SealError as error:

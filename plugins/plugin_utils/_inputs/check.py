@@ -60,6 +60,11 @@ def _number(name: str, _option: Option, value: t.Any) -> str:
     return "" if whole and float(value) >= least else f"a whole number, {least} or more"
 
 
+def is_true(value: t.Any) -> bool:
+    """Return whether a value of a boolean variable is true."""
+    return str(value).strip().lower() in _TRUE
+
+
 def _boolean(_name: str, _option: Option, value: t.Any) -> str:
     return "" if isinstance(value, _PLAIN) and str(value).strip().lower() in (*_TRUE, *_FALSE) else "true or false"
 

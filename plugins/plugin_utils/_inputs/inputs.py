@@ -42,6 +42,10 @@ class Inputs:
         """Return whether a value is the default of a role's variable. The defaults of a role are seen in the play."""
         return name in self._known and "default" in self._known[name] and self._known[name]["default"] == value
 
+    def default(self, name: str) -> t.Any:
+        """Return the value of a variable that is not set, None if its role decides."""
+        return self._known[name].get("default")
+
     def add(self, host: str, name: str, value: t.Any) -> None:
         """Check one variable of a host."""
         key = (name, type(value), value)
@@ -73,7 +77,7 @@ class Inputs:
         if option is None:
             return f"{name}{_HOSTS}: {self._unknown(name)}"
         words = accepted(name, option, value)
-        return f"{name} is {_shown(option, value)}{_HOSTS}: use {words}{_hint(option, value)}" if words else ""
+        return f"{name} is {shown(option, value)}{_HOSTS}: use {words}{_hint(option, value)}" if words else ""
 
     def _unknown(self, name: str) -> str:
         ends = {known[len(PREFIX) :]: known for known in self._known}
@@ -93,7 +97,7 @@ def _named(found: t.Sequence[str], hosts: int) -> str:
     return f" on {', '.join(found[:SHOWN_HOSTS])}{more}"
 
 
-def _shown(option: Option, value: t.Any) -> str:
+def shown(option: Option, value: t.Any) -> str:
     """Return a value as YAML has it. Mappings may contain secrets, so only their type is shown."""
     if option["type"] == "dict" or isinstance(value, dict):
         kinds = ((str, "a text"), (list, "a list"), (dict, "a mapping"))

@@ -5,12 +5,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 import typing as t
 from pathlib import Path
 
 import pytest
 import yaml
+
+from ansible_collections.livenodes.kubelet.plugins.filter import batch
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import scopes
 
 ROOT = Path(__file__).resolve().parents[3]
 # These modules run on the node itself, host by host.
@@ -154,3 +158,13 @@ def test_one_call_serves_the_batch(role: str) -> None:
                 assert (task["delegate_to"], task["run_once"], task["become"]) == ("localhost", True, False), (
                     f"{path}: {task['name']}"
                 )
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_task_for_all_hosts_reads_no_variable_of_one_host(role: str) -> None:
+    """It would be that of the first host. The table of the nodes has those in batch.OF_THE_HOST host by host."""
+    for path in (ROOT / "roles" / role / "tasks").glob("*.yml"):
+        for task in flat(yaml.safe_load(path.read_text())):
+            words = set(re.findall(r"(?<![.\w])kubelet_config(?:_\w+)?\b", json.dumps(task)))
+            of_one_host = words & scopes.OF_THE_HOST - batch.OF_THE_HOST.keys()
+            assert task.get("run_once") is not True or not of_one_host, f"{path}: {task['name']}"

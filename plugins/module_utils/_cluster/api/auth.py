@@ -17,36 +17,56 @@ HIDDEN = "********"
 _LOGIN = re.compile(r"(?<=://)\S*(?=@)")
 
 
-def argument_spec() -> dict[str, dict[str, t.Any]]:
-    """Return the connection options of every API module; K8S_AUTH_* variables replace options that are not set."""
+VARIABLES = {
+    "kubeconfig": ("K8S_AUTH_KUBECONFIG",),
+    "context": ("K8S_AUTH_CONTEXT",),
+    "host": ("K8S_AUTH_HOST",),
+    "api_key": ("K8S_AUTH_API_KEY",),
+    "username": ("K8S_AUTH_USERNAME",),
+    "password": ("K8S_AUTH_PASSWORD",),
+    "validate_certs": ("K8S_AUTH_VERIFY_SSL", "K8S_AUTH_VALIDATE_CERTS"),
+    "ca_cert": ("K8S_AUTH_SSL_CA_CERT", "K8S_AUTH_CA_CERT"),
+    "client_cert": ("K8S_AUTH_CERT_FILE", "K8S_AUTH_CLIENT_CERT"),
+    "client_key": ("K8S_AUTH_KEY_FILE", "K8S_AUTH_CLIENT_KEY"),
+    "proxy": ("K8S_AUTH_PROXY",),
+    "no_proxy": ("K8S_AUTH_NO_PROXY",),
+    "persist_config": ("K8S_AUTH_PERSIST_CONFIG",),
+    "impersonate_user": ("K8S_AUTH_IMPERSONATE_USER",),
+    "impersonate_groups": ("K8S_AUTH_IMPERSONATE_GROUPS",),
+}
+"""The environment variables of each option. `precedence` reads them: an option is not completed on its own."""
 
-    def option(*variables: str, **spec: t.Any) -> dict[str, t.Any]:
-        return {"type": "str", "fallback": (env_fallback, [f"K8S_AUTH_{name}" for name in variables]), **spec}
+
+def argument_spec() -> dict[str, dict[str, t.Any]]:
+    """Return the connection options of every API module."""
+
+    def header(name: str, **spec: t.Any) -> dict[str, t.Any]:
+        return {"type": "str", "fallback": (env_fallback, [f"K8S_AUTH_PROXY_HEADERS_{name}"]), **spec}
 
     return {
-        "kubeconfig": option("KUBECONFIG", type="raw"),
-        "context": option("CONTEXT"),
-        "host": option("HOST"),
-        "api_key": option("API_KEY", no_log=True),
-        "username": option("USERNAME"),
-        "password": option("PASSWORD", no_log=True),
-        "validate_certs": option("VERIFY_SSL", "VALIDATE_CERTS", type="bool", aliases=["verify_ssl"]),
-        "ca_cert": option("SSL_CA_CERT", "CA_CERT", type="path", aliases=["ssl_ca_cert"]),
-        "client_cert": option("CERT_FILE", "CLIENT_CERT", type="path", aliases=["cert_file"]),
-        "client_key": option("KEY_FILE", "CLIENT_KEY", type="path", aliases=["key_file"], no_log=False),
-        "proxy": option("PROXY"),
-        "no_proxy": option("NO_PROXY"),
+        "kubeconfig": {"type": "raw"},
+        "context": {"type": "str"},
+        "host": {"type": "str"},
+        "api_key": {"type": "str", "no_log": True},
+        "username": {"type": "str"},
+        "password": {"type": "str", "no_log": True},
+        "validate_certs": {"type": "bool", "aliases": ["verify_ssl"]},
+        "ca_cert": {"type": "path", "aliases": ["ssl_ca_cert"]},
+        "client_cert": {"type": "path", "aliases": ["cert_file"]},
+        "client_key": {"type": "path", "aliases": ["key_file"], "no_log": False},
+        "proxy": {"type": "str"},
+        "no_proxy": {"type": "str"},
         "proxy_headers": {
             "type": "dict",
             "options": {
-                "proxy_basic_auth": option("PROXY_HEADERS_PROXY_BASIC_AUTH", no_log=True),
-                "basic_auth": option("PROXY_HEADERS_BASIC_AUTH", no_log=True),
-                "user_agent": option("PROXY_HEADERS_USER_AGENT"),
+                "proxy_basic_auth": header("PROXY_BASIC_AUTH", no_log=True),
+                "basic_auth": header("BASIC_AUTH", no_log=True),
+                "user_agent": header("USER_AGENT"),
             },
         },
-        "persist_config": option("PERSIST_CONFIG", type="bool"),
-        "impersonate_user": option("IMPERSONATE_USER"),
-        "impersonate_groups": option("IMPERSONATE_GROUPS", type="list", elements="str"),
+        "persist_config": {"type": "bool"},
+        "impersonate_user": {"type": "str"},
+        "impersonate_groups": {"type": "list", "elements": "str"},
         "in_cluster": {"type": "bool", "default": False},
         "request_timeout": {"type": "int", "default": 30},
         "concurrency": {"type": "int", "default": 8},

@@ -11,6 +11,7 @@ import threading
 import time
 import typing as t
 
+from ..connection import address, precedence
 from . import auth, library
 from .errors import ClusterError, short
 
@@ -32,6 +33,9 @@ def of(options: dict[str, t.Any]) -> t.Any:
         )
     elif not options.get("host") or options.get("kubeconfig"):
         _load_kubeconfig(options, configuration)
+    if any(options.get(option) for option in precedence.CREDENTIALS):
+        # An API server asks for a client certificate first: that of the kubeconfig would win over a token.
+        _forget_credentials(configuration)
     for option, attribute in (
         ("host", "host"),
         ("username", "username"),
@@ -57,6 +61,11 @@ def of(options: dict[str, t.Any]) -> t.Any:
     # `retry` repeats requests: it knows which failures are transient.
     configuration.retries = False
     return configuration
+
+
+def _forget_credentials(configuration: t.Any) -> None:
+    configuration.username = configuration.password = configuration.cert_file = configuration.key_file = None
+    configuration.api_key, configuration.refresh_api_key_hook = {}, None
 
 
 def _credentials(options: dict[str, t.Any], configuration: t.Any) -> None:
@@ -123,7 +132,7 @@ def _load_kubeconfig(options: dict[str, t.Any], configuration: t.Any) -> None:
         raise ClusterError(
             f"kubeconfig is of type {type(given).__name__}: set it to the path of a file or to a mapping"
         )
-    path = os.path.expanduser(given) if given else os.environ.get("KUBECONFIG") or os.path.expanduser("~/.kube/config")
+    path = address.kubeconfig(given)
     if not any(os.path.isfile(part) for part in path.split(os.pathsep)):
         raise ClusterError(
             f"no kubeconfig at {path}: set the option kubeconfig, K8S_AUTH_KUBECONFIG or KUBECONFIG, "

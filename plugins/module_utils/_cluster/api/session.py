@@ -13,6 +13,7 @@ import typing as t
 from types import MappingProxyType
 
 from ..._config.values.version import minor_of
+from ..connection import precedence
 from . import auth, client_configuration, kubelet_endpoint, kubelet_on_host, library, timestamps
 from .errors import ApiError, ClusterError, short
 from .retry import TRANSIENT, persist
@@ -25,6 +26,9 @@ PATIENT_CONTACT = 40.0
 OUTAGE = 60.0
 # Words of failures to connect that do not pass by themselves: of the certificate and of the name.
 LASTING = ("CERTIFICATE_VERIFY_FAILED", "SSLError", "Name or service not known", "Failed to resolve")
+# How the API server refuses what no rule allows (apiserver's forbiddenMessage in responsewriters/errors.go, and up to
+# Kubernetes 1.8 without quotes). A quota, a webhook and other admission answer 403 too, each with its own reason.
+BY_AUTHORIZER = re.compile(r"\buser .* cannot ", re.IGNORECASE)
 # The first minor with dry runs by default (KEP-576). Those before 1.12 ignore the parameter, and write.
 FIRST_DRY_RUN = 13
 
@@ -39,6 +43,7 @@ class Session:
 
     def __init__(self, options: dict[str, t.Any], outage: float = OUTAGE, first_contact: float = FIRST_CONTACT) -> None:
         library.check()
+        options = precedence.completed(options)
         self._configuration = client_configuration.of(options)
         self._headers = _headers(options)
         self._client = library.client(self._configuration)
@@ -259,7 +264,7 @@ def _refusal(host: str, error: t.Any) -> ApiError:
             f"{host} does not accept these credentials (401 {message}): the token or client certificate is missing, "
             "expired or belongs to another cluster; renew it and run again"
         )
-    elif error.status == 403:
+    elif error.status == 403 and BY_AUTHORIZER.search(message):
         message = (
             f"{message} (this user lacks the permission; docs/rbac.yaml of the collection grants all that are needed, "
             "docs/rbac those of one playbook)"

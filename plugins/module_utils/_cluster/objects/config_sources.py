@@ -9,7 +9,7 @@ import dataclasses
 import typing as t
 
 from ..._config.alpha import form
-from ..._config.values import annotation, annotation_reader, document, node_row, own_values
+from ..._config.values import annotation, annotation_reader, document, node_row, own_values, reference
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError
 from ..api.session import Session
@@ -115,9 +115,15 @@ def _complete(name: str, source: t.Any, delivery: str) -> Wanted:
         raise ClusterError(
             f"sources: node {name} has a malformed record in own: {error}. Pass the row of the plan unchanged"
         ) from error
-    reference = {"namespace": source["namespace"], "name": source["name"], "kubeletConfigKey": key}
+    place = {"namespace": source["namespace"], "name": source["name"], "kubeletConfigKey": key}
+    try:
+        reference.read({"configMap": place})
+    except ValueError as error:
+        raise ClusterError(
+            f"sources: the value of node {name} cannot be used: {error}. In YAML, put a name of digits in quotes"
+        ) from error
     # The key `uid` is that of a ConfigMap.
-    return Wanted(reference, chosen, record, str(source.get("node_uid") or ""), source.get("migrates") is True)
+    return Wanted(place, chosen, record, str(source.get("node_uid") or ""), source.get("migrates") is True)
 
 
 def find(session: Session, wanted_ones: t.Iterable[dict[str, str]]) -> dict[str, Found]:

@@ -14,6 +14,8 @@ from . import node_status, nodes
 # Two values beside the types of status.addresses: the name of the node, and no address at all.
 NAME, NO_ADDRESS = "name", "none"
 ALL_LABELS = "*"
+CONTROLLER = frozenset({"localhost", "127.0.0.1", "::1"})
+"""What Ansible takes for the controller (C.LOCALHOST of ansible-core): such a host gets all delegated tasks."""
 # An IP address or a name. A node chooses this text, and Ansible connects to it: ssh would take one that begins with a
 # hyphen for an option, and one with an @ for the name of a user.
 _ADDRESS = re.compile(r"[0-9A-Za-z:][-._:0-9A-Za-z]{0,252}")
@@ -25,6 +27,11 @@ def read(session: Session, selectors: t.Sequence[str]) -> dict[str, dict[str, t.
     JSON can represent all values.
     """
     return {name: variables(node) for name, node in nodes.read(session, None, selectors).items()}
+
+
+def is_controller(name: str) -> bool:
+    """Return whether a host of this name would be the controller. The API server accepts no name with capitals."""
+    return name in CONTROLLER
 
 
 def variables(node: nodes.Node) -> dict[str, t.Any]:

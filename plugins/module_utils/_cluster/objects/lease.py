@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One rollout at a time on a node: which rollout may begin, which must wait, and which holder is dead.
 
-Two rollouts whose nodes overlap exclude each other; others run in parallel. Each rollout creates its claim, lists all
-claims, and then holds its claim or withdraws it. Of two claims, the one created second sees the first in its list and
-withdraws. So both are never held, and the second never stops the first. The Lease of a dead holder is deleted before a
-new one is held, and only if it has not changed since it was read.
+Two rollouts whose nodes overlap exclude each other, and two that change control-plane nodes; others run in parallel.
+Each rollout creates its claim, lists all claims, and then holds its claim or withdraws it. Of two claims, the one
+created second sees the first in its list and withdraws. So both are never held, and the second never stops the first.
+The Lease of a dead holder is deleted before a new one is held, and only if it has not changed since it was read.
 
 All times of Leases are compared with the API server's clock. The clocks of the controllers do not matter.
 """
@@ -46,6 +46,8 @@ def lease(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict
             f"duration is {options['duration']}: set the seconds without a renewal after which a holder "
             "counts as dead, such as 300"
         )
+    if options.get("control_plane"):
+        options = {**options, "nodes": [*options["nodes"], lease_objects.CONTROL_PLANE]}
     if options["wait"] is None:
         options = {**options, "wait": options["duration"] + 10}
     try:
@@ -69,9 +71,7 @@ def renew(session: Session, lease: dict[str, t.Any] | None) -> None:
 
 
 @contextlib.contextmanager
-def whole_cluster(
-    session: Session, namespace: str, what: str, refusal: str, check_mode: bool
-) -> t.Iterator[tuple[Keeper, list[str]]]:
+def whole_cluster(session: Session, what: str, refusal: str, check_mode: bool) -> t.Iterator[tuple[Keeper, list[str]]]:
     """Hold a Lease on all nodes while the block runs; yield what renews it, and a list of warnings.
 
     These are the warnings of check mode and, after the block, that the Lease could not be removed.
@@ -80,7 +80,7 @@ def whole_cluster(
     way. API servers before 1.14 have no Leases, so that no rollout can hold one.
     """
     options = {
-        "namespace": namespace,
+        "namespace": lease_objects.NAMESPACE,
         "holder": f"{what} on {socket.gethostname()}",
         "group": "all nodes",
         "nodes": None,
@@ -223,9 +223,11 @@ def _refusal(options: dict[str, t.Any], obstacles: t.Sequence[lease_objects.Clai
         options.get("refusal") or f"another rollout is running on nodes of {options['group']}; nothing was changed."
     ]
     for claim in obstacles:
-        shared = claim.shared(options["nodes"] or ())
+        shared = claim.shared(set(options["nodes"] or ()) - {lease_objects.CONTROL_PLANE})
         names = ", ".join(shared[:NAMED]) + (f" and {len(shared) - NAMED} more" if len(shared) > NAMED else "")
         both = f" Nodes in both rollouts: {names}." if names else ""
+        if claim.nodes and lease_objects.CONTROL_PLANE in claim.nodes and not names:
+            both = " Both change control-plane nodes, and the cluster changes these in one rollout at a time."
         state = "has been rolling out to" if claim.held else "has been waiting to roll out to"
         lines.append(
             f"{claim.holder} {state} {claim.group or 'an unnamed group'} since {timestamps.text(claim.acquired)}. "

@@ -27,6 +27,10 @@ NODES = "kubelet-config.livenodes.io/nodes"
 STATE = "kubelet-config.livenodes.io/state"
 CLAIMING, HELD = "claiming", "held"
 NAME = "livenodes-kubelet-rollout-"
+NAMESPACE = "kube-system"
+"""Where the Leases of all rollouts and their pause are, wherever their ConfigMaps are."""
+CONTROL_PLANE = "/control-plane"
+"""Stands among the names of the nodes for the control plane: no Node can have this name."""
 JSON_PATCH = "application/json-patch+json"
 # Seconds after the end of its duration in which a holder still counts as alive: the API server's clock is known to a
 # second, and several API servers may differ a little.

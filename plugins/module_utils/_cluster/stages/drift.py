@@ -40,8 +40,12 @@ def detect(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
     row of the node states why. Raises ClusterError for unusable options, and if the cluster cannot be read.
     """
     layers = _layers(options["node_configs"] or {})
+    try:
+        deliveries = delivery.checked(options["deliveries"])
+    except ValueError as error:
+        raise ClusterError(str(error)) from error
     found = {
-        name: node.seen_as((options["deliveries"] or {}).get(name, nodes.AUTO))
+        name: node.seen_as(deliveries.get(name, nodes.AUTO))
         for name, node in nodes.read(session, options["nodes"], options["label_selectors"] or ()).items()
     }
     maps = _maps(session, found.values())

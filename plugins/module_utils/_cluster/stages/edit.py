@@ -21,7 +21,7 @@ def edit(options: dict[str, t.Any], _check_mode: bool) -> dict[str, t.Any]:
     back = given.pop("back", False)
     try:
         made = (
-            undo_plan.make(options["current"], options["flags"], options["allow_effect"])
+            undo_plan.make(given["current"], given["flags"], given["allow_effect"], given["allow_effects"])
             if back
             else plan.make_plan(given.pop("current"), configmap_name=given.pop("name"), **given)
         )

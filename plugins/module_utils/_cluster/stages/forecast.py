@@ -19,6 +19,7 @@ from ..api.errors import ClusterError, NodesFailed
 from ..api.session import Session
 from ..objects import nodes, pod_usage
 
+REFUSE, WARN, IGNORE = "refuse", "warn", "ignore"
 Rows = t.Dict[str, t.Dict[str, t.List[t.Any]]]
 
 
@@ -30,7 +31,9 @@ def forecast(session: Session, options: dict[str, t.Any], check_mode: bool) -> d
     ClusterError, with the result, if more pods would be lost than allowed.
     """
     plan, current = options["plan"], options["current"]
-    changes = _changes(plan, current)
+    known = _changes(plan, current)
+    terms = {name: _terms(options, name) for name in known}
+    changes = {name: change for name, change in known.items() if terms[name].mode != IGNORE}
     asked = [name for name, change in changes.items() if change.touches()]
     rows: Rows = {name: {kind: [] for kind in (*KINDS, "notes")} for name in changes}
     failures: dict[str, str] = {}
@@ -43,9 +46,41 @@ def forecast(session: Session, options: dict[str, t.Any], check_mode: bool) -> d
     result = {"changed": False, "nodes": rows, "summary": counts, "text": forecast_text.lines(rows, counts)}
     if failures:
         raise NodesFailed("forecasting what becomes of running pods", failures)
-    if options["refuse"] and forecast_text.at_risk(counts) > options["allow_pods"]:
-        raise ClusterError(forecast_text.refusal(rows, counts, options["allow_pods"]), result)
+    refusals = [_refusal(rows, plan, allowed, names) for allowed, names in _limited(rows, terms).items()]
+    if any(refusals):
+        raise ClusterError("\n".join(filter(None, refusals)), result)
     return result
+
+
+class Terms(t.NamedTuple):
+    """What applies to a node: whether its forecast refuses the plan, and for how many pods."""
+
+    mode: str
+    pods: int
+
+
+def _terms(options: dict[str, t.Any], node: str) -> Terms:
+    own = (options.get("by_node") or {}).get(node) or {}
+    # A misspelled value must not cost pods.
+    return Terms(
+        own.get("forecast", REFUSE if options["refuse"] else WARN), int(own.get("pods", options["allow_pods"]))
+    )
+
+
+def _limited(rows: Rows, terms: t.Mapping[str, Terms]) -> dict[int, list[str]]:
+    """Return the nodes whose forecast may refuse the plan, by the number of pods that all of them together may lose."""
+    found: dict[int, list[str]] = {}
+    for name in rows:
+        if terms[name].mode != WARN:
+            found.setdefault(terms[name].pods, []).append(name)
+    return found
+
+
+def _refusal(rows: Rows, plan: dict[str, t.Any], allowed: int, names: list[str]) -> str:
+    """Return why the forecast of these nodes refuses the plan; empty if it does not."""
+    of_these = {name: rows[name] for name in names}
+    counts = forecast_text.summary(of_these, plan)
+    return forecast_text.refusal(of_these, counts, allowed) if forecast_text.at_risk(counts) > allowed else ""
 
 
 def _changes(plan: dict[str, t.Any], current: dict[str, t.Any]) -> dict[str, Change]:

@@ -134,7 +134,7 @@ def _prune(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
 
     A rollout uses what it has pushed only when it assigns it. A Lease on all nodes keeps rollouts from beginning now.
     """
-    with lease.whole_cluster(session, options["namespace"], "prune", UNDER_WAY, check_mode) as (keeper, warnings):
+    with lease.whole_cluster(session, "prune", UNDER_WAY, check_mode) as (keeper, warnings):
         result = _remove_idle(session, options, check_mode, keeper)
     return {**result, "warnings": warnings} if warnings else result
 

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Mapping
+
 AUTO, NATIVE, CHECKPOINT, DROPIN, NONE = "auto", "native", "checkpoint", "dropin", "none"
 REQUESTS = (AUTO, NATIVE, CHECKPOINT, DROPIN)
 """What operators may set for a node."""
@@ -22,6 +24,16 @@ RESOLV_CONF_MINOR = 32
 """The first minor whose kubelet takes `resolvConf` from a drop-in."""
 DEFAULT_DROPIN_MINOR = 32
 """The first minor for which `auto` chooses drop-ins."""
+
+
+def checked(requested: Mapping[str, Any] | None) -> dict[str, str]:
+    """Return the requested deliveries by node name. Raises ValueError for one that does not exist."""
+    for name, delivery in (requested or {}).items():
+        if delivery not in REQUESTS:
+            raise ValueError(
+                f"deliveries: node {name} has the unknown delivery {delivery!r}: use {', '.join(REQUESTS)}"
+            )
+    return dict(requested or {})
 
 
 def chosen(requested: str, current: str, minor: int, has_source: bool) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
 
+from ..delivery import choice
 from ..delivery.choice import CHECKPOINT, DROPIN, NATIVE, OWN_FILE_MINOR
 from ..fields.field_row import EFFECTS, FORBIDDEN
 from ..rules.problem import REFUSAL, WARNING, Problem
@@ -40,13 +41,15 @@ def make_plan(
     deliveries: Mapping[str, str] | None = None,
     own: Mapping[str, Any] | None = None,
     migrate: str = STAY,
+    allow_effects: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Return the plan after which every node runs its own configuration merged with the layers.
 
     ``current`` is a table as the dump returns it: ``{variants: {hash: config}, nodes: {name: {variant, kubelet_version,
     source, status, own}}}``. A layer is a mapping or a YAML text. ``config`` is a layer, or a list of them, for all
     nodes; ``node_configs`` is the same per node and is merged last. ``flags`` holds the words of the kubelets' command
-    lines, where known. ``allow_effect`` is the highest accepted effect (safe, disrupt, drain or reboot). With
+    lines, where known. ``allow_effect`` is the highest accepted effect (safe, disrupt, drain or reboot), and
+    ``allow_effects`` is that of single nodes. With
     ``allow_invalid``, what the kubelet's validation refuses is a warning only. A ``target`` is one complete
     configuration (a mapping or a text) that takes the place of every live configuration before the layers, except for
     the fields that belong to one machine.
@@ -74,13 +77,15 @@ def make_plan(
     Raises DocumentError for a layer that cannot be read and ValueError for an unknown effect. A problem of one node is
     a refusal in its row, not an exception.
     """
-    _check_effect(allow_effect)
+    allowed = allow_effects or {}
+    for effect in {allow_effect, *allowed.values()}:
+        _check_effect(effect)
     layers = Layers()
     for_all = layers.read(config, "the configuration for all nodes")
     for_node = {
         name: layers.read(given, f"the configuration of node {name}") for name, given in (node_configs or {}).items()
     }
-    known_flags, looked_at = flags or {}, own or {}
+    known_flags, looked_at, wanted = flags or {}, own or {}, choice.checked(deliveries)
     shared = for_all if len(current["nodes"]) > 1 else ()
     goal = None if target is None else _complete(target)
     # Without any layers, the caller does not pass what the inventory declares.
@@ -97,7 +102,7 @@ def make_plan(
         if minor is None or live not in current["variants"]:
             nodes[name] = _unusable(row, _no_version(row) if minor is None else _no_config(name))
             continue
-        delivery = node_delivery.chosen((deliveries or {}).get(name), row, minor)
+        delivery = node_delivery.chosen(wanted.get(name), row, minor)
         moves = migrate != STAY and delivery == DROPIN and row.get("delivery") == CHECKPOINT and bool(row.get("source"))
         based = delivery == CHECKPOINT and reverts and minor >= OWN_FILE_MINOR
         laid = delivery == DROPIN and lays and name in looked_at
@@ -109,7 +114,9 @@ def make_plan(
             continue
         for_this = for_all + for_node.get(name, ())
         record = own_values.of_node(row)
-        desired = planner.plan(live, minor, for_this, known_flags.get(name), record, delivery, files, moves)
+        desired = planner.plan(
+            live, minor, for_this, known_flags.get(name), record, delivery, files, moves, allowed.get(name)
+        )
         if desired.variant not in names:
             variants[desired.variant] = desired.config
             names[desired.variant] = name_of(configmap_name, desired.text, key)

@@ -102,13 +102,14 @@ class Planner:
         delivery: str,
         files: own_file.Files | None,
         moves: bool,
+        allow_effect: str | None = None,
     ) -> NodePlan:
         """Return the plan of a node that runs variant ``live``; equal layers must be the same objects.
 
         ``record`` has the node's own values. What it has of paths that no layer sets is reverted to. What the source
         holds follows from its ``delivery``: the whole configuration, or what is declared. With its ``files``, the
         whole configuration is the node's own file with what is declared. A drop-in is laid over that file: with
-        ``moves``, in place of a checkpoint.
+        ``moves``, in place of a checkpoint. ``allow_effect`` replaces that of the planner.
         """
         flags = shadow.shadows(argv or (), minor)
         dropin = delivery == DROPIN
@@ -118,12 +119,14 @@ class Planner:
         # A drop-in does not depend on the files, unless a restart takes up what is in them.
         taken = moves or not dropin or (files and files.outdated) or (reverts and former.left(record, layers, True))
         read = files if taken else None
-        key = json.dumps([flags, record, dropin, read, moves], sort_keys=True)
+        key = json.dumps([flags, record, dropin, read, moves, allow_effect], sort_keys=True)
         known = (live, minor, tuple(id(layer) for layer in layers), key)
         if known not in self._plans:
             # Keep a reference, so that no later layer gets the id of a deleted one.
             self._held.append(layers)
-            self._plans[known] = self._make(live, minor, layers, flags, record, reverts, dropin, read, moves)
+            self._plans[known] = self._make(
+                live, minor, layers, flags, record, reverts, dropin, read, moves, allow_effect
+            )
         return self._plans[known]
 
     def _make(
@@ -137,6 +140,7 @@ class Planner:
         dropin: bool,
         files: own_file.Files | None,
         moves: bool,
+        allow_effect: str | None,
     ) -> NodePlan:
         before = self._variants[live]
         based, laid_over = (None, files) if dropin and not moves else (files, None)
@@ -180,7 +184,7 @@ class Planner:
         from_own = self._problems(desired.expected, live, minor, flags) if pending else []
         on_assign = [
             *(problem for problem in from_own if problem not in found),
-            *costs.refusals(changes, self._allow, {*from_file, *undeclared}),
+            *costs.refusals(changes, allow_effect or self._allow, {*from_file, *undeclared}),
             *(
                 dropin_rules.forgotten(before, desired.config, minor)
                 if dropin

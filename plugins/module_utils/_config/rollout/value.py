@@ -27,9 +27,13 @@ class Options(NamedTuple):
     canary_soak_seconds: Any = None
     max_failed: Any = 0
 
-    def drains(self, row: Value | None) -> bool:
-        """Return whether a node is drained; C(row) is its row of the plan. Migrations have no effect."""
-        return self.drain == ALWAYS or (self.drain == WHEN_NEEDED and (row or {}).get("effect") in DRAINED_EFFECTS)
+    def drains(self, row: Value | None, own: str | None = None) -> bool:
+        """Return whether a node is drained; C(row) is its row of the plan. Migrations have no effect.
+
+        C(own): what its host has in place of C(drain).
+        """
+        drain = own or self.drain
+        return drain == ALWAYS or (drain == WHEN_NEEDED and (row or {}).get("effect") in DRAINED_EFFECTS)
 
     def soak(self, started: bool) -> int:
         """Return the seconds of the soak of the first batch, or of a later one (C(started))."""
@@ -73,7 +77,8 @@ def begin(
         sources = {name: source(row, table["deliveries"].get(name, AUTO)) for name, row in planned.items()}
         # A migration has steps on the node in both directions.
         on_node = [name for name in names if steps in MIGRATIONS or _delivery(table, rows, name) != NATIVE]
-        drained = [name for name in names if options.drains(effects.get(name) or planned.get(name))]
+        own = table.get("drains", {})
+        drained = [name for name in names if options.drains(effects.get(name) or planned.get(name), own.get(name))]
         started = bool(batches)
         done += len(names)
         batches.append(

@@ -25,15 +25,21 @@ LOCAL = "its local config"
 
 
 def make(
-    current: Mapping[str, Any], flags: Mapping[str, Sequence[str]] | None = None, allow_effect: str = "disrupt"
+    current: Mapping[str, Any],
+    flags: Mapping[str, Sequence[str]] | None = None,
+    allow_effect: str = "disrupt",
+    allow_effects: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Return the plan of the nodes of a dump whose rows have a ``goal``: see stages/dump.py.
+
+    ``allow_effects`` is the ``allow_effect`` of single nodes.
 
     The live configuration of a node need not be known: what it was assigned takes its place. What is not known either
     counts as a restart, the effect C(disrupt), and the plan has a warning.
     """
+    allowed = allow_effects or {}
     nodes = {
-        name: _row(current["variants"], row, (flags or {}).get(name) or (), allow_effect)
+        name: _row(current["variants"], row, (flags or {}).get(name) or (), allowed.get(name, allow_effect))
         for name, row in sorted(current["nodes"].items())
     }
     refused = any(problem["severity"] == REFUSAL for row in nodes.values() for problem in row["problems"])

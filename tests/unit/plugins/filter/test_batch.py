@@ -12,6 +12,7 @@ from ansible.errors import AnsibleFilterError
 
 from ansible_collections.livenodes.kubelet.plugins.filter import batch
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils import sealed
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import scopes, specs
 
 
 def test_node_table() -> None:
@@ -93,4 +94,43 @@ def test_the_table_of_a_task_has_no_secrets() -> None:
     context: Any = {"inventory_hostname": "h1"}
     table = batch.node_table_of_hosts(context, ["h1"], hostvars)
     assert "4711" not in str((table, batch.other_configs(["h1"], hostvars)))
-    assert sealed.unseal(table) == batch.node_table(["h1"], hostvars)
+    assert sealed.unseal(table).items() >= batch.node_table(["h1"], hostvars).items()
+
+
+OWN: Any = {"kubelet_config_allow_effect": "safe"}
+
+
+@pytest.mark.parametrize(
+    ("of_task", "first", "second", "found"),
+    [
+        # Neither host sets it: the default of the role, or of the module.
+        ("disrupt", {}, {}, ["disrupt", "disrupt"]),
+        (None, {}, {}, ["disrupt", "disrupt"]),
+        # A task sees the value of the first host.
+        ("safe", OWN, {}, ["safe", "disrupt"]),
+        ("disrupt", {}, OWN, ["disrupt", "safe"]),
+        (None, {}, OWN, ["disrupt", "safe"]),
+        ("safe", OWN, {"kubelet_config_allow_effect": "reboot"}, ["safe", "reboot"]),
+        # The vars of a play, of a role call or of import_playbook win over those of hosts.
+        ("reboot", {}, OWN, ["reboot", "reboot"]),
+        ("drain", OWN, OWN, ["drain", "drain"]),
+    ],
+)
+def test_options_of_each_host(of_task: Any, first: dict[str, str], second: dict[str, str], found: list[str]) -> None:
+    context: Any = {"inventory_hostname": "h1", **({"kubelet_config_allow_effect": of_task} if of_task else {})}
+    table = batch.node_table_of_hosts(context, ["h1", "h2"], {"h1": first, "h2": second})
+    assert list(table["allow_effects"].values()) == found
+
+
+def test_all_options_of_each_host() -> None:
+    variables: Any = {"kubelet_config_drain": "always", "kubelet_config_forecast": "warn"}
+    context: Any = {"inventory_hostname": "h1"}
+    table = batch.node_table_of_hosts(context, ["h1", "h2"], {"h1": {}, "h2": variables})
+    assert table["drains"] == {"h1": "never", "h2": "always"}
+    assert table["forecasts"] == {"h1": {"forecast": "refuse", "pods": 0}, "h2": {"forecast": "warn", "pods": 0}}
+
+
+def test_their_defaults_are_those_of_the_roles() -> None:
+    known = specs.known(specs.by_role())
+    assert {name: known[name]["default"] for name in batch.OF_THE_HOST} == batch.OF_THE_HOST
+    assert {*batch.OF_THE_HOST} <= scopes.OF_THE_HOST

@@ -12,6 +12,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
+from ansible import constants as C
 
 from tests.support.ansible import inventory
 from tests.support.objects import items, node, place, reference, status
@@ -114,6 +115,20 @@ def test_hosts_and_groups_from_one_request(listing: Listing, api: Server) -> Non
         "/api/v1/nodes?labelSelector=a%3Db%2C%21c&limit=250",
         "Bearer secret-token",
     )
+
+
+@pytest.mark.parametrize("cache", [False, True])
+@pytest.mark.parametrize("name", C.LOCALHOST)
+def test_a_node_that_would_be_the_controller(
+    listing: Listing, api: Server, name: str, cache: bool, tmp_path: Path
+) -> None:
+    """Each task that is delegated to localhost, with the password in its arguments, would go to the Node's address."""
+    api.answer(Answer(body=items(node(name), WORKER)))
+    given = {"cache": cache, "cache_plugin": "ansible.builtin.jsonfile", "cache_connection": str(tmp_path / "cache")}
+    for _run in range(1 + cache):
+        done = listing(given)
+        assert list(table(done)[0]) == ["w1"]
+        assert f"the Node {name} is not in the inventory" in " ".join(done.stderr.split())
 
 
 def test_options_of_constructed_inventories(listing: Listing) -> None:

@@ -11,6 +11,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
+from ansible import constants as C
 from ansible.plugins.action.normal import ActionModule as Normal
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.controller_module import Definition
@@ -199,3 +200,13 @@ def test_a_strategy_whose_workers_share_no_key_hides_the_result(run: Run, monkey
 def without_arguments(run: Run) -> dict[str, t.Any]:
     """Return the last result without the task's arguments, which ansible-core repeats in it before 2.21 only."""
     return {key: value for key, value in run.result.items() if key != "invocation"}  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", C.LOCALHOST)
+def test_a_host_that_stands_in_for_the_controller_gets_nothing(run: Run, name: str) -> None:
+    """The inventory may have it from a Node, which chooses its address itself."""
+    with pytest.raises(AssertionError, match="would run there"):
+        run({"ansible_delegated_vars": {name: {}}}, transport="ssh", delegate_to=name)
+    assert run({"ansible_delegated_vars": {name: {}}}, delegate_to=name)
+    # A bastion that a play names itself.
+    assert not run({"ansible_delegated_vars": {"bastion": {}}}, transport="ssh", delegate_to="bastion")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible.module_utils.basic import env_fallback
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import auth
 
@@ -55,9 +54,8 @@ def test_option(name: str) -> None:
     assert option["type"] == TYPES.get(name, "str")
     assert set(option.get("aliases", [])) >= {ALIASES[name]} if name in ALIASES else "aliases" not in option
     assert "default" not in option and not option.get("required")
-    how, variables = option.get("fallback", (env_fallback, []))
-    assert how is env_fallback
-    assert set(variables) >= set(THEIRS[name])
+    assert "fallback" not in option, "precedence completes the options together"
+    assert set(auth.VARIABLES.get(name, ())) >= set(THEIRS[name])
 
 
 @pytest.mark.parametrize("name", ["proxy_basic_auth", "basic_auth", "user_agent"])

@@ -92,15 +92,39 @@ def test_lasting_failures_are_not_repeated(status: int) -> None:
     assert len(server.seen) == 1
 
 
+RBAC = 'nodes is forbidden: User "ops" cannot list resource "nodes" in API group "" at the cluster scope'
+
+
+@pytest.mark.parametrize(
+    ("message", "permission"),
+    [
+        (RBAC, True),
+        ('users "x" is forbidden: User "ops" cannot impersonate resource "users" in API group "" at the scope', True),
+        ("nodes is forbidden: User ops cannot list nodes at the cluster scope", True),
+        ('pods "p" is forbidden: exceeded quota: q, requested: configmaps=1, used: configmaps=5, limited: 5', False),
+        ('admission webhook "nodes.example.com" denied the request: frozen', False),
+        ("nodes \"n1\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no", False),
+        ("the namespace apps is being terminated", False),
+    ],
+)
+def test_a_403_has_the_reason_of_the_server(message: str, permission: bool) -> None:
+    """It is one of RBAC only if the authorizer has refused."""
+    answer = Answer(403, {**STATUS, "message": message})
+    with Server(answer) as server, pytest.raises(ApiError) as caught:
+        session.Session({"host": server.url}).request("GET", NODES)
+    assert caught.value.message.startswith(message)
+    assert ("rbac.yaml" in caught.value.message) is permission
+
+
 def test_words_for_401_and_403() -> None:
-    with Server(Answer(401, STATUS), Answer(403, STATUS)) as server:
+    with Server(Answer(401, STATUS), Answer(403, {**STATUS, "message": RBAC})) as server:
         api = session.Session({"host": server.url})
         with pytest.raises(
             ApiError,
             match=rf"{server.url} does not accept these credentials \(401 words of the server\).*renew it",
         ):
             api.request("GET", NODES)
-        with pytest.raises(ApiError, match=r"words of the server .*rbac.yaml"):
+        with pytest.raises(ApiError, match=r"nodes is forbidden: .*rbac.yaml"):
             api.request("GET", NODES)
 
 

@@ -55,6 +55,21 @@ def test_wanted(given: dict[str, t.Any], source: dict[str, str] | None, delivery
 
 
 @pytest.mark.parametrize(
+    "source",
+    [
+        {"namespace": "s", "name": 4711},
+        {"namespace": 5, "name": "a"},
+        {"namespace": "s", "name": "a", "kubeletConfigKey": 6},
+        {"namespace": "s", "name": "A_b"},
+    ],
+)
+def test_sources_with_values_that_no_configmap_has(source: t.Any) -> None:
+    """A name of digits is a number in YAML."""
+    with pytest.raises(ClusterError, match=r"^sources: the value of node n1 cannot be used: .* In YAML, put .* quotes"):
+        wanted(sources={"n1": source})
+
+
+@pytest.mark.parametrize(
     "source", [None, "config-a", {}, {"name": "a"}, {"namespace": "s"}, {"namespace": "", "name": "a"}, ["a"]]
 )
 def test_incomplete_sources(source: t.Any) -> None:

@@ -415,3 +415,24 @@ def test_an_api_server_without_leases(check: bool) -> None:
     assert not release(Old(""), found["lease"])
     with pytest.raises(ClusterError, match="page not found"):
         hold(Old("NotFound"), check=check)
+
+
+MASTERS = (("m1", "m2"), ("m3",), ("m4", "w1"))
+
+
+def test_only_one_rollout_changes_the_control_plane(api: LeaseApi, wall: Wall) -> None:
+    """Three rollouts to three masters would change two of them at a time: they have no node in common."""
+    first = hold(api, MASTERS[0], control_plane=True, wait=0)["lease"]
+    for names in MASTERS[1:]:
+        error = refused(api, nodes=names, control_plane=True, wait=0)
+        assert "Both change control-plane nodes" in error.message and "/control-plane" not in error.message
+    workers = hold(api, ["w2"], wait=0)["lease"]
+    assert set(api.items) == {first["name"], workers["name"]}
+    release(api, first)
+    assert hold(api, MASTERS[1], control_plane=True, wait=0)["lease"]["name"] in api.items
+
+
+def test_common_nodes_of_the_control_plane_are_named(api: LeaseApi, wall: Wall) -> None:
+    hold(api, MASTERS[0], control_plane=True, wait=0)
+    message = refused(api, nodes=("m2", "w1"), control_plane=True, wait=0).message
+    assert "Nodes in both rollouts: m2." in message and "Both change" not in message

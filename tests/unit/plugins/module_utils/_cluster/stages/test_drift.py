@@ -228,3 +228,12 @@ def test_another_form_is_distinguished() -> None:
     result = run(cluster(runs(), maps=[configmap(NAME, TEXT)]), node_configs={"n1": "maxPods: 50\nreadOnlyPort: 0"})
     assert result["nodes"]["n1"]["drift"] == []
     assert [row["path"] for row in result["nodes"]["n1"]["rendering"]] == ["readOnlyPort"]
+
+
+@pytest.mark.parametrize("wrong", ["checkpint", "none", "", None, 5, ["native"]])
+def test_a_delivery_that_does_not_exist(wrong: t.Any) -> None:
+    """Nothing is asked of the cluster."""
+    api = cluster(runs())
+    with pytest.raises(ClusterError, match=r"^deliveries: node n1 has the unknown delivery .*: use auto, native"):
+        run(api, deliveries={"n1": wrong})
+    assert not api.requests

@@ -115,6 +115,41 @@ def test_what_may_be_lost_is_shown_only(given: dict[str, t.Any]) -> None:
         assert forecast.forecast(session, options({"maxPods": 1}, **given), False)["summary"]["pods_refused"] == 1
 
 
+IGNORED, WARNED = {"forecast": "ignore"}, {"forecast": "warn", "pods": 0}
+
+
+@pytest.mark.parametrize(
+    ("by_node", "message"),
+    [
+        ({}, "4 pods at risk, 0 allowed"),
+        # Each number of pods is that of all nodes that have it.
+        ({"n1": {"pods": 2}}, "2 pods at risk, 0 allowed"),
+        ({"n1": {"pods": 2}, "n2": {"pods": 2}}, "4 pods at risk, 2 allowed"),
+        ({"n1": {"pods": 2}, "n2": {"pods": 3}}, ""),
+        ({"n1": {"pods": 1}, "n2": {"pods": 5}}, "2 pods at risk, 1 allowed"),
+        ({"n1": {"pods": 4}, "n2": {"pods": 4}}, ""),
+        ({"n1": WARNED}, "2 pods at risk, 0 allowed"),
+        ({"n1": WARNED, "n2": WARNED}, ""),
+        ({"n1": IGNORED}, "2 pods at risk, 0 allowed"),
+        ({"n1": IGNORED, "n2": WARNED}, ""),
+        ({"n1": {"forecast": "wran"}}, "4 pods at risk, 0 allowed"),
+    ],
+)
+def test_each_node_has_its_own_limits(by_node: dict[str, t.Any], message: str) -> None:
+    """And not those of the first one."""
+    asked = [name for name in ("n1", "n2") if by_node.get(name) != IGNORED]
+    lost = workload("a"), workload("b"), workload("c")
+    calls = [listed(*asked), *(call for name in asked for call in (pods(name, *lost), stats(name)))]
+    given = options({"maxPods": 1}, "n1 n2", by_node=by_node)
+    try:
+        with Calls(*calls) as session:
+            found = forecast.forecast(session, given, False)
+    except ClusterError as error:
+        assert message and message in error.message, error.message
+    else:
+        assert not message and list(found["nodes"]) == asked
+
+
 def test_what_is_not_known_refuses_nothing() -> None:
     calls = listed("n1"), pods("n1", workload("a", {"cpu": "1"}, qos="Guaranteed")), stats("n1", ApiError(503, "away"))
     with Calls(*calls) as session:

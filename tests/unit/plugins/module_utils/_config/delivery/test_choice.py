@@ -59,3 +59,9 @@ def test_which_kubelets_are_too_old(name: str, minor: int, too_old: bool) -> Non
 )
 def test_which_kubelets_read_no_file(name: str, minor: int, reads_no_file: bool) -> None:
     assert delivery.reads_no_file(name, minor) is reads_no_file
+
+
+def test_requested_deliveries_are_checked() -> None:
+    assert delivery.checked(None) == {} and delivery.checked({"n1": "auto", "n2": "dropin"})["n2"] == "dropin"
+    with pytest.raises(ValueError, match="node n2 has the unknown delivery 'dorpin'"):
+        delivery.checked({"n1": "auto", "n2": "dorpin"})

@@ -124,6 +124,17 @@ def test_effects_above_the_allowed_are_refused(layer: dict[str, Any], allow: str
     ] * refused
 
 
+def test_each_node_has_its_own_allowed_effect() -> None:
+    """Also among nodes with one variant, which share all else."""
+    two = tables.table(LIVE, LIVE)
+    allowed = {"n0": "safe", "n1": "reboot"}
+    made = plan.make_plan(two, {"resolvConf": "/b"}, allow_effect="drain", allow_effects=allowed)
+    refused = [("refusal", "effect", "resolvConf") in tables.rules(made, name) for name in allowed]
+    assert refused == [True, False], made["text"]
+    with pytest.raises(ValueError, match="allow_effect is 'none'"):
+        plan.make_plan(two, {}, allow_effects={"n1": "none"})
+
+
 def test_allow_effect_is_checked() -> None:
     for wrong in ("forbidden", "all"):
         with pytest.raises(ValueError, match="use one of safe, disrupt, drain, reboot"):
@@ -364,3 +375,9 @@ def test_a_plan_names_the_node_that_it_was_made_for() -> None:
     """Another Node of that name is not assigned what was planned for this one."""
     assert plan.make_plan(tables.table(LIVE, uid="u1"))["nodes"]["n0"]["node_uid"] == "u1"
     assert "node_uid" not in plan.make_plan(tables.table(LIVE))["nodes"]["n0"]
+
+
+@pytest.mark.parametrize("wrong", ["checkpint", "none", 5])
+def test_a_delivery_that_does_not_exist(wrong: Any) -> None:
+    with pytest.raises(ValueError, match=r"^deliveries: node n0 has the unknown delivery .*: use auto, native"):
+        plan.make_plan(tables.table(LIVE), {"maxPods": 5}, deliveries={"n0": wrong})

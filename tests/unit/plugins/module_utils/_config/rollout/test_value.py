@@ -70,14 +70,16 @@ def made(
     goal: str = "plan",
     dry_run: bool = False,
     options: Options | None = None,
+    drains: dict[str, str] | None = None,
     **rows: str,
 ) -> dict[str, Any]:
-    """Return a value. `rows`: nodes with another delivery."""
+    """Return a value. `drains`: the options of hosts. `rows`: nodes with another delivery."""
     plan = LOCAL if plan is None else plan
     found = {name: {**row, "delivery": rows.get(name, "native")} for name, row in ROWS.items()}
     ordered = order(plan, goal, table(), found, 1, serial=2)
     current = {"nodes": {"n1": {"variant": "old"}}}
-    return begin(ordered, plan, table(), found, "workers:masters", current, dry_run, options or Options(), 1000.0)
+    columns = {**table(), "drains": drains or {}}
+    return begin(ordered, plan, columns, found, "workers:masters", current, dry_run, options or Options(), 1000.0)
 
 
 def test_the_value_before_the_first_batch() -> None:
@@ -157,6 +159,19 @@ def test_the_soak_of_the_canary_is_that_of_all_unless_it_is_set(options: Options
 @pytest.mark.parametrize(("drain", "drained"), [("never", []), ("when_needed", ["n1"]), ("always", ["n1", "n2"])])
 def test_who_drains(drain: str, drained: list[str]) -> None:
     assert of_host(made(options=Options(drain)), "host-n1")["drain"] == drained
+
+
+@pytest.mark.parametrize(
+    ("own", "drained"),
+    [
+        ({}, ["n1"]),
+        ({"n1": "never"}, []),
+        ({"n2": "always"}, ["n1", "n2"]),
+        ({"n1": "never", "n2": "when_needed"}, []),
+    ],
+)
+def test_each_host_has_its_own_drain(own: dict[str, str], drained: list[str]) -> None:
+    assert of_host(made(options=Options("when_needed"), drains=own), "host-n1")["drain"] == drained
 
 
 @pytest.mark.parametrize("drain", ["when_needed", "always"])

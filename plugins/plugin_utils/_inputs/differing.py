@@ -1,0 +1,106 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Finds the hosts of a run that differ in a variable of the run, for one message."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+from ...module_utils._cluster.api import auth
+from . import limits, scopes
+from .check import Option, is_true
+from .inputs import SHOWN_HOSTS, shown
+
+Groups = t.Mapping[str, t.Sequence[str]]
+
+
+class Differing:
+    """The values of the variables of a run, host by host. `known`: the specs of all variables by name."""
+
+    def __init__(self, known: t.Mapping[str, Option]) -> None:
+        self._known = known
+        # By variable and comparable form: one value of this form, and the hosts that have it.
+        self._found: dict[str, dict[str, tuple[t.Any, list[str]]]] = {}
+        # Most hosts share their values.
+        self._forms: dict[tuple[str, type, t.Any], str] = {}
+
+    def add(self, host: str, name: str, value: t.Any) -> None:
+        """Add the value of a host. An unset variable has the default of its spec, None without one."""
+        key = (name, type(value), value if isinstance(value, (str, int, float)) else None)
+        if value is not None and key[2] is None:  # a list or a mapping
+            form = _form(name, self._known[name], value)
+        elif key in self._forms:
+            form = self._forms[key]
+        else:
+            form = self._forms[key] = _form(name, self._known[name], value)
+        self._found.setdefault(name, {}).setdefault(form, (value, []))[1].append(host)
+
+    def message(self, groups: Groups, hosts: t.Sequence[str]) -> str:
+        """Return the error for the operator, a line for each variable and value with its hosts; empty without any.
+
+        `groups` are the hosts of each inventory group, `hosts` those of the run.
+        """
+        found = {name: list(values.values()) for name, values in self._found.items() if len(values) > 1}
+        clusters = found.pop(scopes.AUTH, [])
+        lines: list[str] = []
+        if clusters:
+            lines += [
+                "the hosts of this run name different clusters or credentials, and a run has only one. Nothing was "
+                "read or changed. Run the playbook once for each of them, with kubelet_config_hosts:",
+                *(f"{_whose(named, groups, hosts)}: {_cluster(value)}" for value, named in clusters),
+            ]
+        if found:
+            lines += [
+                "all hosts of a run share these variables, but the hosts differ. Nothing was changed. Set one value "
+                "for all of them, or run the playbook once for each, with kubelet_config_hosts:",
+            ]
+        for name, values in sorted(found.items()):
+            words = (
+                f"{'unset' if value is None else shown(self._known[name], value)} on {_whose(named, groups, hosts)}"
+                for value, named in values
+            )
+            lines.append(f"{name} is {', '.join(words)}")
+        return "\n".join(lines)
+
+
+def _form(name: str, option: Option, value: t.Any) -> str:
+    """Return a text that is equal for values that the roles read alike, such as 5 and "5"."""
+    if value is None or (value == "" and (name in limits.UNSET_IF_EMPTY or not option.get("default"))):
+        return "null"
+    kind = option["type"]
+    if kind == "bool":
+        return str(is_true(value))
+    if kind == "dict":
+        return json.dumps(value, sort_keys=True, default=str)
+    # AWX has no lists, and -e passes numbers as texts, such as 60.0.
+    items = value if isinstance(value, (list, tuple)) else str(value).split(",")
+    texts = [str(item).strip() for item in items]
+    return json.dumps([text[:-2] if kind == "int" and text.endswith(".0") else text for text in texts])
+
+
+def _whose(named: t.Sequence[str], groups: Groups, hosts: t.Sequence[str]) -> str:
+    """Return the hosts in words, with the smallest group that has them and no others of this run."""
+    of_run, wanted = set(hosts), set(named)
+    alike = [
+        (len(members), group)
+        for group, members in groups.items()
+        if group not in ("all", "ungrouped") and wanted == of_run & set(members)
+    ]
+    more = f" and {len(named) - SHOWN_HOSTS} more" if len(named) > SHOWN_HOSTS else ""
+    text = f"{', '.join(named[:SHOWN_HOSTS])}{more}"
+    return f"group {min(alike)[1]} ({text})" if alike else text
+
+
+def _cluster(value: t.Any) -> str:
+    """Return the cluster of a kubelet_config_auth in words, without its credentials."""
+    given = value if isinstance(value, dict) else {}
+    kubeconfig = given.get("kubeconfig")
+    parts = [
+        f"host {auth.without_login(str(given['host']))}" if given.get("host") else "",
+        f"kubeconfig {kubeconfig if auth.is_path(kubeconfig) else 'as a mapping'}" if kubeconfig else "",
+        f"context {given['context']}" if given.get("context") else "",
+        "in_cluster" if given.get("in_cluster") else "",
+    ]
+    return ", ".join(filter(None, parts)) or f"the cluster of the environment ({scopes.AUTH} does not name any)"

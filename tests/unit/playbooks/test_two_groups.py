@@ -1,0 +1,187 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One run over two groups that differ: each variable is the run's, and refused, or the host's. There is no cluster: a
+playbook that tries to connect to it has accepted them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import typing as t
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import scopes, specs
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.limits import OF_EVERY_PLAYBOOK
+from tests.support.ansible import ROOT, Ansible
+
+ROLES = specs.by_role()
+KNOWN = specs.known(ROLES)
+CONNECTS = "no-kubeconfig"
+PLAYBOOKS = {
+    path.stem: set(found[0]["vars"]["require_roles"])
+    for path in sorted((ROOT / "playbooks").glob("*.yml"))
+    if "require_roles" in (found := yaml.safe_load(path.read_text()))[0].get("vars", {})
+}
+TWO: dict[str, tuple[t.Any, t.Any]] = {
+    "str": ("1", "2"),
+    "path": ("/a", "/b"),
+    "int": (5, 6),
+    "bool": (False, True),
+    "list": (["--v=1"], ["--v=2"]),
+    "dict": ({"host": "https://a"}, {"host": "https://b"}),
+    "raw": (1, 2),
+}
+MORE_READ = {"migrate": ("kubelet_config_migrate_changes",)}
+MORE = {"migrate": {"kubelet_config_delivery": "native"}}
+
+
+def two(name: str) -> tuple[t.Any, t.Any]:
+    """Return two values that a variable accepts."""
+    choices = KNOWN[name].get("choices")
+    if name in ("kubelet_config", "kubelet_config_host"):
+        return {"maxPods": 1}, {"maxPods": 2}
+    if name == "kubelet_config_hosts":
+        return "all", "a"
+    return (choices[0], choices[1]) if choices else TWO[KNOWN[name]["type"]]
+
+
+@pytest.fixture
+def ansible(tmp_path: Path) -> Ansible:
+    """Return Ansible with two groups of two hosts, and no cluster."""
+    hosts = tmp_path / "hosts.yml"
+    groups = {"a": {"hosts": {"n1": {}, "n2": {}}}, "b": {"hosts": {"n3": {}, "n4": {}}}}
+    hosts.write_text(json.dumps({"all": {"children": groups}}))
+    made = Ansible(tmp_path / "home", tmp_path / CONNECTS, hosts)
+    (made.inventory / "quick.yml").unlink()
+    return made
+
+
+def read(playbook: str) -> set[str]:
+    """Return the variables that a playbook reads."""
+    own = MORE_READ.get(playbook, ())
+    return {
+        *OF_EVERY_PLAYBOOK,
+        *own,
+        *(name for role in PLAYBOOKS[playbook] for name in ROLES[role]),
+    } - scopes.HANDED_ON
+
+
+def test_every_variable_is_read_by_a_playbook() -> None:
+    """So that the tests below go through all of them."""
+    assert {name for playbook in PLAYBOOKS for name in read(playbook)} | scopes.HANDED_ON == set(KNOWN)
+
+
+def differ(ansible: Ansible, names: t.Iterable[str]) -> None:
+    """Let the groups differ in some variables."""
+    a, b = {name: two(name)[0] for name in names}, {name: two(name)[1] for name in names}
+    ansible.variables(a=a, b=b)
+
+
+def refused(output: str) -> set[str]:
+    """Return the variables that a run names as different."""
+    return set(re.findall(r"(kubelet_config_\w+) is \S+ on (?:group [ab]|n\d)", output))
+
+
+@pytest.mark.parametrize("playbook", PLAYBOOKS)
+def test_groups_that_differ_in_variables_of_the_run_are_refused(ansible: Ansible, playbook: str) -> None:
+    """All of them are named at once, with the groups. The cluster has a message of its own."""
+    names = {name for name in read(playbook) if scopes.is_of_the_run(name)} - {"kubelet_config_hosts"}
+    differ(ansible, names)
+    run = ansible.playbook(playbook)
+    assert run.code != 0 and CONNECTS not in run.output, run.output
+    assert refused(run.output) == names - {scopes.AUTH}, run.output
+    assert "group a (n1, n2): host https://a" in run.output and "group b (n3, n4): host https://b" in run.output
+
+
+@pytest.mark.parametrize("playbook", PLAYBOOKS)
+def test_groups_that_differ_in_variables_of_hosts_are_accepted(ansible: Ansible, playbook: str) -> None:
+    names = {name for name in read(playbook) if not scopes.is_of_the_run(name)} - {"kubelet_config_node_name"}
+    differ(ansible, names)
+    given = {"kubelet_config_target_version": "1.36", **MORE.get(playbook, {})}
+    run = ansible.playbook(playbook, "-e", json.dumps(given))
+    assert refused(run.output) == set() and "Nothing was changed" not in run.output, run.output
+
+
+@pytest.mark.parametrize("where", ["group", "import"])
+def test_templates_are_compared_as_each_host_sees_them(ansible: Ansible, tmp_path: Path, where: str) -> None:
+    """Also those of import_playbook, which are no variables of hosts."""
+    given = {"kubelet_config_auth": {"host": "https://{{ mine }}"}, "kubelet_config_name": "{{ name }}"}
+    ansible.variables(
+        all={"name": "{{ 'same' }}", **(given if where == "group" else {})},
+        a={"mine": "{{ 'of-a' }}"},
+        b={"mine": "of-b"},
+    )
+    mine = tmp_path / "mine.yml"
+    vars_ = given if where == "import" else {}
+    mine.write_text(json.dumps([{"import_playbook": "livenodes.kubelet.plan", "vars": vars_}]))
+    run = ansible.playbook(str(mine))
+    assert run.code != 0 and refused(run.output) == set(), run.output
+    assert "group a (n1, n2): host https://of-a" in run.output and "group b (n3, n4): host https://of-b" in run.output
+
+
+def test_the_destination_of_a_migration_is_that_of_the_run(ansible: Ansible) -> None:
+    differ(ansible, ["kubelet_config_delivery"])
+    assert refused(ansible.playbook("migrate").output) == {"kubelet_config_delivery"}
+
+
+@pytest.mark.parametrize(
+    ("place", "name"),
+    [
+        *(("extra", name) for name in sorted(scopes.HANDED_ON)),
+        ("group", "kubelet_config_rows"),
+        ("import", "kubelet_config_plan"),
+    ],
+)
+def test_what_roles_hand_to_each_other_is_no_input(ansible: Ansible, tmp_path: Path, place: str, name: str) -> None:
+    """The plan that is shown would not be the plan that is applied."""
+    given = {name: two(name)[1]}
+    playbook, arguments = "rollout", []
+    if place == "extra":
+        arguments = ["-e", json.dumps(given)]
+    elif place == "group":
+        ansible.variables(b=given)
+    else:
+        playbook = str(tmp_path / "mine.yml")
+        Path(playbook).write_text(json.dumps([{"import_playbook": "livenodes.kubelet.rollout", "vars": given}]))
+    run = ansible.playbook(playbook, *arguments)
+    assert run.code != 0 and CONNECTS not in run.output, run.output
+    assert f"{name}: roles hand these to each other" in run.output, run.output
+
+
+@pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "::1"])
+def test_a_node_that_would_be_the_controller_is_refused(ansible: Ansible, name: str) -> None:
+    """All tasks of the controller, with the credentials in their arguments, would go to its address."""
+    (ansible.inventory / "more.yml").write_text(json.dumps({"c": {"hosts": {name: {"ansible_host": "192.0.2.9"}}}}))
+    run = ansible.playbook("plan", "-e", "kubelet_config_hosts=a")
+    assert run.code != 0 and f"the inventory has the host {name} with the connection" in run.output, run.output
+    assert "192.0.2.9" not in run.output and CONNECTS not in run.output
+
+
+def test_a_host_localhost_with_the_connection_local_is_accepted(ansible: Ansible) -> None:
+    local = {"c": {"hosts": {"localhost": {"ansible_connection": "{{ 'local' }}"}}}}
+    (ansible.inventory / "more.yml").write_text(json.dumps(local))
+    run = ansible.playbook("plan", "-e", "kubelet_config_hosts=a")
+    assert "the inventory has the host" not in run.output and CONNECTS in run.output, run.output
+
+
+def test_prune_has_the_credentials_of_its_group(ansible: Ansible) -> None:
+    """And not those of localhost."""
+    ansible.variables(a={"kubelet_config_auth": {"kubeconfig": "/of-group-a"}})
+    run = ansible.playbook("prune", "-e", "kubelet_config_hosts=a", K8S_AUTH_HOST="https://127.0.0.1:1")
+    assert run.code != 0 and "no kubeconfig at /of-group-a" in run.output, run.output
+
+
+@pytest.mark.parametrize("playbook", sorted(PLAYBOOKS))
+def test_each_playbook_names_its_cluster_before_it_connects(ansible: Ansible, playbook: str) -> None:
+    """Except for the one that sends no request."""
+    ansible.variables(a={"kubelet_config_auth": {"host": "https://u:hunter2@h", "client_cert": "/nowhere"}})
+    given = {"kubelet_config_hosts": "a", "kubelet_config_target_version": "1.36", **MORE.get(playbook, {})}
+    output = " ".join(ansible.playbook(playbook, "-e", json.dumps(given)).output.split())
+    before, named, after = output.partition("This run is about the cluster https://********@h")
+    assert bool(named) == (playbook != "upgrade_check") and "hunter2" not in output, output
+    assert not named or ("no file /nowhere" not in before and "no file /nowhere" in after), output

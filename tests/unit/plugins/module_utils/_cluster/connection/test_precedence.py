@@ -1,0 +1,196 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One order of precedence, as a table over every combination of options, K8S_AUTH_* and kubeconfig.
+
+Every credential names the place that it was given in, and every address too. What counts is what a session sends where.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import auth, client_configuration
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.connection.precedence import completed, secrets
+
+pytestmark = pytest.mark.usefixtures("bare_environment")
+
+PLACES = ("options", "environment")
+PARTS = ("nothing", "host", "kubeconfig", "context")
+WHO = ("none", "token", "certificate", "password")
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """A folder with a kubeconfig and a client certificate of each place; `default` has that of KUBECONFIG."""
+    for place in (*PLACES, "default"):
+        (tmp_path / f"{place}.crt").write_text("")
+        user = {
+            "token": f"token of {place}.conf",
+            "client-certificate": f"{tmp_path}/{place}.crt",
+            "client-key": f"{tmp_path}/{place}.crt",
+        }
+        names = ("here", *(f"context-of-{other}" for other in PLACES))
+        (tmp_path / f"{place}.conf").write_text(
+            json.dumps(
+                {
+                    "apiVersion": "v1",
+                    "kind": "Config",
+                    "current-context": "here",
+                    "clusters": [
+                        {"name": name, "cluster": {"server": f"https://{name}.{place}.conf"}} for name in names
+                    ],
+                    "users": [{"name": "u", "user": user}],
+                    "contexts": [{"name": name, "context": {"cluster": name, "user": "u"}} for name in names],
+                }
+            )
+        )
+    return tmp_path
+
+
+def given(place: str, part: str, who: str, files: Path) -> dict[str, str]:
+    """Return the options that a place sets."""
+    return {
+        **{
+            "nothing": {},
+            "host": {"host": f"https://host-of-{place}"},
+            "kubeconfig": {"kubeconfig": f"{files}/{place}.conf"},
+            "context": {"context": f"context-of-{place}"},
+        }[part],
+        **{
+            "none": {},
+            "token": {"api_key": f"token-of-{place}"},
+            "certificate": {"client_cert": f"{files}/{place}.crt", "client_key": f"{files}/{place}.crt"},
+            "password": {"username": f"user-of-{place}", "password": "p"},
+        }[who],
+    }
+
+
+def connection(options: dict[str, str], environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> t.Any:
+    """Return the connection, or the message of a refusal."""
+    for name, value in environment.items():
+        monkeypatch.setenv(auth.VARIABLES[name][0], value)
+    try:
+        return client_configuration.of(completed(dict(options)))
+    except ClusterError as error:
+        return error.message
+
+
+def address(parts: dict[str, str]) -> str:
+    """Return the address of the first place that names a cluster."""
+    for place in PLACES:
+        part = parts[place]
+        if part == "host":
+            return f"https://host-of-{place}"
+        if part == "kubeconfig":
+            return f"https://here.{place}.conf"
+        if part == "context":
+            lower = "environment" if place == "options" and parts["environment"] == "kubeconfig" else "default"
+            return f"https://context-of-{place}.{lower}.conf"
+    return "https://here.default.conf"
+
+
+@pytest.mark.parametrize("parts", list(itertools.product(PARTS, PARTS)), ids="-".join)
+def test_every_combination(parts: tuple[str, str], files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first place that names a cluster wins, and gets only credentials of itself or of those before it."""
+    monkeypatch.setenv("KUBECONFIG", f"{files}/default.conf")
+    wanted = address(dict(zip(PLACES, parts)))
+    owner = next((place for place, part in zip(PLACES, parts) if part != "nothing"), "default")
+    for whos in itertools.product(WHO, WHO):
+        values = [given(place, part, who, files) for place, part, who in zip(PLACES, parts, whos)]
+        with monkeypatch.context() as patch:
+            found = connection(values[0], values[1], patch)
+        if parts[0] == "host" and whos[0] == "none" and whos[1] != "none":
+            assert isinstance(found, str) and "is not sent there" in found, (parts, whos)
+            continue
+        assert not isinstance(found, str), (parts, whos, found)
+        places = [
+            place
+            for place, who in zip(PLACES, whos)
+            if who != "none" and not (owner == "options" and place == "environment")
+        ]
+        kind = dict(zip(PLACES, whos))[places[0]] if places else ""
+        sent = (found.host, sorted(set(found.api_key.values())), found.cert_file)
+        # Without other credentials, those of the kubeconfig that names the address.
+        of_kubeconfig = wanted.rpartition("/")[2].split(".")[1:2]
+        tokens, certificate = [], None
+        if kind == "token":
+            tokens = [f"Bearer token-of-{places[0]}"]
+        elif kind == "password":
+            tokens = [next(iter(found.api_key.values()))]
+            assert found.username == f"user-of-{places[0]}", (parts, whos)
+        elif kind == "certificate":
+            certificate = f"{files}/{places[0]}.crt"
+        elif of_kubeconfig:
+            tokens, certificate = [f"Bearer token of {of_kubeconfig[0]}.conf"], f"{files}/{of_kubeconfig[0]}.crt"
+        assert sent == (wanted, tokens, certificate), (parts, whos)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_host_and_a_kubeconfig_of_one_place_belong_together(
+    place: str, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as a tunnel to a cluster."""
+    monkeypatch.setenv("KUBECONFIG", f"{files}/default.conf")
+    both = {**given(place, "host", "none", files), **given(place, "kubeconfig", "none", files)}
+    found = connection(both if place == "options" else {}, both if place == "environment" else {}, monkeypatch)
+    assert (found.host, *found.api_key.values()) == (f"https://host-of-{place}", f"Bearer token of {place}.conf")
+
+
+@pytest.mark.parametrize(
+    ("options", "environment", "words"),
+    [
+        ({"host": "https://h", "context": "c"}, {}, "context c is one of a kubeconfig"),
+        ({}, {"host": "https://h", "context": "c"}, "context c is one of a kubeconfig"),
+        ({"in_cluster": True, "host": "https://h"}, {}, "in_cluster names the cluster"),
+        ({"in_cluster": True, "context": "c"}, {}, "in_cluster names the cluster"),
+        ({"host": "https://h", "username": "u"}, {"password": "p"}, "belong together"),
+        ({"host": "https://h", "password": "p"}, {}, "belong together"),
+        ({"host": "https://u:hunter2@h"}, {"api_key": "hunter2"}, "host https://********@h without credentials"),
+        ({}, {"validate_certs": "perhaps"}, "correct the K8S_AUTH_ variable"),
+    ],
+)
+def test_what_would_be_ignored_is_refused(
+    options: dict[str, t.Any], environment: dict[str, str], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = connection(options, environment, monkeypatch)
+    assert isinstance(found, str) and words in found and "hunter2" not in found, found
+
+
+@pytest.mark.parametrize(
+    ("options", "environment", "kept"),
+    [
+        # What decides whether an address is trusted belongs to that address.
+        ({"host": "https://h"}, {"validate_certs": "false"}, {"validate_certs": None}),
+        ({"host": "https://h"}, {"ca_cert": "/ca"}, {"ca_cert": None}),
+        ({}, {"host": "https://h", "validate_certs": "false"}, {"validate_certs": False}),
+        ({"validate_certs": True}, {"host": "https://h", "validate_certs": "false"}, {"validate_certs": True}),
+        ({"in_cluster": True}, {"host": "https://h", "api_key": "t"}, {"host": None, "api_key": None}),
+        # The network is that of the controller, and a narrower user never does more.
+        ({"host": "https://h"}, {"proxy": "http://p"}, {"proxy": "http://p"}),
+        ({"host": "https://h"}, {"impersonate_user": "u"}, {"impersonate_user": "u"}),
+        ({"impersonate_groups": ["g"]}, {"impersonate_user": "u"}, {"impersonate_user": None}),
+        ({}, {"impersonate_groups": "a,b"}, {"impersonate_groups": ["a", "b"]}),
+        ({}, {"host": ""}, {"host": None}),
+    ],
+)
+def test_what_else_is_taken_from_the_environment(
+    options: dict[str, t.Any], environment: dict[str, str], kept: dict[str, t.Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(auth.VARIABLES[name][0], value)
+    found = completed(dict(options))
+    assert {name: found.get(name) for name in kept} == kept
+    assert completed(found) == found
+
+
+def test_secrets_of_the_environment_stay_out_of_logs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("K8S_AUTH_API_KEY", "one")
+    monkeypatch.setenv("K8S_AUTH_PASSWORD", "two")
+    assert secrets() == {"one", "two"}

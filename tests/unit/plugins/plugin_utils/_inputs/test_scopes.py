@@ -1,0 +1,31 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The table of the reference has the variables of hosts and of roles. All others are those of the run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import scopes, specs
+
+PAGE = (Path(__file__).resolve().parents[5] / "docs/docsite/rst/guide_reference.rst").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("whose", "names"), [("the host", scopes.OF_THE_HOST), ("the roles", scopes.HANDED_ON)])
+def test_the_table_names_them(whose: str, names: frozenset[str]) -> None:
+    row = PAGE.partition(f"  * - {whose}\n    - ")[2]
+    assert set(re.findall(r"``(\w+)``", row.partition("\n    - ")[0])) == names
+
+
+def test_all_of_them_are_known_variables() -> None:
+    named = scopes.OF_THE_HOST | scopes.HANDED_ON
+    assert named <= set(specs.known(specs.by_role())) and not scopes.OF_THE_HOST & scopes.HANDED_ON
+
+
+def test_a_variable_that_is_not_named_is_that_of_the_run() -> None:
+    assert scopes.is_of_the_run("kubelet_config_new") and scopes.is_of_the_run(scopes.AUTH)
+    assert not any(map(scopes.is_of_the_run, scopes.OF_THE_HOST | scopes.HANDED_ON))
