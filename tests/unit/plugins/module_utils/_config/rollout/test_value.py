@@ -75,7 +75,7 @@ def made(
     """Return a value. `rows`: nodes with another delivery."""
     plan = LOCAL if plan is None else plan
     found = {name: {**row, "delivery": rows.get(name, "native")} for name, row in ROWS.items()}
-    ordered = order(plan, goal, table(), found, 1, serial=2)
+    ordered = order(plan, goal, table(), found, 2, serial=2)
     current = {"nodes": {"n1": {"variant": "old"}}}
     return begin(ordered, plan, table(), found, "workers:masters", current, dry_run, options or Options(), 1000.0)
 
