@@ -13,6 +13,7 @@ from ansible.errors import AnsibleFilterError
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout import goals, order, rows, value, window
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout import skipped as skipping
 
 Mapping = t.Mapping[str, t.Any]
 
@@ -26,17 +27,21 @@ def begin(
     current: t.Any = None,
     dry_run: bool = False,
     began: t.Any = None,
+    lost: Mapping | None = None,
+    skipped: Mapping | None = None,
     **options: t.Any,
 ) -> dict[str, t.Any]:
     """Return the value of a rollout before its first batch. C(options): those of value.Options, and of order.order.
 
-    C(began): when the run began, in seconds since 1970; by default now.
+    C(began): when the run began, in seconds since 1970; by default now. C(lost): the rows of the nodes of the group that
+    are away. C(skipped): why nodes of the play are skipped, by name.
     """
     planned = goals.of_goal(goal, plan, info)
     goals.refuse_without_way_back(planned, info, table["hosts"])
     own = value.Options(**{key: options.pop(key) for key in value.Options._fields if key in options})
-    ordered = order.order(planned, goal, table, info, **options)
-    return value.begin(ordered, planned, table, info, group, current, dry_run, own, float(began or time.time()))
+    away = {name: row["message"] for name, row in (lost or {}).items()}
+    ordered = order.order(planned, goal, table, info, lost=away, **options)
+    return value.begin(ordered, planned, table, info, group, current, dry_run, own, float(began or time.time()), skipped)
 
 
 def of_window(
@@ -54,6 +59,8 @@ def with_rows(found: Mapping, *results: t.Any) -> dict[str, t.Any]:
 STEPS: dict[str, t.Callable[..., t.Any]] = {
     "begin": begin,
     "batch": value.of_host,
+    "skipped": skipping.of_play,
+    "named": skipping.named,
     "planned_batch": value.of_plan,
     "counted": value.counted,
     "result": value.result,

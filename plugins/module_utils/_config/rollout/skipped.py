@@ -22,7 +22,7 @@ def of_play(found: Mapping[str, Any], hosts: Mapping[str, str], limit: Any = Non
     skipped = {name: str(row["message"]) for name, row in found["skipped"].items() if name in hosts}
     if not skipped:
         return {}
-    lines = "\n".join(f"{name}: {why}" for name, why in skipped.items())
+    lines = "\n".join(named(skipped))
     counted = f"{len(skipped)} of {len(hosts)} nodes cannot take part"
     if len(skipped) == len(hosts):
         raise ValueError(f"{counted}, so there is nothing to do. Nothing was changed.\n{lines}")
@@ -34,6 +34,11 @@ def of_play(found: Mapping[str, Any], hosts: Mapping[str, str], limit: Any = Non
             f"kubelet_config_max_skipped. Nothing was changed.\n{lines}"
         )
     return skipped
+
+
+def named(skipped: Mapping[str, str]) -> list[str]:
+    """Return a line for each skipped node, with the reason."""
+    return [f"{name}: {why}" for name, why in skipped.items()]
 
 
 def _allowed(limit: Any, nodes: int) -> int:

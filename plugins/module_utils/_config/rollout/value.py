@@ -49,12 +49,14 @@ def begin(
     dry_run: bool,
     options: Options,
     began: float,
+    skipped: Value | None = None,
 ) -> dict[str, Any]:
     """Return the value of a rollout before its first batch. C(began): when the run began, in seconds since 1970.
+    C(skipped): why nodes of the play are skipped, by name.
 
     C(order) is its order, C(table) the node_table of the hosts, C(rows) the status of the group, C(current) the dump.
     Keys: those of the order; C(group), its pattern; C(names), all nodes of the group; C(text), a plan that was made
-    from the status; C(lease), empty until it is held; C(failed), why nodes have failed so far; C(max_failed), how many
+    from the status; C(lease), empty until it is held; C(failed), why nodes have failed so far; C(skipped); C(max_failed), how many
     may fail. Each of the C(batches) has all that its tasks read, since a template is evaluated again by each task: see
     C(of_host).
     """
@@ -101,6 +103,7 @@ def begin(
         "lease": {},
         "began": began,
         "failed": {},
+        "skipped": dict(skipped or {}),
         "max_failed": int(float(options.max_failed)),
     }
 
@@ -201,6 +204,7 @@ def result(rollout: Value, done: int) -> dict[str, Any]:
         "untouched": len(rollout["hosts"]) - done,
         "unchanged": len(rollout["rest"]),
         "failed": len(failed),
+        "skipped": len(rollout["skipped"]),
         "failures": {name: _short(failed[name]) for name in list(failed)[:5]},
     }
 
