@@ -21,7 +21,7 @@ extends_documentation_fragment:
 options:
   skip:
     description:
-      - Whether nodes that the cluster reports as away are rows of RV(skipped). A node is away if it does not exist, is
+      - Whether nodes that the cluster reports as away are rows of RV(away). A node is away if it does not exist, is
         not Ready, or if its kubelet has sent no heartbeat for one minute. Needs O(nodes).
       - With V(false), the module fails if a node does not exist.
     type: bool
@@ -49,7 +49,7 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-skipped:
+away:
   description: >-
     With O(skip), one row for each node that is away, by name, with the keys of
     RV(livenodes.kubelet.node_config_source#module:nodes). C(state) is V(skipped), C(message) the reason.
@@ -129,6 +129,10 @@ nodes:
     heartbeat:
       description: When the kubelet last reported that condition.
       type: str
+    cordon:
+      description: >-
+        C(holder) and C(time) of a cordon that a drain of this collection has set and not undone; V(null) without one.
+      type: dict
     schedulable:
       description: Whether the node is not cordoned.
       type: bool

@@ -16,6 +16,7 @@ from tests.sim.played import PlayedCluster, played_ansible
 from tests.support.ansible import Ansible
 
 NAMES = ("n1", "n2", "n3", "n4")
+ONE = ("-e", "kubelet_config_max_unavailable=1", "-e", "kubelet_config_serial=")
 TWO = ("-e", "kubelet_config_max_unavailable=2")
 
 
@@ -66,7 +67,7 @@ def test_a_dead_node_and_a_deleted_one_do_not_hold_up_the_others(ansible: Ansibl
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ((), "raise kubelet_config_max_unavailable to at least 2"),
+        (ONE, "raise kubelet_config_max_unavailable to at least 2"),
         ((*TWO, "-e", "kubelet_config_max_skipped=0"), "at most 0 may be skipped"),
     ],
 )
@@ -97,7 +98,7 @@ def test_a_node_that_is_ready_and_cannot_be_read_refuses_all(ansible: Ansible, f
 def test_the_rollout_goes_on_after_a_node_that_failed(ansible: Ansible, fleet: PlayedCluster) -> None:
     """With the default batches and the smallest budget: the reverted node is Ready again."""
     fleet.refusing.add("n1")
-    run = ansible.playbook("rollout", "-e", "kubelet_config_max_failed=1")
+    run = ansible.playbook("rollout", "-e", "kubelet_config_max_failed=1", *ONE)
     assert run.code != 0 and "1 of 4 nodes failed: n1" in " ".join(run.output.split()), run.output
     assert runs(fleet) == {"n1": 90, "n2": 80, "n3": 80, "n4": 80}
     assert fleet.claims.items == {}
@@ -112,6 +113,6 @@ def test_the_cordon_of_a_killed_run_is_named_and_undone(ansible: Ansible, fleet:
         fleet.nodes[name]["spec"]["unschedulable"] = True
     run = ansible.playbook(playbook, *TWO)
     assert run.code == 0, run.output
-    assert "n3: cordoned by this collection for ops@bastion since 2026-01-01T00:00:00Z" in run.output, run.output
+    assert "n3: uncordoned; it was cordoned by this collection for ops@bastion since 2026-01-01T00:00:00Z" in run.output, run.output
     cordoned = {name for name in NAMES if fleet.nodes[name]["spec"].get("unschedulable")}
     assert cordoned == {"n4"} and annotation.CORDONED not in json.dumps(fleet.nodes["n3"]["metadata"])

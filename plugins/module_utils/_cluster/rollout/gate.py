@@ -21,6 +21,7 @@ from ..api.errors import ClusterError
 from ..api.session import Session
 from ..objects import configmaps, lease, nodes, pods
 from ..stages import diagnose, soak
+from . import cordon
 
 # Seconds between two checks.
 POLL = 2.0
@@ -260,17 +261,12 @@ def unavailable(
                 "clock, but its Node is still Ready"
             )
         if node.unschedulable:
-            reasons["cordoned"] = "cordoned" if node.cordoned is None else _our_cordon(node.cordoned)
+            reasons["cordoned"] = "cordoned" if node.cordoned is None else cordon.words(node.cordoned)
         if node.error and name not in reverted:
             reasons["failed"] = f"its configuration failed: {node.error}"
         if reasons:
             down[name] = reasons
     return down
-
-
-def _our_cordon(mark: dict[str, t.Any]) -> str:
-    holder, since = mark.get("holder") or "an unknown holder", mark.get("time") or "an unknown time"
-    return f"cordoned by this collection for {holder} since {since}"
 
 
 def _ages(session: Session, found: t.Mapping[str, nodes.Node]) -> dict[str, float]:

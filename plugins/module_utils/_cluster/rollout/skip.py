@@ -24,7 +24,7 @@ def info(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
     is away only if its kubelet does not answer: one GET of its configz. Raises ClusterError.
     """
     if not options["skip"]:
-        return {**node_status.info(session, options, check_mode), "skipped": {}}
+        return {**node_status.info(session, options, check_mode), "away": {}}
     if not options["nodes"] or options["label_selectors"]:
         raise ClusterError("skip: name the nodes in the option nodes, without label_selectors")
     found = nodes.find(session, options["nodes"])
@@ -34,8 +34,9 @@ def info(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
     if options["unready"]:
         why = _silent(session, found, why)
     rows = {name: node_status.row(node) for name, node in found.items()}
-    skipped = {name: node_row.Row(False, SKIPPED, why[name]).shown() for name in options["nodes"] if name in why}
-    return {"changed": False, "nodes": rows, "skipped": skipped, "summary": node_status.summarise(rows)}
+    # Not under `skipped`, which Ansible takes for a skipped task.
+    away = {name: node_row.Row(False, SKIPPED, why[name]).shown() for name in options["nodes"] if name in why}
+    return {"changed": False, "nodes": rows, "away": away, "summary": node_status.summarise(rows)}
 
 
 def _silent(session: Session, found: t.Mapping[str, nodes.Node], why: t.Mapping[str, str]) -> dict[str, str]:

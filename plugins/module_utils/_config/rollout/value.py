@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping, NamedTuple
+from typing import Any, Container, Mapping, NamedTuple
 
 from ..values import document
 from . import goals
@@ -56,7 +56,7 @@ def begin(
 
     C(order) is its order, C(table) the node_table of the hosts, C(rows) the status of the group, C(current) the dump.
     Keys: those of the order; C(group), its pattern; C(names), all nodes of the group; C(text), a plan that was made
-    from the status; C(lease), empty until it is held; C(failed), why nodes have failed so far; C(skipped); C(max_failed), how many
+    from the status; C(lease), empty until it is held; C(failed), why nodes have failed so far; C(skipped); C(marked), the nodes to uncordon; C(max_failed), how many
     may fail. Each of the C(batches) has all that its tasks read, since a template is evaluated again by each task: see
     C(of_host).
     """
@@ -104,8 +104,14 @@ def begin(
         "began": began,
         "failed": {},
         "skipped": dict(skipped or {}),
+        "marked": _marked(rows, batches[0]["drain"] if batches else ()),
         "max_failed": int(float(options.max_failed)),
     }
+
+
+def _marked(rows: Mapping[str, Value], drained: Container[str]) -> list[str]:
+    """Return the nodes that a run has cordoned and left so: it was killed. The first batch drains some of them again."""
+    return [name for name, row in rows.items() if row.get("cordon") is not None and name not in drained]
 
 
 def _delivery(table: Mapping[str, Mapping[str, Any]], rows: Mapping[str, Value], name: str) -> Any:

@@ -49,16 +49,16 @@ def test_who_is_away(second: t.Any, kubelet: t.Any, unready: bool, expected: str
     listed = [node("n1"), *([second] if second else []), node("n3")]
     found = info(Cluster(*listed, live={"n2": kubelet}), unready=unready)
     assert list(found["nodes"]) == [one["metadata"]["name"] for one in listed]
-    assert list(found["skipped"]) == (["n2"] if expected else [])
+    assert list(found["away"]) == (["n2"] if expected else [])
     if expected:
-        row = found["skipped"]["n2"]
+        row = found["away"]["n2"]
         assert (row["ok"], row["state"]) == (False, "skipped") and expected in row["message"]
 
 
 def test_without_the_option_a_missing_node_is_an_error() -> None:
     with pytest.raises(ClusterError, match="has no node named n2, n3"):
         info(Cluster(node("n1")), skip=False)
-    assert info(Cluster(node("n1")), skip=False, nodes=["n1"])["skipped"] == {}
+    assert info(Cluster(node("n1")), skip=False, nodes=["n1"])["away"] == {}
 
 
 @pytest.mark.parametrize("options", [{"nodes": None}, {"nodes": []}, {"label_selectors": ["a=b"]}])

@@ -18,7 +18,7 @@ def info(*away: str, gone: int = 0) -> dict[str, t.Any]:
     """Return a result of node_config_info; the first `gone` nodes do not exist."""
     return {
         "nodes": {name: {} for name in list(HOSTS)[gone:]},
-        "skipped": {name: {"message": f"away since {name}"} for name in away},
+        "away": {name: {"message": f"away since {name}"} for name in away},
     }
 
 
