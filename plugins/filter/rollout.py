@@ -33,15 +33,17 @@ def begin(
 ) -> dict[str, t.Any]:
     """Return the value of a rollout before its first batch. C(options): those of value.Options, and of order.order.
 
-    C(began): when the run began, in seconds since 1970; by default now. C(lost): the rows of the nodes of the group that
-    are away. C(skipped): why nodes of the play are skipped, by name.
+    C(began): when the run began, in seconds since 1970; by default now. C(lost): the rows of the nodes of the group
+    that are away. C(skipped): why nodes of the play are skipped, by name.
     """
     planned = goals.of_goal(goal, plan, info)
     goals.refuse_without_way_back(planned, info, table["hosts"])
     own = value.Options(**{key: options.pop(key) for key in value.Options._fields if key in options})
     away = {name: row["message"] for name, row in (lost or {}).items()}
     ordered = order.order(planned, goal, table, info, lost=away, **options)
-    return value.begin(ordered, planned, table, info, group, current, dry_run, own, float(began or time.time()), skipped)
+    return value.begin(
+        ordered, planned, table, info, group, current, dry_run, own, float(began or time.time()), skipped
+    )
 
 
 def of_window(

@@ -116,6 +116,8 @@ def test_the_cordon_of_a_killed_run_is_named_and_undone(ansible: Ansible, fleet:
         fleet.nodes[name]["spec"]["unschedulable"] = True
     run = ansible.playbook(playbook, *TWO)
     assert run.code == 0, run.output
-    assert "n3: uncordoned; it was cordoned by this collection for ops@bastion since 2026-01-01T00:00:00Z" in run.output, run.output
+    assert (
+        "n3: uncordoned; it was cordoned by this collection for ops@bastion since 2026-01-01T00:00:00Z" in run.output
+    ), run.output
     cordoned = {name for name in NAMES if fleet.nodes[name]["spec"].get("unschedulable")}
     assert cordoned == {"n4"} and annotation.CORDONED not in json.dumps(fleet.nodes["n3"]["metadata"])

@@ -69,7 +69,7 @@ def order(
 
 
 def _refuse_above(largest: int, left: int, allowed: int, away: Mapping[str, str]) -> None:
-    """Raise ValueError if the largest batch has more nodes than the budget leaves, which the gate would refuse later."""
+    """Raise ValueError if the largest batch has more nodes than the budget leaves: its gate would refuse it."""
     if largest <= left:
         return
     used = "".join(f"\n{name}: {why}" for name, why in away.items())

@@ -26,7 +26,7 @@ def of_play(found: Mapping[str, Any], hosts: Mapping[str, str], limit: Any = Non
     counted = f"{len(skipped)} of {len(hosts)} nodes cannot take part"
     if len(skipped) == len(hosts):
         raise ValueError(f"{counted}, so there is nothing to do. Nothing was changed.\n{lines}")
-    allowed = None if limit in (None, "") else _allowed(limit, len(found["nodes"]))
+    allowed = None if limit in (None, "") else allowed_of(limit, len(found["nodes"]))
     if allowed is not None and len(skipped) > allowed:
         raise ValueError(
             f"{counted}, and at most {allowed} may be skipped (kubelet_config_max_skipped, by default "
@@ -41,9 +41,9 @@ def named(skipped: Mapping[str, str]) -> list[str]:
     return [f"{name}: {why}" for name, why in skipped.items()]
 
 
-def _allowed(limit: Any, nodes: int) -> int:
+def allowed_of(limit: Any, nodes: int) -> int:
+    """Return how many of so many nodes may be skipped; unlike a budget, also none. Raises ValueError."""
     found = amount.parse(limit)
-    if found is None:
+    if found is None or (found.percent and found.number > 100):
         raise ValueError(f"kubelet_config_max_skipped is {limit!r}: use a number or a percentage, such as 2 or 5%")
-    # Unlike a budget, it may be 0.
     return found.of(nodes) if found.number else 0

@@ -56,9 +56,9 @@ def begin(
 
     C(order) is its order, C(table) the node_table of the hosts, C(rows) the status of the group, C(current) the dump.
     Keys: those of the order; C(group), its pattern; C(names), all nodes of the group; C(text), a plan that was made
-    from the status; C(lease), empty until it is held; C(failed), why nodes have failed so far; C(skipped); C(marked), the nodes to uncordon; C(max_failed), how many
-    may fail. Each of the C(batches) has all that its tasks read, since a template is evaluated again by each task: see
-    C(of_host).
+    from the status; C(lease), empty until it is held; C(failed), why nodes have failed so far; C(skipped); C(marked), the
+    nodes to uncordon; C(max_failed), how many may fail. Each of the C(batches) has all that its tasks read, since a
+    template is evaluated again by each task: see C(of_host).
     """
     before = (current or {}).get("nodes") or {}
     batches: list[dict[str, Any]] = []
@@ -110,7 +110,7 @@ def begin(
 
 
 def _marked(rows: Mapping[str, Value], drained: Container[str]) -> list[str]:
-    """Return the nodes that a run has cordoned and left so: it was killed. The first batch drains some of them again."""
+    """Return the nodes that a killed run has left cordoned, but for those that the first batch drains anyway."""
     return [name for name, row in rows.items() if row.get("cordon") is not None and name not in drained]
 
 
