@@ -48,7 +48,7 @@ def runs(fleet: PlayedCluster) -> dict[str, int]:
 
 
 def test_a_dead_node_and_a_deleted_one_do_not_hold_up_the_others(ansible: Ansible, fleet: PlayedCluster) -> None:
-    """Each is named at the end. What reads also goes on, and plan says the same."""
+    """Each is named at the end. What reads also goes on, and plan skips them too."""
     dead(fleet, "n2")
     del fleet.nodes["n4"], fleet.live["n4"]
     for playbook in ("plan", "drift", "dump", "stage"):
@@ -109,7 +109,7 @@ def test_the_rollout_goes_on_after_a_node_that_failed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("playbook", ["rollout", "reset"])
 def test_the_cordon_of_a_killed_run_is_named_and_undone(ansible: Ansible, fleet: PlayedCluster, playbook: str) -> None:
-    """Whether the run drains or not; it is no obstacle for the budget. A cordon of somebody else stays."""
+    """Whether the run drains or not; it is no obstacle for the budget. A cordon of an operator stays."""
     mark = {"holder": "ops@bastion", "time": "2026-01-01T00:00:00Z"}
     fleet.nodes["n3"]["metadata"].setdefault("annotations", {})[annotation.CORDONED] = annotation.text(mark)
     for name in ("n3", "n4"):

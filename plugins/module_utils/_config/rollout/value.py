@@ -56,8 +56,8 @@ def begin(
 
     C(order) is its order, C(table) the node_table of the hosts, C(rows) the status of the group, C(current) the dump.
     Keys: those of the order; C(group), its pattern; C(names), all nodes of the group; C(text), a plan that was made
-    from the status; C(lease), empty until it is held; C(failed), why nodes have failed so far; C(skipped); C(marked), the
-    nodes to uncordon; C(max_failed), how many may fail. Each of the C(batches) has all that its tasks read, since a
+    from the status; C(lease), empty until it is held; C(failed), why nodes have failed so far; C(skipped); C(marked),
+    the nodes to uncordon; C(max_failed), how many may fail. Each of the C(batches) has all that its tasks read, since a
     template is evaluated again by each task: see C(of_host).
     """
     before = (current or {}).get("nodes") or {}
