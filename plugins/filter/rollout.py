@@ -13,6 +13,7 @@ from ansible.errors import AnsibleFilterError
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout import goals, order, rows, value, window
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout import skipped as skipping
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.undo import changed_by
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils import sealed
 
@@ -30,22 +31,26 @@ def begin(
     began: t.Any = None,
     undo: str = "",
     declared: t.Any = None,
+    lost: Mapping | None = None,
+    skipped: Mapping | None = None,
     **options: t.Any,
 ) -> dict[str, t.Any]:
     """Return the value of a rollout before its first batch. C(options): those of value.Options, and of order.order.
 
     C(began): when the run began, in seconds since 1970; by default now. C(undo): the rollout that a rollback undoes.
-    C(declared): what the goal of a rollout follows from, for its name.
+    C(declared): what the goal of a rollout follows from, for its name. C(lost): the rows of the nodes of the group that
+    are away. C(skipped): why nodes of the play are skipped, by name.
     """
     planned = goals.of_goal(goal, plan, info, undo)
     goals.refuse_without_way_back(planned, info, table["hosts"])
     begins = float(began or time.time())
     own = value.Options(**{key: options.pop(key) for key in value.Options._fields if key in options})
-    ordered = order.order(planned, goal, table, info, **options)
+    away = {name: row["message"] for name, row in (lost or {}).items()}
+    ordered = order.order(planned, goal, table, info, lost=away, **options)
     changing = [node for batch in ordered["batches"] for node in batch["nodes"].values()]
     name = changed_by.of_run(info, changing, sealed.without(declared), begins) if goal == goals.PLAN else ""
     back = None if goal == goals.PLAN else plan
-    return value.begin(ordered, planned, table, info, group, current, dry_run, own, begins, name, back)
+    return value.begin(ordered, planned, table, info, group, current, dry_run, own, begins, name, back, skipped)
 
 
 def undo_plan(info: Mapping, table: Mapping, goal: str, undo: str = "") -> dict[str, t.Any]:
@@ -80,6 +85,8 @@ STEPS: dict[str, t.Callable[..., t.Any]] = {
     "begin": begin,
     "undo_plan": undo_plan,
     "batch": value.of_host,
+    "skipped": skipping.of_play,
+    "named": skipping.named,
     "planned_batch": value.of_plan,
     "counted": value.counted,
     "result": value.result,

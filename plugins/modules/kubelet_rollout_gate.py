@@ -52,7 +52,7 @@ options:
   max_unavailable:
     description:
       - How many nodes of the group may be unavailable at once, as a number or as a percentage such as V(20%). A
-        percentage is rounded down, to at least 1.
+        percentage counts the Nodes of the group that exist. It is rounded down, to at least 1.
     type: str
     default: "1"
   allow_unready:
@@ -60,6 +60,13 @@ options:
       - Whether a node that is not Ready may begin. On such a node, the effect of the change cannot be verified.
     type: bool
     default: false
+  reverted:
+    description:
+      - Nodes that this rollout has reverted. They count as unavailable only while they are not Ready or cordoned, and
+        not because their configuration failed. The rollout counts its failed nodes itself.
+    type: list
+    elements: str
+    default: []
   pause_configmap:
     description:
       - Name of the ConfigMap that pauses rollouts. It need not exist. The module reports its key C(reason).
@@ -232,6 +239,7 @@ MODULE = controller_module.define(
         "group_nodes": {"type": "list", "elements": "str"},
         "max_unavailable": {"type": "str", "default": "1"},
         "allow_unready": {"type": "bool", "default": False},
+        "reverted": {"type": "list", "elements": "str", "default": []},
         "pause_configmap": {"type": "str", "default": "livenodes-kubelet-rollout"},
         "namespace": {"type": "str", "default": "kube-system"},
         "pause": {"type": "bool", "default": False},

@@ -18,6 +18,20 @@ extends_documentation_fragment:
   - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.read_only
   - livenodes.kubelet.attributes.actiongroup_cluster
+options:
+  skip:
+    description:
+      - Whether nodes that the cluster reports as away are rows of RV(away). A node is away if it does not exist, is
+        not Ready, or if its kubelet has sent no heartbeat for one minute. Needs O(nodes).
+      - With V(false), the module fails if a node does not exist.
+    type: bool
+    default: false
+  unready:
+    description:
+      - Whether O(skip) spares nodes that are not Ready if their kubelet still answers. Needs one request for each node
+        that is not Ready.
+    type: bool
+    default: false
 seealso:
   - module: livenodes.kubelet.node_config_source
 """
@@ -35,6 +49,21 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+away:
+  description: >-
+    With O(skip), one row for each node that is away, by name, with the keys of
+    RV(livenodes.kubelet.node_config_source#module:nodes). C(state) is V(skipped), C(message) the reason.
+  returned: success
+  type: dict
+  sample:
+    n7:
+      ok: false
+      state: skipped
+      message: "not Ready (NodeStatusUnknown: Kubelet stopped posting node status.)"
+      changed: false
+      delivery: none
+      source: null
+      error: ""
 nodes:
   description: One row for each node, by name.
   returned: success
@@ -111,6 +140,10 @@ nodes:
     heartbeat:
       description: When the kubelet last reported that condition.
       type: str
+    cordon:
+      description: >-
+        C(holder) and C(time) of a cordon that a drain of this collection has set and not undone; V(null) without one.
+      type: dict
     schedulable:
       description: Whether the node is not cordoned.
       type: bool
@@ -144,9 +177,17 @@ summary:
 """
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import controller_module
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_status, nodes
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import skip
 
-MODULE = controller_module.define(nodes.SELECTION, node_status.info)
+MODULE = controller_module.define(
+    {
+        **nodes.SELECTION,
+        "skip": {"type": "bool", "default": False},
+        "unready": {"type": "bool", "default": False},
+    },
+    skip.info,
+)
 
 
 def main() -> None:

@@ -20,6 +20,7 @@ Node = dict[str, t.Any]
 OPTIONS: dict[str, t.Any] = {
     "max_unavailable": "1",
     "allow_unready": False,
+    "reverted": [],
     "pause_configmap": "livenodes-kubelet-rollout",
     "namespace": "kube-system",
     "pause": False,

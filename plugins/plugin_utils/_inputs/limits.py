@@ -32,6 +32,11 @@ def _is_limit(value: t.Any) -> bool:
     return found is not None and found.number > 0 and not (found.percent and found.number > 100)
 
 
+def _is_skipped(value: t.Any) -> bool:
+    found = amount.parse(value)
+    return found is not None and not (found.percent and found.number > 100)
+
+
 def _is_loss(value: t.Any) -> bool:
     return bool(_LOSS.fullmatch(str(value)))
 
@@ -41,6 +46,7 @@ FORMS = {
         _is_serial, "a number above 0, a percentage, or several of them as a list or with commas, such as 1,20%"
     ),
     "kubelet_config_max_unavailable": Form(_is_limit, "a number above 0 or a percentage from 1% to 100%"),
+    "kubelet_config_max_skipped": Form(_is_skipped, "a number or a percentage up to 100%"),
     "kubelet_config_allow_pod_loss": Form(_is_loss, "a number of pods, or true for any number"),
 }
 """By variable, as the order of a rollout, the gate and the soak read it."""
@@ -58,6 +64,7 @@ UNSET_IF_EMPTY = frozenset(
         "kubelet_config_delivery",
         "kubelet_config_flags",
         "kubelet_config_lease_seconds",
+        "kubelet_config_max_skipped",
         "kubelet_config_serial",
         "kubelet_config_target_binary",
     }

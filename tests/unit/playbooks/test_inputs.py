@@ -90,7 +90,7 @@ def test_prune_checks_its_variables(ansible: Ansible) -> None:
     assert "Did you mean kubelet_config_name?" in message(run.output)
 
 
-@pytest.mark.parametrize("variables", [{}, {"kubelet_config_serial": "1,20%"}, {"kubelet_config_drain": "no"}])
+@pytest.mark.parametrize("variables", [{}, {"kubelet_config_serial": "1,20%"}, {"kubelet_config_upgrade": "no"}])
 @pytest.mark.fault(case=50)
 def test_right_variables_and_those_of_other_playbooks_are_accepted(
     ansible: Ansible, variables: dict[str, t.Any]

@@ -21,6 +21,7 @@ def test_a_hundred_failed_nodes_with_long_reasons(tmp_path: Path) -> None:
         "group": "g" * 5000,
         "hosts": hosts,
         "rest": ["r1", "r2"],
+        "skipped": {"s1": "not Ready"},
         "failed": dict.fromkeys(hosts[:100], "why " * 1000),
     }
     play = [
@@ -41,7 +42,7 @@ def test_a_hundred_failed_nodes_with_long_reasons(tmp_path: Path) -> None:
     text = done.output.partition("RUN: ")[2].strip()
     found = json.loads(text)["kubelet_rollout"]
     # ansible-core 2.17 returns a text.
-    counts = {"changed": 10, "untouched": 10, "unchanged": 2, "failed": 100}
+    counts = {"changed": 10, "untouched": 10, "unchanged": 2, "failed": 100, "skipped": 1}
     assert {name: int(found[name]) for name in counts} == counts
     assert list(found["failures"]) == hosts[:5]
     assert len(text) < LIMIT

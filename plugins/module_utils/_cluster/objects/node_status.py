@@ -46,6 +46,7 @@ def row(node: nodes.Node) -> dict[str, t.Any]:
         "ready": node.ready == "True",
         "ready_reason": node.ready_reason,
         "heartbeat": node.heartbeat,
+        "cordon": node.cordoned,
         "schedulable": not node.unschedulable,
         "control_plane": node.control_plane,
         **({"place": node.place, "explanation": config_ok.meaning(node.error)} if node.alpha else {}),

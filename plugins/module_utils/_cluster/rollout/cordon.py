@@ -39,6 +39,12 @@ def ours(node: nodes.Node) -> bool:
     return node.unschedulable and node.cordoned is not None
 
 
+def words(mark: t.Mapping[str, t.Any]) -> str:
+    """Return whose cordon a mark of ours shows."""
+    holder, since = mark.get("holder") or "an unknown holder", mark.get("time") or "an unknown time"
+    return f"cordoned by this collection for {holder} since {since}"
+
+
 def _patch(mark: str | None, unschedulable: bool | None) -> dict[str, t.Any]:
     return {"metadata": {"annotations": {annotation.CORDONED: mark}}, "spec": {"unschedulable": unschedulable}}
 

@@ -307,7 +307,7 @@ def _restored(
                 row["message"] = "cordoned by another user or program; not changed"
             elif before.cordoned is not None:
                 row["message"] = (
-                    "uncordoned"
+                    f"uncordoned; it was {cordon.words(before.cordoned)}"
                     if before.unschedulable
                     else "already uncordoned by another user or program; our mark was removed"
                 )

@@ -21,6 +21,7 @@ from ..api.errors import ClusterError
 from ..api.session import Session
 from ..objects import configmaps, lease, node_status, nodes, pods
 from ..stages import diagnose, soak
+from . import cordon
 
 # Seconds between two checks.
 POLL = 2.0
@@ -42,7 +43,8 @@ def gate(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
     """
     batch = list(dict.fromkeys(options["nodes"]))
     group = list(dict.fromkeys(batch if options["group_nodes"] is None else options["group_nodes"]))
-    allowed = _limit(options["max_unavailable"], batch, group)
+    _check_names(batch, group)
+    _limit(options["max_unavailable"], batch, len(group))
     loss = soak.allowed(options["allow_pod_loss"])
     started = time.monotonic()
     end = started + (0 if check_mode else options["timeout"])
@@ -54,6 +56,7 @@ def gate(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
         if not check_mode:
             lease.renew(session, options["lease"])
         found = nodes.find(session, group)
+        allowed = _limit(options["max_unavailable"], [name for name in batch if name in found], len(found))
         obstacles = _obstacles(session, options, batch, group, allowed, found, result)
         now = time.monotonic()
         if not obstacles:
@@ -78,31 +81,35 @@ def gate(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
         time.sleep(min(max(POLL, 2 * (now - began)), end - now))
 
 
-def _limit(wanted: t.Any, batch: list[str], group: list[str]) -> int:
-    """Return how many nodes of the group may be unavailable.
-
-    Raises ClusterError for invalid options, and for a batch that could never begin.
-    """
+def _check_names(batch: list[str], group: list[str]) -> None:
+    """Raise ClusterError for a batch that is not of the group."""
     strangers = sorted(set(batch) - set(group))
     if strangers:
         raise ClusterError(
             f"{', '.join(strangers)}: named in nodes but not in group_nodes; the budget is counted on group_nodes, "
             "so name the whole group there"
         )
+
+
+def _limit(wanted: t.Any, batch: list[str], nodes_of_group: int) -> int:
+    """Return how many nodes of the group may be unavailable.
+
+    Raises ClusterError for invalid options, and for a batch that could never begin.
+    """
     try:
-        allowed = node_limit(wanted, len(group))
+        allowed = node_limit(wanted, nodes_of_group)
     except ValueError as error:
         raise ClusterError(f"max_unavailable: {error}") from error
     if len(batch) > allowed:
         raise ClusterError(
-            f"the batch has {len(batch)} nodes ({', '.join(batch)}), and {_counted(wanted, allowed, group)}: "
+            f"the batch has {len(batch)} nodes ({', '.join(batch)}), and {_counted(wanted, allowed, nodes_of_group)}: "
             f"set serial to at most {allowed}, or raise max_unavailable"
         )
     return allowed
 
 
-def _counted(wanted: t.Any, allowed: int, group: list[str]) -> str:
-    how = f"{wanted} of {len(group)}, rounded down, at least 1" if "%" in str(wanted) else f"of {len(group)}"
+def _counted(wanted: t.Any, allowed: int, nodes_of_group: int) -> str:
+    how = f"{wanted} of {nodes_of_group}, rounded down, at least 1" if "%" in str(wanted) else f"of {nodes_of_group}"
     return f"at most {allowed} of the group may be unavailable at once (max_unavailable: {how})"
 
 
@@ -173,7 +180,7 @@ def _obstacles(
             f"{', '.join(batch)}. Put each of them in its own batch (serial 1)",
             result,
         )
-    down = unavailable(session, found)
+    down = unavailable(session, found, options["reverted"])
     # Our cordon is that of a node drained for its change, also by an earlier run that was interrupted.
     under_way = {name for name in batch if found[name].cordoned is not None and set(down.get(name, ())) == {"cordoned"}}
     shown = {name: "; ".join(reasons.values()) for name, reasons in down.items() if name not in under_way}
@@ -181,7 +188,7 @@ def _obstacles(
     result["budget"] = {"nodes": len(found), "limit": allowed, "unavailable": shown, "left": left}
     obstacles = []
     if len(batch) > left:
-        obstacles += _over_budget(_counted(options["max_unavailable"], allowed, group), left, batch, shown)
+        obstacles += _over_budget(_counted(options["max_unavailable"], allowed, len(found)), left, batch, shown)
     if not options["allow_unready"]:
         obstacles += _unready(batch, down)
     return obstacles or (_control_plane(session, masters) if masters else [])
@@ -235,8 +242,13 @@ def _unready(batch: list[str], down: dict[str, dict[str, str]]) -> list[str]:
     ]
 
 
-def unavailable(session: Session, found: t.Mapping[str, nodes.Node]) -> dict[str, dict[str, str]]:
-    """Return why nodes are unavailable, whatever the cause: by node, then by `ready`, `cordoned` and `failed`."""
+def unavailable(
+    session: Session, found: t.Mapping[str, nodes.Node], reverted: t.Collection[str] = ()
+) -> dict[str, dict[str, str]]:
+    """Return why nodes are unavailable, whatever the cause: by node, then by `ready`, `cordoned` and `failed`.
+
+    What failed on the `reverted` nodes is known to the caller, and does not count once they are Ready again.
+    """
     ages = _ages(session, found)
     down: dict[str, dict[str, str]] = {}
     for name, node in found.items():
@@ -249,18 +261,13 @@ def unavailable(session: Session, found: t.Mapping[str, nodes.Node]) -> dict[str
                 "clock, but its Node is still Ready"
             )
         if node.unschedulable:
-            reasons["cordoned"] = "cordoned" if node.cordoned is None else _our_cordon(node.cordoned)
+            reasons["cordoned"] = "cordoned" if node.cordoned is None else cordon.words(node.cordoned)
         # A node that runs what it fell back to lacks nothing: its error is the evidence for its next change.
-        if node.error and not node_status.fell_back(node):
+        if node.error and name not in reverted and not node_status.fell_back(node):
             reasons["failed"] = f"its configuration failed: {node.error}"
         if reasons:
             down[name] = reasons
     return down
-
-
-def _our_cordon(mark: dict[str, t.Any]) -> str:
-    holder, since = mark.get("holder") or "an unknown holder", mark.get("time") or "an unknown time"
-    return f"cordoned by this collection for {holder} since {since}"
 
 
 def _ages(session: Session, found: t.Mapping[str, nodes.Node]) -> dict[str, float]:

@@ -23,15 +23,17 @@ def order(
     serial: Any = None,
     control_plane: str = LAST,
     unready_first: bool = False,
+    lost: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Return the hosts that the plan changes, in rollout order, as two stages: the workers and the control plane.
 
     With C(control_plane=first), the control plane is first. In each stage, the nodes that are assigned a source precede
     those that the plan returns to their local configuration (its C(local)). A batch has nodes of one kind only.
 
-    C(rows) are those of node_config_info. C(serial) is Ansible's; a percentage counts the hosts of the play. Without
-    C(serial), the first batch is a single canary and each further one has C(max_unavailable) nodes. Control-plane nodes
-    are always changed one at a time.
+    C(rows) are those of node_config_info for the Nodes of the group that exist; percentages count only these. C(lost):
+    by name, why nodes of the group are away; those that exist use up the budget. C(serial) is Ansible's; a percentage
+    counts the hosts of the play. Without C(serial), the first batch is a single canary and each further one has as many
+    nodes as C(max_unavailable) leaves. Control-plane nodes are always changed one at a time.
 
     Nodes that have failed are first, since no other node needs to be risked for them; with C(unready_first), those that
     are not Ready precede them.
@@ -40,11 +42,16 @@ def order(
     C(batches), each with its C(nodes) (node names by host) and C(steps) (the entry point of the role `assign` that
     changes them); C(rest), the hosts that need no change.
 
-    Raises ValueError for an unknown C(control_plane), C(serial) or C(max_unavailable).
+    Raises ValueError for an unknown C(control_plane), C(serial) or C(max_unavailable), and for a batch that could never
+    begin, since the budget is smaller.
     """
     if control_plane not in (LAST, FIRST):
         raise ValueError(f"kubelet_config_control_plane is {control_plane!r}: use {LAST} or {FIRST}")
-    sizes = _sizes(serial, max_unavailable, len(table["hosts"]))
+    allowed = _size("kubelet_config_max_unavailable", max_unavailable, len(rows))
+    away = {name: why for name, why in (lost or {}).items() if name in rows}
+    left = allowed - len(away)
+    present = [name for name in table["hosts"] if name in rows]
+    sizes = _sizes(serial, len(present)) or [1, max(1, left)]
     assigned = [name for name in table["hosts"] if name in plan["nodes"] and changes(plan["nodes"][name])]
     local = [name for name in plan.get("local", ()) if name in table["hosts"]]
     kinds = [(goals.entry_point(goal), assigned), (goals.RESET, local)]
@@ -57,6 +64,7 @@ def order(
     if control_plane == FIRST:
         stages.reverse()
     batches = list(itertools.chain.from_iterable(stages))
+    _refuse_above(max((len(batch["nodes"]) for batch in batches), default=0), left, allowed, away)
     hosts = [host for batch in batches for host in batch["nodes"]]
     return {
         "stages": [_play(stage) for stage in stages],
@@ -64,6 +72,20 @@ def order(
         "batches": batches,
         "rest": _without(table["hosts"].values(), set(hosts)),
     }
+
+
+def _refuse_above(largest: int, left: int, allowed: int, away: Mapping[str, str]) -> None:
+    """Raise ValueError if the largest batch has more nodes than the budget leaves: its gate would refuse it."""
+    if largest <= left:
+        return
+    used = "".join(f"\n{name}: {why}" for name, why in away.items())
+    counted = f", and {len(away)} of the group are away" if away else ""
+    smaller = f"set kubelet_config_serial to at most {left}, or " if left > 0 else ""
+    raise ValueError(
+        f"the largest batch has {largest} nodes, but at most {allowed} of the group may be unavailable at once "
+        f"(kubelet_config_max_unavailable){counted}. Nothing was changed. To go on, {smaller}raise "
+        f"kubelet_config_max_unavailable to at least {largest + len(away)}{used}"
+    )
 
 
 def changes(row: Mapping[str, Any]) -> bool:
@@ -110,10 +132,10 @@ def _without(hosts: Any, known: Container[str]) -> list[str]:
     return [host for host in hosts if host not in known]
 
 
-def _sizes(serial: Any, max_unavailable: Any, hosts: int) -> list[int]:
-    """Return batch sizes. AWX surveys have no lists, so C(serial) may also be a text with commas."""
+def _sizes(serial: Any, hosts: int) -> list[int]:
+    """Return batch sizes, none if C(serial) is not set. AWX surveys have no lists, so it may be a text with commas."""
     if serial in (None, ""):
-        return [1, _size("kubelet_config_max_unavailable", max_unavailable, hosts)]
+        return []
     given = serial if isinstance(serial, (list, tuple)) else str(serial).split(",")
     return [_size("kubelet_config_serial", item, hosts) for item in given]
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping, NamedTuple
+from typing import Any, Container, Mapping, NamedTuple
 
 from ..values import document
 from . import goals
@@ -53,8 +53,10 @@ def begin(
     began: float,
     rollout: str = "",
     back: Value | None = None,
+    skipped: Value | None = None,
 ) -> dict[str, Any]:
     """Return the value of a rollout before its first batch. C(began): when the run began, in seconds since 1970.
+    C(skipped): why nodes of the play are skipped, by name.
 
     C(rollout): its name, for the nodes that it changes; empty for a rollback, a reset and a migration. C(back): the
     plan of a rollback or a reset, for its effects.
@@ -63,9 +65,8 @@ def begin(
     Keys: those of the order; C(group), its pattern; C(names), all nodes of the group; C(text), a plan that was made
     from the status; C(name), that of the rollout; C(undoes), the rollout that it undoes, or None; C(whole), whether it
     changes all nodes of its goal, not only those of C(--limit); C(lease), empty until it is held; C(failed), why nodes
-    have failed so far; C(max_failed), how many may fail. Each of the C(batches) has all that its tasks read, since a
-    template is evaluated again by each task: see
-    C(of_host).
+    have failed so far; C(skipped); C(marked), the nodes to uncordon; C(max_failed), how many may fail. Each of the
+    C(batches) has all that its tasks read, since a template is evaluated again by each task: see C(of_host).
     """
     before = (current or {}).get("nodes") or {}
     effects = (back or {}).get("nodes") or {}
@@ -115,8 +116,15 @@ def begin(
         "lease": {},
         "began": began,
         "failed": {},
+        "skipped": dict(skipped or {}),
+        "marked": _marked(rows, batches[0]["drain"] if batches else ()),
         "max_failed": int(float(options.max_failed)),
     }
+
+
+def _marked(rows: Mapping[str, Value], drained: Container[str]) -> list[str]:
+    """Return the nodes that a killed run has left cordoned, but for those that the first batch drains anyway."""
+    return [name for name, row in rows.items() if row.get("cordon") is not None and name not in drained]
 
 
 def _delivery(table: Mapping[str, Mapping[str, Any]], rows: Mapping[str, Value], name: str) -> Any:
@@ -218,6 +226,7 @@ def result(rollout: Value, done: int) -> dict[str, Any]:
         "untouched": len(rollout["hosts"]) - done,
         "unchanged": len(rollout["rest"]),
         "failed": len(failed),
+        "skipped": len(rollout["skipped"]),
         "failures": {name: _short(failed[name]) for name in list(failed)[:5]},
     }
 

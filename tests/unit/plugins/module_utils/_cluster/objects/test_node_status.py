@@ -38,6 +38,7 @@ def test_row() -> None:
         "ready": True,
         "ready_reason": "KubeletReady: posting",
         "heartbeat": "2026-01-01T00:00:00Z",
+        "cordon": None,
         "schedulable": False,
         "previous": None,
         "rollout": "",

@@ -107,6 +107,7 @@ def gated(api: t.Any) -> dict[str, t.Any]:
         "group_nodes": list(NAMES),
         "max_unavailable": 3,
         "allow_unready": False,
+        "reverted": [],
         "pause": False,
         "started": True,
         "namespace": "kube-system",

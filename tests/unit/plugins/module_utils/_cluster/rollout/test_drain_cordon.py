@@ -74,7 +74,7 @@ def test_a_cordon_that_is_not_stored(clock: Clock, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("before", "changed", "after", "message"),
     [
-        ({"cordoned": OURS, "unschedulable": True}, True, (False, False), "uncordoned"),
+        ({"cordoned": OURS, "unschedulable": True}, True, (False, False), f"uncordoned; it was {cordon.words(OURS)}"),
         (
             {"cordoned": OURS},
             True,

@@ -174,6 +174,31 @@ def test_a_node_of_the_group_that_was_deleted_is_not_counted(clock: Clock) -> No
     assert done["warnings"] == ["group_nodes: the cluster at https://api.example:6443 has no Node named gone"]
 
 
+def test_a_percentage_counts_the_nodes_that_exist(clock: Clock) -> None:
+    """Half of eight are four, but four of the eight were deleted."""
+    given = {"group_nodes": [*GROUP[:4], "gone1", "gone2", "gone3", "gone4"], "max_unavailable": "50%"}
+    assert "set serial to at most 2" in refused(group(), *GROUP[:4], **given).message
+    assert run(group(), *GROUP[:2], **given)["budget"] == {"nodes": 4, "limit": 2, "unavailable": {}, "left": 2}
+
+
+@pytest.mark.parametrize(
+    ("reverted", "fields", "unavailable"),
+    [
+        ([], {}, "its configuration failed: bad"),
+        (["n7"], {}, ""),
+        (["n7"], {"ready": "False"}, "not Ready (KubeletReady: posting)"),
+        (["n7"], {"unschedulable": True}, "cordoned"),
+    ],
+)
+def test_a_node_that_this_rollout_has_reverted(
+    clock: Clock, reverted: list[str], fields: dict[str, t.Any], unavailable: str
+) -> None:
+    """Once it is Ready again, it does not take the budget of the next batch."""
+    api = group(n7=node("n7", reported={"error": "bad"}, **fields))
+    found = run(api, "n1", reverted=reverted, max_unavailable=2)["budget"]
+    assert found["unavailable"] == ({"n7": unavailable} if unavailable else {})
+
+
 def test_a_node_of_the_batch_that_was_deleted_does_not_hold_up_the_others(clock: Clock) -> None:
     done = run(group(), "gone", "n1", group_nodes=["gone", "n1", "n2"], max_unavailable=2, pods=True)
     assert {name: (row["ok"], row["state"]) for name, row in done["nodes"].items()} == {

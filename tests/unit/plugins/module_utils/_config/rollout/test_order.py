@@ -103,7 +103,7 @@ def test_unready_nodes_come_first_only_on_request() -> None:
 def test_resets_to_the_local_configuration(control_plane: str, hosts: list[str], sizes: list[list[int]]) -> None:
     """They follow the assignments of their stage, and no batch has both."""
     given_ = {**plan(n1="assign"), "local": ["m1", "m2", "n2", "n3", "elsewhere"]}
-    found = ordered(given_, table(*NAMES), rows(), serial=2, control_plane=control_plane)
+    found = ordered(given_, table(*NAMES), rows(), serial=2, most=2, control_plane=control_plane)
     assert found["hosts"] == [f"host-{name}" for name in hosts]
     assert [stage["serial"] for stage in found["stages"]] == sizes
     assert {tuple(batch["nodes"].values()): batch["steps"] for batch in found["batches"]} == {
@@ -118,8 +118,8 @@ def test_resets_to_the_local_configuration(control_plane: str, hosts: list[str],
 @pytest.mark.parametrize(
     ("serial", "sizes"),
     [
-        (None, [1, 3, 1]),
-        ("", [1, 3, 1]),
+        (None, [1, 4]),
+        ("", [1, 4]),
         (2, [2, 2, 1]),
         ("2", [2, 2, 1]),
         ("10%", [1, 1, 1, 1, 1]),
@@ -133,7 +133,7 @@ def test_serial(serial: Any, sizes: list[int]) -> None:
     """A percentage counts the hosts of the play, five of which change."""
     names = [f"n{number}" for number in range(5)]
     live = {name: {"ready": True, "control_plane": False} for name in names}
-    found = ordered(plan(**dict.fromkeys(names, "assign")), table(*names), live, serial=serial, most="75%")
+    found = ordered(plan(**dict.fromkeys(names, "assign")), table(*names), live, serial=serial, most="100%")
     assert found["stages"][0]["serial"] == sizes
 
 
@@ -149,6 +149,7 @@ def test_batches_are_those_that_ansible_makes(numbers: set[int], local: set[int]
         table(*names, *others),
         {name: {"ready": True, "control_plane": False} for name in [*names, *others]},
         serial=serial,
+        most=5,
     )
     inventory = InventoryManager(DataLoader(), [f"{','.join(found['hosts'])},"])
     play = Play.load(
@@ -166,6 +167,45 @@ def test_the_first_batch_is_a_canary_and_the_others_fill_the_budget() -> None:
     for most in ("50%", " 50 %", 2, "2"):
         found = ordered(plan(**dict.fromkeys(names, "assign")), table(*names), live, serial=None, most=most)
         assert found["stages"][0]["serial"] == [1, 2, 2], most
+
+
+@pytest.mark.parametrize(
+    ("most", "serial", "lost", "expected"),
+    [
+        ("1", None, (), [1] * 8),
+        ("2", None, ("n8",), [1] * 7),
+        ("3", None, ("n8",), [1, 2, 2, 2]),
+        # A percentage counts the Nodes that exist.
+        ("50%", None, (), [1, 4, 3]),
+        ("50%", None, ("gone1", "gone2"), [1, 4, 3]),
+        ("1", None, ("gone1",), [1] * 8),
+        ("2", "1,2", (), [1, 2, 2, 2, 1]),
+        # The last batch is smaller than its serial.
+        ("2", "2,9", ("n3", "n4", "n5", "n6", "n7", "n8"), "at least 8"),
+        ("1", None, ("n8",), "raise kubelet_config_max_unavailable to at least 2\nn8: away"),
+        ("1", "2", (), "set kubelet_config_serial to at most 1, or raise kubelet_config_max_unavailable to at least 2"),
+        ("2", [1, 3], (), "the largest batch has 3 nodes, but at most 2 of the group"),
+        ("2", "1,2", ("n8",), "(kubelet_config_max_unavailable), and 1 of the group are away. Nothing was changed"),
+        ("25%", "50%", (), "the largest batch has 4 nodes, but at most 2 of the group"),
+    ],
+)
+def test_what_the_budget_leaves(most: Any, serial: Any, lost: tuple[str, ...], expected: list[int] | str) -> None:
+    """A node that is away uses up the budget if it exists. A batch above what is left is refused at once."""
+    names = [f"n{number}" for number in range(1, 9)]
+    live = {name: {"ready": True, "control_plane": False} for name in names}
+    present = [name for name in names if name not in lost]
+    arguments: Any = (plan(**dict.fromkeys(present, "assign")), table(*present), live)
+    options: Any = {"serial": serial, "most": most, "lost": dict.fromkeys(lost, "away")}
+    if isinstance(expected, str):
+        with pytest.raises(ValueError, match="Nothing was changed") as error:
+            ordered(*arguments, **options)
+        assert expected in str(error.value)
+    else:
+        assert ordered(*arguments, **options)["stages"][0]["serial"] == expected
+
+
+def test_without_a_change_the_budget_does_not_matter() -> None:
+    assert ordered(plan(), table("n1"), rows(), lost={"n2": "away"})["hosts"] == []
 
 
 def test_an_invalid_budget_is_named() -> None:

@@ -76,7 +76,7 @@ def made(
     """Return a value. `drains`: the options of hosts. `rows`: nodes with another delivery."""
     plan = LOCAL if plan is None else plan
     found = {name: {**row, "delivery": rows.get(name, "native")} for name, row in ROWS.items()}
-    ordered = order(plan, goal, table(), found, 1, serial=2)
+    ordered = order(plan, goal, table(), found, 2, serial=2)
     current = {"nodes": {"n1": {"variant": "old"}}}
     columns = {**table(), "drains": drains or {}}
     return begin(ordered, plan, columns, found, "workers:masters", current, dry_run, options or Options(), 1000.0)
@@ -243,3 +243,25 @@ def test_the_result_stays_short() -> None:
     assert found["group"] == "g" * 247 + "..."
     assert result({**value, "group": "g" * 250}, 110)["group"] == "g" * 250
     assert result({**value, "group": "g" * 251}, 110)["group"] == "g" * 247 + "..."
+
+
+@pytest.mark.parametrize(
+    ("drain", "marked", "expected"),
+    [
+        ("never", (), []),
+        ("never", ("n1", "m1"), ["n1", "m1"]),
+        ("always", ("n1", "n3", "m1"), ["n3", "m1"]),
+        ("when_needed", ("n1", "n2"), ["n2"]),
+    ],
+)
+def test_whose_cordon_is_undone(drain: str, marked: tuple[str, ...], expected: list[str]) -> None:
+    """All of a killed run but those that the first batch drains anyway; also of nodes that do not change."""
+    found = {name: {**row, "cordon": {"holder": "x"} if name in marked else None} for name, row in ROWS.items()}
+    ordered = order(LOCAL, "plan", table(), found, 2, serial=2)
+    assert begin(ordered, LOCAL, table(), found, "g", None, False, Options(drain), 1.0)["marked"] == expected
+
+
+def test_skipped_nodes_are_counted_in_the_result() -> None:
+    ordered = order(LOCAL, "plan", table(), ROWS, 2, serial=2)
+    value = begin(ordered, LOCAL, table(), ROWS, "g", None, False, Options(), 1.0, {"n9": "not Ready"})
+    assert (value["skipped"], result(value, 1)["skipped"]) == ({"n9": "not Ready"}, 1)

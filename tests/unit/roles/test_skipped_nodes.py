@@ -1,0 +1,123 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Nodes that are away when a playbook begins, and nodes that fail, with ansible-playbook and a played cluster."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
+from tests.sim.played import PlayedCluster, played_ansible
+from tests.sim.switched import SwitchedCluster, switched_ansible
+from tests.support.ansible import Ansible
+
+NAMES = ("n1", "n2", "n3", "n4")
+ONE = ("-e", "kubelet_config_max_unavailable=1", "-e", "kubelet_config_serial=")
+TWO = ("-e", "kubelet_config_max_unavailable=2")
+
+
+@pytest.fixture
+def fleet() -> t.Iterator[PlayedCluster]:
+    """Four nodes with native delivery."""
+    with PlayedCluster(*NAMES) as made:
+        yield made
+
+
+@pytest.fixture
+def ansible(tmp_path: Path, fleet: PlayedCluster) -> Ansible:
+    """ansible-playbook with the fleet as its cluster."""
+    given = {"kubelet_config": {"maxPods": 80}, "kubelet_config_gate_timeout": 0, "kubelet_config_soak_seconds": 0}
+    return played_ansible(tmp_path, fleet, **given)
+
+
+def dead(fleet: PlayedCluster, name: str) -> None:
+    """Let a kubelet die: its Node is not Ready, and it does not answer."""
+    (condition,) = (one for one in fleet.nodes[name]["status"]["conditions"] if one["type"] == "Ready")
+    condition["status"] = "Unknown"
+    del fleet.live[name]
+
+
+def runs(fleet: PlayedCluster) -> dict[str, int]:
+    """Return maxPods of each kubelet that answers."""
+    return {name: config["maxPods"] for name, config in sorted(fleet.live.items())}
+
+
+def test_a_dead_node_and_a_deleted_one_do_not_hold_up_the_others(ansible: Ansible, fleet: PlayedCluster) -> None:
+    """Each is named at the end. What reads also goes on, and plan skips them too."""
+    dead(fleet, "n2")
+    del fleet.nodes["n4"], fleet.live["n4"]
+    for playbook in ("plan", "drift", "dump", "stage"):
+        run = ansible.playbook(playbook, "-e", "kubelet_config_drift=report", *TWO)
+        assert run.code == 0 and "n2: not Ready" in run.output and "no such Node" in run.output, run.output
+    run = ansible.playbook("rollout", *TWO)
+    assert (run.code, runs(fleet)) == (0, {"n1": 80, "n3": 80}), run.output
+    end = run.output.partition("Name the nodes that were skipped")[2]
+    assert "n2: not Ready" in end and "n4: the cluster at" in end, run.output
+    back = ansible.playbook("rollback", *TWO)
+    assert (back.code, runs(fleet)) == (0, {"n1": 90, "n3": 90}), back.output
+    reset = ansible.playbook("reset", *TWO)
+    assert (reset.code, runs(fleet)) == (0, {"n1": 110, "n3": 110}), reset.output
+    assert fleet.claims.items == {}
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        (ONE, "raise kubelet_config_max_unavailable to at least 2"),
+        ((*TWO, "-e", "kubelet_config_max_skipped=0"), "at most 0 may be skipped"),
+    ],
+)
+def test_too_many_are_refused_before_anything_is_written(
+    ansible: Ansible, fleet: PlayedCluster, given: tuple[str, ...], text: str
+) -> None:
+    dead(fleet, "n2")
+    for playbook in ("plan", "rollout"):
+        run = ansible.playbook(playbook, *given)
+        assert run.code != 0 and text in run.output and "n2: not Ready" in run.output, run.output
+    assert {method for method, _path in fleet.requests} == {"GET"}
+
+
+def test_a_serial_above_the_budget_is_refused_by_plan_too(ansible: Ansible, fleet: PlayedCluster) -> None:
+    for playbook in ("plan", "rollout"):
+        run = ansible.playbook(playbook, "-e", '{"kubelet_config_serial": [1, 3]}', *TWO)
+        assert run.code != 0 and "the largest batch has 3 nodes, but at most 2" in run.output, run.output
+    assert {method for method, _path in fleet.requests} == {"GET"}
+
+
+def test_a_node_that_is_ready_and_cannot_be_read_refuses_all(ansible: Ansible, fleet: PlayedCluster) -> None:
+    del fleet.live["n2"]
+    run = ansible.playbook("rollout", "-e", "kubelet_config_max_unavailable=3")
+    assert run.code != 0 and "reading live kubelet configurations: 1 node failed" in run.output, run.output
+    assert {method for method, _path in fleet.requests} == {"GET"}
+
+
+def test_the_rollout_goes_on_after_a_node_that_failed(tmp_path: Path) -> None:
+    """With the default batches and the smallest budget: the reverted node is Ready, its status has the error."""
+    with SwitchedCluster(*NAMES) as fleet:
+        fleet.refusing.add("n1")
+        given = {"kubelet_config": {"maxPods": 80}, "kubelet_config_gate_timeout": 0, "kubelet_config_max_failed": 1}
+        run = switched_ansible(tmp_path, fleet, **given).playbook("rollout", *ONE)
+        assert run.code != 0 and "1 of 4 nodes failed: n1" in " ".join(run.output.split()), run.output
+        changed = [name for name in NAMES if "kubelet_checkpoint confirmed" in fleet.steps[name]]
+        assert (changed, fleet.claims.items) == (["n2", "n3", "n4"], {})
+
+
+@pytest.mark.parametrize("playbook", ["rollout", "reset"])
+def test_the_cordon_of_a_killed_run_is_named_and_undone(ansible: Ansible, fleet: PlayedCluster, playbook: str) -> None:
+    """Whether the run drains or not; it is no obstacle for the budget. A cordon of an operator stays."""
+    mark = {"holder": "ops@bastion", "time": "2026-01-01T00:00:00Z"}
+    fleet.nodes["n3"]["metadata"].setdefault("annotations", {})[annotation.CORDONED] = annotation.text(mark)
+    for name in ("n3", "n4"):
+        fleet.nodes[name]["spec"]["unschedulable"] = True
+    run = ansible.playbook(playbook, *TWO)
+    assert run.code == 0, run.output
+    assert (
+        "n3: uncordoned; it was cordoned by this collection for ops@bastion since 2026-01-01T00:00:00Z" in run.output
+    ), run.output
+    cordoned = {name for name in NAMES if fleet.nodes[name]["spec"].get("unschedulable")}
+    assert cordoned == {"n4"} and annotation.CORDONED not in json.dumps(fleet.nodes["n3"]["metadata"])
