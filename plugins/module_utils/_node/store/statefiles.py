@@ -84,9 +84,13 @@ def of_another(belonging: Iterable[Mapping[str, Any]], taken: Iterable[Mapping[s
 
 
 def restore(kept: Iterable[Mapping[str, Any]]) -> None:
-    """Restore the state files. Raises files.FileError."""
+    """Restore the state files that are known. Raises files.FileError.
+
+    One that did not exist, or is not known, stays if it fits (`fit`): on a full disk the kubelet could make no new one.
+    """
     for entry in kept:
-        put(entry["path"], None if entry["data"] is None else base64.b64decode(entry["data"]))
+        if entry["data"] is not None:
+            put(entry["path"], base64.b64decode(entry["data"]))
 
 
 def spare(path: str) -> str:

@@ -81,8 +81,8 @@ class Arming:
     def _state_files(self, revert_to: Source | None) -> list[dict[str, t.Any]]:
         """Return the manager state files that belong to the source that a revert leads to.
 
-        Those that are there belong to what runs now. Those of a third source are not known: a revert to it removes what
-        is there, and the kubelet makes new ones.
+        Those that are there belong to what runs now. Those of a third source are not known: a revert to it leaves what
+        is there, unless that is of another policy.
         """
         store, last = self.store, quietly(self.store.trial)
         taken = statefiles.take(self.options["state_files"] or ())

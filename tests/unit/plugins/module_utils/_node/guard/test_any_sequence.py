@@ -9,6 +9,7 @@ assigned, or its own.
 
 from __future__ import annotations
 
+import errno
 import typing as t
 
 import pytest
@@ -29,6 +30,12 @@ PINNED: dict[str, Steps] = {
     "a switch within a trial of another policy is interrupted, and the node is reset": [
         *SWITCHED,
         ("undo", {"reset": True, "cut": None, "connected": True}),
+    ],
+    "a trial of another policy is lost, another one begins, and the disk is full": [
+        SWITCHED[0],
+        ("tear", {"name": "store/trial", "half": False}),
+        ("assign", {"behavior": "good", "policy": "none", "cut": None, "power": False}),
+        ("fault", {"fault": errno.ENOSPC}),
     ],
 }
 
