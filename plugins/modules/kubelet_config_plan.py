@@ -92,7 +92,7 @@ options:
     description:
       - Whether to plan the return of each node to the C(goal) of its row in O(current), which
         M(livenodes.kubelet.kubelet_configz_facts) adds with its option C(goals). No ConfigMap is made for it. All other
-        options but O(flags) and O(allow_effect) are ignored.
+        options but O(flags), O(allow_effect) and O(allow_effects) are ignored.
       - The effect of a change that is not known is V(disrupt).
     type: bool
     default: false

@@ -32,7 +32,7 @@ def document(seed: int) -> str:
     draw = random.Random(seed)
     kind = draw.random()
     if kind < 0.15:
-        return "".join(draw.choice(MARKS) for _ in range(draw.randint(1, 14)))
+        return "".join(draw.choice(MARKS) for _each in range(draw.randint(1, 14)))
     text = _Writer(draw).document()
     if kind < 0.4:
         for _round in range(draw.randint(1, 2)):
@@ -73,8 +73,8 @@ class _Writer:
         if depth == 0 or self.draw.random() < 0.3:
             return self._one(1, 0, -5, 1.5, 1e3, True, None, "", "a", "yes", "\u00e9", "a\tb", 'q"')
         if self.draw.random() < 0.5:
-            return [self._tree(depth - 1) for _ in range(self.draw.randint(0, 3))]
-        return {self._one(*KEYS): self._tree(depth - 1) for _ in range(self.draw.randint(0, 3))}
+            return [self._tree(depth - 1) for _each in range(self.draw.randint(0, 3))]
+        return {self._one(*KEYS): self._tree(depth - 1) for _each in range(self.draw.randint(0, 3))}
 
     def _block(self, column: int, depth: int) -> str:
         """Return lines of a map or list, each with a line break before it."""

@@ -63,9 +63,7 @@ def canonical(text: str, digits: int = 9) -> str:
     and the like, which Go sometimes keeps as written, are left out here. Raises ValueError as parse().
     Source: ParseQuantity and CanonicalizeBytes in apimachinery/pkg/api/resource/quantity.go.
     """
-    value, found = parse(text), _QUANTITY.fullmatch(text)
-    assert found is not None
-    binary = (found.group("suffix") or "").endswith("i")
+    value, binary = parse(text), text.endswith("i")
     scale = 10**digits
     small = -(-abs(value) * scale // 1)
     amount = Fraction(min(small, _MOST * scale) if binary else small, scale)
@@ -79,7 +77,8 @@ def canonical(text: str, digits: int = 9) -> str:
     whole, exponent = whole * 10 ** (exponent % 3), exponent - exponent % 3
     if not whole:
         return "0"
-    if found.group("exponent"):
+    found = _QUANTITY.fullmatch(text)
+    if found and found.group("exponent"):
         return f"{sign}{whole}e{exponent}" if exponent else f"{sign}{whole}"
     # Go writes no suffix beyond the last one, which gives another number.
     return f"{sign}{whole}{_DECIMAL[exponent // 3 + 3]}" if exponent <= 18 else text

@@ -45,11 +45,11 @@ _LONGEST_KEY = 1024
 
 _QUOTE = "put it in quotes if it is text"
 _WRONG_STARTS = {
-    "&": "the anchor{} can have two meanings: write the value out where it is used",
-    "*": "the alias{} can have two meanings: write the value out",
-    "!": "the tag{} can have two meanings: leave it out, and put text in quotes",
-    "?": f"the mark{{}} begins a key of another form: write `key: value`, or {_QUOTE}",
-    "%": f"the directive or mark{{}} is not allowed: leave the line out, or {_QUOTE}",
+    "&": "the anchor<> can have two meanings: write the value out where it is used",
+    "*": "the alias<> can have two meanings: write the value out",
+    "!": "the tag<> can have two meanings: leave it out, and put text in quotes",
+    "?": f"the mark<> begins a key of another form: write `key: value`, or {_QUOTE}",
+    "%": f"the directive or mark<> is not allowed: leave the line out, or {_QUOTE}",
     "\t": "a tab is used where YAML requires spaces: indent with spaces",
 }
 
@@ -61,8 +61,8 @@ class Unreadable(ValueError):
     """
 
     def __init__(self, line: int, cause: str, quoted: str = "") -> None:
-        self.unquoted = f"line {line}: {cause.replace('{}', '')}"
-        super().__init__(f"line {line}: {cause.replace('{}', f' `{quoted}`' if quoted else '', 1)}")
+        self.unquoted = f"line {line}: {cause.replace('<>', '')}"
+        super().__init__(f"line {line}: {cause.replace('<>', f' `{quoted}`' if quoted else '', 1)}")
 
 
 def load(text: str) -> Any:
@@ -97,7 +97,7 @@ class _Reader:
         self.indent = -1
 
     def wrong(self, cause: str, quoted: str = "", at: int | None = None) -> Unreadable:
-        """Return the error for a place, by default the present one. A `{}` in its cause stands for what is quoted."""
+        """Return the error for a place, by default the present one. A `<>` in its cause stands for what is quoted."""
         line = self.text.count("\n", 0, self.at if at is None else at) + 1
         return Unreadable(line, cause, (quoted.split() or [""])[0][:40])
 
@@ -144,7 +144,7 @@ class _Reader:
         """Skip to the line after a value and return its column."""
         self._skip(_BEFORE_BLOCK if self._starts_line() else _WITHIN_LINE)
         if not self._starts_line() and self._column() >= 0:
-            raise self.wrong(f"the value ends before{{}}: {_QUOTE}, all of it", self.text[self.at :])
+            raise self.wrong(f"the value ends before<>: {_QUOTE}, all of it", self.text[self.at :])
         return self._column()
 
     # Lists and maps by indentation.
@@ -221,15 +221,15 @@ class _Reader:
         """Return a key as JSON has it. Raises Unreadable when readers disagree about it."""
         quoted = self.text[begin : self.at]
         if quoted.startswith("<<") and key == "<<":
-            raise self.wrong("the merge key{} can have two meanings: write the keys out", quoted)
+            raise self.wrong("the merge key<> can have two meanings: write the keys out", quoted)
         if isinstance(key, bool):
             key = "true" if key else "false"
         elif isinstance(key, int) and abs(key) < 2**63:
             key = str(key)
         if not isinstance(key, str):
-            raise self.wrong("the key{} is no text: put it in quotes, or resolve its template", quoted)
+            raise self.wrong("the key<> is no text: put it in quotes, or resolve its template", quoted)
         if key in found:
-            raise self.wrong("the key{} is there twice: keep one", quoted)
+            raise self.wrong("the key<> is there twice: keep one", quoted)
         return key
 
     # Lists and maps in brackets.
@@ -284,7 +284,7 @@ class _Reader:
         if not char:
             raise self.wrong("the text ends within brackets: close them")
         if marked or char in "#,]}|>@`":
-            raise self.wrong("no value can begin with{}: put text in quotes", char)
+            raise self.wrong("no value can begin with<>: put text in quotes", char)
         return self._plain(brackets)
 
     def _plain(self, brackets: bool) -> Any:
@@ -305,11 +305,11 @@ class _Reader:
             deeper = brackets or len(indents[-1]) > self.indent
             word = _matched(line, self.text, self.at) if deeper else ""
         if brackets and text.endswith(":"):
-            raise self.wrong(f"the colon after{{}} needs a blank: add one, or {_QUOTE}", text, begin)
+            raise self.wrong(f"the colon after<> needs a blank: add one, or {_QUOTE}", text, begin)
         try:
             return resolved(text)
         except ValueError:
-            raise self.wrong(f"no configuration can hold the number{{}}: {_QUOTE}", text, begin) from None
+            raise self.wrong(f"no configuration can hold the number<>: {_QUOTE}", text, begin) from None
 
     def _quoted(self, mark: str) -> str:
         found = (_SINGLE if mark == "'" else _DOUBLE).match(self.text, self.at)
@@ -318,7 +318,7 @@ class _Reader:
         try:
             text = single_quoted(found.group(1)) if mark == "'" else double_quoted(found.group(1))
         except ValueError as error:
-            cause = "the escape{} does not exist: double the backslash, or use single quotes"
+            cause = "the escape<> does not exist: double the backslash, or use single quotes"
             raise self.wrong(cause, str(error)) from None
         self.at = found.end()
         return text
@@ -327,7 +327,7 @@ class _Reader:
         """Read a literal (`|`) or folded (`>`) scalar (yaml_parser_scan_block_scalar)."""
         header = _HEADER.match(self.text, self.at)
         if not header:
-            raise self.wrong("only a sign, a digit and a comment can follow{}: put text in quotes", self._char())
+            raise self.wrong("only a sign, a digit and a comment can follow<>: put text in quotes", self._char())
         folds = self._char() == ">"
         keeps = header.group(1) or header.group(4)
         digit = header.group(2) or header.group(3)
