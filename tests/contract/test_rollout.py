@@ -75,7 +75,7 @@ def test_two_groups_check_rollout_again_reset_prune(cluster: Contracted, ansible
     assert views(cluster) == now
 
     pushed = cluster.managed()
-    assert ansible.playbook("prune").recap("localhost")["changed"] == 0
+    assert ansible.playbook("prune").recap("n1")["changed"] == 0
     assert cluster.managed() == pushed
 
     back = ansible.playbook("reset", *ALL)
@@ -86,9 +86,9 @@ def test_two_groups_check_rollout_again_reset_prune(cluster: Contracted, ansible
     assert [ansible.playbook("reset", *ALL).recap(name)["changed"] for name in NAMES] == [0, 0, 0]
 
     cluster.apply("livenodes-kubelet-by-hand", {})
-    assert ansible.playbook("prune", "--check").recap("localhost")["changed"] == 1
+    assert ansible.playbook("prune", "--check").recap("n1")["changed"] == 1
     assert cluster.managed() == pushed
-    assert ansible.playbook("prune").recap("localhost")["changed"] == 1
+    assert ansible.playbook("prune").recap("n1")["changed"] == 1
     assert cluster.managed() == []
     assert cluster.get(f"{CONFIGMAPS}/livenodes-kubelet-by-hand")["metadata"]["name"] == "livenodes-kubelet-by-hand"
 

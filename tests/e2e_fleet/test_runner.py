@@ -81,6 +81,7 @@ def test_plan_then_rollout_then_rollback(fleet: Fleet, ansible: Ansible, control
         "untouched": 0,
         "unchanged": 0,
         "failed": 0,
+        "skipped": 0,
         "failures": {},
     }
     after = fleet.look()

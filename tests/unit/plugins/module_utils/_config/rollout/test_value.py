@@ -122,7 +122,7 @@ def test_a_undo_plan_has_its_effects_and_its_rollout() -> None:
     """A node that is reset is drained for them, too. Part of the nodes are not the whole rollout."""
     effects = {"nodes": {"n1": {"effect": "safe"}, "n4": {"effect": "reboot"}}}
     plan = {**LOCAL, "undoes": "r"}
-    ordered = order(plan, "previous", table(), ROWS, 1, serial=2)
+    ordered = order(plan, "previous", table(), ROWS, 2, serial=2)
     given = (table(), ROWS, "all", None, False, Options("when_needed"), 0.0, "", effects)
     found = begin(ordered, plan, *given)
     assert [(batch["names"], batch["drain"]) for batch in found["batches"]] == [
@@ -263,5 +263,5 @@ def test_whose_cordon_is_undone(drain: str, marked: tuple[str, ...], expected: l
 
 def test_skipped_nodes_are_counted_in_the_result() -> None:
     ordered = order(LOCAL, "plan", table(), ROWS, 2, serial=2)
-    value = begin(ordered, LOCAL, table(), ROWS, "g", None, False, Options(), 1.0, {"n9": "not Ready"})
+    value = begin(ordered, LOCAL, table(), ROWS, "g", None, False, Options(), 1.0, skipped={"n9": "not Ready"})
     assert (value["skipped"], result(value, 1)["skipped"]) == ({"n9": "not Ready"}, 1)

@@ -101,7 +101,7 @@ STATIC, NONE = b'{"policyName":"static"}', b'{"policyName":"none"}'
         ({"cpuManagerPolicy": "static"}, [], NONE, BEFORE, None),
         ({"cpuManagerPolicy": "static"}, ["kubelet", "--cpu-manager-policy=none"], NONE, STATIC, NONE),
         ({}, [], STATIC, None, None),
-        # The kubelet says itself what is wrong with such a file.
+        # The kubelet itself names what is wrong with such a file.
         ({}, [], BEFORE, NONE, BEFORE),
         ({}, [], None, NONE, None),
     ],
