@@ -127,12 +127,12 @@ def test_a_pending_edit_is_refused_unless_it_is_allowed(role: Role) -> None:
 
 @pytest.mark.fault(case=44)
 def test_a_guard_that_cannot_ask_for_its_node(role: Role) -> None:
-    """The kubelet reads a kubeconfig with a form of YAML that a node without a YAML library cannot read."""
+    """The kubelet reads a kubeconfig with an anchor, which the guard does not."""
     node, place = role.node, "/etc/kubernetes/kubelet.conf"
     source, config = role.bench.source(), {**role.local, "maxPods": 77}
     former = node.run(f"cat {place}")
     try:
-        node.run(f"cat > {place}", stdin=f"{former.rstrip()}\npreferences: {{colors: true}}\n")
+        node.run(f"cat > {place}", stdin=f"{former.rstrip()}\npreferences: &look {{colors: true}}\n")
         layout, invocation = role.layout(), node.invocation_id()
         refused = role.play(source, config)
         assert refused.code and "the guard cannot ask the API server" in refused.output, refused.output

@@ -4,7 +4,7 @@
 """Decides from the live cluster whether a batch of nodes may begin: window, pause, budget and control plane, in order.
 
 Each check is one GET (pause), one PATCH (Lease) and one LIST of nodes. If a Node has not been written for a long time,
-one LIST of heartbeats follows; if the batch is a control-plane node, one LIST of pods.
+one LIST of heartbeats follows, and a GET of the configz of each kubelet that is silent; if the batch is a control-plane node, one LIST of pods.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from ..._config.forecast import node_affinity
 from ..._config.rollout import amount
 from ..._config.rollout import window as windows
 from ..._config.values import node_row
-from ..api import timestamps
+from ..api import parallel, timestamps
 from ..api.errors import ClusterError
 from ..api.session import Session
-from ..objects import configmaps, lease, node_status, nodes, pods
+from ..objects import configmaps, configz, lease, node_status, nodes, pods
 from ..stages import diagnose, soak
 from . import cordon
 
@@ -255,7 +255,7 @@ def unavailable(
         reasons = {}
         if node.ready != "True":
             reasons["ready"] = f"not Ready ({node.ready_reason or node.ready})"
-        elif ages.get(name, 0) > SILENT:
+        elif name in ages:
             reasons["ready"] = (
                 f"silent: its kubelet has sent no heartbeat for {timestamps.span(ages[name])} by the API server's "
                 "clock, but its Node is still Ready"
@@ -273,12 +273,24 @@ def unavailable(
 def _ages(session: Session, found: t.Mapping[str, nodes.Node]) -> dict[str, float]:
     """Return the seconds since the last heartbeat, from the Leases, of Ready nodes that were not written for long.
 
-    Nodes without a heartbeat or without a Lease are absent.
+    Nodes without a heartbeat or without a Lease are absent, and those whose kubelet answers: its clock is wrong.
     """
     written = {name: timestamps.parse(node.heartbeat) for name, node in found.items() if node.ready == "True"}
     now = session.server_time() if written else 0.0
     old = [name for name, at in written.items() if at is not None and now - at > SILENT]
-    return diagnose.silence(session, old) if old else {}
+    ages = {name: age for name, age in diagnose.silence(session, old).items() if age > SILENT} if old else {}
+    alive = answering(session, found, ages)
+    return {name: age for name, age in ages.items() if name not in alive}
+
+
+def answering(session: Session, found: t.Mapping[str, nodes.Node], names: t.Iterable[str]) -> set[str]:
+    """Return those of the nodes `found` and `names` whose kubelet answers: one GET of its configz for each."""
+    outcomes = parallel.each(
+        [name for name in names if name in found],
+        lambda name: configz.read(session, name, found[name].minor),
+        session.concurrency,
+    )
+    return {outcome.item for outcome in outcomes if outcome.error is None}
 
 
 def _control_plane(session: Session, masters: list[str]) -> list[str]:

@@ -8,10 +8,9 @@ from __future__ import annotations
 import typing as t
 
 from ..._config.values import node_row
-from ..api import parallel
 from ..api.errors import ClusterError
 from ..api.session import Session
-from ..objects import configz, node_status, nodes
+from ..objects import node_status, nodes
 from . import gate
 
 SKIPPED = "skipped"
@@ -20,7 +19,7 @@ SKIPPED = "skipped"
 def info(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
     """Return the result of `node_status.info`; with the option `skip`, also the rows of nodes that are away.
 
-    A node is away if it does not exist, is not Ready, or is silent (gate.SILENT). With `unready`, one that is not Ready
+    A node is away if it does not exist, is not Ready, or is silent (gate.unavailable). With `unready`, one that is not Ready
     is away only if its kubelet does not answer: one GET of its configz. Raises ClusterError.
     """
     if not options["skip"]:
@@ -32,19 +31,9 @@ def info(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
     why = {name: row.message for name, row in gone.items()}
     why.update({name: down["ready"] for name, down in gate.unavailable(session, found).items() if "ready" in down})
     if options["unready"]:
-        why = _silent(session, found, why)
+        alive = gate.answering(session, found, why)
+        why = {name: reason for name, reason in why.items() if name not in alive}
     rows = {name: node_status.row(node) for name, node in found.items()}
     # Not under `skipped`, which Ansible takes for a skipped task.
     away = {name: node_row.Row(False, SKIPPED, why[name]).shown() for name in options["nodes"] if name in why}
     return {"changed": False, "nodes": rows, "away": away, "summary": node_status.summarise(rows)}
-
-
-def _silent(session: Session, found: t.Mapping[str, nodes.Node], why: t.Mapping[str, str]) -> dict[str, str]:
-    """Return those of the nodes that are away whose kubelet does not answer, too."""
-    outcomes = parallel.each(
-        [name for name in why if name in found],
-        lambda name: configz.read(session, name, found[name].minor),
-        session.concurrency,
-    )
-    answering = {outcome.item for outcome in outcomes if outcome.error is None}
-    return {name: reason for name, reason in why.items() if name not in answering}
