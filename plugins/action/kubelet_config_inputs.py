@@ -17,7 +17,7 @@ from ansible_collections.livenodes.kubelet.plugins.plugin_utils import in_proces
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import cluster, scopes, specs
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.differing import Differing
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.inputs import Inputs
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.limits import OF_EVERY_PLAYBOOK
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.limits import OF_EVERY_PLAYBOOK, OF_ROLLOUTS
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.rendered import (
     UNKNOWN,
     Rendered,
@@ -40,11 +40,15 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         _spec, options = self.validate_argument_spec(
             {
                 "roles": {"type": "list", "elements": "str", "choices": sorted(by_role)},
+                "entry_point": {"type": "str"},
                 "of_the_run": {"type": "list", "elements": "str", "choices": sorted(known), "default": []},
             }
         )
         roles = by_role if options["roles"] is None else options["roles"]
-        read = {*OF_EVERY_PLAYBOOK, *options["of_the_run"], *(name for role in roles for name in by_role[role])}
+        of_roles = specs.by_role(entry_point=options["entry_point"])
+        read = {*OF_EVERY_PLAYBOOK, *options["of_the_run"], *(name for role in roles for name in of_roles[role])}
+        if "rollout" in roles:
+            read |= set(OF_ROLLOUTS)
         shared = {name for name in read if scopes.is_of_the_run(name) or name in options["of_the_run"]}
         message = self._message(Inputs(known, read), Differing(known), shared, task_vars or {})
         result.update(changed=False, began=began, cluster="")

@@ -32,6 +32,10 @@ options:
     type: list
     elements: str
     choices: [assign, checkpoint, drift, dump, edit, push, rollout, upgrade_check, verify]
+  entry_point:
+    description:
+      - The entry point of O(roles) that the play includes. The default is all of them.
+    type: str
   of_the_run:
     description:
       - Further variables to check, which all hosts of this run must have in common.

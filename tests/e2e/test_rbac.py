@@ -128,7 +128,7 @@ def test_rollout_user(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, grante
         run = ansible.playbook(name, *arguments, **user)
         assert run.code == 0, run.output
     assert (look(lab, "n1").spec, look(lab, "n1").configz["maxPods"]) == (None, 110)
-    assert run.recap("localhost")["changed"] == 1
+    assert run.recap("n1")["changed"] == 1
 
 
 @pytest.mark.long

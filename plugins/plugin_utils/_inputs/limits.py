@@ -78,5 +78,8 @@ OF_THE_PLAYBOOKS: dict[str, dict[str, t.Any]] = {
 }
 """Specs of the variables that the playbooks read, but no role."""
 
-OF_EVERY_PLAYBOOK = ("kubelet_config_auth", "kubelet_config_hosts", "kubelet_config_read", "kubelet_config_serial")
+OF_EVERY_PLAYBOOK = ("kubelet_config_auth", "kubelet_config_hosts", "kubelet_config_read")
 """The variables that the playbooks read themselves, whatever their roles."""
+
+OF_ROLLOUTS = ("kubelet_config_serial",)
+"""Further variables of the playbooks with the role C(rollout)."""

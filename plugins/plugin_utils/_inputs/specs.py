@@ -16,13 +16,19 @@ from .limits import OF_THE_PLAYBOOKS
 ROLES = Path(__file__).resolve().parents[3] / "roles"
 
 
-def by_role(folder: Path = ROLES) -> dict[str, dict[str, Option]]:
-    """Return the specs of all variables by role and name. A variable has one type in all entry points."""
+def by_role(folder: Path = ROLES, entry_point: str | None = None) -> dict[str, dict[str, Option]]:
+    """Return the specs of the variables by role and name: of one entry point, or of all.
+
+    A variable has one type in all entry points.
+    """
     found: dict[str, dict[str, Option]] = {}
     for path in sorted(folder.glob("*/meta/argument_specs.yml")):
-        entries = yaml_load(path.read_text(encoding="utf-8"))["argument_specs"].values()
+        entries = yaml_load(path.read_text(encoding="utf-8"))["argument_specs"]
         found[path.parent.parent.name] = {
-            name: option for entry in entries for name, option in (entry.get("options") or {}).items()
+            name: option
+            for title, entry in entries.items()
+            if entry_point in (None, title)
+            for name, option in (entry.get("options") or {}).items()
         }
     return found
 

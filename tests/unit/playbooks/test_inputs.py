@@ -51,7 +51,7 @@ def message(output: str) -> str:
         ("rollback", {"drain", "state_files", "serial", "wait_timout"}),
         ("reset", {"state_files", "serial", "wait_timout"}),
         ("plan", {"serial", "wait_timout"}),
-        ("dump", {"serial", "wait_timout"}),
+        ("dump", {"wait_timout"}),
     ],
 )
 @pytest.mark.fault(case=50)

@@ -16,10 +16,11 @@ import pytest
 import yaml
 
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import scopes, specs
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.limits import OF_EVERY_PLAYBOOK
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.limits import OF_EVERY_PLAYBOOK, OF_ROLLOUTS
 from tests.support.ansible import ROOT, Ansible
 
 ROLES = specs.by_role()
+PRUNE = specs.by_role(entry_point="prune")
 KNOWN = specs.known(ROLES)
 CONNECTS = "no-kubeconfig"
 PLAYBOOKS = {
@@ -64,10 +65,12 @@ def ansible(tmp_path: Path) -> Ansible:
 def read(playbook: str) -> set[str]:
     """Return the variables that a playbook reads."""
     own = MORE_READ.get(playbook, ())
+    of_roles = PRUNE if playbook == "prune" else ROLES
     return {
         *OF_EVERY_PLAYBOOK,
+        *(OF_ROLLOUTS if "rollout" in PLAYBOOKS[playbook] else ()),
         *own,
-        *(name for role in PLAYBOOKS[playbook] for name in ROLES[role]),
+        *(name for role in PLAYBOOKS[playbook] for name in of_roles[role]),
     } - scopes.HANDED_ON
 
 
@@ -167,6 +170,15 @@ def test_a_host_localhost_with_the_connection_local_is_accepted(ansible: Ansible
     (ansible.inventory / "more.yml").write_text(json.dumps(local))
     run = ansible.playbook("plan", "-e", "kubelet_config_hosts=a")
     assert "the inventory has the host" not in run.output and CONNECTS in run.output, run.output
+
+
+@pytest.mark.parametrize("playbook", ["drift", "dump", "prune"])
+def test_groups_that_are_rolled_out_apart_may_differ_in_what_a_playbook_does_not_read(
+    ansible: Ansible, playbook: str
+) -> None:
+    differ(ansible, {name for name in KNOWN if scopes.is_of_the_run(name)} - read(playbook))
+    run = ansible.playbook(playbook)
+    assert refused(run.output) == set() and CONNECTS in run.output, run.output
 
 
 def test_prune_has_the_credentials_of_its_group(ansible: Ansible) -> None:

@@ -25,7 +25,12 @@ def test_an_entry_point_without_options(tmp_path: Path) -> None:
     path = tmp_path / "mine/meta/argument_specs.yml"
     path.parent.mkdir(parents=True)
     path.write_text("argument_specs: {main: {short_description: a}}")
-    assert specs.by_role(tmp_path) == {"mine": {}}
+    assert specs.by_role(tmp_path) == specs.by_role(tmp_path, "main") == {"mine": {}}
+
+
+def test_one_entry_point() -> None:
+    assert "kubelet_config_prune_access_only" in specs.by_role(entry_point="prune")["push"]
+    assert "kubelet_config_immutable" not in specs.by_role(entry_point="prune")["push"]
 
 
 def test_every_type_can_be_checked() -> None:
