@@ -83,7 +83,7 @@ def run(
     place = home / "collections/ansible_collections/livenodes/kubelet"
     (place / "plugins/modules").mkdir(parents=True)
     log = home / "log"
-    for name in ("roles", "meta", "plugins/filter", "plugins/module_utils"):
+    for name in ("roles", "meta", "plugins/filter", "plugins/module_utils", "plugins/plugin_utils"):
         (place / name).symlink_to(ROOT / name)
     for module in (*SECONDS, *PREPARING):
         seconds = (taking or SECONDS).get(module, {})

@@ -32,6 +32,8 @@ class Denying(PlayedCluster):
     """A cluster that answers each write of `denied`'s config source with an error."""
 
     denied: tuple[int, str, str] = (0, "", "")
+    times = 0
+    """How often it answers so; 0: each time."""
     ends_at = ""
     """A part of the first request before which an autoscaler deletes the node."""
     new: dict[str, t.Any] | None = None
@@ -46,6 +48,7 @@ class Denying(PlayedCluster):
         """Answer one request."""
         if self.denied[0] and method == "PATCH" and f"/nodes/{BAD}" in url and "configSource" in body.get("spec", {}):
             code, reason, message = self.denied
+            self.denied = (0, "", "") if self.times == 1 else self.denied
             return code, {"kind": "Status", "status": "Failure", "reason": reason, "message": message, "code": code}
         if self.ends_at and f"{method} {url} {json.dumps(body)}".find(self.ends_at) >= 0:
             self.ends_at = ""
@@ -175,3 +178,23 @@ def test_a_write_that_fails_in_a_migration_fails_its_node_alone(tmp_path: Path) 
         assert marks == {"n1": True, BAD: False, "n3": True}
         assert [fleet.live[name]["maxPods"] for name in NAMES] == [90, 90, 90] and fleet.steps[BAD] == []
         assert fleet.claims.items == {}
+
+
+@pytest.mark.parametrize("entry_point", ["main", "reset"])
+def test_a_rescue_by_hand_tries_a_node_again(
+    ansible: Ansible, fleet: Denying, tmp_path: Path, entry_point: str
+) -> None:
+    """The rows of the role that failed are no reason to leave the node out."""
+    place = {"namespace": "kube-system", "name": fleet.BEFORE, "kubeletConfigKey": "kubelet"}
+    fleet.denied, fleet.times = DENIED, 1
+    for node in fleet.nodes.values():
+        node["spec"] = {} if entry_point == "main" else {"configSource": {"configMap": place}}
+    role = {"name": "livenodes.kubelet.assign", "tasks_from": f"{entry_point}.yml"}
+    tasks = [{"name": "include_role", "ansible.builtin.include_role": role}]
+    given = {"kubelet_config_sources": dict.fromkeys(NAMES, place)} if entry_point == "main" else {}
+    play = {"hosts": "all", "gather_facts": False, "vars": given, "tasks": [{"block": tasks, "rescue": tasks}]}
+    path = tmp_path / "by-hand.yml"
+    path.write_text(json.dumps([play]))
+    run = ansible.playbook(str(path))
+    assert run.code == 0 and DENIED[2] in run.output, run.output
+    assert [("configSource" in fleet.nodes[name]["spec"]) for name in NAMES] == [entry_point == "main"] * 3, run.output
