@@ -103,3 +103,23 @@ def test_one_run_for_each_cluster(fleet: Cordoned, ansible: Ansible) -> None:
             )
             assert run.code == 0, run.output
         assert (fleet.assigned, other.assigned) == ({"n1"}, {"n2"})
+
+
+@pytest.mark.parametrize("strategy", ["free", "host_pinned"])
+def test_playbooks_set_their_strategy(ansible: Ansible, fleet: Cordoned, strategy: str) -> None:
+    """Otherwise each host would begin a rollout of its own, and wait for the Lease of the first one."""
+    run = ansible.playbook("rollout", *change({"maxPods": 80}), ANSIBLE_STRATEGY=strategy)
+    assert run.code == 0, run.output
+    assert {live["maxPods"] for live in fleet.live.values()} == {80} and not fleet.claims.items
+
+
+def test_a_rollout_by_hand_refuses_a_strategy_in_which_each_host_begins_it(
+    ansible: Ansible, fleet: Cordoned, tmp_path: Path
+) -> None:
+    lease = {"state": "held", "group": "all", "nodes": ["n1", "n2"], "holder": "me", "duration": 60}
+    task = {"livenodes.kubelet.kubelet_rollout_lease": lease, "delegate_to": "localhost", "run_once": True}
+    play = {"hosts": "all", "gather_facts": False, "strategy": "free", "tasks": [task]}
+    (tmp_path / "by-hand.yml").write_text(json.dumps([play]))
+    run = ansible.playbook(str(tmp_path / "by-hand.yml"))
+    assert run.code != 0 and "the strategy of this play is free" in run.output, run.output
+    assert not fleet.claims.items

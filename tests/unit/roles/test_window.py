@@ -35,10 +35,18 @@ def test_a_batch_that_would_end_too_late_does_not_begin(tmp_path: Path) -> None:
             *options(minutes=2, soak=600),
             ANSIBLE_CALLBACKS_ENABLED="livenodes.kubelet.rollout",
             LIVENODES_KUBELET_REPORT_JSON=str(report),
+            ANSIBLE_SHOW_CUSTOM_STATS="true",
         )
         assert run.code == 2, run.output
         assert fleet.assigned == {"n1"} and not fleet.claims.items
         assert "the window of 2 minutes ends in" in run.output and "Untouched hosts: n3, n4" in run.output, run.output
+        result = json.JSONDecoder().raw_decode(run.output.partition("RUN: ")[2].strip())[0]["kubelet_rollout"]
+        # ansible-core 2.17 returns texts.
+        assert {name: int(result[name]) for name in ("changed", "untouched", "failed")} == {
+            "changed": 1,
+            "untouched": 3,
+            "failed": 0,
+        }, result
         found = json.loads(report.read_text())
         assert found["outcome"] == "paused" and found["paused"]["by"] == "kubelet_config_window_minutes"
         again = ansible.playbook("rollout", *options(minutes=60))
