@@ -26,8 +26,8 @@ class ActionModule(ControllerAction):
             return {
                 "failed": True,
                 "changed": False,
-                "msg": f"the strategy of this play is {strategy}, with which every host would begin the rollout and wait "
-                "for the Lease of the first one. Nothing was changed. Set strategy: linear in the play, or roll out with "
-                "the playbooks of this collection, which do so",
+                "msg": f"the strategy of this play is {strategy}, with which every host would begin the rollout and "
+                "wait for the Lease of the first one. Nothing was changed. Set strategy: linear in the play, or roll "
+                "out with the playbooks of this collection, which do so",
             }
         return t.cast("dict[str, t.Any]", super().run(tmp, task_vars))

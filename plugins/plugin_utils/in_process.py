@@ -28,6 +28,10 @@ Result = t.Dict[str, t.Any]
 LARGE = 500
 
 
+PATHS = frozenset({"KUBECONFIG", "K8S_AUTH_KUBECONFIG"})
+"""Variables of the environment with the paths of kubeconfigs."""
+
+
 @contextlib.contextmanager
 def surroundings(environment: t.Mapping[str, t.Any], folder: str) -> t.Iterator[None]:
     """Give this process the surroundings of a module: the task's environment, the playbook's folder, no terminal.
@@ -36,6 +40,10 @@ def surroundings(environment: t.Mapping[str, t.Any], folder: str) -> t.Iterator[
     """
     variables, place = dict(os.environ), os.getcwd()
     os.environ.update({str(name): str(value) for name, value in environment.items()})
+    for name in PATHS & os.environ.keys():
+        # As kubectl reads them: in the folder of the command, not in that of the playbook.
+        parts = os.environ[name].split(os.pathsep)
+        os.environ[name] = os.pathsep.join(os.path.abspath(os.path.expanduser(part)) for part in parts if part)
     try:
         os.chdir(folder)
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):

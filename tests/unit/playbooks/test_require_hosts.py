@@ -33,6 +33,9 @@ def ansible(tmp_path: Path) -> Ansible:
         (),
         ("-e", "kubelet_config_hosts=workers"),
         ("-e", '{"kubelet_config_hosts": ["n1", "n3"]}'),
+        ("-e", '{"kubelet_config_hosts": ["n1,n2", "others:!n2"]}'),
+        ("-e", "kubelet_config_hosts=n1,n3"),
+        ("-e", "kubelet_config_hosts=n1,n3", "--limit", "n3"),
         ("--limit", "n2"),
         ("-e", "kubelet_config_hosts=workers", "--limit", "n2"),
         ("-e", json.dumps({**ROLLOUT, "awx_workflow_job_name": "Week"})),
@@ -59,3 +62,9 @@ def test_hosts_that_only_the_inventory_names_are_refused(ansible: Ansible) -> No
 def test_refused(ansible: Ansible, text: str, variables: dict[str, str]) -> None:
     run = ansible.playbook("require_hosts", "-e", json.dumps(variables))
     assert run.code != 0 and text in run.output, run.output
+
+
+def test_a_misspelt_group_is_refused_under_limit(ansible: Ansible) -> None:
+    """It would be a success in which nothing was done."""
+    run = ansible.playbook("require_hosts", "-e", "kubelet_config_hosts=wokers", "--limit", "n1")
+    assert run.code != 0 and "No host matches kubelet_config_hosts=wokers" in run.output, run.output

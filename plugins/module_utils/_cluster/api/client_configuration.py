@@ -133,9 +133,10 @@ def _load_kubeconfig(options: dict[str, t.Any], configuration: t.Any) -> None:
             f"kubeconfig is of type {type(given).__name__}: set it to the path of a file or to a mapping"
         )
     path = address.kubeconfig(given)
-    if not any(os.path.isfile(part) for part in path.split(os.pathsep)):
+    parts = path.split(os.pathsep)
+    if not any(map(os.path.isfile, parts)):
         raise ClusterError(
-            f"no kubeconfig at {path}: set the option kubeconfig, K8S_AUTH_KUBECONFIG or KUBECONFIG, "
+            f"no kubeconfig at {os.pathsep.join(map(os.path.abspath, parts))}: set the option kubeconfig, K8S_AUTH_KUBECONFIG or KUBECONFIG, "
             "or the options host and api_key"
         )
     _guard(

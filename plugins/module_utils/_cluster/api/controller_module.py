@@ -45,6 +45,7 @@ class Definition:
         exception that is a defect.
         """
         try:
+            self._check_numbers(options)
             result = dict(self.call(options, check_mode))
         except MissingLibrary:
             raise
@@ -55,6 +56,12 @@ class Definition:
         if not diff:
             result.pop("diff", None)
         return result, list(result.pop("warnings", ()))
+
+    def _check_numbers(self, options: dict[str, t.Any]) -> None:
+        """Raise ClusterError for a negative number: all of them are amounts."""
+        for name, option in self.spec.items():
+            if option.get("type") == "int" and (options.get(name) or 0) < 0:
+                raise ClusterError(f"{name} is {options[name]}: use a number of at least 0")
 
     def secrets(self, options: dict[str, t.Any]) -> set[str]:
         """Return the secrets in the options that `no_log` does not cover."""

@@ -4,7 +4,8 @@
 """Decides from the live cluster whether a batch of nodes may begin: window, pause, budget and control plane, in order.
 
 Each check is one GET (pause), one PATCH (Lease) and one LIST of nodes. If a Node has not been written for a long time,
-one LIST of heartbeats follows, and a GET of the configz of each kubelet that is silent; if the batch is a control-plane node, one LIST of pods.
+one LIST of heartbeats follows, and a GET of the configz of each kubelet that is silent. If the batch is a control-plane
+node, one LIST of pods follows.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ SKIPPED = "skipped"
 def info(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
     """Return the result of `node_status.info`; with the option `skip`, also the rows of nodes that are away.
 
-    A node is away if it does not exist, is not Ready, or is silent (gate.unavailable). With `unready`, one that is not Ready
-    is away only if its kubelet does not answer: one GET of its configz. Raises ClusterError.
+    A node is away if it does not exist, is not Ready, or is silent (gate.unavailable). With `unready`, one that is not
+    Ready is away only if its kubelet does not answer: one GET of its configz. Raises ClusterError.
     """
     if not options["skip"]:
         return {**node_status.info(session, options, check_mode), "away": {}}

@@ -17,6 +17,7 @@ def edit(options: dict[str, t.Any], _check_mode: bool) -> dict[str, t.Any]:
 
     Raises ClusterError for invalid options, and, with the plan in its result, for a plan that contains a refusal.
     """
+    _check(options["current"])
     given = dict(options)
     back = given.pop("back", False)
     try:
@@ -31,3 +32,14 @@ def edit(options: dict[str, t.Any], _check_mode: bool) -> dict[str, t.Any]:
     if made["refused"]:
         raise ClusterError(plan_text.refusals(made), result)
     return result
+
+
+def _check(current: dict[str, t.Any]) -> None:
+    """Raise ClusterError for what is no dump."""
+    variants, rows = current.get("variants"), current.get("nodes")
+    whole = isinstance(variants, dict) and isinstance(rows, dict)
+    if not whole or not all(isinstance(row, dict) and row.get("variant") in variants for row in rows.values()):
+        raise ClusterError(
+            "current is no result of kubelet_configz_facts, which has nodes and the variants that they name. Pass its "
+            "kubelet_configz (as a fact: ansible_facts.kubelet_configz)"
+        )

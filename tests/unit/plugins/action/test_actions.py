@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.controller_module import Definition
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils.controller import ControllerAction
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils.on_node import NodeAction
 from tests.support.ansible import ROOT, Ansible
@@ -293,3 +294,16 @@ def test_the_api_client_is_imported_once_per_run(tmp_path: Path, strategy: str) 
         output, _nothing = process.communicate(timeout=120)
     assert output.count("no kubeconfig at /nowhere") >= 4, output
     assert (tmp_path / "imports").read_text().split() == [str(process.pid)]
+
+
+MODULES = [importlib.import_module(f"{PLUGINS}.modules.{name}").MODULE for name in sorted(GROUP)]
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [(module, name) for module in MODULES for name, option in module.spec.items() if option.get("type") == "int"],
+)
+def test_a_negative_number_is_refused_before_a_request(module: Definition, name: str) -> None:
+    """Such a soak ended at once, and such an age overflowed."""
+    result, _warnings = module.outcome({name: -1}, False, False, 0)
+    assert result == {"failed": True, "msg": f"{name} is -1: use a number of at least 0"}

@@ -142,3 +142,16 @@ def test_the_invocation_of_a_large_plan_is_short() -> None:
     )
     arguments = result["invocation"]["module_args"]
     assert (arguments["word"], arguments["any"]) == ("w", "(1000 entries, not repeated in the result)")
+
+
+@pytest.mark.parametrize("name", sorted(in_process.PATHS))
+def test_a_relative_kubeconfig_is_that_of_the_working_directory(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    """A module runs in the folder of the playbook, which is that of the collection."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(name, "one:~/two::/three")
+    monkeypatch.setenv("HOME", "/home/me")
+    with in_process.surroundings({}, "/"):
+        assert os.environ[name] == f"{tmp_path}/one:/home/me/two:/three"
+    assert os.environ[name] == "one:~/two::/three"

@@ -73,3 +73,20 @@ def test_options_that_cannot_be_read() -> None:
     with pytest.raises(ClusterError) as caught:
         run("maxPods: [")
     assert caught.value.result == {}
+
+
+@pytest.mark.parametrize(
+    "current",
+    [
+        {},
+        {"kubelet_configz": CURRENT},
+        {"variants": {}, "nodes": []},
+        {"variants": [], "nodes": {}},
+        {"variants": {}, "nodes": {"n1": ROW}},
+        {"variants": {VARIANT: CONFIG}, "nodes": {"n1": "text"}},
+    ],
+)
+@pytest.mark.parametrize("back", [False, True])
+def test_what_is_no_dump_is_refused(current: dict[str, t.Any], back: bool) -> None:
+    with pytest.raises(ClusterError, match="current is no result of kubelet_configz_facts"):
+        run({}, current=current, back=back)
