@@ -139,7 +139,7 @@ def test_joining_nodes_get_the_configuration_of_the_group(
     now = read(lab)
     assert config(lab) == {**before, **COMMON}
     record = json.loads(now["metadata"]["annotations"].pop(kubeadm_record.WRITTEN))
-    assert {field: after for field, (_, after) in record["last"].items()} == COMMON
+    assert {field: change[1] for field, change in record["last"].items()} == COMMON
     assert [now["metadata"][part] for part in ("uid", "labels", "annotations")] == [
         maps["metadata"][part] for part in ("uid", "labels", "annotations")
     ]

@@ -21,6 +21,7 @@ class Answering:
     """A session of which each request has the same answer."""
 
     kubelets = None
+    concurrency = 1
 
     def __init__(self, value: t.Any) -> None:
         self.value = value

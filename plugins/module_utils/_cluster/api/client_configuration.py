@@ -136,8 +136,8 @@ def _load_kubeconfig(options: dict[str, t.Any], configuration: t.Any) -> None:
     parts = path.split(os.pathsep)
     if not any(map(os.path.isfile, parts)):
         raise ClusterError(
-            f"no kubeconfig at {os.pathsep.join(map(os.path.abspath, parts))}: set the option kubeconfig, K8S_AUTH_KUBECONFIG or KUBECONFIG, "
-            "or the options host and api_key"
+            f"no kubeconfig at {os.pathsep.join(map(os.path.abspath, parts))}: set the option kubeconfig, "
+            "K8S_AUTH_KUBECONFIG or KUBECONFIG, or the options host and api_key"
         )
     _guard(
         f"kubeconfig {path}",

@@ -10,7 +10,7 @@ import typing as t
 
 from ansible.module_utils.common.yaml import yaml_load
 
-from ..api import auth
+from ..api import auth, library
 
 
 def in_words(options: t.Mapping[str, t.Any]) -> str:
@@ -26,8 +26,7 @@ def in_words(options: t.Mapping[str, t.Any]) -> str:
     path = "" if isinstance(given, dict) else kubeconfig(given)
     try:
         files = [given] if isinstance(given, dict) else [_read(part) for part in path.split(os.pathsep)]
-        # The client takes the last one; kubectl takes the first.
-        context = options.get("context") or [one["current-context"] for one in files if "current-context" in one][-1]
+        context = options.get("context") or _current(given, path)
         cluster = _named(files, "contexts", context)["context"]["cluster"]
         server = _named(files, "clusters", cluster)["cluster"]["server"]
     # Whatever is wrong with a kubeconfig, the client reports it.
@@ -39,6 +38,13 @@ def in_words(options: t.Mapping[str, t.Any]) -> str:
 def kubeconfig(given: t.Any) -> str:
     """Return the path of the kubeconfig, several ones with colons between them, as kubectl takes them."""
     return os.path.expanduser(given) if given else os.environ.get("KUBECONFIG") or os.path.expanduser("~/.kube/config")
+
+
+def _current(given: t.Any, path: str) -> str:
+    """Return the current context. Of several files, each release of the client takes another one's."""
+    if isinstance(given, dict):
+        return str(given["current-context"])
+    return str(library.kubernetes.config.list_kube_config_contexts(path)[1]["name"])
 
 
 def _read(path: str) -> dict[str, t.Any]:

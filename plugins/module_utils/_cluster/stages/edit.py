@@ -37,9 +37,11 @@ def edit(options: dict[str, t.Any], _check_mode: bool) -> dict[str, t.Any]:
 def _check(current: dict[str, t.Any]) -> None:
     """Raise ClusterError for what is no dump."""
     variants, rows = current.get("variants"), current.get("nodes")
-    whole = isinstance(variants, dict) and isinstance(rows, dict)
-    if not whole or not all(isinstance(row, dict) and row.get("variant") in variants for row in rows.values()):
-        raise ClusterError(
-            "current is no result of kubelet_configz_facts, which has nodes and the variants that they name. Pass its "
-            "kubelet_configz (as a fact: ansible_facts.kubelet_configz)"
-        )
+    if isinstance(variants, dict) and isinstance(rows, dict):
+        named = [row.get("variant") if isinstance(row, dict) else None for row in rows.values()]
+        if variants.keys() >= set(named):
+            return
+    raise ClusterError(
+        "current is no result of kubelet_configz_facts, which has nodes and the variants that they name. Pass its "
+        "kubelet_configz (as a fact: ansible_facts.kubelet_configz)"
+    )

@@ -9,6 +9,7 @@ import json
 import typing as t
 from pathlib import Path
 
+import kubernetes
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import client_configuration
@@ -43,7 +44,7 @@ def two(tmp_path: Path) -> str:
     [
         ({"host": "https://u:hunter2@h:1"}, "https://********@h:1"),
         ({"kubeconfig": config("a")}, "https://a-a:6443 (context a of a kubeconfig given as a mapping)"),
-        ({}, "https://a-b:6443 (context b of {two})"),
+        ({}, "https://a-{current}:6443 (context {current} of {two})"),
         ({"context": "b"}, "https://a-b:6443 (context b of {two})"),
         ({"context": "c"}, "https://b-c:6443 (context c of {two})"),
     ],
@@ -53,7 +54,9 @@ def test_it_is_that_of_the_client(
 ) -> None:
     monkeypatch.setenv("KUBECONFIG", two)
     found = address.in_words(options)
-    assert found == words.replace("{two}", two)
+    # The client takes the last one, until 31 the first one, as kubectl does.
+    current = kubernetes.config.list_kube_config_contexts(two)[1]["name"]
+    assert found == words.replace("{two}", two).replace("{current}", current)
     server = client_configuration.of(options).host
     assert "@" in server or found.startswith(server)
 
