@@ -17,11 +17,8 @@ from tests.support import runs
 from tests.support.ansible import Ansible
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
-ROWS = {
-    ("rollout", "paused", "rolled back"),
-    ("rollback", "killed", "run again"),
-    ("reset", "paused", "rolled back"),
-}
+SHORT = ("rollout", "paused", "rolled back")
+ROWS = {SHORT, ("rollback", "killed", "run again"), ("reset", "paused", "rolled back")}
 
 
 class Played:
@@ -56,8 +53,14 @@ class Played:
         return self.cluster.get(f"{NODES}/n2")["spec"].get("configSource")
 
 
-@pytest.mark.parametrize("row", [pytest.param(row, id=str(row)) for row in runs.rows() if row[:3] in ROWS])
-@pytest.mark.long_on_sim
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(row, id=str(row), marks=pytest.mark.long_on_sim if row[:3] == SHORT else pytest.mark.long)
+        for row in runs.rows()
+        if row[:3] in ROWS
+    ],
+)
 def test_what_every_node_runs(cluster: Contracted, ansible: Ansible, row: runs.Row) -> None:
     stage = Played(cluster, ansible)
     runs.prepare(stage, row.playbook)
