@@ -89,6 +89,7 @@ STEPS: dict[str, t.Callable[..., t.Any]] = {
     "named": skipping.named,
     "planned_batch": value.of_plan,
     "counted": value.counted,
+    "problem": value.problem,
     "result": value.result,
     "untouched": value.untouched,
     "rows": with_rows,

@@ -87,6 +87,19 @@ def test_a_rollback_of_a_stopped_rollout_changes_only_its_nodes(tmp_path: Path, 
     assert "is undone already" in again.output, again.output
 
 
+def test_nodes_without_a_way_back_are_named_at_the_end(tmp_path: Path, fleet: Fleet) -> None:
+    """A rollback that leaves nodes with the bad configuration is no success."""
+    ansible = playbooks(tmp_path, fleet)
+    assert play(ansible, "rollout").code == 0
+    for name in ("n2", "n3"):
+        fleet.nodes[name]["metadata"]["annotations"][annotation.PREVIOUS] = "{"
+    run = play(ansible, "rollback")
+    words = " ".join(run.output.split())
+    assert run.code != 0 and fleet.runs() == [GOOD, BAD, BAD, GOOD], run.output
+    assert "The rollback leaves nodes with what they run. n2: its previous configuration is unknown; n3: its" in words
+    assert fleet.claims.items == {}
+
+
 def test_a_paused_rollback_continues(tmp_path: Path, fleet: Fleet) -> None:
     """It goes on in the same direction, and a run after its end changes nothing."""
     ansible = playbooks(tmp_path, fleet)

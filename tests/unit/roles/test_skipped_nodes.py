@@ -65,6 +65,15 @@ def test_a_dead_node_and_a_deleted_one_do_not_hold_up_the_others(ansible: Ansibl
     assert fleet.claims.items == {}
 
 
+@pytest.mark.parametrize("playbook", ["plan", "rollout"])
+def test_limit_leaves_out_machines_that_are_no_nodes(ansible: Ansible, fleet: PlayedCluster, playbook: str) -> None:
+    """An inventory has other machines, too, and kubelet_config_hosts is all of them by default."""
+    (ansible.inventory / "others.yml").write_text(json.dumps({"databases": {"hosts": {"db1": {}, "db2": {}}}}))
+    run = ansible.playbook(playbook, "--limit", "n1")
+    assert run.code == 0, run.output
+    assert runs(fleet) == {**dict.fromkeys(NAMES, 90), **({"n1": 80} if playbook == "rollout" else {})}
+
+
 @pytest.mark.parametrize(
     ("given", "text"),
     [

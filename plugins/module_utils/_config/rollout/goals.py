@@ -23,7 +23,7 @@ ASSIGN, RESET = "switch", "reset"
 """How a batch changes its nodes: the entry points of the role `assign`. A migration has one for each delivery."""
 _NONE_LEFT = "a migration to drop-ins leaves no previous configuration, since a checkpoint is no drop-in"
 _UNKNOWN = "its previous configuration is unknown"
-_REMEDY = (
+REMEDY = (
     "Declare the values that you want and run the rollout, roll back to a ConfigMap with kubelet_config_variant, or "
     "return to the node's own file with the playbook reset"
 )
@@ -79,7 +79,7 @@ def _previous(rows: Rows, undo: Any) -> dict[str, Any]:
         else:
             local.append(name)
     text += [f"{name}: {_name(rows[name]['active'])} -> its local config" for name in local]
-    text += [f"{name}: not changed, {why}. {_REMEDY}" for name, why in stuck.items()]
+    text += [f"{name}: not changed, {why}. {REMEDY}" for name, why in stuck.items()]
     return {
         "nodes": nodes,
         "local": local,
@@ -147,7 +147,7 @@ def refuse_without_way_back(planned: Mapping[str, Any], rows: Rows, names: Itera
     found = "; ".join(
         f"{', '.join(name for name in stuck if stuck[name] == why)}: {why}" for why in dict.fromkeys(stuck.values())
     )
-    raise ValueError(f"nothing to roll back to. {found}. {_REMEDY}. Nothing was changed")
+    raise ValueError(f"nothing to roll back to. {found}. {REMEDY}. Nothing was changed")
 
 
 def _local(rows: Rows) -> dict[str, Any]:

@@ -65,7 +65,7 @@ def begin(
     Keys: those of the order; C(group), its pattern; C(names), all nodes of the group; C(text), a plan that was made
     from the status; C(name), that of the rollout; C(undoes), the rollout that it undoes, or None; C(whole), whether it
     changes all nodes of its goal, not only those of C(--limit); C(lease), empty until it is held; C(failed), why nodes
-    have failed so far; C(skipped); C(marked), the nodes to uncordon; C(max_failed), how many may fail. Each of the
+    have failed so far; C(skipped); C(stuck), why a rollback leaves nodes; C(marked), the nodes to uncordon; C(max_failed), how many may fail. Each of the
     C(batches) has all that its tasks read, since a template is evaluated again by each task: see C(of_host).
     """
     before = (current or {}).get("nodes") or {}
@@ -117,6 +117,7 @@ def begin(
         "began": began,
         "failed": {},
         "skipped": dict(skipped or {}),
+        "stuck": {node: why for node, why in plan.get("stuck", {}).items() if node in table["hosts"]},
         "marked": _marked(rows, batches[0]["drain"] if batches else ()),
         "max_failed": int(float(options.max_failed)),
     }
@@ -212,6 +213,21 @@ def _without_record(one: Value) -> dict[str, Any]:
 def counted(rollout: Value, failures: Mapping[str, str]) -> dict[str, Any]:
     """Return the value with the failures of a batch."""
     return {**rollout, "failed": {**rollout["failed"], **failures}}
+
+
+def problem(rollout: Value) -> str:
+    """Return what the last batch leaves to do, for the operator; empty if there is nothing."""
+    failed, stuck = rollout["failed"], rollout["stuck"]
+    texts = []
+    if failed:
+        texts.append(
+            f"The rollout to {rollout['group']} is complete, but {len(failed)} of {len(rollout['hosts'])} nodes failed: "
+            f"{', '.join(failed)}. The reasons are above; remove them and run again"
+        )
+    if stuck:
+        reasons = "; ".join(f"{name}: {why}" for name, why in stuck.items())
+        texts.append(f"The rollback leaves nodes with what they run. {reasons}. {goals.REMEDY}")
+    return ". ".join(texts)
 
 
 def result(rollout: Value, done: int) -> dict[str, Any]:

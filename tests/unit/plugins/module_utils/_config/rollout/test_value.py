@@ -18,6 +18,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout.
     counted,
     of_host,
     of_plan,
+    problem,
     result,
     untouched,
 )
@@ -265,3 +266,17 @@ def test_skipped_nodes_are_counted_in_the_result() -> None:
     ordered = order(LOCAL, "plan", table(), ROWS, 2, serial=2)
     value = begin(ordered, LOCAL, table(), ROWS, "g", None, False, Options(), 1.0, skipped={"n9": "not Ready"})
     assert (value["skipped"], result(value, 1)["skipped"]) == ({"n9": "not Ready"}, 1)
+
+
+@pytest.mark.parametrize(
+    ("failed", "stuck", "words"),
+    [
+        ({}, {}, []),
+        ({"n2": "why"}, {}, ["is complete, but 1 of 4 nodes failed: n2. The reasons are above"]),
+        ({}, {"n3": "unknown"}, ["The rollback leaves nodes with what they run. n3: unknown. Declare the values"]),
+        ({"n2": "why"}, {"n3": "unknown"}, ["1 of 4 nodes failed: n2", "run again. The rollback leaves nodes"]),
+    ],
+)
+def test_what_is_left_to_do_at_the_end(failed: dict[str, str], stuck: dict[str, str], words: list[str]) -> None:
+    found = problem({**made(), "failed": failed, "stuck": stuck})
+    assert bool(found) == bool(words) and all(text in found for text in words), found
