@@ -65,8 +65,9 @@ def begin(
     Keys: those of the order; C(group), its pattern; C(names), all nodes of the group; C(text), a plan that was made
     from the status; C(name), that of the rollout; C(undoes), the rollout that it undoes, or None; C(whole), whether it
     changes all nodes of its goal, not only those of C(--limit); C(lease), empty until it is held; C(failed), why nodes
-    have failed so far; C(skipped); C(stuck), why a rollback leaves nodes; C(marked), the nodes to uncordon; C(max_failed), how many may fail. Each of the
-    C(batches) has all that its tasks read, since a template is evaluated again by each task: see C(of_host).
+    have failed so far; C(skipped); C(stuck), why a rollback leaves nodes; C(marked), the nodes to uncordon;
+    C(max_failed), how many may fail. Each of the C(batches) has all that its tasks read, since a template is evaluated
+    again by each task: see C(of_host).
     """
     before = (current or {}).get("nodes") or {}
     effects = (back or {}).get("nodes") or {}
@@ -221,8 +222,8 @@ def problem(rollout: Value) -> str:
     texts = []
     if failed:
         texts.append(
-            f"The rollout to {rollout['group']} is complete, but {len(failed)} of {len(rollout['hosts'])} nodes failed: "
-            f"{', '.join(failed)}. The reasons are above; remove them and run again"
+            f"The rollout to {rollout['group']} is complete, but {len(failed)} of {len(rollout['hosts'])} nodes "
+            f"failed: {', '.join(failed)}. The reasons are above; remove them and run again"
         )
     if stuck:
         reasons = "; ".join(f"{name}: {why}" for name, why in stuck.items())
