@@ -31,8 +31,9 @@ __all__ = [
 ALL: dict[str, Field] = {field.path: field for field in FIELDS}
 """Every field by its dotted name."""
 
-FORMER_SECRETS = ("manifestURLHeader",)
-"""The name of staticPodURLHeader in 1.8 and 1.9 (pkg/kubelet/apis/kubeletconfig/v1alpha1/types.go)."""
+FORMER_SECRETS = ("manifestURL", "manifestURLHeader")
+"""The names of staticPodURL and staticPodURLHeader in 1.8 and 1.9 (pkg/kubelet/apis/kubeletconfig/v1alpha1/types.go).
+"""
 
 
 def lookup(path: paths.Path) -> Field | None:

@@ -1265,6 +1265,7 @@ FIELDS: tuple[Field, ...] = (
         zero_omitted=True,
         effect="disrupt",
         flags=("manifest-url",),
+        secret=True,
         reason="the new URL may serve other static pods",
     ),
     Field(

@@ -23,9 +23,9 @@ KIND = "KubeletConfiguration"
 MAX_BYTES = 1024 * 1024
 """Largest text a ConfigMap can hold, in bytes (MaxSecretSize of the Kubernetes API: 1 MiB for all keys together)."""
 
-SECRETS = ("staticPodURLHeader", "manifestURLHeader")
-"""The fields with secrets; the second is the name in 1.8 and 1.9. The table of all fields, which builds on the values,
-marks the first one too.
+SECRETS = ("staticPodURL", "staticPodURLHeader", "manifestURL", "manifestURLHeader")
+"""The fields with secrets; the last two are the names in 1.8 and 1.9. The table of all fields, which builds on the
+values, marks the first two.
 """
 _NOT_SHOWN = "(not shown)"
 # From the first quotation mark to the last one: a quotation may contain others.

@@ -56,7 +56,7 @@ _SIGNAL = re.compile(
 _LENIENT = "lenient decoding as strict decoding failed"
 
 # A quotation of the field with secrets may begin or end in the middle of a value, so that all after it is hidden.
-_SECRET_FIELD = re.compile(r"(staticPodURLHeader|manifest-url-header).*", re.IGNORECASE)
+_SECRET_FIELD = re.compile(r"(staticPodURL(?:Header)?|manifest-url(?:-header)?).*", re.IGNORECASE)
 _SECRETS = (
     (re.compile(r"\b(Bearer|Basic|Digest)\s+[^\s\"',;|]+", re.IGNORECASE), rf"\1 {HIDDEN}"),
     (

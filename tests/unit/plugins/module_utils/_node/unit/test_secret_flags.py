@@ -19,8 +19,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit impor
         ("a --manifest-url-header='A:b \"c\" d' --v=2", "a --manifest-url-header=******** --v=2"),
         ("a --manifest-url-header \\\n  'A:b c' \\\n  --v=2", "a --manifest-url-header ******** --v=2"),
         (
-            "a --manifest-url-header=A:b --manifest-url-header=C:d --manifest-url=http://x",
-            "a --manifest-url-header=******** --manifest-url-header=******** --manifest-url=http://x",
+            "a --manifest-url-header=A:b --manifest-url-header=C:d --manifest-url=http://x --v=2",
+            "a --manifest-url-header=******** --manifest-url-header=******** --manifest-url=******** --v=2",
         ),
     ],
 )
