@@ -180,6 +180,21 @@ def test_a_write_that_fails_in_a_migration_fails_its_node_alone(tmp_path: Path) 
         assert fleet.claims.items == {}
 
 
+def test_a_lease_that_must_not_be_deleted_leaves_a_finished_rollout(ansible: Ansible, fleet: Denying) -> None:
+    """The operator reads that all nodes are done."""
+    begun = fleet.serve
+
+    def serve(method: str, url: str, body: t.Any, request: Request) -> tuple[int, t.Any]:
+        if method == "DELETE" and "/leases/" in url:
+            return 403, {"kind": "Status", "status": "Failure", "reason": "Forbidden", "message": "no", "code": 403}
+        return begun(method, url, body, request)
+
+    fleet.serve = serve  # type: ignore[method-assign]  # only of this fleet, which ends with the test
+    run = ansible.playbook("rollout")
+    assert run.code != 0 and "are done, but the Lease could not be released: " in " ".join(run.output.split())
+    assert [fleet.runs(name) for name in NAMES] == [80, 80, 80]
+
+
 @pytest.mark.parametrize("entry_point", ["main", "reset"])
 def test_a_rescue_by_hand_tries_a_node_again(
     ansible: Ansible, fleet: Denying, tmp_path: Path, entry_point: str

@@ -216,8 +216,11 @@ def counted(rollout: Value, failures: Mapping[str, str]) -> dict[str, Any]:
     return {**rollout, "failed": {**rollout["failed"], **failures}}
 
 
-def problem(rollout: Value) -> str:
-    """Return what the last batch leaves to do, for the operator; empty if there is nothing."""
+def problem(rollout: Value, unreleased: str = "") -> str:
+    """Return what the last batch leaves to do, for the operator; empty if there is nothing.
+
+    C(unreleased): why the Lease could not be released.
+    """
     failed, stuck = rollout["failed"], rollout["stuck"]
     texts = []
     if failed:
@@ -228,6 +231,11 @@ def problem(rollout: Value) -> str:
     if stuck:
         reasons = "; ".join(f"{name}: {why}" for name, why in stuck.items())
         texts.append(f"The rollback leaves nodes with what they run. {reasons}. {goals.REMEDY}")
+    if unreleased:
+        texts.append(
+            f"All batches of {rollout['group']} are done, but the Lease could not be released: "
+            f"{unreleased.rstrip('. ')}. It expires by itself, and until then other rollouts to these nodes wait for it"
+        )
     return ". ".join(texts)
 
 

@@ -280,3 +280,8 @@ def test_skipped_nodes_are_counted_in_the_result() -> None:
 def test_what_is_left_to_do_at_the_end(failed: dict[str, str], stuck: dict[str, str], words: list[str]) -> None:
     found = problem({**made(), "failed": failed, "stuck": stuck})
     assert bool(found) == bool(words) and all(text in found for text in words), found
+
+
+def test_a_lease_that_could_not_be_released_is_named() -> None:
+    found = problem({**made(), "failed": {}, "stuck": {}}, "403 Forbidden.")
+    assert "are done, but the Lease could not be released: 403 Forbidden. It expires by itself" in found
