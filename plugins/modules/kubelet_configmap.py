@@ -64,7 +64,7 @@ options:
   keep_days:
     description:
       - Days for which O(state=pruned) keeps a ConfigMap that this call creates, although no node uses it yet. Set it to
-        push before a rollout that comes days later.
+        push before a rollout that comes days later. At most V(3650).
       - A ConfigMap that exists is not changed, since kubelets that run it would restart.
     type: int
     default: 0

@@ -18,6 +18,8 @@ from ..api.session import Session
 from ..objects import configmaps, kubeadm, lease, nodes
 
 # Why nothing is pruned; the rollouts follow.
+# Ten years: nothing is staged for longer, and the calendar ends.
+MOST_DAYS = 3650
 UNDER_WAY = "a rollout is under way, and may have pushed ConfigMaps that no node uses yet; nothing was pruned."
 
 
@@ -65,6 +67,8 @@ def push(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
 
 def _wanted(options: dict[str, t.Any]) -> dict[str, tuple[str, str]]:
     """Return (variant, text) of all ConfigMaps to push, by variant or file. Raises ClusterError before any write."""
+    if options["keep_days"] > MOST_DAYS:
+        raise ClusterError(f"keep_days is {options['keep_days']}: use at most {MOST_DAYS}")
     wanted: dict[str, tuple[str, str]] = {}
     for variant, config in (options["variants"] or {}).items():
         if identity.variant(config) != variant:

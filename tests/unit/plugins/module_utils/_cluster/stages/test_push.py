@@ -215,3 +215,8 @@ def test_a_staged_configmap_is_marked_when_it_is_created_only() -> None:
         assert push.push(session, wanted, False)["changed"]
     with Calls(get(configmap(NAME, TEXT))) as session:
         assert not push.push(session, wanted, False)["changed"]
+
+
+def test_days_beyond_the_calendar_are_refused() -> None:
+    with Calls() as session, pytest.raises(ClusterError, match="keep_days is 99999999: use at most 3650"):
+        push.push(session, options(variants={VARIANT: CONFIG}, keep_days=99_999_999), False)
