@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ..._config.values import node_row
+
 
 class ClusterError(Exception):
     """A failure that ends the module.
@@ -16,7 +18,7 @@ class ClusterError(Exception):
 
     def __init__(self, message: str, result: dict[str, t.Any] | None = None) -> None:
         super().__init__(message)
-        self.message = message
+        self.message = node_row.printable(message)
         self.result = result or {}
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import Any, Sequence
 
+from ..values.node_row import printable
+
 UNKNOWN = "the task that failed reported no reason"
 # What follows the name of the node without a colon.
 _PREDICATE = re.compile(r"(?:was|cannot be) ")
@@ -40,7 +42,7 @@ def with_untouched(text: str, untouched: Sequence[str]) -> str:
 def _bare(reason: str, names: Sequence[str]) -> str:
     """Return a reason without the node's name and without its full stop."""
     named = "|".join(re.escape(one) for one in names if one)
-    text = " ".join(reason.split())
+    text = " ".join(printable(reason).split())
     while named:
         shorter = re.sub(rf"^(?:Node (?:{named})(?::|(?=\s))|(?:{named}):)\s*", "", text)
         if shorter == text:

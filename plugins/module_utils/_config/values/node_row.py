@@ -9,6 +9,7 @@ A node that is deleted, replaced or refused is a row, too. A stage adds keys of 
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import Any, Mapping
 
 GONE = "gone"
@@ -26,6 +27,14 @@ RECREATED = (
     "the Node was deleted and created again during the rollout: it may be another machine, with its local config. Run "
     "again, which plans it anew"
 )
+
+# A control sequence of a terminal (ECMA-48), and every control character but tab and newline.
+_CONTROL = re.compile(r"(?:\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f])+")
+
+
+def printable(text: str) -> str:
+    """Return words of others, such as a kubelet's last error, without what a terminal would obey."""
+    return _CONTROL.sub(" ", text)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +57,7 @@ class Row:
 
     def shown(self, **more: Any) -> dict[str, Any]:
         """Return the row as part of a result, with keys of the stage's own."""
-        return {**vars(self), **more}
+        return {**vars(self), "message": printable(self.message), "error": printable(self.error), **more}
 
 
 def stops(rows: Mapping[str, Mapping[str, Any]]) -> bool:

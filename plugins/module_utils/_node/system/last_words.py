@@ -307,7 +307,8 @@ def _shown(text: str) -> str:
     # The kubelet prints its own object after the reason, and JSON errors quote the configuration around their place.
     text = re.sub(r", path: &TypeMeta\{[^}]*\}", "", text)
     text = re.sub(r",? ?(?:bigger context|error found in #\d+ byte of) \.\.\.\|.*", "", text, flags=re.DOTALL)
-    text = re.sub(r"\s+", " ", text).strip()
+    # Control characters, too: a terminal would obey them.
+    text = re.sub(r"[\s\x00-\x1f\x7f-\x9f]+", " ", text).strip()
     text = _SECRET_FIELD.sub(r"\1 (its value is not shown)", text)
     for pattern, masked in _SECRETS:
         text = pattern.sub(masked, text)

@@ -61,3 +61,7 @@ def test_no_combination_of_reasons_repeats_a_name_or_a_mark(reasons: list[tuple[
     found = message.node_message(["".join(before) + text for before, text in reasons], "n1", "host-1", then)
     assert found.startswith(("Node n1: ", "Node n1 was ")) and found.count("n1") == 1 and "host-1" not in found
     assert ".;" not in found and ".." not in found and "; ;" not in found and not found.endswith((".", ";", " "))
+
+
+def test_a_message_has_nothing_that_a_terminal_would_obey() -> None:
+    assert message.node_message("bad\x1b[31m value\x07", "n1") == "Node n1: bad value"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import node_row
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.node_row import Row
 
@@ -36,3 +37,19 @@ def test_a_row_has_all_keys_and_those_of_its_stage() -> None:
 )
 def test_what_ends_a_batch(rows: list[Row], stops: bool) -> None:
     assert node_row.stops({str(index): row.shown() for index, row in enumerate(rows)}) is stops
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("two\nlines\tand umlauts: äöü", "two\nlines\tand umlauts: äöü"),
+        ("\x1b[2J\x1b[31mred\x1b[0m", " red "),
+        ("\x1b]0;title\x07bell\x9b1m", " ]0;title bell 1m"),
+        ("a\rb\x00c\x7f", "a b c "),
+    ],
+)
+def test_what_a_terminal_would_obey_is_removed(text: str, shown: str) -> None:
+    """Also from an error, and from the rows of a result."""
+    assert node_row.printable(text) == shown == ClusterError(text).message
+    row = node_row.Row(False, "failed", text, error=text).shown()
+    assert (row["message"], row["error"]) == (shown, shown)

@@ -283,3 +283,8 @@ def test_an_error_of_a_kubelet_that_a_signal_ended_is_not_quoted() -> None:
         "A signal ended the kubelet, not an error of its own: see `journalctl -u k.service`. Remove the cause, then "
         "run again."
     )
+
+
+def test_what_a_terminal_would_obey_is_removed() -> None:
+    assert "\x1b" not in (found := last_words.parse(new("failed to run Kubelet: \x1b[31mbad\x07 value").splitlines()))
+    assert found.startswith("failed to run Kubelet: [31mbad value")
