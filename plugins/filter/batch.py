@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+import functools
 import typing as t
 
 import jinja2
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils import sealed
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils import declared, sealed
 
 # Further columns of the node table, and the host variable each of them comes from.
 KINDS = {"flags": "kubelet_config_flags", "deliveries": "kubelet_config_delivery"}
@@ -88,7 +89,7 @@ def node_table(
     kubelet's flags and the delivery, if the inventory sets them. With C(of_the_play), which overrides them, also the
     options of each host.
 
-    Raises AnsibleFilterError when two hosts name the same node.
+    Raises AnsibleFilterError when two hosts name the same node, and for a variable that names an undefined one.
     """
     table: dict[str, dict[str, t.Any]] = {
         "hosts": {},
@@ -99,20 +100,23 @@ def node_table(
     }
     for host in hosts:
         variables = hostvars[host]
-        name = variables.get("kubelet_config_node_name", host)
+        read = functools.partial(declared.of_host, host, variables)
+        name = read("kubelet_config_node_name") or host
         if name in table["hosts"]:
             raise AnsibleFilterError(
                 f"hosts {table['hosts'][name]} and {host} both name the node {name}: "
                 "set a different kubelet_config_node_name for each"
             )
         table["hosts"][name] = host
-        layers = [variables[key] for key in ("kubelet_config", "kubelet_config_host") if variables.get(key)]
+        of_group, of_host = read("kubelet_config"), read("kubelet_config_host")
+        layers = [layer for layer in (of_group, of_host) if layer]
         if layers:
             table["configs"][name] = layers
-        table["group_configs"][name] = variables.get("kubelet_config") or {}
+        table["group_configs"][name] = of_group or {}
         for kind, variable in KINDS.items():
-            if variables.get(variable):
-                table[kind][name] = variables[variable]
+            given = read(variable)
+            if given:
+                table[kind][name] = given
         if of_the_play is not None:
             _add_options(table, name, variables, of_the_play)
     return table
@@ -142,8 +146,8 @@ def other_configs(hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str
     """
     found: dict[str, t.Any] = {}
     for host in hosts:
-        variables = hostvars[host]
-        name, given = variables.get("kubelet_config_node_name", host), variables.get("kubelet_config") or {}
+        read = functools.partial(declared.of_host, host, hostvars[host])
+        name, given = read("kubelet_config_node_name") or host, read("kubelet_config") or {}
         found[name] = given if found.get(name, given) == given else {}
     return {name: sealed.layer(given) for name, given in found.items()}
 
