@@ -191,7 +191,7 @@ def test_a_lease_that_must_not_be_deleted_leaves_a_finished_rollout(ansible: Ans
 
     fleet.serve = serve  # type: ignore[method-assign]  # only of this fleet, which ends with the test
     run = ansible.playbook("rollout")
-    assert run.code != 0 and "are done, but the Lease could not be released: " in " ".join(run.output.split())
+    assert run.code != 0 and "are done. But the Lease could not be deleted: " in " ".join(run.output.split())
     assert [fleet.runs(name) for name in NAMES] == [80, 80, 80]
 
 

@@ -233,7 +233,7 @@ def problem(rollout: Value, unreleased: str = "") -> str:
         texts.append(f"The rollback leaves nodes with what they run. {reasons}. {goals.REMEDY}")
     if unreleased:
         texts.append(
-            f"All batches of {rollout['group']} are done, but the Lease could not be released: "
+            f"All batches of {rollout['group']} are done. But the Lease could not be deleted: "
             f"{unreleased.rstrip('. ')}. It expires by itself, and until then other rollouts to these nodes wait for it"
         )
     return ". ".join(texts)

@@ -284,4 +284,4 @@ def test_what_is_left_to_do_at_the_end(failed: dict[str, str], stuck: dict[str, 
 
 def test_a_lease_that_could_not_be_released_is_named() -> None:
     found = problem({**made(), "failed": {}, "stuck": {}}, "403 Forbidden.")
-    assert "are done, but the Lease could not be released: 403 Forbidden. It expires by itself" in found
+    assert "are done. But the Lease could not be deleted: 403 Forbidden. It expires by itself" in found
