@@ -92,7 +92,8 @@ def tests(long: bool) -> dict[str, list[str]]:
         "unit_newer_python": [*OTHER_VERSIONS, *([] if long else PURE), *ON_ALL_CORES, *NOT_LONG],
         "fuzz": ["tests/unit/fuzz", "-m", "long", "--numprocesses", "auto", "--dist", "load"],
         "sim_nodes": ["tests/sim_nodes", *short],
-        "roles": ["tests/unit/roles", *part("roles")],
+        # One by one in the long tier, which has tests in real time.
+        "roles": ["tests/unit/roles", *([] if long else ON_ALL_CORES), *part("roles")],
         "contract": ["tests/contract", *part("contract")],
         "e2e": [*STAGES, *(f"--ignore={path}" for path in ROLLOUT), *part("e2e")],
         "e2e_rollout": [*(ROLLOUT if long else long_only.without("e2e_rollout", ROLLOUT)), *ON_LAB, *short],
