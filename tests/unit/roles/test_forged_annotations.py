@@ -117,7 +117,8 @@ def test_what_is_forged_stays_text(tmp_path: Path, playbook: str, forge: t.Calla
     assert not any("lookup" in json.dumps(body) for body in others)
     assert {path.rpartition("/")[2] for _method, path, _body in fleet.written if "/nodes/" in path} <= {FORGER, OTHER}
     if forge is free_texts:
-        assert run.code == 0, run.output
+        # What the forger ran before is unknown.
+        assert bool(run.code) == (playbook == "rollback"), run.output
         assert bool(fleet.written) == (playbook == "rollout")
 
 

@@ -17,9 +17,9 @@ def edit(options: dict[str, t.Any], _check_mode: bool) -> dict[str, t.Any]:
 
     Raises ClusterError for invalid options, and, with the plan in its result, for a plan that contains a refusal.
     """
-    _check(options["current"])
     given = dict(options)
     back = given.pop("back", False)
+    _check(options["current"], back)
     try:
         made = (
             undo_plan.make(given["current"], given["flags"], given["allow_effect"], given["allow_effects"])
@@ -34,12 +34,12 @@ def edit(options: dict[str, t.Any], _check_mode: bool) -> dict[str, t.Any]:
     return result
 
 
-def _check(current: dict[str, t.Any]) -> None:
-    """Raise ClusterError for what is no dump."""
+def _check(current: dict[str, t.Any], back: bool) -> None:
+    """Raise ClusterError for what is no dump. On the way `back`, what a node runs may be unknown."""
     variants, rows = current.get("variants"), current.get("nodes")
     if isinstance(variants, dict) and isinstance(rows, dict):
-        named = [row.get("variant") if isinstance(row, dict) else None for row in rows.values()]
-        if variants.keys() >= set(named):
+        named = {row.get("variant") if isinstance(row, dict) else "" for row in rows.values()}
+        if named <= ({*variants, None} if back else variants.keys()):
             return
     raise ClusterError(
         "current is no result of kubelet_configz_facts, which has nodes and the variants that they name. Pass its "
