@@ -52,7 +52,8 @@ def test_plain_values(monkeypatch: pytest.MonkeyPatch, value: t.Any, found: t.An
 @pytest.mark.parametrize(
     ("value", "place", "quoted"),
     [
-        ({"staticPodURL": f"http://{NAMED}/"}, "staticPodURL", NAMED),
+        ({"staticPodPath": f"/etc/{NAMED}/"}, "staticPodPath", NAMED),
+        ({"staticPodURL": f"http://{NAMED}/"}, "staticPodURL", "a template"),
         ({"clusterDNS": ["10.0.0.1", NAMED]}, "clusterDNS[1]", NAMED),
         ({"staticPodURLHeader": {"A": ["{{ 'secret' ~ nowhere }}"]}}, "staticPodURLHeader.A[0]", "a template"),
         (f"maxPods: 1\nstaticPodPath: {NAMED}\n", "line 2", NAMED),
