@@ -45,7 +45,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
             }
         )
         roles = by_role if options["roles"] is None else options["roles"]
-        of_roles = specs.by_role(entry_point=options["entry_point"])
+        of_roles = specs.by_role(entry_point=options["entry_point"]) if options["entry_point"] else by_role
         read = {*OF_EVERY_PLAYBOOK, *options["of_the_run"], *(name for role in roles for name in of_roles[role])}
         if "rollout" in roles:
             read |= set(OF_ROLLOUTS)
