@@ -60,8 +60,8 @@ def test_vaulted_values_are_planned_as_their_text(tmp_path: Path) -> None:
 def test_an_undefined_variable_in_a_text_field_is_an_error(tmp_path: Path) -> None:
     with PlayedCluster("n1", local=["n1"]) as fleet:
         ansible = played_ansible(tmp_path, fleet)
-        ansible.host_variables(n1={"kubelet_config_host": {"staticPodURL": "http://{{ nowhere_set }}/"}})
+        ansible.host_variables(n1={"kubelet_config_host": {"clusterDomain": "http://{{ nowhere_set }}/"}})
         output, code, _plan_text = _plan(ansible, tmp_path)
     assert code != 0 and "nowhere_set" in output, output
     if declared.LENIENT:
-        assert "kubelet_config_host of host n1, staticPodURL: {{ nowhere_set }} names an undefined" in output, output
+        assert "kubelet_config_host of host n1, clusterDomain: {{ nowhere_set }} names an undefined" in output, output
