@@ -162,6 +162,7 @@ def test_one_bad_node(cluster: Cluster, ansible: Ansible) -> None:
     assert refused.removesuffix("-reader") in names(cluster, "configmaps")
 
 
+@pytest.mark.long
 def test_missing_prerequisites(cluster: Cluster, ansible: Ansible) -> None:
     """Without the gate nothing is written to a node of the batch. Without the folder, only the time shows it."""
     deaf = {"d1": "v1.8.15", "d2": "v1.9.11", "d3": "v1.10.13"}
@@ -185,6 +186,7 @@ def test_missing_prerequisites(cluster: Cluster, ansible: Ansible) -> None:
         assert all(words in line for words in (*flags, "Restart=always")) and "checkpoint" not in line, line
 
 
+@pytest.mark.long
 def test_check_mode(cluster: Cluster, ansible: Ansible) -> None:
     """API servers of this time ignore dry runs: nothing is sent that would write, evict or delete."""
     web = pod("web", owner=("ReplicaSet", "web"))

@@ -276,7 +276,13 @@ def stand(tmp_path: Path) -> Stand:
     return made
 
 
-SOME = [pytest.param(name, stage, id=f"{name}-{stage}") for name, ending in ENDINGS.items() for stage in ending.some]
+SHORT = {"one-fails", "killed", "interrupted", "unreachable"}
+"""The endings that the short tier shows, each in one stage."""
+SOME = [
+    pytest.param(name, stage, id=f"{name}-{stage}", marks=() if name in SHORT else pytest.mark.long)
+    for name, ending in ENDINGS.items()
+    for stage in ending.some
+]
 PARTS = 4
 """Each ending strikes before every step in so many tests, which may run side by side."""
 EACH = [

@@ -19,7 +19,7 @@ from tests.sim.switched import SwitchedCluster, switched_ansible
 NAMES = ("n1", "n2")
 
 
-@pytest.mark.parametrize("part", ["machineID", "uid"])
+@pytest.mark.parametrize("part", [pytest.param("machineID", marks=pytest.mark.long), "uid"])
 @pytest.mark.fault(case=52)
 def test_a_machine_that_was_installed_again_is_assigned_anew(tmp_path: Path, part: str) -> None:
     """Another machine, or a Node that was created again. The other node is not changed."""

@@ -114,7 +114,7 @@ def test_a_paused_rollback_continues(tmp_path: Path, fleet: Fleet) -> None:
     assert (play(ansible, "rollback").code, fleet.runs()) == (0, [GOOD] * 4)
 
 
-@pytest.mark.parametrize("playbook", ["rollback", "reset"])
+@pytest.mark.parametrize("playbook", ["rollback", pytest.param("reset", marks=pytest.mark.long)])
 def test_a_undo_plan_has_the_effects_of_its_fields(tmp_path: Path, fresh: Fleet, playbook: str) -> None:
     """As in a rollout, the effect is refused, or accepted and the nodes drained for it."""
     ansible = playbooks(tmp_path, fresh)
@@ -159,7 +159,7 @@ def test_a_node_that_failed_is_first(tmp_path: Path, fresh: Fleet) -> None:
     assert again.code != 0 and fresh.assigned == {"n2"}, again.output
 
 
-@pytest.mark.parametrize("playbook", ["rollback", "reset"])
+@pytest.mark.parametrize("playbook", ["rollback", pytest.param("reset", marks=pytest.mark.long)])
 def test_what_nodes_that_join_get_goes_back_too(tmp_path: Path, fresh: Fleet, playbook: str) -> None:
     """Only what the rollout has written: what others changed since stays, and without permission all stays."""
     ansible = playbooks(tmp_path, fresh)
@@ -185,7 +185,7 @@ def test_what_nodes_that_join_get_goes_back_too(tmp_path: Path, fresh: Fleet, pl
     assert again.code == 0 and again.recap("n1")["changed"] == 0, again.output
 
 
-@pytest.mark.parametrize("gone", ["n1", "n4"])
+@pytest.mark.parametrize("gone", [pytest.param("n1", marks=pytest.mark.long), "n4"])
 def test_a_kubelet_that_cannot_be_read(tmp_path: Path, fleet: Fleet, gone: str) -> None:
     """What undoes a rollout is read from the Nodes. A node of the rollout is compared by what it was assigned."""
     ansible = playbooks(tmp_path, fleet)
@@ -199,6 +199,7 @@ def test_a_kubelet_that_cannot_be_read(tmp_path: Path, fleet: Fleet, gone: str) 
         assert "its live configuration is not known" in back.output, back.output
 
 
+@pytest.mark.long
 def test_an_older_rollout_by_its_name(tmp_path: Path, fleet: Fleet) -> None:
     """As long as nodes have it. The message names those that they have."""
     ansible = playbooks(tmp_path, fleet)

@@ -78,6 +78,7 @@ def test_it_writes_one_configmap_and_the_stores_of_nodes_only(stand: Stand) -> N
     assert pruned.code == 0 and pushed[0]["metadata"]["name"] in fleet.configmaps, pruned.output
 
 
+@pytest.mark.long
 def test_the_rollout_after_it_has_less_to_do(stand: Stand, tmp_path: Path) -> None:
     """The same tasks and requests, without the creation of the ConfigMap."""
     ansible, fleet = stand

@@ -14,7 +14,7 @@ from tests.sim.played import PlayedCluster, played_ansible
 NAMES = ("n1", "n2")
 
 
-@pytest.mark.parametrize("ahead", [-4000.0, 4000.0])
+@pytest.mark.parametrize("ahead", [pytest.param(-4000.0, marks=pytest.mark.long), 4000.0])
 @pytest.mark.fault(case=57)
 def test_a_wrong_clock_neither_ends_a_lease_nor_keeps_it(tmp_path: Path, ahead: float) -> None:
     """The cluster's clock alone counts: the Lease of another run holds, and expires by it."""

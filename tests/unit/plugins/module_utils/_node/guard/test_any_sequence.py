@@ -39,7 +39,7 @@ PINNED: dict[str, Steps] = {
     ],
 }
 
-AnySequence.TestCase.settings = settings_for(300, 20000)
+AnySequence.TestCase.settings = settings_for(200, 20000)
 TestAnySequence = AnySequence.TestCase
 
 
