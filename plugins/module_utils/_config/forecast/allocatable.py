@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
 from typing import Mapping
 
 from ..fields.effective_config import EffectiveConfig
 from ..rules import eviction
-from ..values import quantity
+from ..values import cpu_list, quantity
 
 PODS = "pods"
 RESOURCES = (PODS, "cpu", "memory", "ephemeral-storage")
@@ -60,8 +59,7 @@ def _amount(text: str) -> Fraction:
 
 
 def _count(cpus: str) -> int:
-    """Return the number of CPUs in a list such as ``0-3,8``."""
-    found: set[int] = set()
-    for first, last in re.findall(r"([0-9]+)(?:-([0-9]+))?", cpus):
-        found.update(range(int(first), int(last or first) + 1))
-    return len(found)
+    try:
+        return cpu_list.count(cpu_list.parse(cpus))
+    except ValueError:
+        return 0  # the rules report such a value

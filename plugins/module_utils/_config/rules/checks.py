@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Mapping
 
 from ..fields.effective_config import EffectiveConfig
-from . import fatal, feature_gates, types, validation
+from . import fatal, feature_gates, starts, types, validation
 from .problem import WARNING, Problem
 
 __all__ = ["Problem", "problems", "softened"]
@@ -22,7 +22,7 @@ def problems(config: Mapping[str, Any], minor: int) -> list[Problem]:
     """Return the problems of a complete configuration for a kubelet of this minor: refusals first, then by path."""
     effective = EffectiveConfig(config, minor)
     found = {*types.check(config, minor), *validation.check(effective), *fatal.check(effective)}
-    found.update(feature_gates.check(effective))
+    found.update(feature_gates.check(effective), starts.hidden(effective))
     return sorted(found, key=lambda problem: (problem.severity, problem.path, problem.rule, problem.message))
 
 

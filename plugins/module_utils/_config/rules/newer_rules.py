@@ -262,6 +262,30 @@ def _pull_policy(config: EffectiveConfig) -> Iterator[Finding]:
         )
 
 
+# github.com/distribution/reference regexp.go: a name without tag and digest
+_HOST = r"[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?"
+_PART = r"[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*"
+_IMAGE = re.compile(rf"(({_HOST}(\.{_HOST})*|\[[0-9a-fA-F:]+\])(:[0-9]+)?/)?{_PART}(/{_PART})*", re.ASCII)
+
+
+def _image_patterns(config: EffectiveConfig) -> Iterator[Finding]:
+    # pkg/kubelet/images/pullmanager/image_pull_policies.go getAllowlistImagePattern
+    path = "preloadedImagesVerificationAllowlist"
+    if config.text("imagePullCredentialsVerificationPolicy") != "NeverVerifyAllowlistedImages":
+        return
+    for pattern in config.texts(path):
+        folder = pattern[:-1] if pattern.endswith("/*") else ""
+        fits = (
+            folder != "/" and "*" not in folder and pattern == pattern.strip() if folder else _IMAGE.fullmatch(pattern)
+        )
+        if not fits:
+            yield (
+                path,
+                f'{IC}invalid image pattern in `{path}`: "{pattern}"',
+                "Write an image without tag and digest, such as example.com/a, or all below a name: example.com/a/*.",
+            )
+
+
 def _ids_per_pod(config: EffectiveConfig) -> Iterator[Finding]:
     path, value = "userNamespaces.idsPerPod", config.number("userNamespaces.idsPerPod")
     if value is None:
@@ -310,6 +334,7 @@ RULES = (
     Rule("allocatable-both", 32, None, _allocatable_both),
     Rule("crash-loop-period", 32, None, _crash_loop, ("KubeletCrashLoopBackOffMax",)),
     Rule("pull-policy", 33, None, _pull_policy, ("KubeletEnsureSecretPulledImages",)),
+    Rule("image-patterns", 33, None, _image_patterns, ("KubeletEnsureSecretPulledImages",)),
     Rule("ids-per-pod", 33, None, _ids_per_pod),
     Rule("image-minimum-age", 36, None, _image_minimum_age),
     Rule("memory-reservation", 36, None, _memory_reservation, ("MemoryQoS",)),

@@ -10,13 +10,12 @@ ends. Both cost a restart, so a plan refuses what certainly breaks a rule. What 
 
 from __future__ import annotations
 
-import re
 from typing import Iterator, Sequence
 
 from ..fields import difftext
 from ..fields.effective_config import EffectiveConfig
-from ..values import duration, paths
-from . import logs, managers, newer_rules
+from ..values import cpu_list, duration, paths
+from . import logs, managers, newer_rules, starts
 from .problem import REFUSAL, WARNING, Problem
 from .rule import IC as _IC
 from .rule import Finding, Rule
@@ -28,7 +27,7 @@ def check(config: EffectiveConfig) -> Iterator[Problem]:
 
     Also for rules that the kubelet checks after validation, by version.
     """
-    for rule in (*RULES, *managers.FATAL):
+    for rule in (*RULES, *managers.FATAL, *starts.FATAL):
         if rule.holds_at(config.minor):
             severity = REFUSAL if rule.is_certain(config) else WARNING
             for path, message, remedy in rule.find(config):
@@ -300,10 +299,12 @@ def _reserved_cpus(config: EffectiveConfig) -> Iterator[Finding]:
             "(--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)",
             "Remove reservedSystemCPUs, or both reserved cgroups.",
         )
-    if not re.fullmatch(r"\+?[0-9]+(-\+?[0-9]+)?(,\+?[0-9]+(-\+?[0-9]+)?)*", value):
+    try:
+        cpu_list.parse(value)
+    except ValueError as error:
         yield (
             path,
-            f'{start}unable to parse reservedSystemCPUs (--reserved-cpus), error: "{value}" is not a CPU list',
+            f"{start}unable to parse reservedSystemCPUs (--reserved-cpus), error: {error}",
             'Write a Linux CPU list such as "0-1,4".',
         )
 

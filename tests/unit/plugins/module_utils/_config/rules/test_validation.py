@@ -171,7 +171,14 @@ def test_a_broken_rule_has_the_message_of_the_kubelet(config: dict[str, Any], me
     [
         ({"shutdownGracePeriod": "30s"}, 21),
         ({"topologyManagerPolicy": "restricted", "featureGates": {"TopologyManager": False}}, 27),
-        ({"enforceNodeAllocatable": ["kube-reserved-compressible"], "kubeReservedCgroup": "/k"}, 32),
+        (
+            {
+                "enforceNodeAllocatable": ["kube-reserved-compressible"],
+                "kubeReservedCgroup": "/k",
+                "kubeReserved": {"cpu": "1"},
+            },
+            32,
+        ),
         ({"cgroupsPerQOS": False, "enforceNodeAllocatable": ["none"]}, 31),
         ({"cpuCFSQuotaPeriod": "50ms"}, 36),
         ({"cpuCFSQuotaPeriod": "500us", "featureGates": {"CustomCPUCFSQuotaPeriod": True}}, 25),
@@ -207,7 +214,11 @@ MICROSECONDS = {"cpuCFSQuotaPeriod": "500us", "featureGates": {"CustomCPUCFSQuot
 SHUTDOWN = {"shutdownGracePeriod": "30s"}
 TOPOLOGY = {"topologyManagerPolicy": "restricted", "featureGates": {"TopologyManager": False}}
 NONE = {"cgroupsPerQOS": False, "enforceNodeAllocatable": ["none"]}
-COMPRESSIBLE = {"enforceNodeAllocatable": ["kube-reserved-compressible"], "kubeReservedCgroup": "/k"}
+COMPRESSIBLE = {
+    "enforceNodeAllocatable": ["kube-reserved-compressible"],
+    "kubeReservedCgroup": "/k",
+    "kubeReserved": {"cpu": "1"},
+}
 CERTIFICATE = {"serverTLSBootstrap": True, "featureGates": {"RotateKubeletServerCertificate": False}}
 
 
