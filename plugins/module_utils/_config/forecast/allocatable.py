@@ -24,12 +24,10 @@ def allocatable(config: EffectiveConfig, capacity: Mapping[str, Fraction]) -> di
     Source: cm/node_container_manager_linux.go GetNodeAllocatableReservation, nodestatus/setters.go MachineInfo.
     """
     found = {}
-    hard = {one.signal: one for one in eviction.thresholds(config) if one.field == "evictionHard"}
     for resource in RESOURCES[1:]:
         if resource not in capacity:
             continue
-        threshold = hard.get(_SIGNALS[resource])
-        kept_back = reserved(config, resource) + (threshold.amount(capacity[resource]) if threshold else 0)
+        kept_back = reserved(config, resource) + threshold(config, resource, capacity[resource])
         if resource == "memory":
             kept_back += sum(amount for name, amount in capacity.items() if name.startswith("hugepages-"))
         found[resource] = max(capacity[resource] - kept_back, Fraction(0))
@@ -49,6 +47,18 @@ def reserved(config: EffectiveConfig, resource: str) -> Fraction:
         return Fraction(_count(config.text("reservedSystemCPUs")))
     maps = (config.pairs(field) for field in ("kubeReserved", "systemReserved"))
     return sum((_amount(pairs[resource]) for pairs in maps if resource in pairs), Fraction(0))
+
+
+def threshold(config: EffectiveConfig, resource: str, capacity: Fraction) -> Fraction:
+    """Return the amount of a resource, of which there is a capacity, that evictionHard withholds from pods."""
+    hard = {one.signal: one for one in eviction.thresholds(config) if one.field == "evictionHard"}
+    found = hard.get(_SIGNALS[resource])
+    return found.amount(capacity) if found else Fraction(0)
+
+
+def shown(resource: str, value: Fraction) -> str:
+    """Return an amount of a resource for users."""
+    return f"{float(value):g}" if resource in (PODS, "cpu") else quantity.show_bytes(value)
 
 
 def _amount(text: str) -> Fraction:

@@ -20,7 +20,7 @@ from ..values.document import API_VERSION, KIND, accept, parse, render
 from ..values.identity import configmap_name as name_of
 from ..values.reference import same_place
 from ..values.version import minor_of
-from . import dropin_plan, node_delivery, own_file, plan_node, plan_text
+from . import dropin_plan, node_capacity, node_delivery, own_file, plan_node, plan_text
 from .layers import Layers
 
 STAY, EQUAL, CHANGED = "stay", "equal", "changed"
@@ -46,8 +46,8 @@ def make_plan(
     """Return the plan after which every node runs its own configuration merged with the layers.
 
     ``current`` is a table as the dump returns it: ``{variants: {hash: config}, nodes: {name: {variant, kubelet_version,
-    source, status, own}}}``. A layer is a mapping or a YAML text. ``config`` is a layer, or a list of them, for all
-    nodes; ``node_configs`` is the same per node and is merged last. ``flags`` holds the words of the kubelets' command
+    source, status, own, capacity}}}``. A layer is a mapping or a YAML text. ``config`` is a layer, or a list of them,
+    for all nodes; ``node_configs`` is the same per node and is merged last. ``flags`` holds the words of the kubelets' command
     lines, where known. ``allow_effect`` is the highest accepted effect (safe, disrupt, drain or reboot), and
     ``allow_effects`` is that of single nodes. With
     ``allow_invalid``, what the kubelet's validation refuses is a warning only. A ``target`` is one complete
@@ -92,6 +92,7 @@ def make_plan(
     reverts = target is None and not (config is None and node_configs is None)
     # A drop-in without layers would revert everything.
     lays = reverts or target is not None
+    limits = node_capacity.Limits()
     planner = plan_node.Planner(current["variants"], allow_effect, shared, allow_invalid, goal, reverts)
     nodes: dict[str, Any] = {}
     variants: dict[str, Any] = {}
@@ -121,7 +122,11 @@ def make_plan(
             variants[desired.variant] = desired.config
             names[desired.variant] = name_of(configmap_name, desired.text, key)
         reference = {"namespace": namespace, "name": names[desired.variant], "kubeletConfigKey": key}
-        nodes[name] = _planned(row, desired, reference, delivery, minor, lays and (moves or migrate == STAY), moves)
+        running = current["variants"][live]
+        beyond = limits.problems(running, desired.expected, row, minor, known_flags.get(name))
+        nodes[name] = _planned(
+            row, desired, reference, delivery, minor, lays and (moves or migrate == STAY), moves, beyond
+        )
         if moves:
             _migrates(nodes[name], migrate)
         if unread and (nodes[name]["action"] == "assign" or row.get("source") is not None):
@@ -174,10 +179,12 @@ def _planned(
     minor: int,
     lays: bool,
     moves: bool,
+    beyond: Sequence[Problem],
 ) -> dict[str, Any]:
     """Return the row of a node whose desired configuration is known.
 
-    ``lays``: whether it may get a drop-in. ``moves``: whether that takes the place of its checkpoint.
+    ``lays``: whether it may get a drop-in. ``moves``: whether that takes the place of its checkpoint. ``beyond``: what
+    the node has too little for.
     """
     if delivery == DROPIN:
         # Also a value that equals the live one must be declared: it holds when the node's own file changes.
@@ -187,7 +194,9 @@ def _planned(
         action = _action(row, reference, bool(desired.changes))
     changes, problems = desired.rows(action == "assign"), desired.problem_rows(action == "assign")
     unfit = (
-        [problem.row() for problem in node_delivery.unfit(row, delivery, minor, moves)] if action == "assign" else []
+        [problem.row() for problem in (*node_delivery.unfit(row, delivery, minor, moves), *beyond)]
+        if action == "assign"
+        else []
     )
     return {
         "variant": desired.variant,
