@@ -47,8 +47,8 @@ def make_plan(
 
     ``current`` is a table as the dump returns it: ``{variants: {hash: config}, nodes: {name: {variant, kubelet_version,
     source, status, own, capacity}}}``. A layer is a mapping or a YAML text. ``config`` is a layer, or a list of them,
-    for all nodes; ``node_configs`` is the same per node and is merged last. ``flags`` holds the words of the kubelets' command
-    lines, where known. ``allow_effect`` is the highest accepted effect (safe, disrupt, drain or reboot), and
+    for all nodes; ``node_configs`` is the same per node and is merged last. ``flags`` holds the words of the kubelets'
+    command lines, where known. ``allow_effect`` is the highest accepted effect (safe, disrupt, drain or reboot), and
     ``allow_effects`` is that of single nodes. With
     ``allow_invalid``, what the kubelet's validation refuses is a warning only. A ``target`` is one complete
     configuration (a mapping or a text) that takes the place of every live configuration before the layers, except for
