@@ -17,7 +17,7 @@ from typing import Iterator
 from ..fields.effective_config import EffectiveConfig
 from ..values import duration
 from .managers import objects
-from .rule import IC, Finding, Rule
+from .rule import IC, Finding, Rule, quoted
 
 _SECOND = 10**9
 _OFF = "is disabled"
@@ -61,7 +61,7 @@ def _taints(config: EffectiveConfig) -> Iterator[Finding]:
         if not _TAINT_KEY.fullmatch(key) or not _TAINT_VALUE.fullmatch(value) or effect not in _TAINT_EFFECTS:
             yield (
                 path,
-                f"invalid taint: {{{key} {value} {effect}}}",
+                f"invalid taint: {{{key} {value} {effect} <nil>}}",
                 f"Correct key, value or effect. An effect is one of {', '.join(_TAINT_EFFECTS[1:])}.",
             )
         if taint.get("timeAdded") is not None:
@@ -250,7 +250,7 @@ def _pull_policy(config: EffectiveConfig) -> Iterator[Finding]:
     if value and value not in _PULL_POLICIES:
         yield (
             path,
-            f'{IC}option "{value}" specified for {path}. Valid options are {", ".join(_PULL_POLICIES)}',
+            f'{IC}option "{value}" specified for {path}. Valid options are {quoted(_PULL_POLICIES, comma=False)}',
             f"Use one of {', '.join(_PULL_POLICIES)}.",
         )
     if config.texts(images) and value != "NeverVerifyAllowlistedImages":

@@ -299,13 +299,42 @@ def test_the_versions_that_refuse(config: dict[str, Any], warned: set[int], refu
         (
             {"reservedSystemCPUs": "0-"},
             24,
-            f'{IC}unable to parse reservedSystemCPUs (--reserved-cpus), error: "0-" is not a CPU list',
+            f'{IC}unable to parse reservedSystemCPUs (--reserved-cpus) 0-, error: "0-" is not a CPU list',
         ),
         (
             {"enforceNodeAllocatable": ["kube-reserved-compressible"]},
             32,
-            f"{IC}kubeReservedCgroup (--kube-reserved-cgroup) must be specified when 'kube-reserved-compressible' "
-            "contained in enforceNodeAllocatable (--enforce-node-allocatable)",
+            f'{IC}kubeReservedCgroup (--kube-reserved-cgroup) must be specified when "kube-reserved" or '
+            '"kube-reserved-compressible" included in enforceNodeAllocatable (--enforce-node-allocatable)',
+        ),
+        # Of these, 1.36.2 said the words.
+        (
+            {"enforceNodeAllocatable": ["pod"]},
+            36,
+            f'{IC}option "pod" specified for enforceNodeAllocatable (--enforce-node-allocatable). Valid options are '
+            '"pods", "system-reserved", "system-reserved-compressible", "kube-reserved", '
+            '"kube-reserved-compressible" or "none"',
+        ),
+        (
+            {"enforceNodeAllocatable": ["none", "pods"]},
+            36,
+            f"{IC}enforceNodeAllocatable (--enforce-node-allocatable) may not contain additional enforcements when "
+            '"none" is specified',
+        ),
+        (
+            {"shutdownGracePeriod": "10s", "shutdownGracePeriodCriticalPods": "11s"},
+            36,
+            f"{IC}shutdownGracePeriodCriticalPods {{11s}} must be <= shutdownGracePeriod {{10s}}",
+        ),
+        (
+            {"shutdownGracePeriod": "10s", "shutdownGracePeriodCriticalPods": "-1s"},
+            36,
+            f"{IC}shutdownGracePeriodCriticalPods {{-1s}} must be either zero or otherwise >= 1 sec",
+        ),
+        (
+            {"showHiddenMetricsForVersion": "1.19"},
+            36,
+            "must be omitted or have the value '1.35'; only the previous minor version is allowed",
         ),
     ],
 )
