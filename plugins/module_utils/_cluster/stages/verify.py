@@ -429,5 +429,5 @@ def _give_up(watch: Watch, seconds: float, lost: ApiError | None) -> None:
 def _asks(watch: Watch, name: str) -> bool:
     """Return whether a node that does not answer has a kubelet that asks the cluster for its serving certificate."""
     expected = watch.expected[name]
-    config = expected.config if expected else None
-    return watch.verdicts[name].state == "not_ready" and bool(config) and config.get("serverTLSBootstrap") is True
+    config = (expected.config if expected else None) or {}
+    return watch.verdicts[name].state == "not_ready" and config.get("serverTLSBootstrap") is True

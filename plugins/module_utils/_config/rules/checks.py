@@ -14,10 +14,11 @@ from ..values import paths
 from . import fatal, feature_gates, starts, types, validation
 from .problem import WARNING, Problem
 
-__all__ = ["Problem", "problems", "softened"]
+__all__ = ["Problem", "problems", "softened", "warned"]
 
 
-_REFUSED = {*validation.NAMES, *feature_gates.NAMES}
+VALIDATED = {*validation.NAMES, *feature_gates.NAMES}
+"""The rules of the kubelet's validation."""
 
 
 def problems(config: Mapping[str, Any], minor: int) -> list[Problem]:
@@ -49,4 +50,9 @@ def _helped(problem: Problem, config: Mapping[str, Any], minor: int) -> Problem:
 
 def softened(problem: Problem) -> Problem:
     """Return a refusal by the kubelet's validation as a warning. Other problems are returned as they are."""
-    return replace(problem, severity=WARNING) if problem.rule in _REFUSED else problem
+    return warned(problem) if problem.rule in VALIDATED else problem
+
+
+def warned(problem: Problem) -> Problem:
+    """Return any problem as a warning."""
+    return replace(problem, severity=WARNING)

@@ -132,6 +132,8 @@ FATAL = (
     Rule("reserved-cpus-number", 17, None, _cpu_numbers),
 )
 """What ends the kubelet after its validation."""
+NAMES = frozenset((*(rule.name for rule in FATAL), "hides-kubelet", "tls-pair"))
+"""The identifiers of all rules here."""
 
 
 def hidden(config: EffectiveConfig) -> Iterator[Problem]:

@@ -177,10 +177,10 @@ def _allocatable_values(config: EffectiveConfig) -> Iterator[Finding]:
     for value, (field, since) in _ENFORCEABLE.items():
         if value in named and since <= config.minor and field and not config.text(field):
             plain = value.replace("-compressible", "")
-            named = f'"{plain}" or "{plain}-compressible" included' if newer else f"'{value}' contained"
+            words = f'"{plain}" or "{plain}-compressible" included' if newer else f"'{value}' contained"
             yield (
                 path,
-                f"{_IC}{field} (--{plain}-cgroup) must be specified when {named} in "
+                f"{_IC}{field} (--{plain}-cgroup) must be specified when {words} in "
                 "enforceNodeAllocatable (--enforce-node-allocatable)",
                 f"Set {field} on this node, or remove {value}.",
             )
