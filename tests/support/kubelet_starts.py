@@ -88,7 +88,6 @@ STARTS: tuple[Fields, ...] = (
     {"tlsCipherSuites": ["TLS_RSA_WITH_AES_128_CBC_SHA", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"]},
     {"tlsCipherSuites": []},
     {"tlsCurvePreferences": [29, 4588]},
-    {"systemCgroups": "/system", "cgroupRoot": "/"},
     {"fileCheckFrequency": "-1s"},
     {"httpCheckFrequency": "-1s"},
     {"nodeStatusUpdateFrequency": "-1s"},
