@@ -108,7 +108,7 @@ def _cpu_numbers(config: EffectiveConfig) -> Iterator[Finding]:
         if max(one) >= MOST_CPUS:
             yield (
                 "reservedSystemCPUs",
-                f"no machine has a CPU {max(one)}, and the kubelet ends without a CPU that is reserved",
+                f"no machine has a CPU {max(one)}, and no kubelet starts without a CPU that it is to reserve",
                 "Name CPUs of this node: see /sys/devices/system/cpu/online there.",
             )
 

@@ -32,6 +32,8 @@ HALF = {"tlsCertFile": "/a.crt"}
         (enforced("kube-reserved", systemReserved={"cpu": "1"}), "enforced-reservation", ()),
         ({"reservedSystemCPUs": "1-0"}, "reserved-cpus-order", since(20)),
         ({"reservedSystemCPUs": "0-"}, "reserved-cpus-order", ()),
+        # It lists every CPU, and takes all memory of its machine: this is not for the table of those that are started.
+        ({"reservedSystemCPUs": "0-9999999999"}, "reserved-cpus-number", since(20)),
         ({"reservedSystemCPUs": "65535"}, "reserved-cpus-number", ()),
     ],
 )
