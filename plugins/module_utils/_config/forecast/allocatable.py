@@ -27,7 +27,8 @@ def allocatable(config: EffectiveConfig, capacity: Mapping[str, Fraction]) -> di
     for resource in RESOURCES[1:]:
         if resource not in capacity:
             continue
-        kept_back = reserved(config, resource) + threshold(config, resource, capacity[resource])
+        threshold = hard(config, resource)
+        kept_back = reserved(config, resource) + (threshold.amount(capacity[resource]) if threshold else 0)
         if resource == "memory":
             kept_back += sum(amount for name, amount in capacity.items() if name.startswith("hugepages-"))
         found[resource] = max(capacity[resource] - kept_back, Fraction(0))
@@ -49,11 +50,12 @@ def reserved(config: EffectiveConfig, resource: str) -> Fraction:
     return sum((_amount(pairs[resource]) for pairs in maps if resource in pairs), Fraction(0))
 
 
-def threshold(config: EffectiveConfig, resource: str, capacity: Fraction) -> Fraction:
-    """Return the amount of a resource, of which there is a capacity, that evictionHard withholds from pods."""
-    hard = {one.signal: one for one in eviction.thresholds(config) if one.field == "evictionHard"}
-    found = hard.get(_SIGNALS[resource])
-    return found.amount(capacity) if found else Fraction(0)
+def hard(config: EffectiveConfig, resource: str) -> eviction.Threshold | None:
+    """Return the threshold of evictionHard that withholds a resource from pods."""
+    signal = _SIGNALS[resource]
+    return next(
+        (one for one in eviction.thresholds(config) if (one.field, one.signal) == ("evictionHard", signal)), None
+    )
 
 
 def shown(resource: str, value: Fraction) -> str:
