@@ -69,7 +69,7 @@ ENDS: tuple[tuple[Fields, str], ...] = (
     (images("example.com/A"), "image-patterns"),
     (images(f"example.com/a@sha256:{'0' * 64}"), "image-patterns"),
 )
-"""What ends the kubelet, and the rule that says so."""
+"""What ends the kubelet, and the rule about it."""
 
 HIDES: tuple[tuple[Fields, str], ...] = (
     ({"enableServer": False}, "hides-kubelet"),

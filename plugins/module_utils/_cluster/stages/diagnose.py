@@ -185,7 +185,7 @@ def certificates(session: Session, names: t.Collection[str]) -> dict[str, str]:
     """Return the remedy for each node whose serving certificate waits for an approval (one LIST, none without nodes).
 
     A kubelet with serverTLSBootstrap refuses all connections until then. If the user may not list the requests, that is
-    all that is known of each node. Requests that are approved or denied already need nobody.
+    all that is known of each node. Requests that are approved or denied already need no operator.
     """
     try:
         items = (
@@ -193,7 +193,7 @@ def certificates(session: Session, names: t.Collection[str]) -> dict[str, str]:
         )
     except ApiError:
         text = (
-            "With serverTLSBootstrap, its kubelet refuses connections until somebody approves its certificate: find "
+            "With serverTLSBootstrap, its kubelet refuses connections until an operator approves its certificate: find "
             "the request with `kubectl get csr`, and run `kubectl certificate approve <name>`"
         )
         return dict.fromkeys(names, text)

@@ -10,7 +10,8 @@ from typing import Mapping
 
 from ..fields.effective_config import EffectiveConfig
 from ..rules import eviction
-from ..values import cpu_list, quantity
+from ..starts import cpu_list
+from ..values import quantity
 
 PODS = "pods"
 RESOURCES = (PODS, "cpu", "memory", "ephemeral-storage")

@@ -12,8 +12,9 @@ from ..delivery import dropin_rules
 from ..delivery.choice import DROPIN
 from ..fields import compare, difftext, fields, overlay, shadow
 from ..fields.field_row import EFFECTS
-from ..rules import checks, host_values, starts, types
+from ..rules import checks, host_values, types
 from ..rules.problem import REFUSAL, WARNING, Problem
+from ..starts import start_rules
 from ..values import paths
 from ..values.document import DocumentError, check_size, render
 from ..values.identity import variant
@@ -248,7 +249,7 @@ class Planner:
         if not hidden:
             return ()
         runs = {**config, **{field: self._variants[live].get(field) for field in hidden}}
-        kills = {problem for problem in checks.problems(config, minor) if problem.rule in starts.NAMES}
+        kills = {problem for problem in checks.problems(config, minor) if problem.rule in start_rules.NAMES}
         return kills - {*checks.problems(runs, minor)}
 
     def _known_harmless(self, live: str, minor: int) -> set[Problem]:

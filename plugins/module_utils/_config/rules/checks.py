@@ -10,8 +10,9 @@ from dataclasses import replace
 from typing import Any, Mapping
 
 from ..fields.effective_config import EffectiveConfig
+from ..starts import start_rules
 from ..values import paths
-from . import fatal, feature_gates, starts, types, validation
+from . import fatal, feature_gates, types, validation
 from .problem import WARNING, Problem
 
 __all__ = ["Problem", "problems", "softened", "warned"]
@@ -30,7 +31,7 @@ def problems(config: Mapping[str, Any], minor: int) -> list[Problem]:
 def _found(config: Mapping[str, Any], minor: int) -> set[Problem]:
     effective = EffectiveConfig(config, minor)
     found = {*types.check(config, minor), *validation.check(effective), *fatal.check(effective)}
-    found.update(feature_gates.check(effective), starts.hidden(effective))
+    found.update(feature_gates.check(effective), start_rules.hidden(effective))
     return found
 
 

@@ -15,7 +15,8 @@ import re
 from typing import Iterator
 
 from ..fields.effective_config import EffectiveConfig
-from ..values import addresses, paths, quantity
+from ..starts import addresses
+from ..values import paths, quantity
 from . import eviction
 from .problem import REFUSAL, Problem
 from .rule import LAST_READ

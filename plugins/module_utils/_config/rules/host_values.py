@@ -45,7 +45,7 @@ _RULES: dict[str, tuple[Any, str, str]] = {
     ),
     "serverTLSBootstrap": (
         True,
-        "the kubelet asks the cluster for its certificate, and refuses connections until somebody approves that: "
+        "the kubelet asks the cluster for its certificate, and refuses connections until an operator approves that: "
         "neither /configz nor logs and exec work on a node before",
         "Have an approver for kubernetes.io/kubelet-serving, or run `kubectl certificate approve` while verify waits.",
     ),

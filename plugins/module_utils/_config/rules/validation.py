@@ -14,8 +14,9 @@ from typing import Iterator, Sequence
 
 from ..fields import difftext
 from ..fields.effective_config import EffectiveConfig
-from ..values import cpu_list, duration, paths
-from . import logs, managers, newer_rules, starts
+from ..starts import cpu_list, start_rules
+from ..values import duration, paths
+from . import logs, managers, newer_rules
 from .problem import REFUSAL, WARNING, Problem
 from .rule import IC as _IC
 from .rule import Finding, Rule, quoted
@@ -27,7 +28,7 @@ def check(config: EffectiveConfig) -> Iterator[Problem]:
 
     Also for rules that the kubelet checks after validation, by version.
     """
-    for rule in (*RULES, *managers.FATAL, *starts.FATAL):
+    for rule in (*RULES, *managers.FATAL, *start_rules.FATAL):
         if rule.holds_at(config.minor):
             severity = REFUSAL if rule.is_certain(config) else WARNING
             for path, message, remedy in rule.find(config):

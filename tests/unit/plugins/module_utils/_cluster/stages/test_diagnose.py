@@ -173,7 +173,7 @@ def test_silence_that_cannot_be_known(answer: t.Any) -> None:
 
 
 def csr(name: str, node: str, **more: t.Any) -> dict[str, t.Any]:
-    """Return a request for a serving certificate that waits, unless `more` says otherwise."""
+    """Return a request for a serving certificate that waits, unless `more` has other fields."""
     spec = {"signerName": "kubernetes.io/kubelet-serving", "username": f"system:node:{node}", **more.pop("spec", {})}
     return {"metadata": {"name": name, "creationTimestamp": more.pop("at", "")}, "spec": spec, **more}
 

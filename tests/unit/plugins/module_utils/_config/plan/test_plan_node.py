@@ -9,7 +9,8 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file, plan_node
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks, starts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.starts import start_rules
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.own_values import NO_RECORD
 
 from .. import kubelet_model as model
@@ -127,7 +128,7 @@ def test_when_a_value_certainly_ends_or_hides_the_kubelet(
     live: dict[str, object], layer: dict[str, object], argv: list[str], severity: str | None
 ) -> None:
     made = _planned(_planner({"a": {**LIVE, **live}}), "a", 20, layer, argv=["kubelet", *argv])
-    assert [row["severity"] for row in made.problem_rows(False) if row["rule"] in starts.NAMES] == (
+    assert [row["severity"] for row in made.problem_rows(False) if row["rule"] in start_rules.NAMES] == (
         [severity] if severity else []
     )
 

@@ -307,7 +307,7 @@ def test_the_versions_that_refuse(config: dict[str, Any], warned: set[int], refu
             f'{IC}kubeReservedCgroup (--kube-reserved-cgroup) must be specified when "kube-reserved" or '
             '"kube-reserved-compressible" included in enforceNodeAllocatable (--enforce-node-allocatable)',
         ),
-        # Of these, 1.36.2 said the words.
+        # These are the words of 1.36.2.
         (
             {"enforceNodeAllocatable": ["pod"]},
             36,

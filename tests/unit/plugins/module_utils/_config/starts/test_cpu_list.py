@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import cpu_list
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.starts import cpu_list
 
 
 @pytest.mark.parametrize(

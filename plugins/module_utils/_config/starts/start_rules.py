@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What passes a kubelet's validation and ends it while it starts, or hides it from everybody who asks it.
+"""What passes a kubelet's validation and ends it while it starts, or hides it from every user who asks it.
 
 The words are our own: those of the kubelet do not name the field. Source: the functions of Kubernetes that the rules
 name, as 1.36 has them; tests/support/kubelet_starts.py has what a kubelet did.
@@ -13,9 +13,9 @@ import re
 from typing import Any, Iterator
 
 from ..fields.effective_config import EffectiveConfig
-from ..values import addresses, cpu_list
-from .problem import REFUSAL, Problem
-from .rule import Finding, Rule
+from ..rules.problem import REFUSAL, Problem
+from ..rules.rule import Finding, Rule
+from . import addresses, cpu_list
 
 HTTP2_SUITES = ("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256")
 MOST_CPUS = 2**16
@@ -108,7 +108,7 @@ def _cpu_numbers(config: EffectiveConfig) -> Iterator[Finding]:
         if max(one) >= MOST_CPUS:
             yield (
                 "reservedSystemCPUs",
-                f"no machine has a CPU {max(one)}, and no kubelet starts without a CPU that it is to reserve",
+                f"no machine has a CPU {max(one)}, and no kubelet starts without a CPU that it must reserve",
                 "Name CPUs of this node: see /sys/devices/system/cpu/online there.",
             )
 
@@ -137,7 +137,7 @@ NAMES = frozenset((*(rule.name for rule in FATAL), "hides-kubelet", "tls-pair"))
 
 
 def hidden(config: EffectiveConfig) -> Iterator[Problem]:
-    """Yield a refusal for each value with which the kubelet runs and nobody can ask it.
+    """Yield a refusal for each value with which the kubelet runs and no user can ask it.
 
     A rollout has no proof then, nor has the next plan a live configuration. `kubectl logs` and `exec` fail too.
     """

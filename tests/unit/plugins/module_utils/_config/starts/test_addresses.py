@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import addresses
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.starts import addresses
 
 
 @pytest.mark.parametrize(

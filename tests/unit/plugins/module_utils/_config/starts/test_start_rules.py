@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import EffectiveConfig
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import starts, validation
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import validation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL, WARNING
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.starts import start_rules
 from tests.support.kubelet_starts import RSA_ONLY, enforced
 from tests.support.rule_minors import MINORS, since
 
@@ -66,7 +67,7 @@ def test_the_minors_that_refuse(config: dict[str, Any], rule: str, minors: Any) 
 )
 @pytest.mark.parametrize("minor", [20, 36])
 def test_what_hides_a_kubelet(config: dict[str, Any], path: str, words: str, minor: int) -> None:
-    [problem] = starts.hidden(EffectiveConfig(config, minor))
+    [problem] = start_rules.hidden(EffectiveConfig(config, minor))
     assert (problem.severity, problem.path) == (REFUSAL, path)
     assert words in problem.message and problem.remedy
 
@@ -82,4 +83,4 @@ def test_what_hides_a_kubelet(config: dict[str, Any], path: str, words: str, min
     ],
 )
 def test_what_hides_nothing(config: dict[str, Any]) -> None:
-    assert list(starts.hidden(EffectiveConfig(config, 36))) == []
+    assert list(start_rules.hidden(EffectiveConfig(config, 36))) == []

@@ -52,7 +52,7 @@ class Limits:
         minor: int,
         argv: Sequence[str] | None,
     ) -> list[Problem]:
-        """Return a refusal for each resource of which the configuration that a node is to run keeps back too much.
+        """Return a refusal for each resource of which the configuration that a node would run keeps back too much.
 
         ``row`` is the node's row of the dump, with its ``capacity`` where that is known. ``argv``: the words of its
         kubelet, None if they are not known. What the running configuration does as well is harmless, and what flags

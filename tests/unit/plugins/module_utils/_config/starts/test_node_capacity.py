@@ -9,14 +9,14 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan
 
-from .tables import LIVE, table
+from ..plan.tables import LIVE, table
 
 HAS = {"cpu": "4", "memory": "64Gi", "ephemeral-storage": "100Gi", "pods": "110"}
 RULE = "beyond-capacity"
 
 
 def beyond(layer: dict[str, Any], live: dict[str, Any] = LIVE, flags: Any = None, **row: Any) -> list[tuple[str, str]]:
-    """Return path and message of the refusals for this reason, of a node on 1.30 unless the row says otherwise."""
+    """Return path and message of the refusals for this reason, of a node on 1.30 unless the row has another version."""
     row = {"kubelet_version": "v1.30.1", "capacity": HAS, **row}
     made = plan.make_plan(
         table(live, **row), layer, flags={"n0": flags} if flags else None, deliveries={"n0": "dropin"}
