@@ -124,7 +124,7 @@ def _static_memory(config: EffectiveConfig) -> Iterator[Finding]:
         return
     total, wanted = sum(filter(None, reserved)), sum(filter(None, left_out))
     for node, kind, amount in _reservations(config):
-        if not 0 <= node < _MOST_NUMA_NODES:
+        if isinstance(node, int) and not 0 <= node < _MOST_NUMA_NODES:
             yield "reservedMemory", f"no machine has a NUMA node {node}, and the kubelet ends", "Name one of this node."
         if kind.startswith("hugepages-") and _amount(amount):
             yield (
