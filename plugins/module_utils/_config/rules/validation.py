@@ -323,7 +323,7 @@ def _hidden_metrics(config: EffectiveConfig) -> Iterator[Finding]:
     if value not in ("", previous):
         yield (
             "showHiddenMetricsForVersion",
-            f"must be omitted or have the value '{previous}'; only the previous minor version is allowed"
+            f"a kubelet of 1.{config.minor} takes the previous minor version here, '{previous}', and no other"
             if config.minor >= 24
             else f"--show-hidden-metrics-for-version must be omitted or have the value '{previous}'. "
             "Only the previous minor version is allowed",
