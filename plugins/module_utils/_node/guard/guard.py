@@ -261,8 +261,9 @@ class Guard(NewBinary, WithoutTrial):
             return self.store.trial()
         except StoreError as error:
             read = self.seen and self.started.target(self.seen.unit.invocation)
+            wanted = self._running() if self.store.reverted() else self.store.resolve().target
             # An interrupted reset, too: the kubelet was not restarted.
-            outdated = self.store.resolve().target != (read or self._running())
+            outdated = wanted != (read or self._running())
             if outdated and not self.records.progress().verdict:
                 self._remember(Progress(verdict=str(error)))
             return None

@@ -172,6 +172,13 @@ class StoreReader:
         armed = quietly(self.trial)
         return armed is not None and bool(armed.failed) and not self.revert_pending()
 
+    def reverted(self) -> bool:
+        """Return whether `active` leads to where a revert leads to, and not to what is assigned, as far as that shows
+        without a trial: the link that was prepared for the revert has become `active`.
+        """
+        active = files.link_target(self.active, self.fs)
+        return active != self.target(quietly(self.assigned)) and self.links.next() in (None, active)
+
     def resetting(self) -> bool:
         """Return whether the local configuration is on trial and active."""
         armed = quietly(self.trial)
