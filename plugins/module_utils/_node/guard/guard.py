@@ -80,12 +80,12 @@ class Guard(NewBinary, WithoutTrial):
             needed = self._count_start()
             needed = self._meet_binary(self._program()) or needed
             needed = (self.seen and self._restore_state_files(self.seen.unit.restarts)) or needed
-            self._attempt(self._fit_state_files)
         except Exception:
             # The kubelet starts all the same.
-            self._note_start()
+            self._note_start(fits=False)
             raise
-        self._note_start()
+        # A read-only disk may be writable at the next start.
+        self._note_start(self._attempt(self._fit_state_files))
         return needed
 
     def _program(self) -> str:
@@ -114,10 +114,10 @@ class Guard(NewBinary, WithoutTrial):
         if renewal.renew(Unit(self.settings.unit, run=self.run), active, self.settings.folder):
             sys.stderr.write("the kubelet's unit has changed: it starts with the new command\n")
 
-    def _note_start(self) -> None:
-        """Note what this start reads: what is active after all other steps."""
+    def _note_start(self, fits: bool) -> None:
+        """Note what this start reads: what is active after all other steps; and whether the state files fit it."""
         if self.seen:
-            self._note(self.seen.unit.invocation)
+            self._note(self.seen.unit.invocation, fits)
 
     def _count_start(self) -> bool:
         seen = self.seen = observe.kubelet(self.settings.unit, self.run)

@@ -262,8 +262,8 @@ class Judging(Base):
             self._finish()
         return True
 
-    def _note(self, invocation: str) -> None:
-        self._attempt(lambda: self.started.note(invocation, self._running()))
+    def _note(self, invocation: str, fits: bool = True) -> None:
+        self._attempt(lambda: self.started.note(invocation, self._running(), fits))
 
     def _finish(self, trial: Trial | None = None) -> None:
         """Remove the note of a finished revert. With the trial, before a start, the state files are restored too."""

@@ -59,6 +59,12 @@ PINNED: dict[str, Steps] = {
         ("roll_out", {"behavior": "bad", "policy": "none", "cut": None}),
         ("tear", {"name": "store/trial", "half": True}),
     ],
+    "a revert to another policy starts the kubelet while the disk is read-only": [
+        SWITCHED[0],
+        ("undo", {"reset": False, "cut": None, "connected": False}),
+        ("fault", {"fault": errno.EROFS}),
+        ("crash", {"after": 0, "power_cut": False, "seconds": 400.0}),
+    ],
     "a trial is armed, and neither guard nor module go on": [
         ("undo", {"reset": True, "cut": None, "connected": True}),
         ("disturb", {"what": "power cut"}),
