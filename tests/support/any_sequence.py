@@ -263,6 +263,9 @@ class AnySequence(RuleBasedStateMachine):
             node.advance(LONG)
             assert unit.stopped and unit.state == ("inactive", "dead"), "the guard started what an operator stopped"
             unit.order("start")
+        if unit.left == unit.invocation and not node.watching:
+            # Without a guard that watches it is the operator's matter, as on a node without us.
+            unit.order("start")
         if self.full and not self.replaced:
             # A revert needs no free block. Only a new binary may lead to what no trial has prepared.
             node.advance(LONG)

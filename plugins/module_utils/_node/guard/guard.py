@@ -66,6 +66,8 @@ class Guard(NewBinary, WithoutTrial):
         # The restarts of the kubelet that failed, as of a masked unit.
         self.restarts = pacing.Requests()
         self.signalled = ("", False)
+        # The questions why the kubelet does not run.
+        self.asked = pacing.Requests()
 
     # The two entry points
 
@@ -164,7 +166,7 @@ class Guard(NewBinary, WithoutTrial):
         if self.seen is None:
             return FAST_SECONDS, False
         unit, pid = self.seen.unit, self.seen.pid
-        ours = unit.active == "inactive" and self.stopped.ours(unit.invocation)
+        ours = self._left_stopped(unit)
         healthy = self._healthy(pid) if unit.running and pid else None
         facts = self._facts(self.seen, healthy, node)
         wait = FAST_SECONDS
@@ -249,6 +251,20 @@ class Guard(NewBinary, WithoutTrial):
         if self.signalled[0] != gone:
             self.signalled = (gone, last_words.killed(self.settings.unit, gone, self.run))
         return self.signalled[1]
+
+    def _left_stopped(self, unit: Unit) -> bool:
+        """Whether the kubelet does not run, although no operator has stopped it: we did, or systemd could not start it
+        again without what its unit requires. Such a start may take long, so the journal is asked more than once.
+        """
+        if unit.active != "inactive":
+            self.asked = pacing.Requests()
+            return False
+        now = self._when()[1]
+        if now >= self.asked.due and not self.stopped.ours(unit.invocation):
+            self.asked = self.asked.after(False, now, FAST_SECONDS, LONGEST_SECONDS)
+            if last_words.needs_dependency(self.settings.unit, unit.invocation, self.run):
+                self.stopped.note(unit.invocation)
+        return self.stopped.ours(unit.invocation)
 
     def _healthy(self, pid: int) -> bool:
         place = observe.target(observe.argv(pid) or list(self.settings.argv), self.settings.folder)

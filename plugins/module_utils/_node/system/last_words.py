@@ -128,14 +128,26 @@ def killed(unit: str, invocation: str, run: command.Run = command.execute) -> bo
 
     False if that is unknown. Never raises.
     """
-    if not invocation:
-        return False
+    return any(_SIGNAL.search(line) for line in _by_systemd(unit, invocation, run))
+
+
+def needs_dependency(unit: str, invocation: str, run: command.Run = command.execute) -> bool:
+    """Return whether systemd wrote to the journal that no start followed this one, because what the unit requires did
+    not start: src/core/job.c of systemd, job_emit_done_message. A stop by an operator has the result `done`.
+
+    False if that is unknown. Never raises.
+    """
+    return bool(_by_systemd(unit, invocation, run, "JOB_RESULT=dependency"))
+
+
+def _by_systemd(unit: str, invocation: str, run: command.Run, *only: str) -> list[str]:
+    """Return what systemd wrote to the journal about one start; nothing if that is unknown."""
     try:
-        lines = _journal(run, "--output=cat", f"--unit={unit}", "_PID=1", f"INVOCATION_ID={invocation}")
+        words = ["--output=cat", f"--unit={unit}", "_PID=1", f"INVOCATION_ID={invocation}", *only]
+        return _journal(run, *words) if invocation else []
     except Exception:  # pylint: disable=broad-exception-caught
         # As for `read`: the journal must never prevent a revert.
-        return False
-    return any(_SIGNAL.search(line) for line in lines)
+        return []
 
 
 def _found(unit: str, invocation: str, run: command.Run) -> _Entry:

@@ -65,6 +65,11 @@ PINNED: dict[str, Steps] = {
         ("fault", {"fault": errno.EROFS}),
         ("crash", {"after": 0, "power_cut": False, "seconds": 400.0}),
     ],
+    "systemd does not start the kubelet again, because what that requires does not start": [
+        ("assign", {"behavior": "dies", "policy": "none", "cut": None, "power": False}),
+        ("fault", {"fault": "dependency"}),
+        ("wait", {"seconds": 400.0}),
+    ],
     "a trial is armed, and neither guard nor module go on": [
         ("undo", {"reset": True, "cut": None, "connected": True}),
         ("disturb", {"what": "power cut"}),
