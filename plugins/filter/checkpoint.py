@@ -56,8 +56,8 @@ def reset_failure(reason: t.Any, name: str, host: str, reset: t.Any = None, reve
 
 
 def revert_failure(reason: t.Any, name: str, host: str, why: t.Any, reverted: t.Any = None) -> str:
-    """Return why a revert by the role failed, and who continues it. C(why): the reason for the revert, which Ansible may
-    evaluate as late as to name the failure of the revert itself. The others are those of C(switch_failure).
+    """Return why a revert by the role failed, and who continues it. C(why): the reason for the revert. Ansible may
+    evaluate it so late that it is the failure of the revert itself. The others are those of C(switch_failure).
     """
     reverted = _result(reverted)
     what = "does not run with its previous configuration" if reverted.get("changed") else "was not reverted"
