@@ -148,12 +148,9 @@ class WithoutTrial(Base):
         return former.get("state_files", ()) if former.get("to") == source else ()
 
     def _watch_recovery(self, progress: Progress, facts: Facts) -> None:
-        since = (
-            progress.healthy_since
-            if progress.invocation == facts.unit.invocation and progress.boot == facts.boot
-            else None
-        )
-        since = (facts.now if since is None else since) if facts.healthy else None
+        same = progress.invocation == facts.unit.invocation and progress.boot == facts.boot
+        begun = progress.healthy_since if same else None
+        since = (facts.now if begun is None else begun) if facts.healthy else None
         if since is not None and facts.now - since >= CALM_AFTER_SECONDS:
             self._report("recovered", error=self.store.error())
             progress = Progress()

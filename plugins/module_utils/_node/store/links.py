@@ -49,10 +49,6 @@ class Links:
             )
         return target
 
-    def next(self) -> str | None:
-        """Return what the link for a revert leads to; None without."""
-        return files.link_target(self.prepared, self.fs)
-
     def prepare(self, target: str) -> None:
         """Create the links for a revert to `target`. Raises FileError."""
         for path, wanted in ((self.last_resort, LOCAL_TARGET), (self.prepared, target)):
@@ -67,7 +63,7 @@ class Links:
 
     def point(self, target: str) -> None:
         """Point `active` to a target by one rename. Raises FileError; `active` is then unchanged."""
-        if self.next() == target:
+        if files.link_target(self.prepared, self.fs) == target:
             files.move(self.prepared, self.active, self.fs)
             return
         try:

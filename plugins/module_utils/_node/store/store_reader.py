@@ -176,8 +176,8 @@ class StoreReader:
         """Return whether `active` leads to where a revert leads to, and not to what is assigned, as far as that shows
         without a trial: the link that was prepared for the revert has become `active`.
         """
-        active = files.link_target(self.active, self.fs)
-        return active != self.target(quietly(self.assigned)) and self.links.next() in (None, active)
+        active, prepared = (files.link_target(path, self.fs) for path in (self.active, self.links.prepared))
+        return active != self.target(quietly(self.assigned)) and prepared in (None, active)
 
     def resetting(self) -> bool:
         """Return whether the local configuration is on trial and active."""

@@ -152,7 +152,7 @@ def _by_systemd(unit: str, invocation: str, run: command.Run, *only: str) -> lis
 
 def _found(unit: str, invocation: str, run: command.Run) -> _Entry:
     """Return the last message of one start. Its errors before the end may be assigned to it, and the end not."""
-    lines = _assigned(unit, invocation, run)
+    lines = _journal(run, "--output=cat", f"--unit={unit}", f"_SYSTEMD_INVOCATION_ID={invocation}")
     found = _weightiest(lines)
     return found if found.weight >= FINAL else _weightiest([*lines, *_unassigned(unit, invocation, run)])
 
@@ -161,10 +161,6 @@ def _journal(run: command.Run, *words: str) -> list[str]:
     """Return what journalctl prints, nothing when it fails."""
     done = run(["timeout", str(SECONDS), "journalctl", "--quiet", "--no-pager", f"--lines={LINES}", *words])
     return done.stdout.splitlines() if done.returncode == 0 else []
-
-
-def _assigned(unit: str, invocation: str, run: command.Run) -> list[str]:
-    return _journal(run, "--output=cat", f"--unit={unit}", f"_SYSTEMD_INVOCATION_ID={invocation}")
 
 
 def _unassigned(unit: str, invocation: str, run: command.Run) -> list[str]:
