@@ -286,7 +286,7 @@ class AnySequence(RuleBasedStateMachine):
         if self._on_trial() and not node.watching:
             # The module was stopped after it had armed the trial, before it started the guard. The next start does.
             store = node.store()
-            assert store.running() != store.target(store.trial().to), "nobody watches what is on trial"
+            assert store.running() != store.target(store.trial().to), "no guard watches what is on trial"
             unit.order("start")
             node.advance(LONG)
         assert not self._on_trial(), "a trial never ends"

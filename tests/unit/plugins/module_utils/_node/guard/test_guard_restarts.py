@@ -81,7 +81,7 @@ def test_a_kubelet_that_the_controllers_restart_stopped_is_started(node: Failing
 
 @pytest.mark.fault(case=70)
 def test_a_kubelet_that_systemd_could_not_start_again_is_started_when_its_dependency_is_back(node: Failing) -> None:
-    """Until what the unit requires has failed, nothing tells that from a stop by an operator."""
+    """Until what the unit requires has failed, that looks like a stop by an operator."""
     node.assign(extra={"confirm_seconds": 5000})
     node.start()
     node.properties.update(STOPPED)
