@@ -177,7 +177,7 @@ class StoreReader:
         without a trial: the link that was prepared for the revert has become `active`.
         """
         active, prepared = (files.link_target(path, self.fs) for path in (self.active, self.links.prepared))
-        return active != self.target(quietly(self.assigned)) and prepared in (None, active)
+        return active not in (None, self.target(quietly(self.assigned))) and prepared in (None, active)
 
     def resetting(self) -> bool:
         """Return whether the local configuration is on trial and active."""
