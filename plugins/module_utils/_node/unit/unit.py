@@ -6,18 +6,21 @@
 from __future__ import annotations
 
 import contextlib
+import fnmatch
+import glob
 import os
+import re
 import time
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable, NamedTuple, Sequence
 
 from ..system import files, health, last_words
-from ..system.command import Run, execute, number, of_process
-from . import ordered_stop, secret_flags, systemd_check, unit_override
-from .commandline import CommandLine
+from ..system.command import Run, execute, number
+from . import loaded, ordered_stop, unit_override, unitfile
 from .ordered_stop import OrderedStop
+from .unitfile import Setting
 
 PROPERTIES = (
-    "Id,LoadState,Type,User,RootDirectory,RootImage,ExecStart,Environment,EnvironmentFiles,PassEnvironment,"
+    "Id,LoadState,Type,User,RootDirectory,RootImage,WorkingDirectory,ExecStart,EnvironmentFiles,PassEnvironment,"
     "UnsetEnvironment,FragmentPath,DropInPaths,NeedDaemonReload,MainPID,InvocationID,ActiveState,SubState,NRestarts,"
     "Result"
 )
@@ -31,8 +34,21 @@ START_SECONDS = 120.0
 """Seconds to wait for a start that goes on after `systemctl restart` has returned."""
 _STARTING = ("start-pre", "start", "start-post")
 
-# Distributions that run a kubelet without a unit of its own, by the prefix of their units.
-_OTHERS = {"k3s": "k3s", "rke2": "RKE2", "k0s": "k0s", "snap.": "a snap", "microk8s": "MicroK8s"}
+# Distributions that run a kubelet without a unit of its own, by their units, and what to do.
+_NAME_BOTH = (
+    "The kubelet of this node is run by {{units}}: set kubelet_config_unit to that unit, and kubelet_config_dropin_dir "
+    "to its drop-in folder, {}."
+)
+_FOREIGN = "The kubelet of this node is run by {units}, which manages its arguments: it is not supported."
+_OTHERS = {
+    "k3s*.service": _NAME_BOTH.format("/var/lib/rancher/k3s/agent/etc/kubelet.conf.d"),
+    "rke2-*.service": _NAME_BOTH.format("/var/lib/rancher/rke2/agent/etc/kubelet.conf.d"),
+    "k0s*.service": _FOREIGN,
+    "snap.*kubelet*.service": _FOREIGN,
+    "*microk8s*.service": _FOREIGN,
+}
+# Where systemd looks for a program without a path: DEFAULT_PATH in its src/basic/path-util.h.
+_SEARCHED = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 
 
 class UnitError(Exception):
@@ -44,9 +60,7 @@ class Command(NamedTuple):
 
     argv: list[str]
     source: str
-    """`process`: the running kubelet; `systemd`: what systemd would start now; `files`: our reading of the unit's
-    files, used when systemd gives no answer.
-    """
+    """`process`: the running kubelet; `systemd`: what systemd would start now."""
 
 
 class Unit:
@@ -61,6 +75,7 @@ class Unit:
         self.run = run
         self.stopped = OrderedStop(self._at(ordered_stop.FOLDER))
         self._known: dict[str, str] = {}
+        self._next: list[str] | None = None
 
     # Reading
 
@@ -79,35 +94,68 @@ class Unit:
             for line in done.stdout.splitlines():
                 key, _equals, value = line.partition("=")
                 found[key] = f"{found[key]}\n{value}" if key in found else value
-            self._known = found
+            self._known, self._next = found, None
         return self._known
 
     def pid(self) -> int:
         """Return the kubelet's process id, 0 when it does not run."""
         return number(self.show().get("MainPID"))
 
-    def command_line(self, ours: bool = True) -> CommandLine:
-        """Return the command line of the unit's files, with or without our drop-in.
+    def command_line(self) -> Setting:
+        """Return ExecStart= as the unit's own files have it. Raises UnitError unless it is one command."""
+        found = unitfile.effective(self._settings(), "ExecStart")
+        loaded_commands = self.show().get("ExecStart", "").count("argv[]=")
+        if len(found) == loaded_commands == 1:
+            return found[0]
+        places = ", ".join(f"{setting.file}, line {setting.line}" for setting in found) or self.show()["FragmentPath"]
+        raise UnitError(
+            f"{self.name}: {places}: systemd has {loaded_commands} commands of ExecStart=, the files have {len(found)}. "
+            f"Let the unit run one.{self._reload_hint()}"
+        )
 
-        Raises UnitError when the files differ from what systemd has loaded.
-        """
+    def own_words(self) -> list[str]:
+        """Return the command line of the next start as it is without our drop-in. Raises UnitError."""
+        words = self.next_command().argv
+        ours = self.installed()
+        return words if ours is None else unit_override.without(words, ours, self._settings())
+
+    def program(self) -> str:
+        """Return the path of the program that the unit runs, empty for none. Raises UnitError."""
+        match = re.search(r"path=(.*?) ; argv\[\]=", self.show().get("ExecStart", ""))
+        name = match.group(1) if match else ""
+        places = [f"{folder}/{name}" for folder in _SEARCHED] if name and "/" not in name else []
+        return next((path for path in places if os.path.exists(self._at(path))), name)
+
+    def place(self, word: str) -> tuple[str, int] | None:
+        """Return file and line of a word of the command line, None if no file has it or none can be read."""
+        try:
+            return unitfile.place(word, self._texts() + self._environment())
+        except UnitError:
+            return None
+
+    def _settings(self) -> list[Setting]:
+        return [setting for path, text in self._texts() for setting in unitfile.settings(text, path)]
+
+    def _texts(self) -> list[tuple[str, str]]:
+        """Return path and text of the unit's own files, in systemd's order."""
         shown = self.show()
         if shown.get("LoadState") != "loaded":
             raise UnitError(self._not_loaded(shown.get("LoadState", "")))
         paths = [shown.get("FragmentPath", ""), *shown.get("DropInPaths", "").split()]
         try:
-            texts = [(path, self._read(path)) for path in paths if path and path != self.dropin_path]
-            if self.dropin_path in paths:
-                whole = CommandLine([*texts, (self.dropin_path, self._read(self.dropin_path))], self.root)
-            else:
-                whole = CommandLine(texts, self.root)
-            problem = systemd_check.disagreement(shown, whole)
-            if problem:
-                raise ValueError(problem)
-            return whole if ours else CommandLine(texts, self.root)
-        except (OSError, ValueError) as error:
-            quoted = secret_flags.masked(str(error))
-            raise UnitError(f"{self.name}: {quoted}.{self._reload_hint()}") from error
+            return [(path, self._read(path)) for path in paths if path and path != self.dropin_path]
+        except OSError as error:
+            raise UnitError(f"{self.name}: {error}.{self._reload_hint()}") from error
+
+    def _environment(self) -> list[tuple[str, str]]:
+        """Return path and text of the environment files that can be read, in systemd's order."""
+        patterns = [line.rpartition(" (")[0] for line in self.show().get("EnvironmentFiles", "").splitlines()]
+        found = [path for pattern in patterns if pattern for path in sorted(glob.glob(self._at(pattern)))]
+        texts = []
+        for place in found:
+            with contextlib.suppress(OSError):
+                texts.append((os.path.join("/", os.path.relpath(place, self.root)), files.text(place)))
+        return texts
 
     def _read(self, path: str) -> str:
         return files.text(self._at(path))
@@ -118,19 +166,15 @@ class Unit:
     def _reload_hint(self) -> str:
         if self.show().get("NeedDaemonReload") == "yes":
             return " Its files changed after systemd read them: check the change, then run `systemctl daemon-reload`."
-        return " Write the unit without specifiers and special forms."
+        return ""
 
     def _not_loaded(self, state: str) -> str:
         if state == "not-found":
-            listed = self.run(
-                ["systemctl", "list-unit-files", "--no-legend", "--plain", *(f"{start}*" for start in _OTHERS)]
-            ).stdout.split()
-            for start, owner in _OTHERS.items():
-                if any(unit.startswith(start) for unit in listed):
-                    return (
-                        f"{self.name}: there is no such unit. The kubelet of this node is run by {owner}, "
-                        "which is not supported."
-                    )
+            listed = self.run(["systemctl", "list-unit-files", "--no-legend", "--plain", *_OTHERS]).stdout.split()
+            for pattern, remedy in _OTHERS.items():
+                units = [unit for unit in listed if fnmatch.fnmatch(unit, pattern)]
+                if units:
+                    return f"{self.name}: there is no such unit. {remedy.format(units=' or '.join(units))}"
             return f"{self.name}: there is no such unit. Let systemd run the kubelet as {self.name}."
         return f"{self.name}: systemd reports LoadState={state or 'nothing'}. Repair or unmask the unit first."
 
@@ -146,41 +190,68 @@ class Unit:
     def _process(self) -> list[str]:
         if self.pid():
             pid = health.kubelet_of(self.pid()) if self.child else self.pid()
-            return of_process(pid, self.root)
+            return health.argv(pid, self.root)
         return []
 
     def next_command(self) -> Command:
         """Return what systemd would start now, with the current environment files. Raises UnitError.
 
-        What another program would start is not known: then it is what it has started.
+        What another program would start is not known: then it is what it has started. A systemd without a system bus
+        gives no answer: then it is what runs.
         """
-        found = self.command_line()
-        running = self._process() if self.child and not _is_kubelet(found.program) else []
+        running = self._process() if self.child and not _is_kubelet(self.program()) else []
         if running and _is_kubelet(running[0]):
             return Command(running, "process")
-        words = None if ":" in found.prefix else systemd_check.by_systemd(self.show(), found, self.run)
-        return Command([word.text for word in found.words()], "files") if words is None else Command(words, "systemd")
+        words = self._from_systemd()
+        if words is None:
+            words = self._process()
+            if not words:
+                raise UnitError(
+                    f"{self.name}: systemd does not say what it would start: busctl or systemd-run has no answer. "
+                    "Start the system bus of the node (dbus.service), or the kubelet."
+                )
+            return Command(words, "process")
+        return Command(words, "systemd")
 
-    def shadowed(self, minor: int | None, argv: list[str] | None = None) -> dict[str, dict[str, Any]]:
+    def _from_systemd(self) -> list[str] | None:
+        """Return the command line of the next start, asked once of systemd; None without an answer."""
+        if self._next is None:
+            command = self.command_line()
+            found = loaded.ask(self.name, self.run)
+            if found is None:
+                return None
+            literal = ":" in unit_override.prefix(command)
+            self._next = found.words if literal else loaded.starts(found, self.show(), self.run)
+        if self._next is None:
+            return None
+        # systemd shows `!` before a folder that may be absent, and `~` for the home of the user.
+        folder = self.show().get("WorkingDirectory", "").lstrip("!").replace("~", "/root") or "/"
+        return health.resolved(self._next, folder)
+
+    def shadowed(self, minor: int | None, running: Sequence[str]) -> dict[str, dict[str, Any]]:
         """Return the fields that a flag of a kubelet of this minor (None: not known) overrides: path -> {flag, file,
         line}, of the use that wins.
 
-        File and line are None when no file contains the flag any more. Raises UnitError.
+        File and line are None when no file contains the flag any more.
         """
         # Its table of all fields is the largest module, and a restart does not need it.
         from ..._config.fields import shadow
 
-        running = self.argv() if argv is None else argv
-        words = [word for word in self.command_line().words() if word.text in running]
         result = {}
         for path, flag in shadow.shadows(running, minor).items():
-            sources = [word for word in words if path in shadow.shadows([word.text], minor)]
-            result[path] = {
-                "flag": flag,
-                "file": sources[-1].file if sources else None,
-                "line": sources[-1].line if sources else None,
-            }
+            words = [word for word in running if path in shadow.shadows([word], minor)]
+            file, line = (self.place(words[-1]) if words else None) or (None, None)
+            result[path] = {"flag": flag, "file": file, "line": line}
         return result
+
+    def unread(self) -> bool:
+        """Return whether systemd must still read an edit of the unit's files that is not ours. Raises UnitError."""
+        shown, ours = self.show(), self.installed()
+        if shown.get("NeedDaemonReload") != "yes":
+            return False
+        listed = self.dropin_path in shown.get("DropInPaths", "").split()
+        # Our drop-in, or its removal, may wait for the same. Where systemd has it, another file has changed.
+        return listed == (ours is not None) and (ours is None or self.own_words() != self.next_command().argv)
 
     def form(self, layered: bool = False) -> unit_override.Form:
         """Return what this unit is without our drop-in, see `unit_override.Form` and `judge`.
@@ -189,7 +260,16 @@ class Unit:
         """
         try:
             shown = self.show()
-            found = unit_override.judge(shown, self.command_line(ours=False), self.root, layered, self.child)
+            environment = self._environment()
+            seen = unit_override.Found(
+                self.command_line(),
+                self.program(),
+                self.own_words(),
+                self._settings(),
+                [*self._texts(), *environment],
+                [path for path, _text in environment],
+            )
+            found = unit_override.judge(shown, seen, self.root, layered, self.child)
             later = [path for path in shown.get("DropInPaths", "").split() if os.path.basename(path) > DROPIN]
             if later and found.kind != unit_override.REFUSED:
                 return unit_override.refused(
@@ -216,9 +296,16 @@ class Unit:
         if found.kind == unit_override.REFUSED:
             raise UnitError(found.reason)
         try:
-            return unit_override.dropin(found, self.command_line(ours=False), path, extra, mounts_for)
+            return unit_override.dropin(found, self.command_line(), path, extra, mounts_for)
         except ValueError as error:
             raise UnitError(f"{self.name}: {error}") from error
+
+    def repeats(self, ours: str, path: str | unit_override.Layer) -> bool:
+        """Return whether a drop-in of ours with this text repeats what the unit's files have now. Raises UnitError.
+
+        Only the files are read: before the start of a kubelet the system bus may not run yet.
+        """
+        return unit_override.repeats(ours, self.command_line(), self._settings(), path)
 
     def installed(self) -> str | None:
         """Return the text of our installed drop-in as `dropin` returned it, None when there is none."""
@@ -252,7 +339,7 @@ class Unit:
             self._write(text, fs)
         self._reload(changed)
         try:
-            problem = unit_override.ineffective(path, [word.text for word in self.command_line().words()])
+            problem = unit_override.ineffective(path, self.next_command().argv)
         except UnitError as error:
             problem = str(error)
         if problem:
