@@ -13,10 +13,12 @@ import typing as t
 
 import pytest
 
-from tests.support.preflight_node import ACTIVE, Node
+from tests.lab.lab import Lab
+from tests.support.preflight_node import ACTIVE, PLACE, Node
 from tests.support.unit_rows import DROPINS, ETC, FRAGMENT, PROGRAM, ROWS, STAND_IN, UNIT, Row, path_of
 
-# What our drop-in adds: a config file, or one more drop-in folder.
+# Of a test that failed.
+LEFT = f"/etc/systemd/system/{UNIT}.d"
 STEPS = f"""
 import hashlib, os, subprocess
 def systemctl(*words):
@@ -55,7 +57,7 @@ for name, path in (("config", {ACTIVE!r}), ("folder", unit_override.Layer("/stor
     ours.install(path)
     result[name] = {{"argv": cmdline(), "own": asked().own_words(), "form": asked().form()._asdict()}}
     result[name]["again"] = asked().install(path)
-    asked().remove()
+asked().remove()
 result["back"], result["same"] = cmdline(), tree() == before
 systemctl("stop", {UNIT!r})
 """
@@ -69,19 +71,22 @@ for path, text in json.load(sys.stdin).items():
 JUDGE = f"{STEPS}result = asked().form()._asdict()\n"
 
 
-@pytest.fixture
-def node(nodes: dict[str, Node]) -> t.Iterator[Node]:
-    """Yield a node with the stand-in; remove the row's files afterwards."""
-    node = nodes["n1"]
+@pytest.fixture(scope="module")
+def bare(static_lab: Lab, tree: str) -> t.Iterator[Node]:
+    """Yield a node with the product's code and the stand-in; remove both afterwards."""
+    node = Node(static_lab, static_lab.node("n1"))
+    node.lab_node.run(f"mkdir -p {PLACE} && base64 -d | tar -xz -C {PLACE}", stdin=tree)
     data = base64.b64encode(STAND_IN).decode()
     node.run(f"echo {data} | base64 -d > {PROGRAM} && chmod 755 {PROGRAM}")
-    try:
-        yield node
-    finally:
-        node.run(
-            f"systemctl stop {UNIT}; systemctl reset-failed {UNIT}; rm -rf {FRAGMENT} {DROPINS} {ETC} {PROGRAM}; "
-            f"systemctl daemon-reload; true"
-        )
+    yield node
+    node.run(f"rm -rf {PLACE} {PROGRAM}; systemctl daemon-reload")
+
+
+@pytest.fixture
+def node(bare: Node) -> t.Iterator[Node]:
+    """Yield the node; remove the row's files afterwards. The next row makes systemd forget them."""
+    yield bare
+    bare.run(f"systemctl stop {UNIT}; rm -rf {FRAGMENT} {DROPINS} {ETC} {LEFT}")
 
 
 def load(node: Node, row: Row) -> None:
@@ -115,6 +120,7 @@ def test_a_unit_is_read_overridden_and_restored(node: Node, row: Row) -> None:
     relative = not option(argv, "--config").startswith("/")
     read = [found[name]["argv"] for name in ("stopped", "next", "command")]
     if relative:
+        # As the kubelet opens it: in its working directory.
         assert [option(words, "--config") for words in read] == [row.config] * 3
     else:
         assert read == [argv] * 3

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import subprocess
 import typing as t
 from pathlib import Path
@@ -117,7 +118,9 @@ class Systemd:
                 (0, unit_words.shown_on_bus(self.command, self.environment, self.files)) if self.bus else (1, "")
             )
         elif words[:2] == ["systemctl", "list-unit-files"]:
-            out = "k3s.service enabled enabled\n" if "k3s" in self.properties.get("others", "") else ""
+            listed = self.properties.get("others", "").split()
+            found = [name for name in listed if any(fnmatch.fnmatch(name, pattern) for pattern in words[4:])]
+            out = "".join(f"{name} enabled enabled\n" for name in found)
         return subprocess.CompletedProcess(words, code, out, "Failed" if code else "")
 
     def _started(self, words: list[str]) -> str:

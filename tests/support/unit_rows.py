@@ -32,7 +32,7 @@ STAND_IN = (
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """A unit. In its texts `@` stands for the program, and `~` for the folder of its environment files.
+    """A unit. In its texts `@` stands for the program, `^` for an @, and `~` for the folder of its environment files.
 
     `service`: the lines of its [Service] section, or its whole text. `files`: its other files; the keys of drop-ins
     begin with a digit, those of environment files do not. `config`: the config file that its kubelet reads. `places`:
@@ -52,7 +52,7 @@ class Row:
         """Return the text of each of its files by path."""
         text = self.service if "[Service]" in self.service else f"[Service]\n{self.service}"
         texts = {FRAGMENT: text, **{path_of(name): text for name, text in self.files.items()}}
-        return {path: text.replace("@", PROGRAM).replace("~", ETC) for path, text in texts.items()}
+        return {path: text.replace("@", PROGRAM).replace("~", ETC).replace("^", "@") for path, text in texts.items()}
 
 
 def path_of(name: str) -> str:
@@ -119,9 +119,7 @@ LAYOUTS = [
         "kops",
         'EnvironmentFile=~/sysconfig\nExecStart=@ "$DAEMON_ARGS"\nKillMode=process\n',
         "/var/lib/kubelet/kubelet.conf",
-        {
-            "sysconfig": 'DAEMON_ARGS="--cloud-provider=external --config=/var/lib/kubelet/kubelet.conf --v=2"\nHOME=/root\n'
-        },
+        {"sysconfig": 'DAEMON_ARGS="--cloud-provider=external --config=/var/lib/kubelet/kubelet.conf"\nHOME=/root\n'},
     ),
     Row(
         "EKS, Amazon Linux 2",
@@ -142,14 +140,14 @@ LAYOUTS = [
     ),
     Row(
         "AKS",
-        'EnvironmentFile=~/default\nExecStart=@ \\\n        --enable-server \\\n        --node-labels="${NODE_LABELS}" \\\n'
+        'EnvironmentFile=~/default\nExecStart=@ \\\n        --enable-server \\\n    --node-labels="${NODE_LABELS}" \\\n'
         "        --v=2 \\\n        --volume-plugin-dir=/etc/k/volumeplugins \\\n        $KUBELET_TLS_FLAGS \\\n"
         "        $KUBELET_CONFIG_FILE_FLAGS $KUBELET_FLAGS\n",
-        "/etc/default/kubeletconfig.json",
+        "/etc/default/k.json",
         {
-            "default": "NODE_LABELS=a=b,kubernetes.azure.com/mode=system\nKUBELET_FLAGS=--max-pods=30 --cloud-config=\n",
-            "10-tls.conf": '[Service]\nEnvironment="KUBELET_TLS_FLAGS=--bootstrap-kubeconfig /var/lib/b --kubeconfig /k"\n',
-            "10-file.conf": '[Service]\nEnvironment="KUBELET_CONFIG_FILE_FLAGS=--config /etc/default/kubeletconfig.json"\n',
+            "default": "NODE_LABELS=a=b,kubernetes.azure.com/mode=system\nKUBELET_FLAGS=--max-pods=30 --cloud=\n",
+            "10-tls.conf": '[Service]\nEnvironment="KUBELET_TLS_FLAGS=--bootstrap-kubeconfig /b --kubeconfig /k"\n',
+            "10-file.conf": '[Service]\nEnvironment="KUBELET_CONFIG_FILE_FLAGS=--config /etc/default/k.json"\n',
         },
     ),
     Row(
@@ -288,7 +286,7 @@ WORDS = [
     Row("a relative config file in the root folder", "ExecStart=@ --config=k/config.yaml\n", "/k/config.yaml"),
     Row(
         "a relative config file at home",
-        "WorkingDirectory=-~H\nExecStart=@ --config=k.yaml\n".replace("~H", "%h"),
+        "WorkingDirectory=-%h\nExecStart=@ --config=k.yaml\n",
         "/root/k.yaml",
     ),
     Row(
@@ -304,7 +302,7 @@ WORDS = [
     Row("an unset variable", f"Environment=A=--a\nUnsetEnvironment=A\nExecStart=@ $A {CONFIG}\n"),
     Row(
         "a drop-in that resets",
-        f"EnvironmentFile=~/none\nExecStart=@ --old\n",
+        "EnvironmentFile=~/none\nExecStart=@ --old\n",
         files={"20-a.conf": f"[Service]\nEnvironmentFile=\nExecStart=\nExecStart=@ {CONFIG} --new\n"},
         places={"--new": ("20-a.conf", 4)},
     ),
@@ -314,10 +312,10 @@ WORDS = [
 REFUSED = [
     Row("no --config", "ExecStart=@ --v=2\n", refused="has no --config", short=True),
     Row("a shell", f"ExecStart=/bin/bash -c 'exec @ {CONFIG}'\n", refused="is not the kubelet"),
-    Row("hyperkube", f"ExecStart=/usr/bin/sleep 1000\n", refused="runs /usr/bin/sleep, which is not the kubelet"),
+    Row("hyperkube", "ExecStart=/usr/bin/sleep 1000\n", refused="runs /usr/bin/sleep, which is not the kubelet"),
     Row("another root", f"RootDirectory=/\nRootDirectory=/usr\nExecStart=@ {CONFIG}\n", refused="root folder"),
     Row("a user", f"User=daemon\nExecStart=@ {CONFIG}\n", refused="user daemon"),
-    Row("another name", f"ExecStart=@@ kubelet {CONFIG}\n".replace("@@ ", "@@"), refused="prefix @"),
+    Row("another name", f"ExecStart=^@ kubelet {CONFIG}\n", refused="prefix @"),
     Row("two commands", f"Type=oneshot\nExecStart=@ {CONFIG}\nExecStart=/bin/true\n", refused="2 commands"),
     Row("two commands in a line", f"Type=oneshot\nExecStart=@ {CONFIG} ; /bin/true\n", refused="2 commands"),
     Row("an unbalanced quote in the command", f'ExecStart=@ {CONFIG} "--a\n', refused="LoadState=bad-setting"),

@@ -104,12 +104,12 @@ class Unit:
     def command_line(self) -> Setting:
         """Return ExecStart= as the unit's own files have it. Raises UnitError unless it is one command."""
         found = unitfile.effective(self._settings(), "ExecStart")
-        loaded_commands = self.show().get("ExecStart", "").count("argv[]=")
-        if len(found) == loaded_commands == 1:
+        commands = self.show().get("ExecStart", "").count("argv[]=")
+        if len(found) == commands == 1:
             return found[0]
         places = ", ".join(f"{setting.file}, line {setting.line}" for setting in found) or self.show()["FragmentPath"]
         raise UnitError(
-            f"{self.name}: {places}: systemd has {loaded_commands} commands of ExecStart=, the files have {len(found)}. "
+            f"{self.name}: {places}: systemd has {commands} commands of ExecStart=, its files set {len(found)}. "
             f"Let the unit run one.{self._reload_hint()}"
         )
 
@@ -117,7 +117,7 @@ class Unit:
         """Return the command line of the next start as it is without our drop-in. Raises UnitError."""
         words = self.next_command().argv
         ours = self.installed()
-        return words if ours is None else unit_override.without(words, ours, self._settings())
+        return words if ours is None else self._resolved(unit_override.without(words, ours, self._settings()))
 
     def program(self) -> str:
         """Return the path of the program that the unit runs, empty for none. Raises UnitError."""
@@ -222,11 +222,12 @@ class Unit:
                 return None
             literal = ":" in unit_override.prefix(command)
             self._next = found.words if literal else loaded.starts(found, self.show(), self.run)
-        if self._next is None:
-            return None
+        return None if self._next is None else self._resolved(self._next)
+
+    def _resolved(self, words: list[str]) -> list[str]:
         # systemd shows `!` before a folder that may be absent, and `~` for the home of the user.
         folder = self.show().get("WorkingDirectory", "").lstrip("!").replace("~", "/root") or "/"
-        return health.resolved(self._next, folder)
+        return health.resolved(words, folder)
 
     def shadowed(self, minor: int | None, running: Sequence[str]) -> dict[str, dict[str, Any]]:
         """Return the fields that a flag of a kubelet of this minor (None: not known) overrides: path -> {flag, file,

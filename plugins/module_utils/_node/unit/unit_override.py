@@ -153,8 +153,6 @@ def _find(found: Found, layered: bool) -> Form:
     where = f"{found.command.file}, line {found.command.line}"
     used = flag_words(found.words, "config")
     config = flag(found.words, "config") or ""
-    if "--" in found.words:
-        return refused(f"{where}: no flag can follow `--`. Remove `--` and what follows it.")
     if used is None and not layered:
         return refused(
             f"{where}: the command line has no --config. "
@@ -162,6 +160,8 @@ def _find(found: Found, layered: bool) -> Form:
         )
     if not config and not layered:
         return refused(f"{where}: --config is empty. Name the kubelet's config file.")
+    if "--" in found.words:
+        return refused(f"{where}: no flag can follow `--`. Remove `--` and what follows it.")
     word = found.words[used[0]] if used else ""
     file, line = unitfile.place(word, found.texts) or (found.command.file, found.command.line)
     variable = _variable(found, config)
