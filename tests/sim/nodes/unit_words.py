@@ -91,7 +91,6 @@ def environment_file(text: str) -> t.Iterator[tuple[str, str]]:
         elif letter in "#;":
             at, line = _skip_comment(text, at, line)
         else:
-            first = line
             end = at
             while end < len(text) and text[end] not in "=\n":
                 end += 1

@@ -78,8 +78,8 @@ MODULES = (
     "_node.unit.loaded",
     "_node.unit.ordered_stop",
     "_node.unit.renewal",
-    "_node.unit.secret_flags",
     "_node.unit.unit",
     "_node.unit.unit_override",
+    "_node.unit.unit_reader",
     "_node.unit.unitfile",
 )

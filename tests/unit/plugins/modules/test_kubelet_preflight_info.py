@@ -60,7 +60,8 @@ class Node:
             else ""
         )
         if words[0] == "busctl":
-            out = unit_words.shown_on_bus(ARGV, {}, [])
+            command = self.shown["ExecStart"].partition("argv[]=")[2].partition(" ;")[0].split(" ")
+            out = unit_words.shown_on_bus(command, {}, [])
         elif words[0] == "systemd-run" and "%s\\0" in words:
             out = "".join(f"{word}\0" for word in words[words.index("%s\\0") + 1 :])
         out = "Kubernetes v1.20.2\n" if words[1:] == ["--version"] else out
@@ -105,7 +106,7 @@ def test_an_edited_file_is_a_change_at_restart(node: Node) -> None:
 
 
 def test_an_unknown_form_of_unit_is_refused(node: Node) -> None:
-    node.shown["ExecStart"] += "\n{ path=/other ; argv[]=/other ; ignore_errors=no }"
+    node.shown["ExecStart"] += "\nExecStart={ path=/other ; argv[]=/other ; ignore_errors=no }"
     kubelet = node.look()["kubelet"]
     assert kubelet["form"] == "refused" and "systemd has 2 commands" in kubelet["reason"]
     assert kubelet["command"][0] == ARGV[0] and kubelet["shadowed"]["maxPods"]["file"] == "/lib/kubelet.service"

@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import loaded
 from tests.sim.nodes import unit_words
 
-SHOWN = r"""a(sasbttttuii) 1 "sleep" 7 "sleep" "--h=n1/x.service/" "$A" "\\." "two words" "\303\274" "--q=\"a\"" true 0 0 0
+SHOWN = r"""a(sasbttttuii) 1 "sleep" 7 "sleep" "--h=n1/x.service/" "$A" "\\." "two words" "\303\274" "--q=\"a\"" true 0
 as 2 "A=--x=\ta\nb $c `d" "B="
 a(sb) 2 "/etc/sysconfig/x y" true "/etc/*.env" false
 """

@@ -14,7 +14,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit impor
     unit,
     unit_override,
 )
-from tests.support.systemd_model import FOLDER, KUBEADM, KUBEADM_TEXT, SERVICE, Systemd
+from tests.support.systemd_model import FOLDER, KUBEADM, SERVICE, Systemd
 
 ACTIVE = "/var/lib/kubelet-config/active/kubelet"
 APPENDED = f" --config={ACTIVE}"
