@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Units of a simulated node: their files by systemd's rules, and the command lines that systemd would start.
 
-The stand-in reads the lines of unit files as the product does, with `_node/unit/unitfile.py`. It says what they mean by
-the rules in `unit_words.py`; the product asks it.
+The stand-in reads the lines of unit files as the product does, with `_node/unit/unitfile.py`. It gives them a meaning
+by the rules in `unit_words.py`; the product asks it.
 """
 
 from __future__ import annotations

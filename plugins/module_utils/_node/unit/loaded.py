@@ -19,6 +19,8 @@ _MANAGER = "org.freedesktop.systemd1"
 # As busctl prints it: in double quotes, with the escapes of C for what is not printable ASCII.
 _TEXT = r'"((?:[^"\\]|\\.)*)"'
 
+_ESCAPES = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
+
 
 class Loaded(NamedTuple):
     """What systemd has loaded of a service with one command."""
@@ -56,7 +58,12 @@ def _texts(line: str) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    return os.fsdecode(text.encode().decode("unicode_escape").encode("latin-1"))
+    return os.fsdecode(re.sub(rb"\\([0-3][0-7]{2}|.)", _unescaped, os.fsencode(text)))
+
+
+def _unescaped(match: re.Match[bytes]) -> bytes:
+    code = match.group(1)
+    return bytes([int(code, 8)]) if len(code) == 3 else _ESCAPES.get(code, code)
 
 
 def starts(found: Loaded, properties: Mapping[str, str], run: command.Run) -> list[str] | None:

@@ -196,7 +196,7 @@ class UnitReader:
             words = self._process()
             if not words:
                 raise UnitError(
-                    f"{self.name}: systemd does not say what it would start: busctl or systemd-run has no answer. "
+                    f"{self.name}: busctl or systemd-run does not show what systemd would start. "
                     "Start the system bus of the node (dbus.service), or the kubelet."
                 )
             return Command(words, "process")
