@@ -185,21 +185,17 @@ class UnitReader:
     def next_command(self) -> Command:
         """Return what systemd would start now, with the current environment files. Raises UnitError.
 
-        What another program would start is not known: then it is what it has started. A systemd without a system bus
-        gives no answer: then it is what runs.
+        What another program would start is not known: then it is what it has started.
         """
         running = self._process() if self.child and not _is_kubelet(self.program()) else []
         if running and _is_kubelet(running[0]):
             return Command(running, "process")
         words = self._from_systemd()
         if words is None:
-            words = self._process()
-            if not words:
-                raise UnitError(
-                    f"{self.name}: busctl or systemd-run does not show what systemd would start. "
-                    "Start the system bus of the node (dbus.service), or the kubelet."
-                )
-            return Command(words, "process")
+            raise UnitError(
+                f"{self.name}: busctl or systemd-run does not show what systemd would start. Start the system bus of "
+                "the node (dbus.service)."
+            )
         return Command(words, "systemd")
 
     def _from_systemd(self) -> list[str] | None:
@@ -215,8 +211,8 @@ class UnitReader:
 
     def _resolved(self, words: list[str]) -> list[str]:
         # systemd shows `!` before a folder that may be absent, and `~` for the home of the user.
-        folder = self.show().get("WorkingDirectory", "").lstrip("!").replace("~", "/root") or "/"
-        return health.resolved(words, folder)
+        folder = self.show().get("WorkingDirectory", "").lstrip("!")
+        return health.resolved(words, "/root" if folder == "~" else folder or "/")
 
     def shadowed(self, minor: int | None, running: Sequence[str]) -> dict[str, dict[str, Any]]:
         """Return the fields that a flag of a kubelet of this minor (None: not known) overrides: path -> {flag, file,
@@ -235,13 +231,19 @@ class UnitReader:
         return result
 
     def unread(self) -> bool:
-        """Return whether systemd must still read an edit of the unit's files that is not ours. Raises UnitError."""
+        """Return whether systemd must still read an edit of the unit's files that is not ours. Raises UnitError for a
+        unit without systemd.
+        """
         shown, ours = self.show(), self.installed()
-        if shown.get("NeedDaemonReload") != "yes":
-            return False
         listed = self.dropin_path in shown.get("DropInPaths", "").split()
-        # Our drop-in, or its removal, may wait for the same. Where systemd has it, another file has changed.
-        return listed == (ours is not None) and (ours is None or self.own_words() != self.next_command().argv)
+        # Our drop-in, or its removal, may wait for the same.
+        if shown.get("NeedDaemonReload") != "yes" or listed != (ours is not None):
+            return False
+        try:
+            # Where systemd has our drop-in, another file has changed.
+            return ours is None or self.own_words() != self.next_command().argv
+        except UnitError:
+            return False
 
     def form(self, layered: bool = False) -> unit_override.Form:
         """Return what this unit is without our drop-in, see `unit_override.Form` and `judge`.

@@ -67,15 +67,19 @@ def test_for_a_kubelet_that_is_down_systemd_shows_what_it_would_run(node: System
     assert node.count("systemd-run") == 1, "asked once"
 
 
-def test_without_a_bus_only_a_running_kubelet_is_known(node: Systemd) -> None:
+def test_without_a_bus_the_unit_is_refused(node: Systemd) -> None:
     node.bus = False
     kubelet = node.kubeadm()
-    with pytest.raises(unit.UnitError, match=r"does not show what systemd would start\. Start the system bus"):
-        kubelet.command()
-    assert "Start the system bus" in kubelet.form().reason
+    node.properties["NeedDaemonReload"] = "yes"
     node.properties["MainPID"] = "72"
     node.write("/proc/72/cmdline", b"/usr/bin/kubelet\0--config=/x\0")
-    assert node.kubeadm().next_command() == unit.Command(["/usr/bin/kubelet", "--config=/x"], "process")
+    with pytest.raises(unit.UnitError, match=r"does not show what systemd would start\. Start the system bus"):
+        kubelet.next_command()
+    assert kubelet.form().kind == "refused" and "Start the system bus" in kubelet.form().reason
+    assert kubelet.command() == unit.Command(["/usr/bin/kubelet", "--config=/x"], "process")
+    node.write(f"{FOLDER}/{unit.DROPIN}", "[Service]\n")
+    node.properties["DropInPaths"] += f" {FOLDER}/{unit.DROPIN}"
+    assert kubelet.show(fresh=True) and not kubelet.unread()
 
 
 @pytest.mark.parametrize(
