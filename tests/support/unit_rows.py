@@ -168,7 +168,6 @@ LAYOUTS = [
         '    --register-with-taints "${TAINTS}" \\\n    --pod-infra-container-image ${PAUSE}\n',
         "/etc/k/config",
         {"env": "NODE_IP=10.0.0.1\nTAINTS=\nPAUSE=pause:3.9\n"},
-        short=True,
     ),
     Row(
         "Gardener",
@@ -219,7 +218,6 @@ WORDS = [
     Row(
         "a comment in a command",
         f"ExecStart=@ \\\n  # why not\n  {CONFIG} \\\n; or\n  --v=2\n",
-        short=True,
         places={CONFIG: ("", 4), "--v=2": ("", 6)},
     ),
     Row("--config twice", "ExecStart=@ --config=/a --config /b --v=2\n", "/b", places={"/b": ("", 2)}),
@@ -266,8 +264,8 @@ WORDS = [
         f"ExecStart=@ {CONFIG} --p=${{HTTPS_PROXY}} $X $Z\n",
         short=True,
     ),
-    Row("a variable without quotes", f"Environment=A=--x --y=50\nExecStart=@ $A {CONFIG}\n", short=True),
-    Row("an unknown escape", f"ExecStart=@ --a=\\. --b='\\q' {CONFIG}\n", short=True),
+    Row("a variable without quotes", f"Environment=A=--x --y=50\nExecStart=@ $A {CONFIG}\n"),
+    Row("an unknown escape", f"ExecStart=@ --a=\\. --b='\\q' {CONFIG}\n"),
     Row("an unknown escape in a variable", f"Environment=A=--a=\\.b\nEnvironment=B=--b\nExecStart=@ $A $B {CONFIG}\n"),
     Row(
         "an unbalanced quote in a variable",
@@ -314,6 +312,18 @@ REFUSED = [
     Row("a shell", f"ExecStart=/bin/bash -c 'exec @ {CONFIG}'\n", refused="is not the kubelet"),
     Row("hyperkube", "ExecStart=/usr/bin/sleep 1000\n", refused="runs /usr/bin/sleep, which is not the kubelet"),
     Row("another root", f"RootDirectory=/\nRootDirectory=/usr\nExecStart=@ {CONFIG}\n", refused="root folder"),
+    Row("forking", f"Type=forking\nExecStart=@ {CONFIG}\n", refused="Type=forking"),
+    Row(
+        "OpenShift",
+        f"ExecStart=/usr/local/bin/kubenswrapper @ {CONFIG} --config-dir=/etc/openshift/kubelet.conf.d\n",
+        refused="Use a KubeletConfig of OpenShift, or kubelet_config_dropin_dir: /etc/openshift/kubelet.conf.d",
+    ),
+    Row("a snap", f"ExecStart=/snap/bin/kubelet {CONFIG}\n", refused="belongs to a snap"),
+    Row(
+        "k0s",
+        "ExecStart=/usr/local/bin/k0s worker --token-file=/t\n",
+        refused="/usr/local/bin/k0s, which is not the kubelet",
+    ),
     Row("a user", f"User=daemon\nExecStart=@ {CONFIG}\n", refused="user daemon"),
     Row("another name", f"ExecStart=^@ kubelet {CONFIG}\n", refused="prefix @"),
     Row("two commands", f"Type=oneshot\nExecStart=@ {CONFIG}\nExecStart=/bin/true\n", refused="2 commands"),

@@ -194,7 +194,7 @@ class UnitReader:
         if words is None:
             raise UnitError(
                 f"{self.name}: busctl or systemd-run does not show what systemd would start. Start the system bus of "
-                "the node (dbus.service)."
+                "the node (dbus.service), and restore environment files that the unit requires."
             )
         return Command(words, "systemd")
 
