@@ -119,7 +119,7 @@ def _kept(config_dir: str, unit: Unit) -> Folder | None:
     link = dropin_folder.installed(config_dir)
     if not link:
         return None
-    words = [word.text for word in unit.command_line(ours=False).words()]
+    words = unit.own_words()
     path = installed.settings(config_dir).get("folder") or os.path.dirname(link)
     return dropin_folder.find(words, "" if path == dropin_folder.ours(config_dir) else path, config_dir)
 
@@ -279,7 +279,7 @@ def removed(
     dropin = unit.installed()
     links = {link: os.readlink(link) for link in _links(config_dir)}
     shown = _removal_diff(unit, dropin, list(links))
-    runs = unit_override.config_of(observe.argv(unit.pid()))
+    runs = health.flag(observe.argv(unit.pid()), "config") or ""
     # The guard goes last: while it knows the folder, the kubelet may not have been restarted without the link.
     layered = bool(links) or bool(installed.settings(config_dir).get("folder"))
     restart = dropin is not None or layered or runs.startswith(os.path.join(config_dir, ""))
