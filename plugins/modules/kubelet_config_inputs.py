@@ -12,7 +12,10 @@ description:
   - Checks the variables C(kubelet_config_*) of all hosts of the play, wherever they are set, and fails with one message
     that names every wrong one, its value and its hosts.
   - A value is wrong if its variable has another type, other choices or another range. A name is wrong if no role has a
-    variable of this name. The message contains the nearest name.
+    variable of this name, and one has nearly this name. The message contains it. This includes names that do not begin
+    with C(kubelet_config), such as C(kubelet_confg).
+  - Warns of other unknown names with this prefix, and of hosts whose groups both set C(kubelet_config), unless one of
+    these groups contains the other.
   - The playbooks of this collection run it once in their first play, so they skip the validation of the roles, which
     would run once for each role and host.
   - Refuses hosts of one run that differ in a variable that belongs to the whole run, such as C(kubelet_config_auth),

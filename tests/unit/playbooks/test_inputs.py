@@ -76,6 +76,18 @@ def test_hosts_that_differ_are_checked_and_named(ansible: Ansible) -> None:
     ]
 
 
+def test_a_misspelt_main_variable_and_groups_that_both_set_it(ansible: Ansible) -> None:
+    """Both would revert fields of a host as no longer declared."""
+    ansible.variables(all={"kubelet_confg": {"maxPods": 5}}, a={"kubelet_config": 1}, b={"kubelet_config": 2})
+    groups = {name: {"hosts": {"n1": {}}} for name in "ab"}
+    (ansible.inventory / "groups.yml").write_text(json.dumps({"all": {"children": groups}}))
+    run = ansible.playbook("plan", "-e", "kubelet_config_path=/etc")
+    assert "kubelet_confg on all hosts: unknown. Did you mean kubelet_config?" in message(run.output)
+    warned = " ".join(run.output.split())
+    assert "groups a and b both set kubelet_config: that of b counts on n1" in warned
+    assert "kubelet_config_path: this collection has no such variable and ignores it" in warned
+
+
 def test_variables_of_import_playbook_are_checked(ansible: Ansible, tmp_path: Path) -> None:
     """They are not variables of the hosts."""
     mine = tmp_path / "mine.yml"
