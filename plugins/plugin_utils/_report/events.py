@@ -252,3 +252,5 @@ _READERS: dict[str, t.Callable[[t.Mapping[str, t.Any], str, bool], t.Iterator[Ev
 }
 MODULES = frozenset(_READERS)
 """Short names of the modules whose results are read."""
+ON_NODES = frozenset({"kubelet_checkpoint", "kubelet_guard"})
+"""Those that run on the host of their node."""

@@ -10,6 +10,7 @@ import typing as t
 
 from . import model
 
+PLANNED = "to change"
 _SHOWN = 3
 
 
@@ -52,9 +53,13 @@ def failure_line(node: model.Node) -> str:
 
 def last_line(rollout: model.Rollout) -> str:
     """Return the line of a finished rollout."""
+    counts, seconds = rollout.count(), duration(rollout.ended - rollout.began)
+    if rollout.outcome == "done" and not rollout.batches and model.UNTOUCHED in counts:
+        # Check mode, or the playbook plan.
+        planned = {PLANNED if state == model.UNTOUCHED else state: number for state, number in counts.items()}
+        return one_line(f"kubelet rollout: planned in {seconds}, nothing was changed: {_counts(planned)}")
     return one_line(
-        f"kubelet rollout: {rollout.outcome} after {duration(rollout.ended - rollout.began)}: "
-        f"{_counts(rollout.count()) or 'no nodes'}"
+        f"kubelet rollout: {rollout.outcome} after {seconds}: {_counts(counts) or 'nothing was changed'}"
     )
 
 
