@@ -70,7 +70,7 @@ def progress_bar(rollout: model.Rollout, doing: str, since: float, at: float, wi
     """
     counts = rollout.count()
     over, all_of_them = _over(counts)
-    failed = counts.get(model.FAILED, 0) + counts.get(model.REVERTED, 0)
+    failed = sum(counts.get(state, 0) for state in model.FAILURES)
     cells = max(8, min(28, width // 4))
     filled = cells * over // all_of_them if all_of_them else 0
     parts = [f"[{'#' * filled}{'-' * (cells - filled)}] {_progress(rollout, at)}"]
@@ -85,7 +85,7 @@ def progress_bar(rollout: model.Rollout, doing: str, since: float, at: float, wi
 
 
 def _over(counts: t.Mapping[str, int]) -> tuple[int, int]:
-    over = sum(counts.get(state, 0) for state in (model.DONE, model.FAILED, model.REVERTED))
+    over = sum(counts.get(state, 0) for state in (model.DONE, *model.FAILURES))
     return over, sum(counts.values()) - counts.get(model.UNCHANGED, 0)
 
 
