@@ -54,8 +54,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         shared = {name for name in read if scopes.is_of_the_run(name) or name in options["of_the_run"]}
         inputs = Inputs(known, read)
         message = self._message(inputs, Differing(known), shared, task_vars or {})
-        told = [inputs.ignored(), self._groups(task_vars or {}) if MAIN in read else ""]
-        result.update(changed=False, began=began, cluster="", warnings=list(filter(None, told)))
+        shown = [inputs.ignored(), self._groups(task_vars or {}) if MAIN in read else ""]
+        result.update(changed=False, began=began, cluster="", warnings=list(filter(None, shown)))
         if message:
             result.update(failed=True, msg=message)
         elif set(roles) - cluster.WITHOUT:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tells a misspelt variable of this collection from a variable of somebody else."""
+"""Distinguishes a misspelt variable of this collection from one of another collection or of the user."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Names:
         self._near: dict[str, str] = {}
 
     def meant(self, name: str, value: t.Any) -> str:
-        """Return the variable that an unknown one with this value most likely means, empty if it is somebody else's."""
+        """Return the variable that an unknown one with this value most likely means, empty if it is not ours."""
         if _ABBREVIATED.fullmatch(name) and not _is_configuration(value):
             return ""
         return self.near(name)

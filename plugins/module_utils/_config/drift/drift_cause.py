@@ -337,7 +337,7 @@ def _not_assigned(facts: Facts) -> Cause:
     if facts.recorded:
         return Cause(
             NOT_ROLLED_OUT,
-            f"a rollout assigned the ConfigMap {facts.recorded} to the node, and somebody has removed that source",
+            f"a rollout assigned the ConfigMap {facts.recorded} to the node, and another user has removed that source",
             "Find out who removed it; the rollout assigns the declared configuration.",
         )
     return Cause(NOT_ROLLED_OUT, "the node runs its local config: no source is assigned to it", "Run the rollout.")

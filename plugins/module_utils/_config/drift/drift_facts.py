@@ -113,7 +113,7 @@ class Facts:
 
     @property
     def foreign(self) -> bool:
-        """Whether somebody else assigned the source: this collection did not create it, or assigned another one."""
+        """Whether another user assigned the source: this collection did not create it, or assigned another one."""
         assigned = (self.source or {}).get("name")
         return bool(assigned and (not self.ours or self.recorded not in ("", assigned)))
 

@@ -383,7 +383,7 @@ def _is_kubelet(program: str) -> bool:
 
 def _last(done: Any) -> str:
     text = (done.stderr or done.stdout or "").strip()
-    return text.splitlines()[-1] if text else ""
+    return text.splitlines()[-1].rstrip(". ") if text else ""
 
 
 def _state(shown: dict[str, str]) -> str:

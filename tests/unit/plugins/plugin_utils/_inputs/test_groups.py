@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A host whose groups both set kubelet_config is told which one counts, as Ansible itself decides."""
+"""A host whose groups both set kubelet_config has a warning that names the one that counts, as Ansible itself decides."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FEW, MANY, MORE = {"kubelet_config": {"maxPods": 20}}, {"kubelet_config": {"maxP
 N1: dict[str, t.Any] = {"n1": {}}
 
 
-def told(home: Path, inventory: dict[str, t.Any], files: dict[str, t.Any]) -> str:
+def warning(home: Path, inventory: dict[str, t.Any], files: dict[str, t.Any]) -> str:
     """Return the message on an inventory with these files beside it."""
     source = home / "hosts.yml"
     source.write_text(json.dumps(inventory))
@@ -64,7 +64,7 @@ def told(home: Path, inventory: dict[str, t.Any], files: dict[str, t.Any]) -> st
 def test_the_group_that_counts(
     tmp_path: Path, inventory: dict[str, t.Any], files: dict[str, t.Any], counts: str, lost: str
 ) -> None:
-    assert told(tmp_path, inventory, files) == (
+    assert warning(tmp_path, inventory, files) == (
         f"groups {lost} and {counts} both set kubelet_config: that of {counts} counts on n1, with nothing of {lost}. "
         "For another order, set ansible_group_priority of a group in the inventory file"
     )
@@ -87,4 +87,4 @@ def test_the_group_that_counts(
     ],
 )
 def test_nothing_is_lost(tmp_path: Path, inventory: dict[str, t.Any], files: dict[str, t.Any]) -> None:
-    assert told(tmp_path, inventory, files) == ""
+    assert warning(tmp_path, inventory, files) == ""

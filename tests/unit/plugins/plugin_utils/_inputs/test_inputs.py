@@ -86,8 +86,8 @@ def test_a_misspelt_main_variable_is_wrong_on_its_hosts() -> None:
     assert inputs.message(3).splitlines()[1].startswith("kubelet_confg on n1, n2: unknown. Did you mean kubelet_config?")
 
 
-def test_names_of_others_are_told_and_accepted() -> None:
-    """Nobody can rename a variable of Kubespray."""
+def test_names_of_others_are_shown_and_accepted() -> None:
+    """A user cannot rename a variable of Kubespray."""
     inputs = Inputs(KNOWN, KNOWN)
     assert inputs.ignored() == ""
     for name in ("kubelet_config_path", "kubelet_config_extra_args"):

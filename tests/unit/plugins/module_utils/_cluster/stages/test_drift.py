@@ -129,12 +129,12 @@ def test_a_value_that_is_no_longer_declared(own: list[t.Any], options: dict[str,
     ("source", "message", "remedy"),
     [
         # Removed by hand.
-        (None, f"a rollout assigned the ConfigMap {NAME} to the node, and somebody has removed", "Find out who removed"),
+        (None, f"a rollout assigned the ConfigMap {NAME} to the node, and another user has removed", "Find out who removed"),
         # Assigned by hand, and absent.
         (B, "config-b key kubelet cannot be used: there is no such ConfigMap", "Find out who assigned it."),
     ],
 )
-def test_a_source_that_somebody_else_changed(source: Reference | None, message: str, remedy: str) -> None:
+def test_a_source_that_another_user_changed(source: Reference | None, message: str, remedy: str) -> None:
     record = {"complete": True, "source": NAME, "absent": [], "own": {"maxPods": [110]}}
     changed = node(own=record, config=status()) if source is None else runs(source=source, own=record)
     rows = run(cluster(changed, n1=live(maxPods=110)), node_configs={"n1": {"maxPods": 50}})["nodes"]["n1"]["drift"]

@@ -96,7 +96,7 @@ TABLE: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
         "not rolled out",
         {D: 1, F: 2, L: 2},
         {**dict.fromkeys(("source", "assigned", "active", "pushed")), "recorded": "config-a"},
-        "a rollout assigned the ConfigMap config-a to the node, and somebody has removed that source",
+        "a rollout assigned the ConfigMap config-a to the node, and another user has removed that source",
     ),
     (
         "not restarted",
@@ -125,7 +125,7 @@ def test_a_field(cause: str, values: dict[str, Any], facts: dict[str, Any], text
     ],
 )
 def test_who_assigned_a_configmap_that_is_gone(facts: dict[str, Any], foreign: bool) -> None:
-    """A rollout pushes what is declared. It cannot push the ConfigMap of somebody else."""
+    """A rollout pushes what is declared. It cannot push the ConfigMap of another user."""
     given = dataclasses.replace(FACTS, fault="there is no such ConfigMap", **facts)
     assert given.foreign is foreign
     for cause in drift_cause.of_node(given):
