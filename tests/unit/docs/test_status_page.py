@@ -144,7 +144,12 @@ def soak_states() -> set[str]:
 def test_every_state_has_a_cause_and_a_remedy() -> None:
     """The page lists all states of verdicts, soaks and reverts, and no others."""
     found = rows("Verdicts")
-    assert set(verdict.STATES) | soak_states() | {revert.REVERTED, revert.NOT_REVERTED, revert.REASSIGNED} == {
+    assert set(verdict.STATES) | soak_states() | {
+        revert.REVERTED,
+        revert.NOT_REVERTED,
+        revert.REASSIGNED,
+        revert.REFUSED,
+    } == {
         word for word, cells in found.items() if re.fullmatch("[a-z_]+", word) and len(cells) == 2
     }
     assert soak_states() > {"pods_lost", "restarted"}
