@@ -17,6 +17,7 @@ from ansible_collections.livenodes.kubelet.plugins.plugin_utils import in_proces
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import cluster, scopes, specs
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.differing import Differing
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.groups import Groups
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.hosts import NODE_NAME, Hosts
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.inputs import Inputs
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.limits import OF_EVERY_PLAYBOOK, OF_ROLLOUTS
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.names import MAIN
@@ -88,7 +89,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         # Only this cache separates what an earlier play of this run has set from what the inventory has.
         facts = getattr(self._task.get_variable_manager(), "_nonpersistent_fact_cache", {})
         handed = scopes.HANDED_ON & {*of_play, *self._task.get_variable_manager().extra_vars}
-        templates = Rendered()
+        templates, of_hosts = Rendered(), Hosts()
         for host in hosts:
             given = hostvars.raw_get(host)
             handed |= (scopes.HANDED_ON & given.keys()) - facts.get(host, {}).keys()
@@ -103,6 +104,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
             for name, value in found.items():
                 if inputs.matters(name):
                     inputs.add(host, name, value)
+            if inputs.matters(NODE_NAME):
+                of_hosts.add(host, found.get(NODE_NAME), given)
             for name in shared:
                 value = found.get(name, inputs.default(name))
                 differing.add(host, name, given.get(name) if value is UNKNOWN else value)
@@ -110,6 +113,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
             _handed_on(handed),
             differing.message(variables["groups"], hosts),
             inputs.message(len(hosts)),
+            of_hosts.message(),
             _localhost(hostvars),
         ]
         return "\n".join(filter(None, problems))

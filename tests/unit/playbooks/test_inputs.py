@@ -81,7 +81,10 @@ def test_a_misspelt_main_variable_and_groups_that_both_set_it(ansible: Ansible) 
     ansible.variables(all={"kubelet_confg": {"maxPods": 5}}, a={"kubelet_config": 1}, b={"kubelet_config": 2})
     groups = {name: {"hosts": {"n1": {}}} for name in "ab"}
     (ansible.inventory / "groups.yml").write_text(json.dumps({"all": {"children": groups}}))
+    ansible.host_variables(n2={"kubelet_config_node_name": "n1"}, n3={"kubelet_config_host": "maxPods: ["})
     run = ansible.playbook("plan", "-e", "kubelet_config_path=/etc")
+    assert "hosts n1, n2 name the same node n1. Nothing was changed" in run.output, run.output
+    assert "kubelet_config_host on n3: its text, line 1" in run.output, run.output
     assert "kubelet_confg on all hosts: unknown. Did you mean kubelet_config?" in message(run.output)
     warned = " ".join(run.output.split())
     assert "groups a and b both set kubelet_config: that of b counts on n1" in warned
