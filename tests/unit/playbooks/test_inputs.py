@@ -22,6 +22,7 @@ WRONG = {
     "kubelet_config_drain": False,  # YAML's bare no
     "kubelet_config_state_files": "Keep",
     "kubelet_config_serial": "1,20 nodes",
+    "kubelet_config_max_unavailable": 0,
     "kubelet_config_wait_timout": 60,
 }
 CONNECTS = "no-kubeconfig"
@@ -47,10 +48,10 @@ def message(output: str) -> str:
 @pytest.mark.parametrize(
     ("playbook", "named"),
     [
-        ("rollout", {"drain", "state_files", "serial", "wait_timout"}),
-        ("rollback", {"drain", "state_files", "serial", "wait_timout"}),
-        ("reset", {"state_files", "serial", "wait_timout"}),
-        ("plan", {"serial", "wait_timout"}),
+        ("rollout", {"drain", "state_files", "serial", "max_unavailable", "wait_timout"}),
+        ("rollback", {"drain", "state_files", "serial", "max_unavailable", "wait_timout"}),
+        ("reset", {"state_files", "serial", "max_unavailable", "wait_timout"}),
+        ("plan", {"serial", "max_unavailable", "wait_timout"}),
         ("dump", {"wait_timout"}),
     ],
 )
