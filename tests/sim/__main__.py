@@ -126,7 +126,9 @@ def _on_node(names: t.Iterable[str], versions: t.Mapping[str, str], states: t.Co
         )
     unfit = sorted(name for name in found if name in states)
     if unfit:
-        raise ValueError(f"--kubelet is only for kubelets and API servers before 1.{FIRST_ON_NODE}: leave out {unfit[0]}")
+        raise ValueError(
+            f"--kubelet is only for kubelets and API servers before 1.{FIRST_ON_NODE}: leave out {unfit[0]}"
+        )
     return found
 
 

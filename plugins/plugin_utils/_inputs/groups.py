@@ -49,8 +49,8 @@ class Groups:
     def message(self, hosts: int) -> str:
         """Return for the operator which group counts on which hosts, empty if none is lost; of so many hosts."""
         lines = [
-            f"groups {lost} and {counts} both set {MAIN}: that of {counts} counts{named(found, hosts)}, with nothing of "
-            f"{lost}. For another order, set ansible_group_priority of a group in the inventory file"
+            f"groups {lost} and {counts} both set {MAIN}: that of {counts} counts{named(found, hosts)}, with nothing "
+            f"of {lost}. For another order, set ansible_group_priority of a group in the inventory file"
             for (counts, lost), found in sorted(self._lost.items())
         ]
         return "\n".join(lines)

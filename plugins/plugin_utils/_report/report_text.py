@@ -58,9 +58,7 @@ def last_line(rollout: model.Rollout) -> str:
         # Check mode, or the playbook plan.
         planned = {PLANNED if state == model.UNTOUCHED else state: number for state, number in counts.items()}
         return one_line(f"kubelet rollout: planned in {seconds}, nothing was changed: {_counts(planned)}")
-    return one_line(
-        f"kubelet rollout: {rollout.outcome} after {seconds}: {_counts(counts) or 'nothing was changed'}"
-    )
+    return one_line(f"kubelet rollout: {rollout.outcome} after {seconds}: {_counts(counts) or 'nothing was changed'}")
 
 
 def progress_bar(rollout: model.Rollout, doing: str, since: float, at: float, width: int) -> str:

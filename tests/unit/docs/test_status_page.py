@@ -149,9 +149,7 @@ def test_every_state_has_a_cause_and_a_remedy() -> None:
         revert.NOT_REVERTED,
         revert.REASSIGNED,
         revert.REFUSED,
-    } == {
-        word for word, cells in found.items() if re.fullmatch("[a-z_]+", word) and len(cells) == 2
-    }
+    } == {word for word, cells in found.items() if re.fullmatch("[a-z_]+", word) and len(cells) == 2}
     assert soak_states() > {"pods_lost", "restarted"}
 
 

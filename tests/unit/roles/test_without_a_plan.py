@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tests.support.ansible import Ansible
 
+
 def test_assign_without_a_plan_is_refused(tmp_path: Path) -> None:
     hosts = tmp_path / "hosts.yml"
     hosts.write_text(json.dumps({"all": {"hosts": {"n1": {}}}}))

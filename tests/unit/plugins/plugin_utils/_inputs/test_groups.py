@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A host whose groups both set kubelet_config has a warning that names the one that counts, as Ansible itself decides."""
+"""If several groups of a host set kubelet_config, a warning names the one that counts, as Ansible itself decides."""
 
 from __future__ import annotations
 

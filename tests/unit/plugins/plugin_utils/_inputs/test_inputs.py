@@ -83,7 +83,9 @@ def test_a_misspelt_main_variable_is_wrong_on_its_hosts() -> None:
     assert inputs.matters("kubelet_confg") and not inputs.matters("kubeconfig")
     for host in ("n1", "n2"):
         inputs.add(host, "kubelet_confg", UNKNOWN)
-    assert inputs.message(3).splitlines()[1].startswith("kubelet_confg on n1, n2: unknown. Did you mean kubelet_config?")
+    assert (
+        inputs.message(3).splitlines()[1].startswith("kubelet_confg on n1, n2: unknown. Did you mean kubelet_config?")
+    )
 
 
 def test_names_of_others_are_shown_and_accepted() -> None:

@@ -118,7 +118,10 @@ def test_only_a_rollout_is_refused(tmp_path: Path, restarts: bool) -> None:
     run.now += BETWEEN_REPORTS
     run.take()
     run.recorder.end(failed=True)
-    shown = ["kubelet rollout: refused after 12 s: nothing was changed", f"kubelet rollout: the report is in {run.json}"]
+    shown = [
+        "kubelet rollout: refused after 12 s: nothing was changed",
+        f"kubelet rollout: the report is in {run.json}",
+    ]
     assert (run.printed, run.json.exists()) == (shown if restarts else [], restarts)
 
 

@@ -90,7 +90,7 @@ def test_context() -> None:
         config["clusters"].append({"name": "other", "cluster": {"server": server.url}})
         config["contexts"].append({"name": "there", "context": {"cluster": "other", "user": "u"}})
         assert session.Session({"kubeconfig": config, "context": "there"}).request("GET", NODES) == {}
-        words = r"cannot be used: it has no context nowhere, only .*, there\. Set context or K8S_AUTH_CONTEXT to one of them"
+        words = r"cannot be used: it has no context nowhere, only .*, there\. Set context or K8S_AUTH_CONTEXT"
         with pytest.raises(ClusterError, match=words):
             session.Session({"kubeconfig": config, "context": "nowhere"})
 

@@ -129,7 +129,11 @@ def test_a_value_that_is_no_longer_declared(own: list[t.Any], options: dict[str,
     ("source", "message", "remedy"),
     [
         # Removed by hand.
-        (None, f"a rollout assigned the ConfigMap {NAME} to the node, and another user has removed", "Find out who removed"),
+        (
+            None,
+            f"a rollout assigned the ConfigMap {NAME} to the node, and another user has removed",
+            "Find out who rem",
+        ),
         # Assigned by hand, and absent.
         (B, "config-b key kubelet cannot be used: there is no such ConfigMap", "Find out who assigned it."),
     ],
