@@ -30,8 +30,8 @@ class Hosts:
             self._nodes.setdefault(str(name or host), []).append(host)
         for layer in LAYERS:
             value = given.get(layer)
-            is_text = isinstance(value, str) and value and not is_template(value)
-            fault = _fault(str(value)) if is_text else ""
+            is_scalar = isinstance(value, (str, int, float)) and value and not is_template(value)
+            fault = _fault(str(value)) if is_scalar else ""
             if fault:
                 self._wrong.setdefault((layer, fault), []).append(host)
 
@@ -49,9 +49,9 @@ class Hosts:
 
 @functools.lru_cache(maxsize=64)
 def _fault(text: str) -> str:
-    """Return what is wrong with the text of a configuration, empty if nothing is."""
+    """Return what is wrong with a configuration that is no mapping, empty if nothing is."""
     try:
-        document.parse(text, "its text")
+        document.parse(text, "its value")
     except document.DocumentError as error:
         return str(error)
     return ""

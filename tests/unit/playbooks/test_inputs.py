@@ -85,7 +85,7 @@ def test_a_misspelt_main_variable_and_groups_that_both_set_it(ansible: Ansible) 
     ansible.host_variables(n2={"kubelet_config_node_name": "n1"}, n3={"kubelet_config_host": "maxPods: ["})
     run = ansible.playbook("plan", "-e", "kubelet_config_path=/etc")
     assert "hosts n1, n2 name the same node n1. Nothing was changed" in run.output, run.output
-    assert "kubelet_config_host on n3: its text, line 1" in run.output, run.output
+    assert "kubelet_config_host on n3: its value, line 1" in run.output, run.output
     assert "kubelet_confg on all hosts: unknown. Did you mean kubelet_config?" in message(run.output)
     warned = " ".join(run.output.split())
     assert "groups a and b both set kubelet_config: that of b counts on n1" in warned

@@ -53,8 +53,11 @@ def test_hosts_of_one_node(names: tuple[t.Any, ...], words: str) -> None:
         ("{{ 'a: [' }}", False),
         ("maxPods: [", True),
         ("just words", True),
+        (5, True),
+        (True, True),
+        (0, False),
     ],
 )
 def test_a_text_that_is_no_configuration(name: str, value: t.Any, wrong: bool) -> None:
     found = message((None, {name: value}), (None, {name: value}))
-    assert found.startswith(f"{name} on h1, h2: its text") if wrong else found == ""
+    assert found.startswith(f"{name} on h1, h2: its value") if wrong else found == ""
