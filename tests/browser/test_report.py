@@ -105,7 +105,7 @@ def test_effect_took_and_scale_are_visible(show: t.Callable[[t.Any], webdriver.C
         for cell in driver.find_elements(By.CSS_SELECTOR, selector):
             assert cell.is_displayed() and cell.text, selector
             assert cell.rect["x"] + cell.rect["width"] <= driver.execute_script("return innerWidth"), selector
-    assert [mark.text for mark in driver.find_elements(By.CSS_SELECTOR, ".scale span")][0] == "0 s"
+    assert driver.find_element(By.CSS_SELECTOR, ".scale span").text == "0 s"
     driver.set_window_size(1360, 900)
 
 
