@@ -276,7 +276,7 @@ def _files(facts: Any, live: Mapping[str, Any]) -> tuple[own_file.Files | None, 
 
 
 def _no_own_file(cause: str, severity: str, then: str, stops: bool = False) -> Problem:
-    """Return the problem. `stops`: the node is to change, which needs its host."""
+    """Return the problem. `stops`: the rollout must change the node, which needs its host."""
     return Problem(
         severity,
         "",
