@@ -16,8 +16,11 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils import in_process
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import cluster, scopes, specs
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.differing import Differing
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.groups import Groups
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.hosts import NODE_NAME, Hosts
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.inputs import Inputs
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.limits import OF_EVERY_PLAYBOOK, OF_ROLLOUTS
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.names import MAIN
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.rendered import (
     UNKNOWN,
     Rendered,
@@ -50,8 +53,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         if "rollout" in roles:
             read |= set(OF_ROLLOUTS)
         shared = {name for name in read if scopes.is_of_the_run(name) or name in options["of_the_run"]}
-        message = self._message(Inputs(known, read), Differing(known), shared, task_vars or {})
-        result.update(changed=False, began=began, cluster="")
+        inputs = Inputs(known, read)
+        message = self._message(inputs, Differing(known), shared, task_vars or {})
+        shown = [inputs.ignored(), self._groups(task_vars or {}) if MAIN in read else ""]
+        result.update(changed=False, began=began, cluster="", warnings=list(filter(None, shown)))
         if message:
             result.update(failed=True, msg=message)
         elif set(roles) - cluster.WITHOUT:
@@ -84,7 +89,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         # Only this cache separates what an earlier play of this run has set from what the inventory has.
         facts = getattr(self._task.get_variable_manager(), "_nonpersistent_fact_cache", {})
         handed = scopes.HANDED_ON & {*of_play, *self._task.get_variable_manager().extra_vars}
-        templates = Rendered()
+        templates, of_hosts = Rendered(), Hosts()
         for host in hosts:
             given = hostvars.raw_get(host)
             handed |= (scopes.HANDED_ON & given.keys()) - facts.get(host, {}).keys()
@@ -97,8 +102,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
             for name, value in of_play.items():
                 found[name] = templates.of_host(seen, value, functools.partial(self._as_host, seen, value))
             for name, value in found.items():
-                if value is not UNKNOWN and inputs.matters(name):
+                if inputs.matters(name):
                     inputs.add(host, name, value)
+            if inputs.matters(NODE_NAME):
+                of_hosts.add(host, found.get(NODE_NAME), given)
             for name in shared:
                 value = found.get(name, inputs.default(name))
                 differing.add(host, name, given.get(name) if value is UNKNOWN else value)
@@ -106,9 +113,18 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
             _handed_on(handed),
             differing.message(variables["groups"], hosts),
             inputs.message(len(hosts)),
+            of_hosts.message(),
             _localhost(hostvars),
         ]
         return "\n".join(filter(None, problems))
+
+    def _groups(self, variables: dict[str, t.Any]) -> str:
+        """Return which of its groups counts for each host, if several of them set kubelet_config."""
+        groups = Groups(self._task.get_variable_manager()._inventory, self._loader)
+        hosts = variables["ansible_play_hosts_all"]
+        for host in hosts:
+            groups.add(host, variables["hostvars"].raw_get(host).get(MAIN))
+        return groups.message(len(hosts))
 
     def _as_host(self, seen: dict[str, t.Any], value: t.Any) -> t.Any:
         """Return a template of the play, rendered with what a task of one host sees."""

@@ -12,11 +12,15 @@ description:
   - Checks the variables C(kubelet_config_*) of all hosts of the play, wherever they are set, and fails with one message
     that names every wrong one, its value and its hosts.
   - A value is wrong if its variable has another type, other choices or another range. A name is wrong if no role has a
-    variable of this name. The message contains the nearest name.
+    variable of this name, and one has nearly this name. The message contains it. This includes names that do not begin
+    with C(kubelet_config), such as C(kubelet_confg).
+  - Warns of other unknown names with this prefix, and of hosts whose groups both set C(kubelet_config), unless one of
+    these groups contains the other.
   - The playbooks of this collection run it once in their first play, so they skip the validation of the roles, which
     would run once for each role and host.
   - Refuses hosts of one run that differ in a variable that belongs to the whole run, such as C(kubelet_config_auth),
     which names the cluster, and values that only roles hand to each other, such as C(kubelet_config_plan).
+  - Refuses hosts that name the same node, and a text that is no configuration.
   - Refuses a host C(localhost) of the inventory whose connection is not C(local).
   - Renders templates first. If that is not possible yet, the role checks the value later.
   - Does not check the fields in C(kubelet_config) and C(kubelet_config_host), which the plan checks, and no variable of

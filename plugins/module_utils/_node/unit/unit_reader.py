@@ -305,4 +305,4 @@ def _is_kubelet(program: str) -> bool:
 def last_line(done: Any) -> str:
     """Return the last line that a command printed, empty for none."""
     text = (done.stderr or done.stdout or "").strip()
-    return text.splitlines()[-1] if text else ""
+    return text.splitlines()[-1].rstrip(". ") if text else ""

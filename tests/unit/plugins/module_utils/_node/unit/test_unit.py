@@ -478,7 +478,7 @@ def test_a_dropin_without_effect_is_removed_again(node: Systemd) -> None:
 
 def test_without_systemd_an_error_names_the_cause(tmp_path: Path) -> None:
     def none(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
-        return subprocess.CompletedProcess(list(argv), 127, "", "No such file or directory: 'systemctl'")
+        return subprocess.CompletedProcess(list(argv), 127, "", "No such file: 'systemctl'.\n")
 
-    with pytest.raises(unit.UnitError, match="must be run by systemd"):
+    with pytest.raises(unit.UnitError, match=r"'systemctl'\. The kubelet must be run by systemd"):
         unit.Unit(root=str(tmp_path), run=none).show()
