@@ -76,6 +76,14 @@ def test_hosts_that_differ_are_checked_and_named(ansible: Ansible) -> None:
     ]
 
 
+def test_two_hosts_of_one_node_are_named_in_one_sentence(ansible: Ansible) -> None:
+    """Before the first task that needs their nodes."""
+    ansible.host_variables(n2={"kubelet_config_node_name": "n1"})
+    run = ansible.playbook("rollout")
+    assert run.code != 0 and "hosts n1 and n2 both name the node n1: set a different" in run.output, run.output
+    assert CONNECTS not in run.output and "Finalization" not in run.output, run.output
+
+
 def test_variables_of_import_playbook_are_checked(ansible: Ansible, tmp_path: Path) -> None:
     """They are not variables of the hosts."""
     mine = tmp_path / "mine.yml"
