@@ -46,6 +46,13 @@ options:
     type: list
     elements: str
     default: []
+  stage:
+    description:
+      - The role of a stage that begins, in a play that lists the roles itself. The module then only returns RV(alone).
+        It fails with one sentence if an earlier role of the stages is missing, if two hosts name the same node, or if
+        a variable of the hosts is set where it has no effect.
+    type: str
+    choices: [dump, edit, push, assign, verify]
 seealso:
   - module: livenodes.kubelet.kubelet_config_plan
 """
@@ -55,21 +62,33 @@ EXAMPLES = r"""
   livenodes.kubelet.kubelet_config_inputs:
     roles: [dump, edit]
   run_once: true
+
+- name: Check what the role edit takes from the role dump
+  livenodes.kubelet.kubelet_config_inputs:
+    stage: edit
+  run_once: true
+  register: checked
 """
 
 RETURN = r"""
 began:
   description: When the check began, in seconds since 1970. The window of a rollout counts from there.
-  returned: always
+  returned: without O(stage)
   type: int
   sample: 1763900000
 cluster:
   description: >-
     The address of the cluster that the run is about, and where it was found, without credentials. Empty for roles that
     use none, and if the first request is going to report why it is not known.
-  returned: always
+  returned: without O(stage)
   type: str
   sample: https://10.0.0.1:6443 (context production of /home/ops/.kube/config)
+alone:
+  description: >-
+    Whether each host must work alone, because the strategy of the play has no common steps, as V(free) and
+    V(host_pinned).
+  returned: with O(stage)
+  type: bool
 msg:
   description: Every wrong variable, with its value, its hosts and what it accepts.
   returned: failure

@@ -9,11 +9,11 @@ import functools
 import typing as t
 
 from ...module_utils._config.values import document
+from .. import host_table
 from .inputs import named
 from .names import MAIN
 from .rendered import UNKNOWN, is_template
 
-NODE_NAME = "kubelet_config_node_name"
 LAYERS = (MAIN, "kubelet_config_host")
 
 
@@ -38,8 +38,7 @@ class Hosts:
     def message(self) -> str:
         """Return the error for the operator, a line for each node and each text; empty without any."""
         lines = [
-            f"hosts {', '.join(hosts)} name the same node {name}. Nothing was changed. Set a different {NODE_NAME} for "
-            "each of them, or remove those that are too many"
+            host_table.same_node(hosts, name)
             for name, hosts in self._nodes.items()
             if len(hosts) > 1
         ]
