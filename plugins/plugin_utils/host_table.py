@@ -53,8 +53,8 @@ def unseen(variables: t.Mapping[str, t.Any], hostvars: t.Mapping[str, t.Mapping[
 def same_node(hosts: t.Sequence[str], name: str) -> str:
     """Return what is wrong with several hosts that name the same node."""
     return (
-        f"hosts {', '.join(hosts)} name the same node {name}. Nothing was changed. Set a different {NODE_NAME} for each "
-        "of them, or remove those that are too many"
+        f"hosts {', '.join(hosts)} name the same node {name}. Nothing was changed. Set a different {NODE_NAME} for "
+        "each of them, or remove those that are too many"
     )
 
 

@@ -50,7 +50,7 @@ def test_node_table() -> None:
 def test_two_hosts_for_one_node(hostvars: dict[str, dict[str, str]]) -> None:
     with pytest.raises(
         AnsibleFilterError,
-        match=r"hosts a, b name the same node (n1|b). Nothing was changed. Set a different kubelet_config_node_name for each",
+        match=r"hosts a, b name the same node (n1|b)\. Nothing was changed. Set a different kubelet_config_node_name",
     ):
         host_table.node_table(["a", "b"], hostvars)
 
