@@ -37,11 +37,7 @@ class Hosts:
 
     def message(self) -> str:
         """Return the error for the operator, a line for each node and each text; empty without any."""
-        lines = [
-            host_table.same_node(hosts, name)
-            for name, hosts in self._nodes.items()
-            if len(hosts) > 1
-        ]
+        lines = [host_table.same_node(hosts, name) for name, hosts in self._nodes.items() if len(hosts) > 1]
         lines += [f"{layer}{named(hosts, 0)}: {fault}" for (layer, fault), hosts in self._wrong.items()]
         return "\n".join(lines)
 
