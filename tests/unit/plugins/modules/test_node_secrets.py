@@ -174,4 +174,4 @@ def test_guard(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, line: 
     assert "header=********" in dropin["after"] or "header ********" in dropin["after"]
     node.shown["ExecStart"] = "{ path=/other ; argv[]=/other ; ignore_errors=no }"
     seen = run(kubelet_guard.main, _ansible_check_mode=True, config_dir=f"{tmp_path}/kubelet")
-    assert "but systemd has" in seen.result["msg"] and SECRET not in str(seen)
+    assert "which is not the kubelet" in seen.result["msg"] and SECRET not in str(seen)
