@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan, plan_text
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import identity
+from tests.support.table_minors import BEYOND, NEWEST
 
 from .. import kubelet_model as model
 from . import tables
@@ -172,11 +173,11 @@ def test_the_diff_of_nodes_with_one_drop_in_shows_each_own_value_that_comes_back
 
 def test_nodes_newer_than_the_tables_are_named_once() -> None:
     layer = {"maxPods": 50, "brandNew": 5, "another": {"new": True}, "featureGates": {"Newest": True}}
-    made = _plan([{}, {"kubeAPIQPS": 7}], layer, version="v1.38.0", allow_effect="reboot")
+    made = _plan([{}, {"kubeAPIQPS": 7}], layer, version=f"v1.{BEYOND}.0", allow_effect="reboot")
     assert not made["refused"]
     assert [line for line in made["text"] if "newer" in line] == [
-        "2 nodes (n0, n1): the kubelet is newer than 1.36, the last version whose fields, defaults, flags and feature "
-        "gates are known here. Its own binary decides about them before the switch"
+        f"2 nodes (n0, n1): the kubelet is newer than 1.{NEWEST}, the last version whose fields, defaults, flags and "
+        "feature gates are known here. Its own binary decides about them before the switch"
     ]
     assert {row["path"] for node in made["nodes"].values() for row in node["problems"]} == set()
     same = _plan([{}, {"kubeAPIQPS": 7}], layer, version="v1.36.2", allow_effect="reboot")
