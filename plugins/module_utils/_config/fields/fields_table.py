@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from .field_row import Field, Flag
+from .field_row import Field, Flag, Meaning
 
 OLDEST_MINOR = 20
 """The oldest minor whose defaults are known."""
@@ -1590,3 +1590,5 @@ FLAGS: dict[str, Flag] = {
     "volume-plugin-dir": Flag("volumePluginDir", True, "replace"),
     "volume-stats-agg-period": Flag("volumeStatsAggPeriod", True, "replace"),
 }
+
+MEANINGS: tuple[Meaning, ...] = (Meaning("eventRecordQPS", 37, 0, "the default", "no limit"),)

@@ -116,7 +116,7 @@ def test_a_flag_that_the_target_lacks_neither_sets_a_value_nor_is_its_place() ->
     (found,) = value_findings.check(facts, 31)
     assert (found.name, found.where) == ("iptablesDropBit", OWN) and "99" in found.message
     before = {one.where for one in value_findings.check(facts, 30)}
-    assert before == {f"{OWN}, flag --iptables-drop-bit in {ENV}, line 1"}
+    assert before == {f"{OWN}; flag --iptables-drop-bit in {ENV}, line 1"}
 
 
 @pytest.mark.parametrize(
