@@ -72,8 +72,9 @@ nodes:
       contains:
         severity:
           description: >-
-            V(stops), the kubelet or a static pod of it would not run; V(unknown), this could not be found out; V(changes), it would run and
-            behave differently; V(stays), something stays as it is because of this collection.
+            V(stops), the kubelet or a static pod of it would not run. V(unknown), this could not be found out.
+            V(changes), it would run and behave differently. V(stays), something stays as it is because of this
+            collection.
           type: str
         kind:
           description: >-

@@ -242,7 +242,7 @@ def unknown(at: paths.Path, minor: int) -> Problem:
         else "Check the name in the Kubernetes reference of KubeletConfiguration v1beta1, or remove it."
     )
     if minor > newest:
-        message = f"{message}, and nobody asked the binary of this 1.{minor} whether it does"
+        message = f"{message}, and the binary of this 1.{minor} was not asked"
         remedy += (
             f" If 1.{minor} has it, set it in the node's own file first: what the live configuration shows is accepted."
         )

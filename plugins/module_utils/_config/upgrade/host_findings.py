@@ -89,8 +89,8 @@ def _runtime(facts: Facts, target: int) -> Iterator[Finding]:
             STOPS,
             RUNTIME,
             "containerd",
-            f"containerd {facts.runtime_version} does not tell its cgroup driver (CRI RuntimeConfig), and kubelets end "
-            f"without it from 1.{_RUNTIME_CONFIG} on",
+            f"containerd {facts.runtime_version} does not report its cgroup driver (CRI RuntimeConfig), and kubelets "
+            f"end without it from 1.{_RUNTIME_CONFIG} on",
             "Upgrade containerd to 2 first.",
         )
 
