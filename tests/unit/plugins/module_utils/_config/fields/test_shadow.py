@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import shadow
-from tests.support.table_minors import BEYOND, EVERY, NEWEST
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields, shadow
+from tests.support.table_minors import BEYOND, NEWEST
+
+READ = range(20, 37)
 
 
 @pytest.mark.parametrize(
@@ -92,30 +94,36 @@ def test_values_of_flags(flag: str, path: str, value: object) -> None:
 @pytest.mark.parametrize(
     ("word", "path", "since", "until"),
     [
-        ("--memory-manager-policy=Static", "memoryManagerPolicy", 21, NEWEST),
-        ("--reserved-memory=0:memory=1Gi", "reservedMemory", 21, NEWEST),
-        ("--cpu-manager-policy-options=full-pcpus-only=true", "cpuManagerPolicyOptions", 22, NEWEST),
+        ("--memory-manager-policy=Static", "memoryManagerPolicy", 21, 36),
+        ("--reserved-memory=0:memory=1Gi", "reservedMemory", 21, 36),
+        ("--cpu-manager-policy-options=full-pcpus-only=true", "cpuManagerPolicyOptions", 22, 36),
         # Flags of their own before, without a field.
-        ("--register-node=false", "registerNode", 23, NEWEST),
-        ("--register-with-taints=a=b:NoSchedule", "registerWithTaints", 23, NEWEST),
-        ("--container-runtime-endpoint=unix:///x", "containerRuntimeEndpoint", 27, NEWEST),
-        ("--image-service-endpoint=unix:///x", "imageServiceEndpoint", 27, NEWEST),
-        ("--v=2", "logging.verbosity", 23, NEWEST),
-        ("-v=2", "logging.verbosity", 23, NEWEST),
-        ("-v2", "logging.verbosity", 23, NEWEST),
-        ("--log-text-split-stream", "logging.options.text.splitStream", 30, NEWEST),
-        ("--fail-cgroupv1=false", "failCgroupV1", 31, NEWEST),
-        ("--max-pods=61", "maxPods", 20, NEWEST),
+        ("--register-node=false", "registerNode", 23, 36),
+        ("--register-with-taints=a=b:NoSchedule", "registerWithTaints", 23, 36),
+        ("--container-runtime-endpoint=unix:///x", "containerRuntimeEndpoint", 27, 36),
+        ("--image-service-endpoint=unix:///x", "imageServiceEndpoint", 27, 36),
+        ("--v=2", "logging.verbosity", 23, 36),
+        ("-v=2", "logging.verbosity", 23, 36),
+        ("-v2", "logging.verbosity", 23, 36),
+        ("--log-text-split-stream", "logging.options.text.splitStream", 30, 36),
+        ("--fail-cgroupv1=false", "failCgroupV1", 31, 36),
+        ("--max-pods=61", "maxPods", 20, 36),
         ("--iptables-drop-bit=3", "iptablesDropBit", 20, 30),
         ("--experimental-kernel-memcg-notification", "kernelMemcgNotification", 20, 24),
     ],
 )
 def test_a_flag_hides_its_field_in_the_minors_in_which_it_sets_it(word: str, path: str, since: int, until: int) -> None:
-    hiding = {minor for minor in EVERY if path in shadow.shadows([word], minor)}
-    assert hiding == {minor for minor in EVERY if path in shadow.values([word], minor)}
+    hiding = {minor for minor in READ if path in shadow.shadows([word], minor)}
+    assert hiding == {minor for minor in READ if path in shadow.values([word], minor)}
     assert hiding == set(range(since, until + 1))
     assert path in shadow.shadows([word], None), "the kubelet's version may be unknown"
-    assert (path in shadow.shadows([word], BEYOND)) == (until == NEWEST), "a newer kubelet keeps what the newest has"
+
+
+def test_a_newer_kubelet_keeps_the_flags_that_the_newest_known_one_has() -> None:
+    for name, flag in fields.FLAGS.items():
+        words = [f"--{name}=a=true"]
+        assert shadow.shadows(words, BEYOND) == shadow.shadows(words, NEWEST), name
+        assert bool(shadow.shadows(words, BEYOND)) == (flag.until is None), name
 
 
 @pytest.mark.parametrize("words", [["-v", "4"], ["--v", "4"], ["-v=4"], ["-v4"], ["--v=4"]])

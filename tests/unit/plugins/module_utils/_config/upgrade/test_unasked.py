@@ -46,8 +46,8 @@ def test_what_nobody_asked_is_unknown(flags: tuple[str, ...], config: dict[str, 
 
 def test_names_and_how_many() -> None:
     config = {"maxPods": 1, "kubeReserved": {"cpu": "1"}, "featureGates": {"B": True, "A": False}}
-    flag, gate, field = unasked.check(facts_of("v1.30.0", "--max_pods=5", "--docker=x", config=config), BEYOND)
-    assert flag.message.endswith("(--config, --max-pods)"), "what an earlier version lost, stops the kubelet anyway"
+    flag, gate, field = unasked.check(facts_of("v1.30.0", "--no_such=5", "--docker=x", config=config), BEYOND)
+    assert flag.message.endswith("(--config, --no-such)"), "what an earlier version lost, stops the kubelet anyway"
     assert gate.message.endswith("(A, B)")
     assert field.message.endswith("(kubeReserved.cpu, maxPods)")
     many = dict.fromkeys(list(fields.children(""))[:20], "x")
