@@ -89,7 +89,7 @@ def test_values(config: dict[str, t.Any], minor: int, target: int, stops: int, c
 
 def test_every_removed_field_is_named_from_its_minor_on() -> None:
     gone = [field for field in fields.ALL.values() if field.until and field.until >= 20]
-    assert [field.path for field in gone] == ["logging.sanitization"]
+    assert "logging.sanitization" in [field.path for field in gone]
     given = {"logging": {"sanitization": True}}
     assert names(23, "changes", config=given) == []
     assert names(24, "changes", config=given) == ["logging.sanitization"]
