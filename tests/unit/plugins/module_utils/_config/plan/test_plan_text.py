@@ -185,7 +185,7 @@ def test_nodes_newer_than_the_tables_are_named_once() -> None:
     assert same["refused"] and not any("newer" in line for line in same["text"])
 
 
-@pytest.mark.parametrize("minor", [NEWEST, BEYOND])
+@pytest.mark.parametrize("minor", [37, BEYOND])
 @pytest.mark.parametrize("value", [5, None])
 def test_an_unknown_field_is_refused_unless_the_live_configuration_shows_it(minor: int, value: int | None) -> None:
     """The kubelet that shows a field has it. One that is misspelt is no field of any kubelet."""
