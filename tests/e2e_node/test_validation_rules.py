@@ -60,7 +60,7 @@ CONFIGS: tuple[dict[str, t.Any], ...] = (
     {"enforceNodeAllocatable": ["none", "pods"]},
     {"enforceNodeAllocatable": ["pods", "pods"]},
     {"enforceNodeAllocatable": ["system-reserved"]},
-    {"enforceNodeAllocatable": ["system-reserved"], "systemReservedCgroup": "/s"},
+    {"enforceNodeAllocatable": ["system-reserved"], "systemReservedCgroup": "/s", "systemReserved": {"cpu": "1"}},
     {"systemCgroups": "/s"},
     {"systemCgroups": "/s", "cgroupRoot": "/"},
     {"cpuCFSQuotaPeriod": "50ms"},

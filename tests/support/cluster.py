@@ -14,6 +14,7 @@ from tests.support.calls import CONFIGMAPS, NODES
 # The clock starts with the year 2026.
 EPOCH = 1_767_225_600.0 - 1000.0
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+CSRS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
 
@@ -68,6 +69,7 @@ class Cluster:
         self.configmaps = {item["metadata"]["name"]: item for item in configmaps}
         self.live: dict[str, t.Any] = live or {}
         self.renewed: dict[str, str] | ApiError = {}
+        self.csrs: t.Any = {"items": []}
         self.review: t.Any = {"status": {"allowed": True}}
         self.pods: list[dict[str, t.Any]] = []
         self.lease: t.Any = {}
@@ -113,6 +115,8 @@ class Cluster:
             return self.nodes.get(name, ApiError(404, f'nodes "{name}" not found', "NotFound"))
         if method == "GET" and path.endswith("/pods"):
             return {"items": [pod for pod in self.pods if _selected(pod, path, query)]}
+        if (method, path) == ("GET", CSRS):
+            return self.csrs
         if method == "PATCH" and "/leases/" in path:
             return self.lease
         if method == "PATCH" and path.startswith(NODES):

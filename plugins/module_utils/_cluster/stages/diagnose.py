@@ -17,6 +17,11 @@ from .verdict import THAT_IS, Verdict
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+CSRS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+# The signer of what kubelets serve with (k8s.io/api/certificates/v1 KubeletServingSignerName).
+SERVING = "kubernetes.io/kubelet-serving"
+
+_NODE_USER = "system:node:"
 
 # Differences that a message shows, and the characters of a value in it.
 SHOWN, LONGEST = 2, 20
@@ -153,7 +158,7 @@ def sync_error(session: Session, node: str, source: dict[str, str], found: Verdi
                 "apiVersion": "authorization.k8s.io/v1",
                 "kind": "SubjectAccessReview",
                 "spec": {
-                    "user": f"system:node:{node}",
+                    "user": f"{_NODE_USER}{node}",
                     "groups": ["system:nodes", "system:authenticated"],
                     "resourceAttributes": attributes,
                 },
@@ -174,6 +179,35 @@ def sync_error(session: Session, node: str, source: dict[str, str], found: Verdi
         f"({status.get('reason') or 'no reason given'}): enable the Node authorizer and the gate DynamicKubeletConfig "
         "in kube-apiserver, or grant the permission",
     )
+
+
+def certificates(session: Session, names: t.Collection[str]) -> dict[str, str]:
+    """Return the remedy for each node whose serving certificate waits for an approval (one LIST, none without nodes).
+
+    A kubelet with serverTLSBootstrap refuses all connections until then. If the user may not list the requests, that is
+    all that is known of each node. Requests that are approved or denied already need no operator.
+    """
+    try:
+        items = (
+            session.request("GET", CSRS, [("fieldSelector", f"spec.signerName={SERVING}")])["items"] if names else []
+        )
+    except ApiError:
+        text = (
+            "With serverTLSBootstrap, its kubelet refuses connections until an operator approves its certificate: find "
+            "the request with `kubectl get csr`, and run `kubectl certificate approve <name>`"
+        )
+        return dict.fromkeys(names, text)
+    found: dict[str, str] = {}
+    for item in sorted(items, key=lambda item: str(item["metadata"].get("creationTimestamp"))):
+        spec, status = item.get("spec") or {}, item.get("status") or {}
+        user = str(spec.get("username") or "")
+        waits = spec.get("signerName") == SERVING and not status.get("conditions") and not status.get("certificate")
+        if waits and user.startswith(_NODE_USER):
+            found[user[len(_NODE_USER) :]] = (
+                "Its certificate waits for an approval, and its kubelet refuses connections until then: look at the "
+                f"request, and run `kubectl certificate approve {item['metadata']['name']}`"
+            )
+    return {name: found[name] for name in names if name in found}
 
 
 def _final(found: Verdict, more: str) -> Verdict:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._config.fields import complete_config as pure_configz
+from ..._config.starts import node_capacity
 from ..._config.values import document, identity
 from ..api import parallel
 from ..api.errors import ClusterError, NodesFailed
@@ -47,6 +48,7 @@ def dump(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
                 "restored": pure_configz.restored(live, node.minor),
             }
             table["variants"].setdefault(about["variant"], config)
+        has = {resource: node.capacity[resource] for resource in node_capacity.RESOURCES if resource in node.capacity}
         table["nodes"][node.name] = {
             **about,
             "kubelet_version": node.kubelet_version,
@@ -57,6 +59,7 @@ def dump(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
             **({"own": node.own} if node.own and not node.reimaged else {}),
             **({"uid": node.uid} if node.uid else {}),
             **({"malformed": node.malformed} if node.malformed else {}),
+            **({"capacity": has} if has else {}),
         }
     if goals is not None:
         _goals(session, table, found, goals)

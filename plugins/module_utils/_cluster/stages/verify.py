@@ -413,6 +413,7 @@ def _give_up(watch: Watch, seconds: float, lost: ApiError | None) -> None:
     if not names:
         return
     silence = {} if lost else diagnose.silence(watch.session, names, watch.nodes)
+    certificates = {} if lost else diagnose.certificates(watch.session, [name for name in names if _asks(watch, name)])
     for name in names:
         last, node, expected = watch.verdicts[name], watch.nodes[name], watch.expected[name]
         if lost:
@@ -420,4 +421,13 @@ def _give_up(watch: Watch, seconds: float, lost: ApiError | None) -> None:
         elif last.state == "sync_error" and expected and not _is_explained(node):
             watch.verdicts[name] = diagnose.sync_error(watch.session, name, expected.source, last)
         else:
-            watch.verdicts[name] = verdict.at_timeout(last, node.delivery, silence.get(name), seconds, node.alpha)
+            last = verdict.at_timeout(last, node.delivery, silence.get(name), seconds, node.alpha)
+            more = f". {certificates[name]}" if name in certificates else ""
+            watch.verdicts[name] = dataclasses.replace(last, message=f"{last.message}{more}")
+
+
+def _asks(watch: Watch, name: str) -> bool:
+    """Return whether a node that does not answer has a kubelet that asks the cluster for its serving certificate."""
+    expected = watch.expected[name]
+    config = (expected.config if expected else None) or {}
+    return watch.verdicts[name].state == "not_ready" and config.get("serverTLSBootstrap") is True

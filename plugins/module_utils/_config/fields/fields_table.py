@@ -1202,7 +1202,7 @@ FIELDS: tuple[Field, ...] = (
         zero_omitted=True,
         effect="disrupt",
         flags=("rotate-server-certificates",),
-        reason="disabling stops serving-cert renewal; clients break at expiry",
+        reason="enabling it, an approver must sign the serving certificate first; disabling it ends the renewal",
     ),
     Field(
         "showHiddenMetricsForVersion",

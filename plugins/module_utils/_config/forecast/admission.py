@@ -14,8 +14,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Iterable, Mapping, Sequence
 
-from ..values import quantity
-from .allocatable import PODS, RESOURCES
+from .allocatable import PODS, RESOURCES, shown
 from .node_usage import Cause, Key, Pod
 
 Room = Mapping[str, Fraction]
@@ -47,7 +46,7 @@ def refused(pods: Iterable[Pod], room: Room) -> dict[Key, Cause]:
             lacking = {} if victims else lacking
         if lacking:
             resource = next(iter(lacking))
-            lost[pod.key] = Cause(_reason(resource), f"{_show(resource, room[resource])} allocatable")
+            lost[pod.key] = Cause(_reason(resource), f"{shown(resource, room[resource])} allocatable")
         else:
             admitted.append(pod)
             take(pod, 1)
@@ -113,7 +112,3 @@ def _reason(resource: str) -> str:
     if resource == PODS:
         return "OutOfpods: maxPods or podsPerCore allows fewer pods than the node runs"
     return f"OutOf{resource}: the pods request more than would be allocatable"
-
-
-def _show(resource: str, value: Fraction) -> str:
-    return f"{float(value):g}" if resource in (PODS, "cpu") else quantity.show_bytes(value)

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
 from typing import Mapping
 
 from ..fields.effective_config import EffectiveConfig
 from ..rules import eviction
+from ..starts import cpu_list
 from ..values import quantity
 
 PODS = "pods"
@@ -25,11 +25,10 @@ def allocatable(config: EffectiveConfig, capacity: Mapping[str, Fraction]) -> di
     Source: cm/node_container_manager_linux.go GetNodeAllocatableReservation, nodestatus/setters.go MachineInfo.
     """
     found = {}
-    hard = {one.signal: one for one in eviction.thresholds(config) if one.field == "evictionHard"}
     for resource in RESOURCES[1:]:
         if resource not in capacity:
             continue
-        threshold = hard.get(_SIGNALS[resource])
+        threshold = hard(config, resource)
         kept_back = reserved(config, resource) + (threshold.amount(capacity[resource]) if threshold else 0)
         if resource == "memory":
             kept_back += sum(amount for name, amount in capacity.items() if name.startswith("hugepages-"))
@@ -52,6 +51,19 @@ def reserved(config: EffectiveConfig, resource: str) -> Fraction:
     return sum((_amount(pairs[resource]) for pairs in maps if resource in pairs), Fraction(0))
 
 
+def hard(config: EffectiveConfig, resource: str) -> eviction.Threshold | None:
+    """Return the threshold of evictionHard that withholds a resource from pods."""
+    signal = _SIGNALS[resource]
+    return next(
+        (one for one in eviction.thresholds(config) if (one.field, one.signal) == ("evictionHard", signal)), None
+    )
+
+
+def shown(resource: str, value: Fraction) -> str:
+    """Return an amount of a resource for users."""
+    return f"{float(value):g}" if resource in (PODS, "cpu") else quantity.show_bytes(value)
+
+
 def _amount(text: str) -> Fraction:
     try:
         return quantity.parse(text)
@@ -60,8 +72,7 @@ def _amount(text: str) -> Fraction:
 
 
 def _count(cpus: str) -> int:
-    """Return the number of CPUs in a list such as ``0-3,8``."""
-    found: set[int] = set()
-    for first, last in re.findall(r"([0-9]+)(?:-([0-9]+))?", cpus):
-        found.update(range(int(first), int(last or first) + 1))
-    return len(found)
+    try:
+        return cpu_list.count(cpu_list.parse(cpus))
+    except ValueError:
+        return 0  # the rules report such a value

@@ -78,7 +78,8 @@ class Costs:
             return SAFE, f"the gate stays {'on' if gate.enabled(self._minor, self._desired) else 'off'}"
         if not gate.kubelet:
             return SAFE, "the kubelet's own code does not use this gate"
-        costs = [(path, *fields.ALL[path].cost_at(self._minor)) for path in gates.FIELDS_OF.get(name, ())]
+        known = [fields.ALL[path] for path in gates.FIELDS_OF.get(name, ())]
+        costs = [(field.path, *field.cost_at(self._minor)) for field in known if field.exists_at(self._minor)]
         if not costs:
             return None
         path, effect, reason = max(costs, key=lambda cost: EFFECTS.index(cost[1]))

@@ -15,6 +15,7 @@ from ..delivery import choice
 from ..delivery.choice import CHECKPOINT, DROPIN, NATIVE, OWN_FILE_MINOR
 from ..fields.field_row import EFFECTS, FORBIDDEN
 from ..rules.problem import REFUSAL, WARNING, Problem
+from ..starts import node_capacity
 from ..values import annotation, annotation_reader, own_values
 from ..values.document import API_VERSION, KIND, accept, parse, render
 from ..values.identity import configmap_name as name_of
@@ -46,9 +47,9 @@ def make_plan(
     """Return the plan after which every node runs its own configuration merged with the layers.
 
     ``current`` is a table as the dump returns it: ``{variants: {hash: config}, nodes: {name: {variant, kubelet_version,
-    source, status, own}}}``. A layer is a mapping or a YAML text. ``config`` is a layer, or a list of them, for all
-    nodes; ``node_configs`` is the same per node and is merged last. ``flags`` holds the words of the kubelets' command
-    lines, where known. ``allow_effect`` is the highest accepted effect (safe, disrupt, drain or reboot), and
+    source, status, own, capacity}}}``. A layer is a mapping or a YAML text. ``config`` is a layer, or a list of them,
+    for all nodes; ``node_configs`` is the same per node and is merged last. ``flags`` holds the words of the kubelets'
+    command lines, where known. ``allow_effect`` is the highest accepted effect (safe, disrupt, drain or reboot), and
     ``allow_effects`` is that of single nodes. With
     ``allow_invalid``, what the kubelet's validation refuses is a warning only. A ``target`` is one complete
     configuration (a mapping or a text) that takes the place of every live configuration before the layers, except for
@@ -92,6 +93,7 @@ def make_plan(
     reverts = target is None and not (config is None and node_configs is None)
     # A drop-in without layers would revert everything.
     lays = reverts or target is not None
+    limits = node_capacity.Limits()
     planner = plan_node.Planner(current["variants"], allow_effect, shared, allow_invalid, goal, reverts)
     nodes: dict[str, Any] = {}
     variants: dict[str, Any] = {}
@@ -121,7 +123,11 @@ def make_plan(
             variants[desired.variant] = desired.config
             names[desired.variant] = name_of(configmap_name, desired.text, key)
         reference = {"namespace": namespace, "name": names[desired.variant], "kubeletConfigKey": key}
-        nodes[name] = _planned(row, desired, reference, delivery, minor, lays and (moves or migrate == STAY), moves)
+        running = current["variants"][live]
+        beyond = limits.problems(running, desired.expected, row, minor, known_flags.get(name))
+        nodes[name] = _planned(
+            row, desired, reference, delivery, minor, lays and (moves or migrate == STAY), moves, beyond
+        )
         if moves:
             _migrates(nodes[name], migrate)
         if unread and (nodes[name]["action"] == "assign" or row.get("source") is not None):
@@ -174,10 +180,12 @@ def _planned(
     minor: int,
     lays: bool,
     moves: bool,
+    beyond: Sequence[Problem],
 ) -> dict[str, Any]:
     """Return the row of a node whose desired configuration is known.
 
-    ``lays``: whether it may get a drop-in. ``moves``: whether that takes the place of its checkpoint.
+    ``lays``: whether it may get a drop-in. ``moves``: whether that takes the place of its checkpoint. ``beyond``: what
+    the node has too little for.
     """
     if delivery == DROPIN:
         # Also a value that equals the live one must be declared: it holds when the node's own file changes.
@@ -187,7 +195,9 @@ def _planned(
         action = _action(row, reference, bool(desired.changes))
     changes, problems = desired.rows(action == "assign"), desired.problem_rows(action == "assign")
     unfit = (
-        [problem.row() for problem in node_delivery.unfit(row, delivery, minor, moves)] if action == "assign" else []
+        [problem.row() for problem in (*node_delivery.unfit(row, delivery, minor, moves), *beyond)]
+        if action == "assign"
+        else []
     )
     return {
         "variant": desired.variant,

@@ -14,6 +14,7 @@ from ..fields import compare, difftext, fields, overlay, shadow
 from ..fields.field_row import EFFECTS
 from ..rules import checks, host_values, types
 from ..rules.problem import REFUSAL, WARNING, Problem
+from ..starts import start_rules
 from ..values import paths
 from ..values.document import DocumentError, check_size, render
 from ..values.identity import variant
@@ -231,12 +232,26 @@ class Planner:
         """
         harmless = self._known_harmless(live, minor)
         unchecked = {(problem.rule, problem.path) for problem in harmless}
+        undecided = self._undecided(config, live, minor, flags)
         return [
-            checks.softened(problem)
+            checks.warned(problem)
+            if problem in undecided
+            else checks.softened(problem)
             if self._allow_invalid or (problem.rule, problem.path) in unchecked or shadow.shadow_of(problem.path, flags)
             else problem
             for problem in set(checks.problems(config, minor)) - harmless
         ]
+
+    def _undecided(
+        self, config: Mapping[str, Any], live: str, minor: int, flags: Mapping[str, str]
+    ) -> Container[Problem]:
+        """Return the problems of several fields together that flags solve: the live configuration has their values."""
+        hidden = {paths.top(path) for path in flags}
+        if not hidden:
+            return ()
+        runs = {**config, **{field: self._variants[live].get(field) for field in hidden}}
+        kills = {problem for problem in checks.problems(config, minor) if problem.rule in start_rules.NAMES}
+        return kills - {*checks.problems(runs, minor)}
 
     def _known_harmless(self, live: str, minor: int) -> set[Problem]:
         """Return the problems of the live configuration: the kubelet runs with them, so they are harmless."""

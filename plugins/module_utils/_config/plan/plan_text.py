@@ -12,6 +12,7 @@ from typing import Any, Iterator, Mapping
 from ..delivery.choice import DROPIN
 from ..fields import compare, difftext, fields
 from ..fields.field_row import EFFECTS
+from ..rules import checks
 from ..rules.problem import REFUSAL, WARNING
 from ..values.version import minor_of
 from . import dropin_plan
@@ -102,7 +103,7 @@ def refusals(plan: Mapping[str, Any]) -> str:
     for name, problem in refused:
         reasons.setdefault(_problem_text(problem), []).append(name)
     shown = [f"{shown_nodes(names)}: {reason}" for reason, names in reasons.items()]
-    hint = [_ALLOW_INVALID] if any("value" in problem for _name, problem in refused) else []
+    hint = [_ALLOW_INVALID] if any(problem["rule"] in checks.VALIDATED for _name, problem in refused) else []
     return "\n".join(["the plan is refused. Nothing was written.", *shown, *hint])
 
 
@@ -142,7 +143,8 @@ def _block(rows: Mapping[str, Any], names: list[str]) -> Iterator[str]:
 def _problem_text(problem: Mapping[str, Any]) -> str:
     path = f"{problem['path']}: " if problem["path"] else ""
     if "value" in problem and problem["severity"] == REFUSAL:
-        path = f"{problem['path']} is {problem['value']}, which the kubelet refuses (rule {problem['rule']}): "
+        does = "the kubelet refuses" if problem["rule"] in checks.VALIDATED else "ends the kubelet"
+        path = f"{problem['path']} is {problem['value']}, which {does} (rule {problem['rule']}): "
     return f"{path}{problem['message']}. {problem['remedy']}"
 
 

@@ -5,27 +5,55 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import Any, Mapping
 
 from ..fields.effective_config import EffectiveConfig
+from ..starts import start_rules
+from ..values import paths
 from . import fatal, feature_gates, types, validation
 from .problem import WARNING, Problem
 
-__all__ = ["Problem", "problems", "softened"]
+__all__ = ["Problem", "problems", "softened", "warned"]
 
 
-_REFUSED = {*validation.NAMES, *feature_gates.NAMES}
+VALIDATED = {*validation.NAMES, *feature_gates.NAMES}
+"""The rules of the kubelet's validation."""
 
 
 def problems(config: Mapping[str, Any], minor: int) -> list[Problem]:
     """Return the problems of a complete configuration for a kubelet of this minor: refusals first, then by path."""
+    found = {_helped(problem, config, minor) for problem in _found(config, minor)}
+    return sorted(found, key=lambda problem: (problem.severity, problem.path, problem.rule, problem.message))
+
+
+def _found(config: Mapping[str, Any], minor: int) -> set[Problem]:
     effective = EffectiveConfig(config, minor)
     found = {*types.check(config, minor), *validation.check(effective), *fatal.check(effective)}
-    found.update(feature_gates.check(effective))
-    return sorted(found, key=lambda problem: (problem.severity, problem.path, problem.rule, problem.message))
+    found.update(feature_gates.check(effective), start_rules.hidden(effective))
+    return found
+
+
+def _helped(problem: Problem, config: Mapping[str, Any], minor: int) -> Problem:
+    """Return a problem with a remedy that leads to a good value: quotes do not help a text with problems of its own."""
+    if not problem.remedy.startswith(types.QUOTE):
+        return problem
+    *parents, last = paths.parse(problem.path)
+    quoted = copy.deepcopy(dict(config))
+    inside: Any = quoted
+    for key in parents:
+        inside = inside[key]
+    inside[last] = types.show(inside[last])
+    remedies = [other.remedy for other in _found(quoted, minor) if other.path == problem.path]
+    return replace(problem, remedy=min(remedies)) if remedies else problem
 
 
 def softened(problem: Problem) -> Problem:
     """Return a refusal by the kubelet's validation as a warning. Other problems are returned as they are."""
-    return replace(problem, severity=WARNING) if problem.rule in _REFUSED else problem
+    return warned(problem) if problem.rule in VALIDATED else problem
+
+
+def warned(problem: Problem) -> Problem:
+    """Return any problem as a warning."""
+    return replace(problem, severity=WARNING)

@@ -118,7 +118,7 @@ def check(config: EffectiveConfig) -> Iterator[Problem]:
                 paths.show(("evictionSoft", signal)),
                 f"grace period must be specified for the soft eviction threshold {signal}",
                 f'Add it: evictionSoftGracePeriod: {{"{signal}": "1m30s"}}. '
-                "These maps are replaced as a whole, so repeat their other keys.",
+                "Unless the node gets a drop-in, repeat the other keys of the map.",
             )
 
 

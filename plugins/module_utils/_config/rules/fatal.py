@@ -11,14 +11,15 @@ about CPU, memory and topology are in managers.py.
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from typing import Iterator
 
 from ..fields.effective_config import EffectiveConfig
+from ..starts import addresses
 from ..values import paths, quantity
 from . import eviction
 from .problem import REFUSAL, Problem
+from .rule import LAST_READ
 
 VERSIONS = ("VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13")
 
@@ -53,6 +54,9 @@ CIPHERS = frozenset(
         "TLS_RSA_WITH_RC4_128_SHA",
     )
 )
+
+_CURVES = (23, 24, 25, 29, 4587, 4588, 4589)
+"""The numbers of crypto/tls.CurveID."""
 
 
 def check(config: EffectiveConfig) -> Iterator[Problem]:
@@ -223,6 +227,8 @@ def _curves(config: EffectiveConfig) -> Iterator[Problem]:
             message = f"curve preference {number} is out of range (must be 1-65535)"
         elif number in numbers[:position]:
             message = f"duplicate curve preference {number}"
+        elif config.minor == LAST_READ and number not in _CURVES:
+            message = f"curve preference {number} is not supported by the Go of 1.{LAST_READ}"
         if message:
             at = paths.show(("tlsCurvePreferences", position))
             yield _refuse(
@@ -298,19 +304,21 @@ def _sysctls(config: EffectiveConfig) -> Iterator[Problem]:
 
 
 def _addresses(config: EffectiveConfig) -> Iterator[Problem]:
-    # Go drops an address that it cannot parse, without an error: DNS entries vanish, a server listens on every
-    # interface.
-    named: list[tuple[paths.Path, str]] = [
-        (("clusterDNS", position), value) for position, value in enumerate(config.texts("clusterDNS"))
+    # pkg/kubelet/kubelet.go drops an entry of clusterDNS that it cannot parse, with a line in its log only. A server
+    # at such an address cannot listen (server/server.go), and ends the kubelet. healthzBindAddress may be a name.
+    named: list[tuple[paths.Path, str, str]] = [
+        (("clusterDNS", position), value, "silently ignore it")
+        for position, value in enumerate(config.texts("clusterDNS"))
     ]
-    named += [((field,), config.text(field)) for field in ("address", "healthzBindAddress") if config.text(field)]
-    for path, value in named:
+    if config.text("address"):
+        named.append((("address",), config.text("address"), "end, since it cannot listen there"))
+    for path, value, then in named:
         try:
-            ipaddress.ip_address(value)
+            addresses.parse(value)
         except ValueError:
             yield _refuse(
                 paths.show(path),
-                f'"{value}" is not an IP address; the kubelet would silently ignore it',
-                "Write an IPv4 or IPv6 address.",
+                f'"{value}" is not an IP address; the kubelet would {then}',
+                "Write an IPv4 or IPv6 address, without a zone.",
                 "address",
             )

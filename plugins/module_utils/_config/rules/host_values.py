@@ -43,6 +43,12 @@ _RULES: dict[str, tuple[Any, str, str]] = {
         "the kubelet does not start, or loses its pods, when the container runtime uses another cgroup driver",
         "Compare with the runtime's own configuration on the node.",
     ),
+    "serverTLSBootstrap": (
+        True,
+        "the kubelet asks the cluster for its certificate, and refuses connections until an operator approves that: "
+        "neither /configz nor logs and exec work on a node before",
+        "Have an approver for kubernetes.io/kubelet-serving, or run `kubectl certificate approve` while verify waits.",
+    ),
     "failSwapOn": (True, "the kubelet does not start on a node with swap on", "Switch swap off on the node first."),
     "protectKernelDefaults": (
         True,

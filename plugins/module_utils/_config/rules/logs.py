@@ -14,6 +14,7 @@ from ..fields.compare import FLUSH_TEXT
 from ..fields.effective_config import EffectiveConfig
 from .managers import objects
 from .rule import Finding, Rule
+from .types import show
 
 _MOST = 2**31 - 1
 _OFF = "is disabled"
@@ -80,7 +81,7 @@ def _flush_positive(config: EffectiveConfig) -> Iterator[Finding]:
             "Invalid value: {}: Must be greater than zero"
             if config.minor >= _FLUSH_VALIDATED
             else "{} ends the kubelet in a Go panic: non-positive interval for NewTicker"
-        ).format(value)
+        ).format(show(value))
         remedy = 'Write a duration such as "5s".' if config.minor >= FLUSH_TEXT else "Write nanoseconds: 5000000000."
         yield path, f"{path}: {why}", remedy
 
@@ -91,7 +92,8 @@ def _tracing_endpoint(config: EffectiveConfig) -> Iterator[Finding]:
     if scheme not in ("dns", "unix", "unix-abstract"):
         yield (
             path,
-            f"{path}: Invalid value: unsupported scheme: {scheme}.  Options are none, dns, unix, or unix-abstract.",
+            f'{path}: Invalid value: "{value}": unsupported scheme: {scheme}.  Options are none, dns, unix, or '
+            "unix-abstract.",
             "Write host:port, such as localhost:4317.",
         )
 

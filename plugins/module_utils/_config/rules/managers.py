@@ -51,6 +51,8 @@ TOPOLOGY_OPTIONS = {
     "max-allowable-numa-nodes": Option(beta=31, stable=35),
 }
 _LEAST_NUMA_NODES = 8
+_MOST_NUMA_NODES = 1024
+"""As many as a Linux kernel can have (NODES_SHIFT in its Kconfig files)."""
 _BOOLEANS = {"1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"}
 _TRUE = {"1", "t", "T", "TRUE", "true", "True"}
 
@@ -121,6 +123,15 @@ def _static_memory(config: EffectiveConfig) -> Iterator[Finding]:
     if None in left_out or None in reserved:
         return
     total, wanted = sum(filter(None, reserved)), sum(filter(None, left_out))
+    for node, kind, amount in _reservations(config):
+        if isinstance(node, int) and not 0 <= node < _MOST_NUMA_NODES:
+            yield "reservedMemory", f"no machine has a NUMA node {node}, and the kubelet ends", "Name one of this node."
+        if kind.startswith("hugepages-") and _amount(amount):
+            yield (
+                "reservedMemory",
+                f"{kind} is not part of Node Allocatable, and a kubelet with memoryManagerPolicy Static ends",
+                f"Remove {kind} from reservedMemory.",
+            )
     if total != wanted:
         yield (
             "reservedMemory",

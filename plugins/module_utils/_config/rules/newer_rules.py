@@ -17,7 +17,7 @@ from typing import Iterator
 from ..fields.effective_config import EffectiveConfig
 from ..values import duration
 from .managers import objects
-from .rule import IC, Finding, Rule
+from .rule import IC, Finding, Rule, quoted
 
 _SECOND = 10**9
 _OFF = "is disabled"
@@ -61,7 +61,7 @@ def _taints(config: EffectiveConfig) -> Iterator[Finding]:
         if not _TAINT_KEY.fullmatch(key) or not _TAINT_VALUE.fullmatch(value) or effect not in _TAINT_EFFECTS:
             yield (
                 path,
-                f"invalid taint: {{{key} {value} {effect}}}",
+                f"invalid taint: {{{key} {value} {effect} <nil>}}",
                 f"Correct key, value or effect. An effect is one of {', '.join(_TAINT_EFFECTS[1:])}.",
             )
         if taint.get("timeAdded") is not None:
@@ -250,7 +250,7 @@ def _pull_policy(config: EffectiveConfig) -> Iterator[Finding]:
     if value and value not in _PULL_POLICIES:
         yield (
             path,
-            f'{IC}option "{value}" specified for {path}. Valid options are {", ".join(_PULL_POLICIES)}',
+            f'{IC}option "{value}" specified for {path}. Valid options are {quoted(_PULL_POLICIES, comma=False)}',
             f"Use one of {', '.join(_PULL_POLICIES)}.",
         )
     if config.texts(images) and value != "NeverVerifyAllowlistedImages":
@@ -260,6 +260,30 @@ def _pull_policy(config: EffectiveConfig) -> Iterator[Finding]:
             '"NeverVerifyAllowlistedImages"',
             f"Set {path}: NeverVerifyAllowlistedImages, or remove {images}.",
         )
+
+
+# github.com/distribution/reference regexp.go: a name without tag and digest
+_HOST = r"[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?"
+_PART = r"[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*"
+_IMAGE = re.compile(rf"(({_HOST}(\.{_HOST})*|\[[0-9a-fA-F:]+\])(:[0-9]+)?/)?{_PART}(/{_PART})*", re.ASCII)
+
+
+def _image_patterns(config: EffectiveConfig) -> Iterator[Finding]:
+    # pkg/kubelet/images/pullmanager/image_pull_policies.go getAllowlistImagePattern
+    path = "preloadedImagesVerificationAllowlist"
+    if config.text("imagePullCredentialsVerificationPolicy") != "NeverVerifyAllowlistedImages":
+        return
+    for pattern in config.texts(path):
+        folder = pattern[:-1] if pattern.endswith("/*") else ""
+        fits = (
+            folder != "/" and "*" not in folder and pattern == pattern.strip() if folder else _IMAGE.fullmatch(pattern)
+        )
+        if not fits:
+            yield (
+                path,
+                f'{IC}invalid image pattern in `{path}`: "{pattern}"',
+                "Write an image without tag and digest, such as example.com/a, or all below a name: example.com/a/*.",
+            )
 
 
 def _ids_per_pod(config: EffectiveConfig) -> Iterator[Finding]:
@@ -310,6 +334,7 @@ RULES = (
     Rule("allocatable-both", 32, None, _allocatable_both),
     Rule("crash-loop-period", 32, None, _crash_loop, ("KubeletCrashLoopBackOffMax",)),
     Rule("pull-policy", 33, None, _pull_policy, ("KubeletEnsureSecretPulledImages",)),
+    Rule("image-patterns", 33, None, _image_patterns, ("KubeletEnsureSecretPulledImages",)),
     Rule("ids-per-pod", 33, None, _ids_per_pod),
     Rule("image-minimum-age", 36, None, _image_minimum_age),
     Rule("memory-reservation", 36, None, _memory_reservation, ("MemoryQoS",)),

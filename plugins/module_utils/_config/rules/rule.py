@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Callable, Iterator, NamedTuple, Tuple
+from typing import Callable, Iterator, NamedTuple, Sequence, Tuple
 
 from ..fields.effective_config import EffectiveConfig
 
@@ -17,6 +17,12 @@ IC = "invalid configuration: "
 
 FIRST_READ, LAST_READ = 20, 36
 """The first and last minor whose validation.go was read for these rules."""
+
+
+def quoted(words: Sequence[str], comma: bool = True) -> str:
+    """Return words in quotes as the kubelet lists them, with a comma before the last one or without it."""
+    *others, last = [f'"{word}"' for word in words]
+    return f"{', '.join(others)}{',' if comma else ''} or {last}"
 
 
 class Rule(NamedTuple):

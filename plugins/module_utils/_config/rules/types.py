@@ -24,6 +24,8 @@ from .problem import REFUSAL, WARNING, Problem
 _RANGES = {"int64": (-(2**63), 2**63 - 1), "uint32": (0, 2**32 - 1)}
 _INT32 = (-(2**31), 2**31 - 1)
 _MILLISECOND = 10**6
+QUOTE = "Put it in quotes"
+"""The start of the remedy for a value that is no text."""
 _BOOL_WORDS = {"true", "false", "yes", "no", "on", "off"}
 
 
@@ -135,8 +137,16 @@ def _float(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
 
 def _string(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
     if not isinstance(value, str):
-        quoted = "" if isinstance(value, (list, Mapping, type(None))) or field.secret else f': "{show(value)}"'
-        yield _wrong(at, value, "a string", f"Put it in quotes{quoted}.", field)
+        yield _wrong(at, value, "a string", f"{QUOTE}{_how(value, field)}.", field)
+
+
+def _how(value: Any, field: Field) -> str:
+    """Return how to put a value in quotes. YAML has lost how a boolean or a fraction was written."""
+    if isinstance(value, bool):
+        return f', as it was written, such as "{show(value)}" or "{"on" if value else "off"}"'
+    if isinstance(value, float):
+        return f': "{value}", or "{value}0" if it was written so'
+    return "" if isinstance(value, (list, Mapping, type(None))) or field.secret else f': "{show(value)}"'
 
 
 def _quantity(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:

@@ -10,16 +10,16 @@ ends. Both cost a restart, so a plan refuses what certainly breaks a rule. What 
 
 from __future__ import annotations
 
-import re
 from typing import Iterator, Sequence
 
 from ..fields import difftext
 from ..fields.effective_config import EffectiveConfig
+from ..starts import cpu_list, start_rules
 from ..values import duration, paths
 from . import logs, managers, newer_rules
 from .problem import REFUSAL, WARNING, Problem
 from .rule import IC as _IC
-from .rule import Finding, Rule
+from .rule import Finding, Rule, quoted
 from .types import show
 
 
@@ -28,7 +28,7 @@ def check(config: EffectiveConfig) -> Iterator[Problem]:
 
     Also for rules that the kubelet checks after validation, by version.
     """
-    for rule in (*RULES, *managers.FATAL):
+    for rule in (*RULES, *managers.FATAL, *start_rules.FATAL):
         if rule.holds_at(config.minor):
             severity = REFUSAL if rule.is_certain(config) else WARNING
             for path, message, remedy in rule.find(config):
@@ -83,13 +83,15 @@ _NOT_NEGATIVE = {
 }
 
 
+_COMPRESSIBLE = 32
+"""The first minor that enforces compressible resources alone, and the words with it."""
 # What can be enforced: the field that it needs, and the first minor that knows it
 _ENFORCEABLE = {
     "pods": ("", 0),
     "system-reserved": ("systemReservedCgroup", 0),
+    "system-reserved-compressible": ("systemReservedCgroup", _COMPRESSIBLE),
     "kube-reserved": ("kubeReservedCgroup", 0),
-    "system-reserved-compressible": ("systemReservedCgroup", 32),
-    "kube-reserved-compressible": ("kubeReservedCgroup", 32),
+    "kube-reserved-compressible": ("kubeReservedCgroup", _COMPRESSIBLE),
 }
 
 
@@ -157,27 +159,29 @@ def _allocatable_needs_qos(config: EffectiveConfig) -> Iterator[Finding]:
 
 def _allocatable_values(config: EffectiveConfig) -> Iterator[Finding]:
     path, named = "enforceNodeAllocatable", config.texts("enforceNodeAllocatable")
+    newer = config.minor >= _COMPRESSIBLE
     allowed = [*(value for value, (_field, since) in _ENFORCEABLE.items() if since <= config.minor), "none"]
     for value in sorted(set(named) - set(allowed)):
         yield (
             path,
             f'{_IC}option "{value}" specified for enforceNodeAllocatable (--enforce-node-allocatable). '
-            f"Valid options are {_quoted(allowed)}",
+            f"Valid options are {quoted(allowed, comma=not newer)}",
             f"Use any of {', '.join(allowed)}.",
         )
     if "none" in named and len(named) > 1:
         yield (
             path,
             f"{_IC}enforceNodeAllocatable (--enforce-node-allocatable) may not contain additional enforcements "
-            "when 'none' is specified",
+            f"when {_mark('none', newer)} is specified",
             "Keep [none] alone, or remove none.",
         )
     for value, (field, since) in _ENFORCEABLE.items():
         if value in named and since <= config.minor and field and not config.text(field):
-            flag = f"--{value.replace('-compressible', '')}-cgroup"
+            plain = value.replace("-compressible", "")
+            words = f'"{plain}" or "{plain}-compressible" included' if newer else f"'{value}' contained"
             yield (
                 path,
-                f"{_IC}{field} ({flag}) must be specified when '{value}' contained in "
+                f"{_IC}{field} (--{plain}-cgroup) must be specified when {words} in "
                 "enforceNodeAllocatable (--enforce-node-allocatable)",
                 f"Set {field} on this node, or remove {value}.",
             )
@@ -242,7 +246,7 @@ def _topology_values(config: EffectiveConfig) -> Iterator[Finding]:
         if value and value not in allowed:
             message = f"{path} non-allowable value: {value}"
             if config.minor >= 24:
-                words = _quoted(allowed) if flag == "scope" else _listed(allowed)
+                words = quoted(allowed) if flag == "scope" else _listed(allowed)
                 message = f'{path} (--topology-manager-{flag}) "{value}" must be one of: {words}'
             yield path, f"{_IC}{message}", f"Use one of {', '.join(allowed)}."
 
@@ -260,19 +264,23 @@ def _shutdown(config: EffectiveConfig) -> Iterator[Finding]:
             )
         return
     shown_total, shown_critical = f"{{{duration.format(total)}}}", f"{{{duration.format(critical)}}}"
-    if total < 0 or critical < 0 or critical > total:
+    newer = config.minor >= 24
+    if critical > total or (not newer and min(total, critical) < 0):
         yield (
             path,
-            f"{_IC}ShutdownGracePeriod {shown_total} must be >= 0, "
+            f"{_IC}{part} {shown_critical} must be <= {path} {shown_total}"
+            if newer
+            else f"{_IC}ShutdownGracePeriod {shown_total} must be >= 0, "
             f"ShutdownGracePeriodCriticalPods {shown_critical} must be >= 0, "
             f"and ShutdownGracePeriodCriticalPods {shown_critical} must be <= ShutdownGracePeriod {shown_total}",
             "shutdownGracePeriodCriticalPods is the last part of shutdownGracePeriod: give it at most the same time.",
         )
     for name, value, shown in ((path, total, shown_total), (part, critical, shown_critical)):
-        if 0 < value < 10**9:
+        if 0 < value < 10**9 or (newer and value < 0):
+            word = name if newer else name[0].upper() + name[1:]
             yield (
                 name,
-                f"{_IC}{name[0].upper() + name[1:]} {shown} must be either zero or otherwise >= 1 sec",
+                f"{_IC}{word} {shown} must be either zero or otherwise >= 1 sec",
                 "Give 0s, or 1s and more.",
             )
 
@@ -292,7 +300,7 @@ def _reserved_cpus(config: EffectiveConfig) -> Iterator[Finding]:
     path, value = "reservedSystemCPUs", config.text("reservedSystemCPUs")
     if not value:
         return
-    start = _IC if config.minor >= 24 else ""
+    start, shown = (_IC, f" {value}") if config.minor >= 24 else ("", "")
     if config.text("systemReservedCgroup") or config.text("kubeReservedCgroup"):
         yield (
             path,
@@ -300,10 +308,12 @@ def _reserved_cpus(config: EffectiveConfig) -> Iterator[Finding]:
             "(--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)",
             "Remove reservedSystemCPUs, or both reserved cgroups.",
         )
-    if not re.fullmatch(r"\+?[0-9]+(-\+?[0-9]+)?(,\+?[0-9]+(-\+?[0-9]+)?)*", value):
+    try:
+        cpu_list.parse(value)
+    except ValueError as error:
         yield (
             path,
-            f'{start}unable to parse reservedSystemCPUs (--reserved-cpus), error: "{value}" is not a CPU list',
+            f"{start}unable to parse reservedSystemCPUs (--reserved-cpus){shown}, error: {error}",
             'Write a Linux CPU list such as "0-1,4".',
         )
 
@@ -313,7 +323,9 @@ def _hidden_metrics(config: EffectiveConfig) -> Iterator[Finding]:
     if value not in ("", previous):
         yield (
             "showHiddenMetricsForVersion",
-            f"--show-hidden-metrics-for-version must be omitted or have the value '{previous}'. "
+            f"a kubelet of 1.{config.minor} takes the previous minor version here, '{previous}', and no other"
+            if config.minor >= 24
+            else f"--show-hidden-metrics-for-version must be omitted or have the value '{previous}'. "
             "Only the previous minor version is allowed",
             f'Write "{previous}" (in quotes), or remove it.',
         )
@@ -334,9 +346,8 @@ def _listed(words: Sequence[str]) -> str:
     return "[" + " ".join(f'"{word}"' for word in words) + "]"
 
 
-def _quoted(words: Sequence[str]) -> str:
-    *others, last = [f'"{word}"' for word in words]
-    return f"{', '.join(others)}, or {last}"
+def _mark(word: str, double: bool) -> str:
+    return f'"{word}"' if double else f"'{word}'"
 
 
 RULES = (

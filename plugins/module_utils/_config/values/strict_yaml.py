@@ -24,6 +24,7 @@ class Problem(Exception):
 
 
 _QUOTE = "Put it in quotes if it is text, or write it as a plain decimal number if it is a number."
+_UNRESOLVED = "It holds an unresolved template expression: quote it, or let Ansible resolve it first."
 # Plain scalars that PyYAML and Go's yaml.v2 resolve differently, or that JSON cannot hold.
 _AMBIGUOUS = (
     (re.compile(r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?"), "a number in base 60 to YAML 1.1 and text to Go"),
@@ -140,7 +141,7 @@ def _explain(error: Any, text: str) -> Problem:
     remedy = "Check indentation, quotes and colons there and on the line before."
     lines = text.splitlines()
     if line and line <= len(lines) and ("{{" in lines[line - 1] or "{%" in lines[line - 1]):
-        remedy = "It holds an unresolved template expression: quote it, or let Ansible resolve it first."
+        remedy = _UNRESOLVED
     return Problem(cause, remedy, line)
 
 
@@ -177,6 +178,8 @@ def _check_keys(node: Any) -> None:
         if key.tag == "tag:yaml.org,2002:merge":
             _check_merge(value, at, line)
             continue
+        if _is_template(key):
+            raise Problem("`{{` begins a template expression, and a mapping to YAML", _UNRESOLVED, line)
         if key.tag != "tag:yaml.org,2002:str":
             shown = f"`{key.value}`" if isinstance(key, yaml.ScalarNode) else "a list or mapping"
             raise Problem(
@@ -189,6 +192,11 @@ def _check_keys(node: Any) -> None:
                 line,
             )
         first[key.value] = line
+
+
+def _is_template(key: Any) -> bool:
+    """Return whether a key is the inner mapping of `{{ name }}`, which is a mapping with a mapping as its key."""
+    return isinstance(key, yaml.MappingNode) and bool(key.flow_style)
 
 
 def _check_merge(value: Any, at: int, line: int) -> None:

@@ -21,6 +21,7 @@ from . import (
     dropin_look,
     guard_access,
     host_checks,
+    named_cgroups,
     named_files,
     overridden,
     preflight_decisions,
@@ -157,7 +158,10 @@ def _against_node(
     by_flags = overridden.by_flags(config, current, argv, minor, kubelet["shadowed"])
     by_dropins = overridden.by_dropins(config, current, contents, shadow.shadows(argv, minor))
     hidden = overridden.hidden(argv, minor, contents)
-    lacking = named_files.missing(config, terms.config_dir, terms.files, hidden, root)
+    lacking = [
+        *named_files.missing(config, terms.config_dir, terms.files, hidden, root),
+        *named_cgroups.missing(config, hidden, root),
+    ]
     layered = [f"{link}: this node has delivery dropin. Reset it before it gets delivery checkpoint"] if link else []
     return Findings(
         [*layered, *by_flags.reasons, *by_dropins.reasons, *lacking], [*by_flags.warnings, *by_dropins.warnings]
@@ -188,12 +192,14 @@ def _as_dropin(
     pair = named_files.TLS_PAIR if any(name in declared for name in named_files.TLS_PAIR) else ()
     given = {name: effective[name] for name in (*declared, *pair) if name in effective}
     hidden = overridden.hidden(seen.words, minor, seen.after())
+    groups = effective if any(name in declared for name in named_cgroups.FIELDS) else {}
     return Findings(
         [
             *dropin_checks.reasons(declared, seen, minor),
             *by_flags.reasons,
             *by_later.reasons,
             *named_files.missing(given, terms.config_dir, terms.files, hidden, seen.root),
+            *named_cgroups.missing(groups, hidden, seen.root),
             *back,
         ],
         [*by_flags.warnings, *by_later.warnings],

@@ -144,17 +144,21 @@ def test_what_the_node_overrides_or_lacks_is_refused(node: Node) -> None:
         "eventBurst": 4,
         "authentication": {"x509": {"clientCAFile": "ca.crt"}},
         "staticPodPath": "/nowhere/x",
+        "systemReservedCgroup": "/nowhere",
+        "enforceNodeAllocatable": ["system-reserved"],
     }
+    (node.root / "sys/fs/cgroup/memory").mkdir(parents=True)
     found = node.look(json.dumps(wanted), allow_unchecked=True)
     assert [reason.partition(":")[0] for reason in found["reasons"]] == [
         "maxPods",
         "eventBurst",
         "authentication.x509.clientCAFile",
         "staticPodPath",
+        "systemReservedCgroup",
     ]
     assert any("30-c.conf cannot be read" in warning for warning in found["warnings"])
     node.write("/etc/kubelet.yaml", "maxPods: 50\neventBurst: 4\n")
-    del wanted["staticPodPath"]
+    del wanted["staticPodPath"], wanted["systemReservedCgroup"]
     found = node.look(json.dumps(wanted), allow_unchecked=True, files=["ca.crt"])
     assert found["reasons"] == []
 

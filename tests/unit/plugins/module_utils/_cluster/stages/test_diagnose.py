@@ -170,3 +170,41 @@ def test_silence_without_leases() -> None:
 def test_silence_that_cannot_be_known(answer: t.Any) -> None:
     with Calls(Call("GET", diagnose.LEASES, answer)) as session:
         assert diagnose.silence(session, ["n1"]) == {}
+
+
+def csr(name: str, node: str, **more: t.Any) -> dict[str, t.Any]:
+    """Return a request for a serving certificate that waits, unless `more` has other fields."""
+    spec = {"signerName": "kubernetes.io/kubelet-serving", "username": f"system:node:{node}", **more.pop("spec", {})}
+    return {"metadata": {"name": name, "creationTimestamp": more.pop("at", "")}, "spec": spec, **more}
+
+
+QUERY = [("fieldSelector", "spec.signerName=kubernetes.io/kubelet-serving")]
+
+
+def test_certificates_that_wait_for_an_approval() -> None:
+    """The newest one of each node."""
+    items = [
+        csr("new", "n1", at="2026-01-02T00:00:00Z"),
+        csr("old", "n1", at="2026-01-01T00:00:00Z", status={}),
+        csr("approved", "n2", status={"conditions": [{"type": "Approved"}]}),
+        csr("signed", "n3", status={"certificate": "x"}),
+        csr("client", "n4", spec={"signerName": "kubernetes.io/kube-apiserver-client-kubelet"}),
+        csr("other", "n5"),
+        csr("person", "n6", spec={"username": "n6"}),
+        csr("none", "n7", spec={"username": None}, status=None),
+    ]
+    with Calls(Call("GET", diagnose.CSRS, {"items": items}, QUERY)) as session:
+        found = diagnose.certificates(session, ["n1", "n2", "n3", "n4", "n6", "n7"])
+    assert set(found) == {"n1"}
+    assert found["n1"].endswith("`kubectl certificate approve new`")
+
+
+def test_certificates_that_the_user_may_not_list() -> None:
+    with Calls(Call("GET", diagnose.CSRS, ApiError(403, "forbidden"), QUERY)) as session:
+        found = diagnose.certificates(session, ["n1"])
+    assert "`kubectl get csr`" in found["n1"] and "`kubectl certificate approve <name>`" in found["n1"]
+
+
+def test_without_nodes_nothing_is_asked() -> None:
+    with Calls() as session:
+        assert diagnose.certificates(session, []) == {}

@@ -72,6 +72,15 @@ def test_a_row_contains_the_nodes_own_values() -> None:
     assert table["nodes"]["n1"]["own"] == own
 
 
+def test_a_row_contains_what_the_node_has() -> None:
+    has = {"cpu": "4", "memory": "8Gi", "ephemeral-storage": "100Gi"}
+    one = node("n1")
+    one["status"]["capacity"] = {**has, "pods": "110", "example.com/gpu": "2"}
+    with Calls(Call("GET", NODES, items(one), PAGE), live("n1", {"maxPods": 50})) as session:
+        table = dump.dump(session, ALL, False)["ansible_facts"]["kubelet_configz"]
+    assert table["nodes"]["n1"]["capacity"] == has
+
+
 def test_options_choose_the_nodes() -> None:
     with Calls(
         Call("GET", NODES, items(node("n1"), node("n2")), (("labelSelector", "a"), *PAGE)),

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 
 import pytest
@@ -13,8 +14,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api imp
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verdict, verify
 from tests.support.calls import CONFIGMAPS, NODES
-from tests.support.cluster import EPOCH, LEASES, REVIEWS, Clock, Cluster
-from tests.support.objects import configmap, live, node, place, reference, status, text
+from tests.support.cluster import CSRS, EPOCH, LEASES, REVIEWS, Clock, Cluster
+from tests.support.objects import HEADER, configmap, live, node, place, reference, status, text
 from tests.support.verifying import LIVE, PODS, A, cluster, done, fail, noticed, run, stopped, turn, waiting
 
 LOAD, VALIDATE, _internal = verdict.MEANING
@@ -302,6 +303,20 @@ def test_everything_is_listed_at_the_timeout(clock: Clock) -> None:
     assert (api.count("GET", LEASES), api.count("POST", REVIEWS)) == (1, 1)
     assert failed.result["summary"]["ok"] == 1
     assert failed.result["summary"]["waited_seconds"] == 60.0
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"), [({"serverTLSBootstrap": True}, 1), ({"serverTLSBootstrap": False}, 0), ({}, 0)]
+)
+def test_a_certificate_that_waits_is_named_at_the_timeout(clock: Clock, given: dict[str, t.Any], asked: int) -> None:
+    api = cluster(done(), content=json.dumps({**HEADER, **given}))
+    api.live["n1"] = ApiError(503, "remote error: tls: internal error", transient=True)
+    spec = {"signerName": "kubernetes.io/kubelet-serving", "username": "system:node:n1"}
+    api.csrs = {"items": [{"metadata": {"name": "csr-x"}, "spec": spec}]}
+    failed = fail(api, {"n1": place()})
+    assert failed.result["nodes"]["n1"]["state"] == "not_ready"
+    assert failed.failures["n1"].endswith("`kubectl certificate approve csr-x`") is bool(asked)
+    assert api.count("GET", CSRS) == asked
 
 
 def test_sync_error_that_passes(clock: Clock) -> None:

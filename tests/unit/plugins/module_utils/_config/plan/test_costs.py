@@ -67,6 +67,8 @@ def test_what_is_above_the_allowed_effect_is_refused() -> None:
         (28, {"NodeSwap": True}, {}, "drain", "as memorySwap"),
         (33, {}, {"KubeletTracing": False}, "safe", "as tracing"),
         (25, {}, {"MemoryManager": False}, "reboot", "as memoryManagerPolicy"),
+        # 1.28 does not have memoryReservationPolicy, which needs the gate too.
+        (28, {}, {"MemoryQoS": True}, "drain", "as memoryThrottlingFactor"),
         # No change at all.
         (30, {}, {"NodeSwap": True}, "safe", "the gate stays on"),
         (28, {}, {"NodeSwap": False}, "safe", "the gate stays off"),

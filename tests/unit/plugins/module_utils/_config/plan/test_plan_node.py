@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file, plan_node
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.starts import start_rules
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.own_values import NO_RECORD
 from tests.support.table_minors import BEYOND, EVERY
 
@@ -92,6 +93,45 @@ def test_when_the_kubelet_certainly_refuses_a_value(
     assert [(row["severity"], row["path"]) for row in rows if row["rule"] not in ("shadowed", "whole-map")] == [
         (severity, next(iter(layer)) if "evictionHard" not in layer else 'evictionHard["memory.available"]')
     ]
+
+
+SUITES = {"tlsCipherSuites": ["TLS_RSA_WITH_AES_128_GCM_SHA256"]}
+ENFORCED = {"enforceNodeAllocatable": ["kube-reserved"], "kubeReservedCgroup": "/k"}
+
+
+@pytest.mark.parametrize(
+    ("live", "layer", "argv", "severity"),
+    [
+        ({}, SUITES, [], "refusal"),
+        ({}, SUITES, ["--max-pods=7"], "refusal"),
+        # The live configuration has the values of the flags.
+        (
+            {"tlsMinVersion": "VersionTLS13"},
+            {**SUITES, "tlsMinVersion": ""},
+            ["--tls-min-version=VersionTLS13"],
+            "warning",
+        ),
+        (
+            {"kubeReserved": {"cpu": "1"}},
+            {**ENFORCED, "kubeReserved": {"cpu": None}},
+            ["--kube-reserved=cpu=1"],
+            "warning",
+        ),
+        ({}, ENFORCED, ["--kube-reserved="], "refusal"),
+        ({}, {"address": "127.0.0.1"}, ["--address=0.0.0.0"], "warning"),
+        ({}, {"enableServer": False}, ["--address=0.0.0.0"], "refusal"),
+        # A change of what the node runs with already.
+        ({"address": "127.0.0.1"}, {"address": "127.0.0.1", "maxPods": 5}, [], None),
+        ({"address": "127.0.0.1"}, {"address": "127.0.0.2"}, [], "refusal"),
+    ],
+)
+def test_when_a_value_certainly_ends_or_hides_the_kubelet(
+    live: dict[str, object], layer: dict[str, object], argv: list[str], severity: str | None
+) -> None:
+    made = _planned(_planner({"a": {**LIVE, **live}}), "a", 20, layer, argv=["kubelet", *argv])
+    assert [row["severity"] for row in made.problem_rows(False) if row["rule"] in start_rules.NAMES] == (
+        [severity] if severity else []
+    )
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -69,3 +72,33 @@ def test_any_nonsense_gets_a_verdict_and_no_exception(config: dict[str, object],
     # What a kubelet knows that is newer than the tables is for its own binary to decide.
     assert "nothing" in wrong or config.get("nothing") is None or minor > fields.NEWEST_MINOR
     assert compare.changes(config, config, minor) == []
+
+
+@pytest.mark.parametrize(
+    ("config", "remedy"),
+    [
+        # Quotes help.
+        ({"clusterDomain": 5}, 'Put it in quotes: "5".'),
+        # YAML has lost how these were written.
+        ({"clusterDomain": 1.3}, 'Put it in quotes: "1.3", or "1.30" if it was written so.'),
+        ({"clusterDomain": False}, 'Put it in quotes, as it was written, such as "false" or "off".'),
+        # In quotes, the kubelet would refuse these too.
+        ({"showHiddenMetricsForVersion": 1.3}, 'Write "1.35" (in quotes), or remove it.'),
+        ({"topologyManagerPolicy": False}, "Use one of none, best-effort, restricted, single-numa-node."),
+        ({"hairpinMode": False}, "Use one of them."),
+        (
+            {"evictionSoft": {"memory.available": "1Gi"}, "evictionSoftGracePeriod": {"memory.available": 90}},
+            'Write a Go duration with its unit, such as "1m30s".',
+        ),
+        ({"evictionHard": {"memory.available": 0}}, 'To switch a threshold off, write "0%" or leave its key out.'),
+    ],
+)
+def test_the_remedy_for_a_value_that_is_no_text_leads_to_a_good_one(config: dict[str, Any], remedy: str) -> None:
+    [problem] = [one for one in checks.problems(config, 36) if one.rule == "type"]
+    assert problem.remedy == remedy
+
+
+def test_the_remedy_for_a_soft_threshold_holds_for_every_delivery() -> None:
+    """A drop-in merges these maps; elsewhere they are replaced as a whole."""
+    [problem] = [one for one in checks.problems({"evictionSoft": {"memory.available": "1Gi"}}, 36) if one.path]
+    assert "Unless the node gets a drop-in, repeat the other keys of the map." in problem.remedy

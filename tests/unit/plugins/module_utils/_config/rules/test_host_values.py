@@ -15,6 +15,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules im
         ("authentication.x509.clientCAFile", None, "/ca.crt", 1),
         ("authentication.x509.clientCAFile", "/ca.crt", None, 0),
         ("cgroupDriver", "cgroupfs", "systemd", 1),
+        ("serverTLSBootstrap", False, True, 1),
+        ("serverTLSBootstrap", True, False, 0),
         ("failSwapOn", False, True, 1),
         ("failSwapOn", True, False, 0),
         ("maxPods", 1, 2, 0),

@@ -78,8 +78,8 @@ PANIC = "ends the kubelet in a Go panic: non-positive interval for NewTicker"
     ("config", "minor", "message"),
     [
         ({"logging": {"flushFrequency": -1}}, 27, f"{FLUSH}: -1 {PANIC}"),
-        ({"logging": {"flushFrequency": "-1s"}}, 34, f"{FLUSH}: -1s {PANIC}"),
-        ({"logging": {"flushFrequency": "-1s"}}, 35, f"{FLUSH}: Invalid value: -1s: Must be greater than zero"),
+        ({"logging": {"flushFrequency": "-1s"}}, 34, f'{FLUSH}: "-1s" {PANIC}'),
+        ({"logging": {"flushFrequency": "-1s"}}, 35, f'{FLUSH}: Invalid value: "-1s": Must be greater than zero'),
         ({"tracing": {"samplingRatePerMillion": -1}}, 36, f"{SAMPLING}: -1: sampling rate must be positive"),
         (
             {"tracing": {"samplingRatePerMillion": 10**6 + 1}},
@@ -89,7 +89,7 @@ PANIC = "ends the kubelet in a Go panic: non-positive interval for NewTicker"
         (
             {"tracing": {"endpoint": "http://a:4317"}},
             36,
-            "tracing.endpoint: Invalid value: unsupported scheme: http.  "
+            'tracing.endpoint: Invalid value: "http://a:4317": unsupported scheme: http.  '
             "Options are none, dns, unix, or unix-abstract.",
         ),
     ],

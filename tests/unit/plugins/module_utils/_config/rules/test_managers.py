@@ -62,6 +62,7 @@ REFUSED: tuple[tuple[dict[str, Any], str, Iterable[int]], ...] = (
     ({"memoryManagerPolicy": "static", **on("MemoryManager")}, "memory-policy", since(21)),
     (static(HARD, {"memory": "1Gi"}), "static-memory", since(22)),
     (static(HARD), "static-memory", since(22)),
+    (static(HARD, {"memory": "100Mi", "hugepages-2Mi": "2Mi"}), "static-memory", since(22)),
     (static({"nodefs.available": "5%"}, {"memory": "1Gi"}), "static-memory", since(22)),
     (static(HARD, {"memory": "100Mi"}, kubeReserved={"memory": "1Gi"}), "static-memory", since(22)),
     (cpu("full-pcpus-only", policy="none"), "cpu-policy-options", since(22)),
@@ -204,3 +205,10 @@ DISABLED = 'not enabled, but option "{}" provided'
 )
 def test_the_words_of_the_version(config: dict[str, Any], minor: int, message: str) -> None:
     assert messages(config, minor) == [message]
+
+
+@pytest.mark.parametrize("node", ["x", [1], None, {}])
+def test_a_number_of_a_node_that_is_none_is_left_to_the_types(node: Any) -> None:
+    config = static(HARD)
+    config["reservedMemory"] = [{"numaNode": node, "limits": {"memory": "100Mi"}}]
+    assert [one for one in messages(config, NEWEST) if "NUMA" in one] == []

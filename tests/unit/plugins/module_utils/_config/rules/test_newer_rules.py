@@ -41,7 +41,16 @@ ALLOWLIST = {"preloadedImagesVerificationAllowlist": ["example.com/a"]}
 POLICY = "imagePullCredentialsVerificationPolicy"
 
 
+def images(pattern: str) -> dict[str, Any]:
+    given = {POLICY: "NeverVerifyAllowlistedImages", "preloadedImagesVerificationAllowlist": [pattern]}
+    return {**given, **on("KubeletEnsureSecretPulledImages")}
+
+
 REFUSED: tuple[tuple[dict[str, Any], str, Iterable[int]], ...] = (
+    (images("example.com/a:1"), "image-patterns", since(33)),
+    (images("example.com/A"), "image-patterns", since(33)),
+    (images("*.example.com/a"), "image-patterns", since(33)),
+    (images("/*"), "image-patterns", since(33)),
     (swap("LimitedSwap"), "swap-behavior", range(22, 30)),
     ({**swap("LimitedSwap"), **off("NodeSwap")}, "swap-behavior", since(22)),
     ({**swap("UnlimitedSwap"), **on("NodeSwap")}, "swap-behavior", since(30)),
@@ -125,6 +134,8 @@ def test_a_gate_that_distributions_switch_on_is_a_warning() -> None:
 
 
 ACCEPTED: tuple[dict[str, Any], ...] = (
+    images("example.com/team/*"),
+    images("localhost:5000/a"),
     {"memorySwap": {"swapBehavior": ""}},
     {**swap("LimitedSwap"), **on("NodeSwap")},
     {"memoryThrottlingFactor": 1.0},

@@ -58,7 +58,7 @@ def _reserved(amount: Any) -> dict[str, Any]:
         ({"memoryThrottlingFactor": "1"}, "memoryThrottlingFactor", 'the string "1"', "a number", "without quotes."),
         ({"syncFrequency": 90}, "syncFrequency", "the number 90", DURATION, 'in quotes, such as "90s" for seconds.'),
         ({"syncFrequency": ["1s"]}, "syncFrequency", 'a list ["1s"]', DURATION, 'such as "1m30s".'),
-        ({"kubeReserved": {"cpu": 0.1}}, "kubeReserved.cpu", "the number 0.1", STRING, 'Put it in quotes: "0.1".'),
+        ({"kubeReserved": {"cpu": 0.1}}, "kubeReserved.cpu", "the number 0.1", STRING, 'Put it in quotes: "0.1"'),
         (
             {"evictionHard": {"memory.available": 5}},
             'evictionHard["memory.available"]',

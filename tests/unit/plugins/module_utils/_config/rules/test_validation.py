@@ -175,7 +175,14 @@ def test_a_broken_rule_has_the_message_of_the_kubelet(config: dict[str, Any], me
     [
         ({"shutdownGracePeriod": "30s"}, 21),
         ({"topologyManagerPolicy": "restricted", "featureGates": {"TopologyManager": False}}, 27),
-        ({"enforceNodeAllocatable": ["kube-reserved-compressible"], "kubeReservedCgroup": "/k"}, 32),
+        (
+            {
+                "enforceNodeAllocatable": ["kube-reserved-compressible"],
+                "kubeReservedCgroup": "/k",
+                "kubeReserved": {"cpu": "1"},
+            },
+            32,
+        ),
         ({"cgroupsPerQOS": False, "enforceNodeAllocatable": ["none"]}, 31),
         ({"cpuCFSQuotaPeriod": "50ms"}, 36),
         ({"cpuCFSQuotaPeriod": "500us", "featureGates": {"CustomCPUCFSQuotaPeriod": True}}, 25),
@@ -211,7 +218,11 @@ MICROSECONDS = {"cpuCFSQuotaPeriod": "500us", "featureGates": {"CustomCPUCFSQuot
 SHUTDOWN = {"shutdownGracePeriod": "30s"}
 TOPOLOGY = {"topologyManagerPolicy": "restricted", "featureGates": {"TopologyManager": False}}
 NONE = {"cgroupsPerQOS": False, "enforceNodeAllocatable": ["none"]}
-COMPRESSIBLE = {"enforceNodeAllocatable": ["kube-reserved-compressible"], "kubeReservedCgroup": "/k"}
+COMPRESSIBLE = {
+    "enforceNodeAllocatable": ["kube-reserved-compressible"],
+    "kubeReservedCgroup": "/k",
+    "kubeReserved": {"cpu": "1"},
+}
 CERTIFICATE = {"serverTLSBootstrap": True, "featureGates": {"RotateKubeletServerCertificate": False}}
 
 
@@ -292,13 +303,43 @@ def test_the_versions_that_refuse(config: dict[str, Any], warned: set[int], refu
         (
             {"reservedSystemCPUs": "0-"},
             24,
-            f'{IC}unable to parse reservedSystemCPUs (--reserved-cpus), error: "0-" is not a CPU list',
+            f'{IC}unable to parse reservedSystemCPUs (--reserved-cpus) 0-, error: "0-" is not a CPU list',
         ),
         (
             {"enforceNodeAllocatable": ["kube-reserved-compressible"]},
             32,
-            f"{IC}kubeReservedCgroup (--kube-reserved-cgroup) must be specified when 'kube-reserved-compressible' "
-            "contained in enforceNodeAllocatable (--enforce-node-allocatable)",
+            f'{IC}kubeReservedCgroup (--kube-reserved-cgroup) must be specified when "kube-reserved" or '
+            '"kube-reserved-compressible" included in enforceNodeAllocatable (--enforce-node-allocatable)',
+        ),
+        # Our own words: the kubelet's changed between versions that were not compared.
+        (
+            {"showHiddenMetricsForVersion": "1.19"},
+            36,
+            "a kubelet of 1.36 takes the previous minor version here, '1.35', and no other",
+        ),
+        # These are the words of 1.36.2.
+        (
+            {"enforceNodeAllocatable": ["pod"]},
+            36,
+            f'{IC}option "pod" specified for enforceNodeAllocatable (--enforce-node-allocatable). Valid options are '
+            '"pods", "system-reserved", "system-reserved-compressible", "kube-reserved", '
+            '"kube-reserved-compressible" or "none"',
+        ),
+        (
+            {"enforceNodeAllocatable": ["none", "pods"]},
+            36,
+            f"{IC}enforceNodeAllocatable (--enforce-node-allocatable) may not contain additional enforcements when "
+            '"none" is specified',
+        ),
+        (
+            {"shutdownGracePeriod": "10s", "shutdownGracePeriodCriticalPods": "11s"},
+            36,
+            f"{IC}shutdownGracePeriodCriticalPods {{11s}} must be <= shutdownGracePeriod {{10s}}",
+        ),
+        (
+            {"shutdownGracePeriod": "10s", "shutdownGracePeriodCriticalPods": "-1s"},
+            36,
+            f"{IC}shutdownGracePeriodCriticalPods {{-1s}} must be either zero or otherwise >= 1 sec",
         ),
     ],
 )

@@ -1,0 +1,174 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What passes a kubelet's validation and ends it while it starts, or hides it from every user who asks it.
+
+The words are our own: those of the kubelet do not name the field. Source: the functions of Kubernetes that the rules
+name, as 1.36 has them; tests/support/kubelet_starts.py has what a kubelet did.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Iterator
+
+from ..fields.effective_config import EffectiveConfig
+from ..rules.problem import REFUSAL, Problem
+from ..rules.rule import Finding, Rule
+from . import addresses, cpu_list
+
+HTTP2_SUITES = ("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256")
+MOST_CPUS = 2**16
+"""More than any Linux kernel is built for (NR_CPUS in its Kconfig files)."""
+_ENFORCED = {
+    "system-reserved": ("systemReservedCgroup", "systemReserved"),
+    "kube-reserved": ("kubeReservedCgroup", "kubeReserved"),
+}
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
+
+
+def _http2(config: EffectiveConfig) -> Iterator[Finding]:
+    # ConfigureServer of golang.org/x/net/http2: an error of ListenAndServeTLS, which ends the kubelet.
+    suites = config.texts("tlsCipherSuites")
+    if suites and not set(HTTP2_SUITES) & set(suites) and config.text("tlsMinVersion") != "VersionTLS13":
+        yield (
+            "tlsCipherSuites",
+            "it has none of the suites that HTTP/2 requires, and the kubelet's server ends without one",
+            f"Add {' or '.join(HTTP2_SUITES)}, or set tlsMinVersion: VersionTLS13.",
+        )
+
+
+def _root_cgroup(config: EffectiveConfig) -> Iterator[Finding]:
+    # pkg/kubelet/cm/container_manager_linux.go setupNode
+    if config.text("systemCgroups") == "/":
+        yield "systemCgroups", "the root cgroup cannot take the system's processes", "Name another one, or remove it."
+
+
+def _frequencies(config: EffectiveConfig) -> Iterator[Finding]:
+    # pkg/kubelet/kubelet.go NewMainKubelet, config/file.go run (time.NewTicker), cri-client NewRemoteRuntimeService
+    fields = ["syncFrequency", "runtimeRequestTimeout"]
+    if config.text("staticPodPath"):
+        fields.append("fileCheckFrequency")
+    for field in fields:
+        if (config.nanoseconds(field) or 0) < 0:
+            yield field, "a kubelet with a negative duration here ends at its start", "Write a duration above 0s."
+
+
+def _endpoints(config: EffectiveConfig) -> Iterator[Finding]:
+    # k8s.io/cri-client/pkg/util/util_unix.go GetAddressAndDialer
+    for field in ("containerRuntimeEndpoint", "imageServiceEndpoint"):
+        scheme = _SCHEME.match(config.text(field))
+        if scheme and scheme.group(1).lower() != "unix":
+            yield (
+                field,
+                f"the kubelet reaches its runtime by unix sockets only, not by {scheme.group(1)}",
+                "Write a URL such as unix:///run/containerd/containerd.sock.",
+            )
+
+
+def _ports(config: EffectiveConfig) -> Iterator[Finding]:
+    # pkg/kubelet/server/server.go ListenAndServe...: an address in use ends the kubelet, or healthz is not served.
+    main, health = config.text("address"), config.text("healthzBindAddress")
+    served = {"port": main, "readOnlyPort": main, "healthzPort": health}
+    seen: dict[int, str] = {}
+    for field, address in served.items():
+        number = config.number(field) or 0
+        other = seen.setdefault(number, field)
+        if number > 0 and other != field and addresses.overlap(address, served[other]):
+            yield field, f"{other} is {number} too, and one of the two servers cannot listen", "Use another port."
+
+
+def _enforced(config: EffectiveConfig) -> Iterator[Finding]:
+    # pkg/kubelet/cm/node_container_manager_linux.go enforceExistingCgroup: no limits without a reservation
+    for value in config.texts("enforceNodeAllocatable"):
+        cgroup, reservation = _ENFORCED.get(value.replace("-compressible", ""), ("", ""))
+        # Validation reports a cgroup that is not set. With reserved CPUs, the kubelet fills in systemReserved itself.
+        if cgroup and config.text(cgroup) and not config.value(reservation) and not config.text("reservedSystemCPUs"):
+            yield (
+                "enforceNodeAllocatable",
+                f"the kubelet ends, since {value} is enforced and {reservation} reserves nothing",
+                f"Set {reservation}, or remove {value}.",
+            )
+
+
+def _cpu_order(config: EffectiveConfig) -> Iterator[Finding]:
+    # k8s.io/utils/cpuset Parse; before 1.27 cm/cpuset: no CPU is reserved, and the kubelet panics (seen with 1.20)
+    for one in _cpus(config):
+        if one.first > one.last:
+            yield (
+                "reservedSystemCPUs",
+                f"the range {one.first}-{one.last} runs backwards, and a kubelet ends",
+                f"Write {one.last}-{one.first}.",
+            )
+
+
+def _cpu_numbers(config: EffectiveConfig) -> Iterator[Finding]:
+    # cmd/kubelet/app/server.go getReservedCPUs. The kubelet lists every CPU of a range before it looks at the machine.
+    for one in _cpus(config):
+        if max(one) >= MOST_CPUS:
+            yield (
+                "reservedSystemCPUs",
+                f"no machine has a CPU {max(one)}, and no kubelet starts without a CPU that it must reserve",
+                "Name CPUs of this node: see /sys/devices/system/cpu/online there.",
+            )
+
+
+def _cpus(config: EffectiveConfig) -> list[cpu_list.Range]:
+    text = config.text("reservedSystemCPUs")
+    try:
+        return cpu_list.parse(text) if text else []
+    except ValueError:
+        return []  # validation reports it
+
+
+FATAL = (
+    Rule("tls-http2", 0, None, _http2),
+    Rule("system-cgroups-root", 0, None, _root_cgroup),
+    Rule("frequency", 0, None, _frequencies),
+    Rule("runtime-endpoint", 27, None, _endpoints),
+    Rule("same-port", 0, None, _ports),
+    Rule("enforced-reservation", 0, None, _enforced),
+    Rule("reserved-cpus-order", 17, None, _cpu_order),
+    Rule("reserved-cpus-number", 17, None, _cpu_numbers),
+)
+"""What ends the kubelet after its validation."""
+NAMES = frozenset((*(rule.name for rule in FATAL), "hides-kubelet", "tls-pair"))
+"""The identifiers of all rules here."""
+
+
+def hidden(config: EffectiveConfig) -> Iterator[Problem]:
+    """Yield a refusal for each value with which the kubelet runs and no user can ask it.
+
+    A rollout has no proof then, nor has the next plan a live configuration. `kubectl logs` and `exec` fail too.
+    """
+    # pkg/kubelet/server/server.go InstallDebuggingHandlers, InstallDebuggingDisabledHandlers
+    for field, served in (("enableServer", "nothing"), ("enableDebuggingHandlers", "no /configz, logs or exec")):
+        if config.truth(field) is False:
+            yield _hides(field, f"false: the kubelet serves {served} then", f"Leave {field} out, or set it to true.")
+    address = config.text("address")
+    if addresses.is_loopback(address):
+        why = f"{address}: the API server does not reach the kubelet at a loopback address"
+        yield _hides("address", why, "Write 0.0.0.0, or the address of this node.")
+    yield from _half_pair(config)
+
+
+def _hides(path: str, cause: str, remedy: str) -> Problem:
+    return Problem(
+        REFUSAL, path, f"{cause}, so that a rollout has no proof and a plan no live values", remedy, "hides-kubelet"
+    )
+
+
+def _half_pair(config: EffectiveConfig) -> Iterator[Problem]:
+    # cmd/kubelet/app/server.go InitializeTLS, pkg/kubelet/kubelet.go NewMainKubelet. 1.20 ends; 1.36 serves, and every
+    # TLS handshake fails. With serverTLSBootstrap, versions differ.
+    pair: dict[str, Any] = {field: config.text(field) for field in ("tlsCertFile", "tlsPrivateKeyFile")}
+    given = [field for field, name in pair.items() if name]
+    if len(given) == 1 and not config.truth("serverTLSBootstrap"):
+        other = next(field for field in pair if field not in given)
+        yield Problem(
+            REFUSAL,
+            given[0],
+            f"{pair[given[0]]} without {other}: the kubelet ends, or refuses every connection",
+            f"Set {other} too, or leave both out.",
+            "tls-pair",
+        )

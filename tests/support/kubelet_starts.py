@@ -1,0 +1,104 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Configurations that pass the validation of a kubelet and then end it or hide it, and their neighbours that do not.
+
+Each was started with the kubelet v1.36.2 on a machine with two CPUs and cgroup v1. A unit test compares the rules of
+the plan with these tables, `tests/e2e_modern/test_starts.py` compares the kubelet of a node with them.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+Fields = dict[str, t.Any]
+
+STATIC_MEMORY: Fields = {
+    "memoryManagerPolicy": "Static",
+    "kubeReserved": {"memory": "400Mi"},
+    "evictionHard": {"memory.available": "100Mi"},
+}
+RSA_ONLY = ["TLS_RSA_WITH_AES_128_GCM_SHA256"]
+PATTERN_POLICY = {"imagePullCredentialsVerificationPolicy": "NeverVerifyAllowlistedImages"}
+
+
+def memory(numa_node: int = 0, **limits: str) -> Fields:
+    """Return a Static memory manager with a reservation of memory, and of what is given."""
+    named = {name.replace("_", "-"): amount for name, amount in limits.items()}
+    return {**STATIC_MEMORY, "reservedMemory": [{"numaNode": numa_node, "limits": {"memory": "500Mi", **named}}]}
+
+
+def images(*patterns: str) -> Fields:
+    """Return a pull policy with these image patterns."""
+    return {**PATTERN_POLICY, "preloadedImagesVerificationAllowlist": list(patterns)}
+
+
+def enforced(what: str, **fields: t.Any) -> Fields:
+    """Return a configuration that enforces a reservation."""
+    return {"cgroupsPerQOS": True, "enforceNodeAllocatable": ["pods", what], **fields}
+
+
+ENDS: tuple[tuple[Fields, str], ...] = (
+    ({"tlsCipherSuites": RSA_ONLY}, "tls-http2"),
+    ({"tlsCipherSuites": ["TLS_AES_128_GCM_SHA256"]}, "tls-http2"),
+    ({"tlsCurvePreferences": [29, 99]}, "tls-curve"),
+    ({"systemCgroups": "/", "cgroupRoot": "/"}, "system-cgroups-root"),
+    ({"syncFrequency": "-1s"}, "frequency"),
+    ({"fileCheckFrequency": "-1s", "staticPodPath": "/etc/kubernetes/manifests"}, "frequency"),
+    ({"runtimeRequestTimeout": "-1s"}, "frequency"),
+    ({"containerRuntimeEndpoint": "tcp://127.0.0.1:1"}, "runtime-endpoint"),
+    ({"containerRuntimeEndpoint": "npipe://x"}, "runtime-endpoint"),
+    ({"imageServiceEndpoint": "tcp://127.0.0.1:1"}, "runtime-endpoint"),
+    ({"readOnlyPort": 10250}, "same-port"),
+    ({"port": 10248}, "same-port"),
+    ({"address": "fe80::1%lo"}, "address"),
+    ({"memoryManagerPolicy": "BestEffort"}, "memory-policy"),
+    (memory(hugepages_2Mi="2Mi"), "static-memory"),
+    (memory(-1), "static-memory"),
+    (enforced("system-reserved", systemReservedCgroup="/system"), "enforced-reservation"),
+    (enforced("kube-reserved", kubeReservedCgroup="/kube"), "enforced-reservation"),
+    (enforced("kube-reserved-compressible", kubeReservedCgroup="/kube"), "enforced-reservation"),
+    ({"reservedSystemCPUs": "3-1"}, "reserved-cpus-order"),
+    ({"reservedSystemCPUs": "70000"}, "reserved-cpus-number"),
+    (images("example.com/a:1"), "image-patterns"),
+    (images("*.example.com/a"), "image-patterns"),
+    (images("example.com/*/a"), "image-patterns"),
+    (images("/*"), "image-patterns"),
+    (images(" example.com/a"), "image-patterns"),
+    (images(""), "image-patterns"),
+    (images("example.com/A"), "image-patterns"),
+    (images(f"example.com/a@sha256:{'0' * 64}"), "image-patterns"),
+)
+"""What ends the kubelet, and the rule about it."""
+
+HIDES: tuple[tuple[Fields, str], ...] = (
+    ({"enableServer": False}, "hides-kubelet"),
+    ({"enableDebuggingHandlers": False}, "hides-kubelet"),
+    ({"address": "127.0.0.1"}, "hides-kubelet"),
+    ({"healthzPort": 10250}, "same-port"),
+    ({"tlsCertFile": "/etc/hostname"}, "tls-pair"),
+    ({"tlsPrivateKeyFile": "/etc/hostname"}, "tls-pair"),
+)
+"""What lets the kubelet run, and closes the way to its /configz."""
+
+STARTS: tuple[Fields, ...] = (
+    {"tlsCipherSuites": RSA_ONLY, "tlsMinVersion": "VersionTLS13"},
+    {"tlsCipherSuites": ["TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"]},
+    {"tlsCipherSuites": ["TLS_RSA_WITH_AES_128_CBC_SHA", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"]},
+    {"tlsCipherSuites": []},
+    {"tlsCurvePreferences": [29, 4588]},
+    {"fileCheckFrequency": "-1s"},
+    {"httpCheckFrequency": "-1s"},
+    {"nodeStatusUpdateFrequency": "-1s"},
+    {"volumeStatsAggPeriod": "-1s"},
+    {"readOnlyPort": 10255},
+    {"clusterDNS": ["10.096.0.10"]},
+    {"healthzBindAddress": "localhost"},
+    {"reservedSystemCPUs": "0-1"},
+    {"systemReserved": {"pid": "99999999999"}},
+    {"evictionSoft": {"memory.available": "80Gi"}, "evictionSoftGracePeriod": {"memory.available": "1h"}},
+    {"memoryManagerPolicy": "None", "reservedMemory": [{"numaNode": 0, "limits": {"hugepages-2Mi": "2Mi"}}]},
+    memory(),
+    images("example.com/a", "example.com/team/*", "localhost:5000/a", "a"),
+)
+"""What starts all the same."""
