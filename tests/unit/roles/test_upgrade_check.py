@@ -88,7 +88,7 @@ def test_what_1_37_removed_ends_the_run_with_file_and_line(tmp_path: Path) -> No
     ]
 
 
-def test_what_nobody_knows_of_a_version_beyond_the_tables_ends_the_run(tmp_path: Path) -> None:
+def test_what_is_unknown_of_a_version_beyond_the_tables_ends_the_run(tmp_path: Path) -> None:
     nodes = Nodes(tmp_path, {"n1": result(f"v1.{NEWEST}.0", config={"maxPods": 5})})
     run = nodes.check(target=f"1.{BEYOND}")
     assert run.code == 2 and "0 would stop, 1 unknown, 0 would change" in run.output, run.output

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What nobody can say of a target beyond the tables, as long as no binary of it was asked."""
+"""What is unknown of a target beyond the tables as long as no binary of it was asked."""
 
 from __future__ import annotations
 

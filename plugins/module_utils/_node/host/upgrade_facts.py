@@ -11,10 +11,11 @@ from typing import Any, Mapping, Sequence
 
 from ..._config.fields import difftext
 from ..._config.values.version import minor_of
+from ..records import static_pods
 from ..system import binary, command, config_summary, files
 from ..unit import unit_override
 from ..unit.unit import Unit, UnitError
-from . import dropin_look, host_checks, preflight, preflight_decisions, static_pods
+from . import dropin_look, host_checks, preflight, preflight_decisions
 from .preflight_decisions import masked
 
 _UNKNOWN_FLAG = re.compile(r"unknown (?:shorthand )?flag: '?-{0,2}([a-z0-9][A-Za-z0-9_-]*)")
@@ -63,7 +64,7 @@ def look(
 
 
 def huge_pages(root: str = "/") -> int | None:
-    """Return the bytes of memory that this host reserves as huge pages of all sizes, None if it does not say."""
+    """Return the bytes of memory that this host reserves as huge pages of all sizes, None if that is unknown."""
     try:
         found = _HUGE_PAGES.search(files.text(os.path.join(root, "proc/meminfo")))
     except OSError:

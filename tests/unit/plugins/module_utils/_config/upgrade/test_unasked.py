@@ -34,7 +34,7 @@ ANSWER = {
         ((), {**GATES, "maxPods": 5}, ["flag", "gate", "field"]),
     ],
 )
-def test_what_nobody_asked_is_unknown(flags: tuple[str, ...], config: dict[str, t.Any], kinds: list[str]) -> None:
+def test_what_was_not_asked_is_unknown(flags: tuple[str, ...], config: dict[str, t.Any], kinds: list[str]) -> None:
     facts = facts_of(f"v1.{NEWEST}.0", *flags, config=config)
     found = list(unasked.check(facts, BEYOND))
     assert [(one.severity, one.kind) for one in found] == [("unknown", kind) for kind in kinds]

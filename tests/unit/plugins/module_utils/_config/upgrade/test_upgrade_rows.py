@@ -181,7 +181,7 @@ def test_what_changes_and_what_stays(given: dict[str, t.Any], target: int, chang
 
 @pytest.mark.parametrize("by_flag", [False, True])
 def test_five_things_that_stop_1_37_each_with_file_and_line(by_flag: bool) -> None:
-    """What 1.37 removed. For a later version, nobody can say what it knows, but the flags do not come back."""
+    """What 1.37 removed. What a later version knows is unknown, but the flags do not come back."""
     flags, config, lines = GONE_FLAGS, {}, {}
     if by_flag:
         flags += ("--feature-gates=" + ",".join(f"{name}=true" for name in GONE_GATES),)

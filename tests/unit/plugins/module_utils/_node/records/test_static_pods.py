@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import static_pods
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.records import static_pods
 
 PLACE = "/etc/kubernetes/manifests"
 

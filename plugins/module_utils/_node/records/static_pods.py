@@ -11,8 +11,8 @@ from __future__ import annotations
 import os
 from typing import Any, Iterator, Mapping, Sequence
 
-from ..records import blockyaml
 from ..system import files, health
+from . import blockyaml
 
 _FLAG, _FIELD = "pod-manifest-path", "staticPodPath"
 _KINDS = {
