@@ -26,7 +26,7 @@ test-long: .venv/nox ## run the products: all points of the lab gates, or GATES=
 demo: .venv/nox ## show the main job on simulated kubelets; LAB=real on a lab of real ones (Debian, root)
 	@.venv/bin/nox --session demo
 
-sim: .venv/nox ## run a simulated cluster until Ctrl-C, without root: NODES=100 KUBERNETES="v1.36.2 n2=v1.20.2"
+sim: .venv/nox ## run a simulated cluster until Ctrl-C, without root: NODES=5 KUBERNETES="v1.36.2 n2=v1.20.2"
 	@.venv/bin/nox --session sim -- --nodes $(NODES) $(if $(KUBERNETES),--kubernetes $(KUBERNETES))
 
 lint: .venv/nox ## style, types, generated files, documentation: seconds

@@ -11,13 +11,17 @@ import typing as t
 
 from ansible import constants as C
 from ansible import context
+from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils import in_process
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import cluster, scopes, specs
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils import host_table, in_process
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import cluster, scopes, specs, stages
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.differing import Differing
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.groups import Groups
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.hosts import Hosts
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.inputs import Inputs
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.limits import OF_EVERY_PLAYBOOK, OF_ROLLOUTS
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.names import MAIN
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.rendered import (
     UNKNOWN,
     Rendered,
@@ -42,21 +46,48 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
                 "roles": {"type": "list", "elements": "str", "choices": sorted(by_role)},
                 "entry_point": {"type": "str"},
                 "of_the_run": {"type": "list", "elements": "str", "choices": sorted(known), "default": []},
+                "stage": {"type": "str", "choices": list(stages.STAGES)},
             }
         )
+        if options["stage"]:
+            return {**result, "changed": False, **self._of_stage(options["stage"], task_vars or {})}
         roles = by_role if options["roles"] is None else options["roles"]
         of_roles = specs.by_role(entry_point=options["entry_point"]) if options["entry_point"] else by_role
         read = {*OF_EVERY_PLAYBOOK, *options["of_the_run"], *(name for role in roles for name in of_roles[role])}
         if "rollout" in roles:
             read |= set(OF_ROLLOUTS)
         shared = {name for name in read if scopes.is_of_the_run(name) or name in options["of_the_run"]}
-        message = self._message(Inputs(known, read), Differing(known), shared, task_vars or {})
-        result.update(changed=False, began=began, cluster="")
+        inputs = Inputs(known, read)
+        message = self._message(inputs, Differing(known), shared, task_vars or {})
+        shown = [inputs.ignored(), self._groups(task_vars or {}) if MAIN in read else ""]
+        result.update(changed=False, began=began, cluster="", warnings=list(filter(None, shown)))
         if message:
             result.update(failed=True, msg=message)
         elif set(roles) - cluster.WITHOUT:
             result.update(cluster=self._cluster(task_vars or {}))
         return result
+
+    def _of_stage(self, stage: str, variables: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Return whether the role of a stage works for each host alone, or why it cannot work."""
+        strategy = str(self._templar.template(self._task.get_play().strategy))
+        alone = strategy.endswith(stages.ALONE)
+        # Two hosts that work alone must not change one node at the same time.
+        of_batch = stage == "dump" or not alone
+        hosts = variables["ansible_play_batch"] if of_batch else [variables["inventory_hostname"]]
+        given = {name: self._handed(value) for name, value in variables.items() if name in stages.READ}
+        try:
+            wrong = host_table.unseen(variables, variables["hostvars"])
+            names = list(host_table.node_table(hosts, variables["hostvars"])["hosts"])
+        except AnsibleError as error:
+            return {"failed": True, "msg": str(error)}
+        wrong = wrong or stages.missing(stage, given, names) or (stages.unshared(stage, variables) if alone else "")
+        return {"failed": True, "msg": wrong} if wrong else {"alone": alone}
+
+    def _handed(self, value: t.Any) -> t.Any:
+        """Return what one role hands to another, None for a template of what no role has found."""
+        if isinstance(value, str):
+            value = rendered(value, functools.partial(self._templar.template, value))
+        return None if value is UNKNOWN else value
 
     def _cluster(self, variables: dict[str, t.Any]) -> str:
         """Return the cluster of the run in words, empty if it is not known."""
@@ -84,7 +115,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         # Only this cache separates what an earlier play of this run has set from what the inventory has.
         facts = getattr(self._task.get_variable_manager(), "_nonpersistent_fact_cache", {})
         handed = scopes.HANDED_ON & {*of_play, *self._task.get_variable_manager().extra_vars}
-        templates = Rendered()
+        templates, of_hosts = Rendered(), Hosts()
         for host in hosts:
             given = hostvars.raw_get(host)
             handed |= (scopes.HANDED_ON & given.keys()) - facts.get(host, {}).keys()
@@ -97,18 +128,30 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
             for name, value in of_play.items():
                 found[name] = templates.of_host(seen, value, functools.partial(self._as_host, seen, value))
             for name, value in found.items():
-                if value is not UNKNOWN and inputs.matters(name):
+                if inputs.matters(name):
                     inputs.add(host, name, value)
+            if inputs.matters(host_table.NODE_NAME):
+                of_hosts.add(host, found.get(host_table.NODE_NAME), given)
             for name in shared:
                 value = found.get(name, inputs.default(name))
                 differing.add(host, name, given.get(name) if value is UNKNOWN else value)
         problems = [
             _handed_on(handed),
+            host_table.unseen(variables, hostvars) if inputs.matters(host_table.NODE_NAME) else "",
             differing.message(variables["groups"], hosts),
             inputs.message(len(hosts)),
+            of_hosts.message(),
             _localhost(hostvars),
         ]
         return "\n".join(filter(None, problems))
+
+    def _groups(self, variables: dict[str, t.Any]) -> str:
+        """Return which of its groups counts for each host, if several of them set kubelet_config."""
+        groups = Groups(self._task.get_variable_manager()._inventory, self._loader)
+        hosts = variables["ansible_play_hosts_all"]
+        for host in hosts:
+            groups.add(host, variables["hostvars"].raw_get(host).get(MAIN))
+        return groups.message(len(hosts))
 
     def _as_host(self, seen: dict[str, t.Any], value: t.Any) -> t.Any:
         """Return a template of the play, rendered with what a task of one host sees."""

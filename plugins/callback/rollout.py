@@ -63,6 +63,7 @@ import sys
 import time
 import typing as t
 
+from ansible import constants as C
 from ansible.plugins.callback import CallbackBase
 from ansible.template import Templar
 
@@ -70,6 +71,8 @@ from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import e
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.recorder import Recorder, Settings
 
 COLLECTION = "livenodes.kubelet."
+RESTARTING = "/kubelet/playbooks/batches.yml:"
+"""Where the plays begin that end each playbook that restarts kubelets."""
 
 
 class Watched(t.NamedTuple):
@@ -98,7 +101,7 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
         self._play: t.Any = None
         self._owner = os.getpid()
 
-    def v2_playbook_on_start(self, _playbook: t.Any) -> None:
+    def v2_playbook_on_start(self, playbook: t.Any) -> None:
         """Begin a run."""
         here = os.environ.get("PWD") or os.getcwd()
         paths = {kind: self.get_option(f"report_{kind}") for kind in ("html", "json")}
@@ -111,6 +114,7 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
             warn=self._display.warning,
             streams=(sys.stdout, sys.stderr),
             clock=time.time,
+            restarts=any(RESTARTING in str(play.get_path()) for play in playbook.get_plays()),
         )
         atexit.register(self._interrupted)
         # On SIGTERM Ansible exits without calling callbacks. On SIGINT it may wait for ever: for the lock of its
@@ -158,6 +162,9 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
         if watched.module in events.MODULES and (result._task_fields or {}).get("check_mode"):
             self._recorder.dry_run()
         node = "" if watched.run_once else self._node_name(result._host)
+        if node in C.LOCALHOST and watched.module not in events.ON_NODES:
+            # The controller, not a node.
+            node = ""
         # Since ansible-core 2.21 results contain the arguments only on request.
         arguments = {"invocation": {"module_args": (result._task_fields or {}).get("args")}}
         self._recorder.take(

@@ -18,7 +18,7 @@ options:
     elements: str
   source:
     description:
-      - The config source of all O(nodes).
+      - The config source of all O(nodes), such as RV(livenodes.kubelet.kubelet_configmap#module:source).
     type: dict
     suboptions:
       namespace:
@@ -34,4 +34,17 @@ options:
         type: str
         default: kubelet
         aliases: [kubeletConfigKey]
+      uid:
+        description: Part of a result of M(livenodes.kubelet.kubelet_configmap). Ignored, as the three that follow.
+        type: str
+      resource_version:
+        description: See O(source.uid).
+        type: str
+        aliases: [resourceVersion]
+      variant:
+        description: See O(source.uid).
+        type: str
+      changed:
+        description: See O(source.uid).
+        type: bool
 """

@@ -11,30 +11,10 @@ import typing as t
 import jinja2
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils import declared, sealed
-
-# Further columns of the node table, and the host variable each of them comes from.
-KINDS = {"flags": "kubelet_config_flags", "deliveries": "kubelet_config_delivery"}
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils import declared, host_table, sealed
 
 SEALED = {"configs": sealed.layer, "group_configs": sealed.layer, "flags": sealed.flags}
 """How the secrets of a column are sealed."""
-
-OF_THE_HOST = {
-    "kubelet_config_allow_effect": "disrupt",
-    "kubelet_config_drain": "never",
-    "kubelet_config_forecast": "refuse",
-    "kubelet_config_forecast_pods": 0,
-}
-"""Options that each host has its own value of, with their defaults. One task reads those of all hosts."""
-
-READ = (
-    "kubelet_config",
-    "kubelet_config_host",
-    "kubelet_config_node_name",
-    "kubelet_config_flags",
-    "kubelet_config_delivery",
-)
-"""The variables that users set."""
 
 
 @jinja2.pass_context
@@ -48,14 +28,10 @@ def node_table_of_hosts(
     Raises AnsibleFilterError when a variable is set for the current task but not for its host. It would silently have
     no effect.
     """
-    host = context.get("inventory_hostname")
-    unseen = [name for name in READ if name in context and name not in hostvars[host]] if host in hostvars else []
-    if unseen:
-        raise AnsibleFilterError(
-            f"{', '.join(unseen)} is set in the vars of a play, a role or import_playbook. It has no effect there: "
-            "it is not a variable of the hosts. Set it in the inventory, in group_vars or host_vars, or with -e"
-        )
-    table = node_table(hosts, hostvars, _of_the_play(context, hostvars))
+    wrong = host_table.unseen(context, hostvars)
+    if wrong:
+        raise AnsibleFilterError(wrong)
+    table = host_table.node_table(hosts, hostvars, _of_the_play(context, hostvars))
     # Tasks show and keep what they are given.
     for kind, seal in SEALED.items():
         table[kind] = {name: seal(given) for name, given in table[kind].items()}
@@ -69,72 +45,11 @@ def _of_the_play(context: jinja2.runtime.Context, hostvars: t.Mapping[str, t.Map
     """
     host = context.get("inventory_hostname")
     own = hostvars.get(host, {})
-    seen = {name: context[name] for name, default in OF_THE_HOST.items() if name in context}
+    seen = {name: context[name] for name, default in host_table.OF_THE_HOST.items() if name in context}
     return {
         name: value
         for name, value in seen.items()
-        if value != OF_THE_HOST[name] and (name not in own or own[name] != value)
-    }
-
-
-def node_table(
-    hosts: t.Sequence[str],
-    hostvars: t.Mapping[str, t.Mapping[str, t.Any]],
-    of_the_play: t.Mapping[str, t.Any] | None = None,
-) -> dict[str, dict[str, t.Any]]:
-    """Return what Ansible knows about each host, as columns by node name.
-
-    C(hosts): the inventory host. C(configs): the overrides of the host, in the order in which they apply.
-    C(group_configs): the overrides of its group, an empty mapping if there are none. C(flags) and C(deliveries): the
-    kubelet's flags and the delivery, if the inventory sets them. With C(of_the_play), which overrides them, also the
-    options of each host.
-
-    Raises AnsibleFilterError when two hosts name the same node, and for a variable that names an undefined one.
-    """
-    table: dict[str, dict[str, t.Any]] = {
-        "hosts": {},
-        "configs": {},
-        "group_configs": {},
-        **{kind: {} for kind in KINDS},
-        **({} if of_the_play is None else {"allow_effects": {}, "drains": {}, "forecasts": {}}),
-    }
-    for host in hosts:
-        variables = hostvars[host]
-        read = functools.partial(declared.of_host, host, variables)
-        name = read("kubelet_config_node_name") or host
-        if name in table["hosts"]:
-            raise AnsibleFilterError(
-                f"hosts {table['hosts'][name]} and {host} both name the node {name}: "
-                "set a different kubelet_config_node_name for each"
-            )
-        table["hosts"][name] = host
-        of_group, of_host = read("kubelet_config"), read("kubelet_config_host")
-        layers = [layer for layer in (of_group, of_host) if layer]
-        if layers:
-            table["configs"][name] = layers
-        table["group_configs"][name] = of_group or {}
-        for kind, variable in KINDS.items():
-            given = read(variable)
-            if given:
-                table[kind][name] = given
-        if of_the_play is not None:
-            _add_options(table, name, variables, of_the_play)
-    return table
-
-
-def _add_options(
-    table: dict[str, dict[str, t.Any]], name: str, variables: t.Mapping[str, t.Any], of_the_play: t.Mapping[str, t.Any]
-) -> None:
-    """Add what the host of a node has in OF_THE_HOST."""
-    options = {
-        key: of_the_play[key] if key in of_the_play else variables.get(key, default)
-        for key, default in OF_THE_HOST.items()
-    }
-    table["allow_effects"][name] = options["kubelet_config_allow_effect"]
-    table["drains"][name] = options["kubelet_config_drain"]
-    table["forecasts"][name] = {
-        "forecast": options["kubelet_config_forecast"],
-        "pods": options["kubelet_config_forecast_pods"],
+        if value != host_table.OF_THE_HOST[name] and (name not in own or own[name] != value)
     }
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Filters of the role `checkpoint`: the text of a configuration, and why a node was not switched or not reset."""
+"""Filters of the role `checkpoint`: the text of a configuration, and why a node was not switched, reset or reverted."""
 
 from __future__ import annotations
 
@@ -55,6 +55,20 @@ def reset_failure(reason: t.Any, name: str, host: str, reset: t.Any = None, reve
     return f"Node {name} was not reset: {_part(reason, name, host)}"
 
 
+def revert_failure(reason: t.Any, name: str, host: str, why: t.Any, reverted: t.Any = None) -> str:
+    """Return why a revert by the role failed, and who continues it. C(why): the reason for the revert. Ansible may
+    evaluate it so late that it is the failure of the revert itself. The others are those of C(switch_failure).
+    """
+    reverted = _result(reverted)
+    what = "does not run with its previous configuration" if reverted.get("changed") else "was not reverted"
+    cause, begun = _part(reason, name, host), _part(reverted.get("error") or why, name, host)
+    also = "" if begun in cause else f". The reason for the revert: {begun}"
+    return (
+        f"Node {name} {what}: {cause}{also}. The guard on the node continues the revert. If the Node does not become "
+        "Ready, see `journalctl -u livenodes-kubelet-guard` there"
+    )
+
+
 def _before_the_switch(first: Result, name: str, host: str, noun: str, what: str) -> str:
     """Return what the first call reported, if the node cannot be reached or must not be changed."""
     if first.get("state") == UNREACHABLE:
@@ -77,4 +91,9 @@ class FilterModule:
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """Return the filters by name."""
-        return {"config_text": config_text, "switch_failure": switch_failure, "reset_failure": reset_failure}
+        return {
+            "config_text": config_text,
+            "switch_failure": switch_failure,
+            "reset_failure": reset_failure,
+            "revert_failure": revert_failure,
+        }

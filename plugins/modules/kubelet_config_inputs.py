@@ -12,11 +12,15 @@ description:
   - Checks the variables C(kubelet_config_*) of all hosts of the play, wherever they are set, and fails with one message
     that names every wrong one, its value and its hosts.
   - A value is wrong if its variable has another type, other choices or another range. A name is wrong if no role has a
-    variable of this name. The message contains the nearest name.
+    variable of this name, and one has nearly this name. The message contains it. This includes names that do not begin
+    with C(kubelet_config), such as C(kubelet_confg).
+  - Warns of other unknown names with this prefix, and of hosts whose groups both set C(kubelet_config), unless one of
+    these groups contains the other.
   - The playbooks of this collection run it once in their first play, so they skip the validation of the roles, which
     would run once for each role and host.
   - Refuses hosts of one run that differ in a variable that belongs to the whole run, such as C(kubelet_config_auth),
     which names the cluster, and values that only roles hand to each other, such as C(kubelet_config_plan).
+  - Refuses hosts that name the same node, and a text that is no configuration.
   - Refuses a host C(localhost) of the inventory whose connection is not C(local).
   - Renders templates first. If that is not possible yet, the role checks the value later.
   - Does not check the fields in C(kubelet_config) and C(kubelet_config_host), which the plan checks, and no variable of
@@ -42,6 +46,13 @@ options:
     type: list
     elements: str
     default: []
+  stage:
+    description:
+      - The role of a stage that begins, in a play that lists the roles itself. The module then only returns RV(alone).
+        It fails with one sentence if an earlier role of the stages is missing, if two hosts name the same node, or if
+        a variable of the hosts is set where it has no effect.
+    type: str
+    choices: [dump, edit, push, assign, verify]
 seealso:
   - module: livenodes.kubelet.kubelet_config_plan
 """
@@ -51,21 +62,33 @@ EXAMPLES = r"""
   livenodes.kubelet.kubelet_config_inputs:
     roles: [dump, edit]
   run_once: true
+
+- name: Check what the role edit takes from the role dump
+  livenodes.kubelet.kubelet_config_inputs:
+    stage: edit
+  run_once: true
+  register: checked
 """
 
 RETURN = r"""
 began:
   description: When the check began, in seconds since 1970. The window of a rollout counts from there.
-  returned: always
+  returned: without O(stage)
   type: int
   sample: 1763900000
 cluster:
   description: >-
     The address of the cluster that the run is about, and where it was found, without credentials. Empty for roles that
     use none, and if the first request is going to report why it is not known.
-  returned: always
+  returned: without O(stage)
   type: str
   sample: https://10.0.0.1:6443 (context production of /home/ops/.kube/config)
+alone:
+  description: >-
+    Whether each host must work alone, because the strategy of the play has no common steps, as V(free) and
+    V(host_pinned).
+  returned: with O(stage)
+  type: bool
 msg:
   description: Every wrong variable, with its value, its hosts and what it accepts.
   returned: failure

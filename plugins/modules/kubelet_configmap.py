@@ -31,7 +31,7 @@ attributes:
 options:
   state:
     description:
-      - V(present) pushes O(variants) and O(src).
+      - V(present) pushes O(config), O(variants) and O(src).
       - V(pruned) removes ConfigMaps that this collection created under O(name) and that no node of the cluster has in
         its spec, or reports as assigned, active or last-known-good. Other ConfigMaps are never removed. While a
         rollout is under way, nothing is removed, because it may have pushed ConfigMaps that it has not assigned yet.
@@ -46,6 +46,13 @@ options:
     type: str
     choices: [present, pruned, kubeadm]
     default: present
+  config:
+    description:
+      - One configuration as a mapping of KubeletConfiguration fields. C(kind) and C(apiVersion) may be omitted.
+      - For native delivery it must be complete, since the kubelet replaces everything. Merge your fields into what
+        M(livenodes.kubelet.kubelet_configz_facts) has read of the node.
+      - RV(source) refers to its ConfigMap, for the option O(livenodes.kubelet.node_config_source#module:source).
+    type: dict
   variants:
     description:
       - Complete configurations by their hash, from RV(livenodes.kubelet.kubelet_config_plan#module:plan).
@@ -113,6 +120,15 @@ EXAMPLES = r"""
   run_once: true
   register: pushed
 
+- name: Push what a kubelet runs, with one other value
+  livenodes.kubelet.kubelet_configmap:
+    config: "{{ dump.variants[dump.nodes.n1.variant] | combine({'maxPods': 80}) }}"
+  vars:
+    dump: "{{ ansible_facts.kubelet_configz }}"
+  delegate_to: localhost
+  run_once: true
+  register: pushed
+
 - name: Push a file
   livenodes.kubelet.kubelet_configmap:
     name: my-node-config
@@ -139,8 +155,8 @@ EXAMPLES = r"""
 RETURN = r"""
 configmaps:
   description:
-    - One row for each of O(variants), by its hash, and each of O(src), by its path, with the five fields of a config
-      source reference.
+    - One row for O(config) and each of O(variants), by its hash, and each of O(src), by its path, with the five fields
+      of a config source reference.
     - With O(state=kubeadm), one row for each of kubeadm's ConfigMaps, by its name. It also contains C(changes), the
       list of changed paths, and C(refused), why only check mode accepts them, usually empty.
   returned: always
@@ -154,6 +170,16 @@ configmaps:
       uid: 147d55bf-dddc-42d0-be77-614fc2a1d38c
       resourceVersion: "274"
       kubeletConfigKey: kubelet
+source:
+  description: The reference to the ConfigMap of O(config).
+  returned: with O(config)
+  type: dict
+  sample:
+    namespace: kube-system
+    name: livenodes-kubelet-5m7f2b6t4c
+    uid: 147d55bf-dddc-42d0-be77-614fc2a1d38c
+    resourceVersion: "274"
+    kubeletConfigKey: kubelet
 pruned:
   description: Names of the removed ConfigMaps.
   returned: O(state=pruned)
@@ -185,6 +211,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages 
 MODULE = controller_module.define(
     {
         "state": {"type": "str", "choices": ["present", "pruned", "kubeadm"], "default": "present"},
+        "config": {"type": "dict"},
         "variants": {"type": "dict"},
         "src": {"type": "list", "elements": "path"},
         "name": {"type": "str", "default": "livenodes-kubelet"},
@@ -200,7 +227,7 @@ MODULE = controller_module.define(
     },
     push.push,
     patient=True,
-    required_if=[("state", "present", ("variants", "src"), True), ("state", "kubeadm", ("node_configs",))],
+    required_if=[("state", "present", ("config", "variants", "src"), True), ("state", "kubeadm", ("node_configs",))],
 )
 
 

@@ -125,7 +125,7 @@ MODULE = controller_module.define(
     {
         **nodes.SELECTION,
         "facts": {"type": "bool", "default": True},
-        "configmap": config_sources.SELECTION["source"],
+        "configmap": {"type": "dict", "options": config_sources.PLACE},
         "goals": {"type": "dict"},
     },
     dump.dump,

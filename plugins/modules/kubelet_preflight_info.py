@@ -123,7 +123,7 @@ kubelet:
       type: str
     form:
       description: >-
-        How the unit names its config file. V(kubeadm), in a variable that a unit file sets; V(plain), in C(ExecStart=);
+        How the unit names its config file. V(kubeadm), alone in a variable that a unit file sets; V(plain), elsewhere;
         V(refused), in a way that this collection cannot override; V(child), with O(dropin_dir), for a unit that runs
         another program.
       type: str
@@ -144,7 +144,7 @@ kubelet:
     command_source:
       description: >-
         Where the command line comes from. V(process), the running kubelet; V(systemd), the command of a stopped kubelet
-        according to systemd; V(files), the unit's files, if systemd cannot be queried.
+        according to systemd.
       type: str
     next_command:
       description: The command line of the next start, with the current environment files.

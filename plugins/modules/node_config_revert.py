@@ -86,8 +86,8 @@ nodes:
       type: bool
     state:
       description: >-
-        V(reverted), V(not_reverted), or V(reassigned) if another user or controller has changed the source of the node;
-        V(gone) or V(replaced) if the Node was deleted since.
+        V(reverted), V(not_reverted), V(refused) if the node was not switched, or V(reassigned) if another user or
+        controller has changed the source of the node; V(gone) or V(replaced) if the Node was deleted since.
       type: str
     message:
       description: The state in words, with cause and remedy.
@@ -107,7 +107,7 @@ summary:
   description: Counts over all nodes.
   returned: always
   type: dict
-  sample: {nodes: 1, reverted: 1, failed: 0}
+  sample: {nodes: 1, reverted: 1, refused: 0, failed: 0}
 """
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import controller_module

@@ -126,6 +126,13 @@ EXAMPLES = r"""
   delegate_to: localhost
   run_once: true
 
+- name: Assign what kubelet_configmap has pushed
+  livenodes.kubelet.node_config_source:
+    nodes: [n1]
+    source: "{{ pushed.source }}"
+  delegate_to: localhost
+  run_once: true
+
 - name: Assign a different ConfigMap to each node
   livenodes.kubelet.node_config_source:
     sources:

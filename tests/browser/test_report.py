@@ -69,7 +69,7 @@ def test_all_nodes_with_failures_first_and_without_requests(
     for name in failed:
         assert name in driver.find_element(By.ID, "failures").text
     # Nothing is wider than the window, at a desktop and at a phone width.
-    for width in (1360, 420):
+    for width in (1360, 390):
         driver.set_window_size(width, 900)
         assert driver.execute_script(
             "return document.documentElement.scrollWidth <= document.documentElement.clientWidth"
@@ -94,6 +94,18 @@ def test_short_values_stay_in_one_line(show: t.Callable[[t.Any], webdriver.Chrom
     heights = {cell.text: cell.size["height"] for cell in driver.find_elements(By.CSS_SELECTOR, ".after code")}
     assert {"TLS_AES_128_GCM_SHA256", "80"} <= set(heights)
     assert len(set(heights.values())) == 1, heights
+    driver.set_window_size(1360, 900)
+
+
+@pytest.mark.parametrize("width", [1360, 390])
+def test_effect_took_and_scale_are_visible(show: t.Callable[[t.Any], webdriver.Chrome], width: int) -> None:
+    driver = show(example(3))
+    driver.set_window_size(width, 900)
+    for selector in (".plan td:last-child", ".line > :nth-child(5)", ".scale span"):
+        for cell in driver.find_elements(By.CSS_SELECTOR, selector):
+            assert cell.is_displayed() and cell.text, selector
+            assert cell.rect["x"] + cell.rect["width"] <= driver.execute_script("return innerWidth"), selector
+    assert driver.find_element(By.CSS_SELECTOR, ".scale span").text == "0 s"
     driver.set_window_size(1360, 900)
 
 

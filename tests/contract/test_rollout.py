@@ -86,7 +86,8 @@ def test_two_groups_check_rollout_again_reset_prune(cluster: Contracted, ansible
     assert [ansible.playbook("reset", *ALL).recap(name)["changed"] for name in NAMES] == [0, 0, 0]
 
     cluster.apply("livenodes-kubelet-by-hand", {})
-    assert ansible.playbook("prune", "--check").recap("n1")["changed"] == 1
+    checked = ansible.playbook("prune", "--check")
+    assert checked.recap("n1")["changed"] == 1 and "To remove: livenodes-kubelet-" in checked.output, checked.output
     assert cluster.managed() == pushed
     assert ansible.playbook("prune").recap("n1")["changed"] == 1
     assert cluster.managed() == []

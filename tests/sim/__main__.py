@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import os
 import signal
@@ -19,12 +20,17 @@ import yaml
 
 from tests.sim.api.faults import Fault
 from tests.sim.cluster import DEFAULT, Cluster, minor_of
+from tests.sim.nodes.node import SimNode
 
 STATES = {
     "deaf": "ignores new sources and sends no heartbeat, but answers",
     "down": "does not run",
     "not-ready": "reports NotReady",
 }
+FIRST_ON_NODE = 24
+"""The first minor without native delivery: the configuration of a kubelet is a file on its node."""
+MOST_ON_NODE = 20
+"""Each has processes of its own."""
 TYPES = {field.name: field.type for field in dataclasses.fields(Fault)}
 
 
@@ -59,26 +65,34 @@ def main() -> int:
         versions = _versions(chosen.kubernetes)
         faults = [_fault(words) for words in chosen.fault]
         states = dict(item.split("=", 1) for item in chosen.kubelet)
+        names = [f"n{number + 1}" for number in range(chosen.nodes)]
+        on_node = _on_node(names, versions, states)
         if unknown := sorted(set(states.values()) - set(STATES)):
             raise ValueError(f"a kubelet cannot be {', '.join(unknown)}: use one of {', '.join(STATES)}")
     except (ValueError, TypeError) as error:
         parser.error(str(error))
-    ended = threading.Event()
+    ended, parent = threading.Event(), os.getppid()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_about: ended.set())
     with (
         tempfile.TemporaryDirectory(prefix="livenodes-sim-") as home,
         Cluster(versions.pop(""), chosen.scale) as cluster,
+        contextlib.ExitStack() as stack,
     ):
-        names = [f"n{number + 1}" for number in range(chosen.nodes)]
+        nodes = {
+            name: stack.enter_context(SimNode(cluster, Path(home), name, version)) for name, version in on_node.items()
+        }
         for name in names:
-            cluster.simulate(name, versions.get(name, ""))
+            if name not in nodes:
+                cluster.simulate(name, versions.get(name, ""))
         for name, state in states.items():
             _put(cluster, name, state)
         for fault in faults:
             cluster.faults.add(**fault)
-        _show(cluster, Path(home), names)
-        ended.wait()
+        _show(cluster, Path(home), {name: nodes[name].variables() if name in nodes else {} for name in names})
+        # A parent that gets SIGTERM, such as nox, does not pass it on.
+        while not ended.wait(1) and os.getppid() == parent:
+            pass
         print(f"\n{len(cluster.counter.requests)} requests, {cluster.counter.sent / 1e6:.1f} MB answered")
     return 0
 
@@ -93,6 +107,28 @@ def _versions(words: t.Iterable[str]) -> dict[str, str]:
         name, _equals, version = word.rpartition("=")
         minor_of(version)
         found[name] = version
+    return found
+
+
+def _on_node(names: t.Iterable[str], versions: t.Mapping[str, str], states: t.Container[str]) -> dict[str, str]:
+    """Return the version of each kubelet that needs a node of its own. Raises ValueError."""
+    chosen = {name: versions.get(name, versions[""]) for name in names}
+    # An API server from that minor on has no native delivery for older kubelets either.
+    found = {
+        name: version
+        for name, version in chosen.items()
+        if max(minor_of(version), minor_of(versions[""])) >= FIRST_ON_NODE
+    }
+    if len(found) > MOST_ON_NODE:
+        raise ValueError(
+            f"{len(found)} kubelets need a simulated node each, since they or the API server are of 1.{FIRST_ON_NODE} "
+            f"or later, and this machine gets at most {MOST_ON_NODE}: use fewer nodes, or older versions"
+        )
+    unfit = sorted(name for name in found if name in states)
+    if unfit:
+        raise ValueError(
+            f"--kubelet is only for kubelets and API servers before 1.{FIRST_ON_NODE}: leave out {unfit[0]}"
+        )
     return found
 
 
@@ -118,12 +154,13 @@ def _put(cluster: Cluster, name: str, state: str) -> None:
         kubelet.set_ready(False)
 
 
-def _show(cluster: Cluster, home: Path, names: list[str]) -> None:
+def _show(cluster: Cluster, home: Path, hosts: t.Mapping[str, t.Mapping[str, t.Any]]) -> None:
+    names = list(hosts)
     kubeconfig = cluster.kubeconfig(home / "kubeconfig")
     inventory = home / "inventory.yml"
     given = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
     groups = {
-        group: {"hosts": {name: {} for name in names[start::2]}}
+        group: {"hosts": {name: dict(hosts[name]) for name in names[start::2]}}
         for start, group in enumerate(("workers_a", "workers_b"))
     }
     inventory.write_text(yaml.safe_dump({"all": {"vars": given, "children": groups}}), encoding="utf-8")

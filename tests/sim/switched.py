@@ -160,6 +160,10 @@ class SwitchedCluster(PlayedCluster):
                 "node_proof": True,
                 "kubelet": {"config": "/k", "version": "v1.30.2"},
             }
+        if given["check_mode"]:
+            switches = state == "assigned"
+            found = {"kubelet": {"version": "v1.30.2"}} if switches else {}
+            return {"changed": True, "restart_needed": switches, "trial": None, "reasons": [], "preflight": found}
         if module == "kubelet_guard":
             restarts = state == "restarted"
             if restarts and name in self.staged:

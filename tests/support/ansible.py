@@ -128,7 +128,12 @@ class Ansible:
             (folder / f"{name}.yml").write_text(json.dumps(values))
 
     def start(self, name: str, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-        """Start a playbook of the collection (by short name) or a file in its own process group; do not wait for it."""
+        """Start a playbook of the collection (by short name) or a file in its own process group; do not wait for it.
+
+        A reset without hosts takes all of them.
+        """
+        if name == "reset" and "--limit" not in arguments and "kubelet_config_hosts" not in str(arguments):
+            arguments = (*arguments, "-e", "kubelet_config_hosts=all")
         playbook = name if name.endswith(".yml") else f"livenodes.kubelet.{name}"
         command = [
             str(Path(sys.executable).with_name("ansible-playbook")),

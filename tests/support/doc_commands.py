@@ -15,7 +15,18 @@ SHELLS = {"shell", "bash", "sh", "console"}
 # A comment after a command.
 COMMENT = re.compile(r"\s{2,}# .*$")
 
+BY_HAND = "tests/unit/roles/test_by_hand.py on a simulated cluster, tests/e2e/test_by_hand.py on the lab"
+
 NOT_TRIED = {
+    **dict.fromkeys(
+        (
+            "ansible-playbook -i inventory by-hand.yml --check",
+            "ansible-playbook -i inventory by-hand.yml --limit n1",
+            "ansible-playbook -i inventory by-hand.yml",
+            "ansible-playbook modules.yml",
+        ),
+        BY_HAND,
+    ),
     "ansible-playbook -i inventory livenodes.kubelet.prune -e kubelet_config_prune_access_only=true": (
         "needs a kubelet of 1.8 to 1.10: tests/unit/roles/test_alpha_kubelets.py"
     ),

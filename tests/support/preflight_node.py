@@ -70,7 +70,6 @@ found = unit.Unit({UNIT!r})
 result = {{"form": found.form()._asdict()}}
 if found.form().kind != "refused":
     result.update(next=found.next_command()._asdict(), dropin=found.dropin({ACTIVE!r}))
-    result["files"] = [word.text for word in found.command_line().words()]
 """),
         )
 

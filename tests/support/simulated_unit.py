@@ -86,7 +86,8 @@ class SimulatedUnit:
 
     `dependency`: whether what it requires can start. `unanswered`: how many looks at the unit are answered before one
     is not; None for all. `stopped`: whether an operator has stopped it since its last start. `disobeyed`: how often the
-    guard ordered a restart then.
+    guard ordered a restart then. `left`: the InvocationID of the last kubelet that no start followed because of its
+    dependency, which systemd writes to the journal.
     """
 
     def __init__(self, node: Node) -> None:
@@ -96,7 +97,7 @@ class SimulatedUnit:
         self.state, self.killed = ("inactive", "dead"), False
         self.logs: dict[str, str] = {}
         self.next_start: float | None = None
-        self.dependency = True
+        self.dependency, self.left = True, ""
         self.unanswered: int | None = None
         self.stopped, self.disobeyed = False, 0
         self.guard_restarts = self.refused_starts = self.failed_orders = 0
@@ -111,16 +112,25 @@ class SimulatedUnit:
     def order(self, verb: str) -> bool:
         """Do what `systemctl` orders, start, stop or restart; return whether that succeeded.
 
-        systemd stops a kubelet before it starts what that requires: if this fails, no other start follows. (A start by
-        `Restart=` always succeeds here.)
+        systemd stops a kubelet before it starts what that requires: if this fails, no other start follows.
         """
         if verb != "stop" and self.dependency:
             self.start()
             return True
         self.kubelet, self.next_start = None, None
         self.state, self.result, self.killed = ("inactive", "dead"), "success", False
-        self.failed_orders += verb != "stop"
+        if verb != "stop":
+            self.failed_orders += 1
+            # Who orders a start wants a kubelet that runs.
+            self.stopped, self.left = False, self.invocation
         return verb == "stop"
+
+    def start_again(self) -> None:
+        """Start the kubelet by `Restart=`. If what it requires fails, no other start follows either."""
+        if self.dependency:
+            self.start(self.restarts + 1)
+        else:
+            self.next_start, self.state, self.left = None, ("inactive", "dead"), self.invocation
 
     def start(self, restarts: int = 0) -> None:
         """Start the kubelet: the prestart step, then the process."""
@@ -149,7 +159,7 @@ class SimulatedUnit:
         if self.kubelet and self.kubelet.behavior == "dies":
             yield self.kubelet.begun + DIES_SECONDS, lambda: self.ended(WORDS["dies"])
         if self.next_start is not None:
-            yield self.next_start, lambda: self.start(self.restarts + 1)
+            yield self.next_start, self.start_again
 
     def run(self, argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
         """Run a command of the guard."""
@@ -163,6 +173,8 @@ class SimulatedUnit:
             self.guard_restarts += not code
         elif words[1:2] == ["--version"]:
             out = f"Kubernetes v1.{self.node.version}.0\n"
+        elif words[-1] == "JOB_RESULT=dependency":
+            out = "Dependency failed" if words[-2] == f"INVOCATION_ID={self.left}" else ""
         elif "journalctl" in words:
             out = self.logs.get(words[-1].partition("=")[2], "")
         return subprocess.CompletedProcess(words, code, out, "")

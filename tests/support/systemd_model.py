@@ -5,15 +5,18 @@
 
 from __future__ import annotations
 
+import fnmatch
 import subprocess
 import typing as t
 from pathlib import Path
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import commandline, unit, unitfile
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit, unitfile
 from tests.lab.files import KUBEADM_DROP_IN
+from tests.sim.nodes import unit_files, unit_words
 
 SERVICE = "/usr/lib/systemd/system/kubelet.service"
 FOLDER = "/etc/systemd/system/kubelet.service.d"
+FILE = "--property=EnvironmentFile="
 KUBEADM = f"{FOLDER}/10-kubeadm.conf"
 KUBEADM_TEXT = f"# Note: This dropin only works with kubeadm and kubelet v1.11+\n{KUBEADM_DROP_IN}"
 
@@ -37,7 +40,10 @@ class Systemd:
         }
         self.calls: list[list[str]] = []
         self.on_restart: t.Callable[[], int] = self.start
-        self.bus = False
+        self.bus = True
+        self.command: list[str] = []
+        self.environment: dict[str, str] = {}
+        self.files: list[tuple[str, bool]] = []
         self.journal: dict[str, str] = {}
         self.write("/usr/bin/kubelet", b"\x7fELF....")
 
@@ -59,14 +65,23 @@ class Systemd:
         return self.load(SERVICE, KUBEADM)
 
     def load(self, *paths: str) -> unit.Unit:
-        """Load the files as systemd does: for these tests, as our own reading has it."""
-        line = commandline.CommandLine([(path, (self.root / path[1:]).read_text()) for path in paths], str(self.root))
+        """Load the files as the stand-in for systemd does."""
+        texts = [(self.root / path[1:]).read_text() for path in paths]
+        found = [setting for text in texts for setting in unitfile.settings(text, "")]
+        command = unit_words.words(unitfile.effective(found, "ExecStart")[-1].value)
+        settings = unitfile.effective(found, "Environment")
+        given = dict(word.partition("=")[::2] for setting in settings for word in unit_words.split(setting.value))
+        self.environment = {name: value.replace("%%", "%") for name, value in given.items()}
+        named = [setting.value for setting in unitfile.effective(found, "EnvironmentFile")]
+        self.files = [(value.lstrip("-"), value.startswith("-")) for value in named]
+        self.command = command
         self.properties.update(
             FragmentPath=paths[0],
             DropInPaths=" ".join(paths[1:]),
-            ExecStart=f"{{ path={line.program} ; argv[]={line.shown()} ; ignore_errors=no ; pid=0 }}",
-            Environment=" ".join(
-                unitfile.quoted(f"{name}={value}").replace("%%", "%") for name, value in line.unit_environment.items()
+            ExecStart=f"{{ path={command[0]} ; argv[]={' '.join(command)} ; ignore_errors=no ; pid=0 }}",
+            EnvironmentFiles="\n".join(
+                f"{'EnvironmentFiles=' if at else ''}{path} (ignore_errors={'yes' if optional else 'no'})"
+                for at, (path, optional) in enumerate(self.files)
             ),
         )
         return unit.Unit(root=str(self.root), run=self.run)
@@ -97,10 +112,24 @@ class Systemd:
         elif "journalctl" in words:
             out = self.journal.get(words[-1].partition("=")[2], "")
         elif words[0] == "systemd-run":
-            code, out = (0, "from\0systemd\0") if self.bus else (1, "")
+            code, out = (0, self._started(words)) if self.bus else (1, "")
+        elif words[0] == "busctl":
+            code, out = (
+                (0, unit_words.shown_on_bus(self.command, self.environment, self.files)) if self.bus else (1, "")
+            )
         elif words[:2] == ["systemctl", "list-unit-files"]:
-            out = "k3s.service enabled enabled\n" if "k3s" in self.properties.get("others", "") else ""
+            listed = self.properties.get("others", "").split()
+            found = [name for name in listed if any(fnmatch.fnmatch(name, pattern) for pattern in words[4:])]
+            out = "".join(f"{name} enabled enabled\n" for name in found)
         return subprocess.CompletedProcess(words, code, out, "Failed" if code else "")
+
+    def _started(self, words: list[str]) -> str:
+        """Return what printf prints of the words of a systemd-run."""
+        given = dict(word.partition("=")[2].partition("=")[::2] for word in words if word.startswith("--setenv="))
+        values = [word[len(FILE) :] for word in words if word.startswith(FILE)]
+        files = [(value.lstrip("-"), value.startswith("-")) for value in values]
+        replaced = unit_words.replaced(words[words.index("%s\\0") + 1 :], unit_files.variables(self.root, given, files))
+        return "".join(f"{word}\0" for word in replaced)
 
     def count(self, *words: str) -> int:
         """Return how many commands began with these words."""

@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import typing as t
 
 from .check import Option, accepted
 from .limits import FORMS
+from .names import PREFIX, Names
+from .rendered import UNKNOWN
 
-PREFIX = "kubelet_config"
 SHOWN_HOSTS = 3
 SHOWN_CHARACTERS = 40
 
@@ -27,16 +27,18 @@ class Inputs:
     def __init__(self, known: t.Mapping[str, Option], read: t.Container[str]) -> None:
         self._known = known
         self._read = read
+        self._names = Names(known)
         self._hosts: dict[str, list[str]] = {}
+        self._ignored: set[str] = set()
         # Most hosts share their values, so each of them is compared once.
         self._seen: dict[tuple[str, type, t.Any], str] = {}
 
     def matters(self, name: str) -> bool:
         """Return whether a variable must be added: its name is unknown, or its value may be wrong."""
-        if name != PREFIX and not name.startswith(f"{PREFIX}_"):
-            return False
         option = self._known.get(name)
-        return option is None or (name in self._read and (option["type"] != "raw" or name in FORMS))
+        if option is None:
+            return name.startswith(PREFIX) or bool(self._names.near(name))
+        return name in self._read and (option["type"] != "raw" or name in FORMS)
 
     def is_default(self, name: str, value: t.Any) -> bool:
         """Return whether a value is the default of a role's variable. The defaults of a role are seen in the play."""
@@ -66,31 +68,46 @@ class Inputs:
         """
         if not self._hosts:
             return ""
-        lines = [problem.replace(_HOSTS, _named(found, hosts), 1) for problem, found in sorted(self._hosts.items())]
+        lines = [problem.replace(_HOSTS, named(found, hosts), 1) for problem, found in sorted(self._hosts.items())]
         count = "1 variable is wrong" if len(lines) == 1 else f"{len(lines)} variables are wrong"
         return "\n".join(
             [f"{count}. Nothing was changed. Correct the inventory or the -e options, then run again:", *lines]
         )
 
+    def ignored(self) -> str:
+        """Return what the operator should know of variables that look like ours, but are not; empty without any."""
+        if not self._ignored:
+            return ""
+        return (
+            f"{', '.join(sorted(self._ignored))}: this collection has no such variable and ignores it. If it is one of "
+            "yours, give it another prefix than kubelet_config_"
+        )
+
     def _problem(self, name: str, value: t.Any) -> str:
         option = self._known.get(name)
         if option is None:
-            return f"{name}{_HOSTS}: {self._unknown(name)}"
-        words = accepted(name, option, value)
+            return self._unknown(name, value)
+        # A template that cannot be rendered yet is checked by its role.
+        words = "" if value is UNKNOWN else accepted(name, option, value)
         return f"{name} is {shown(option, value)}{_HOSTS}: use {words}{_hint(option, value)}" if words else ""
 
-    def _unknown(self, name: str) -> str:
-        ends = {known[len(PREFIX) :]: known for known in self._known}
-        near = difflib.get_close_matches(name[len(PREFIX) :], ends, n=1, cutoff=0.5)
-        advice = f"Did you mean {ends[near[0]]}?" if near else "Rename it"
-        return f"unknown, and the prefix {PREFIX}_ is reserved. {advice}"
+    def _unknown(self, name: str, value: t.Any) -> str:
+        meant = self._names.meant(name, value)
+        if meant:
+            return (
+                f"{name}{_HOSTS}: unknown. Did you mean {meant}? If not, give it a name that is less like those of "
+                "this collection"
+            )
+        if name.startswith(PREFIX):
+            self._ignored.add(name)
+        return ""
 
 
 _HOSTS = "\0"
 """Stands for the hosts in a problem that is not yet complete."""
 
 
-def _named(found: t.Sequence[str], hosts: int) -> str:
+def named(found: t.Sequence[str], hosts: int) -> str:
     if len(found) == hosts:
         return " on all hosts" if hosts > 1 else f" on {found[0]}"
     more = f" and {len(found) - SHOWN_HOSTS} more hosts" if len(found) > SHOWN_HOSTS else ""

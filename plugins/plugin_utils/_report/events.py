@@ -15,7 +15,7 @@ from ...module_utils._config.delivery.choice import CHECKPOINT, ON_NODE
 STEPS = ("drained", "staged", "switched", "restarted", "verified", "soaked", "confirmed", "reverted", "restored")
 """The steps of a node, in the usual order. `restored`: uncordoned again."""
 
-PLAN, FORECAST, BATCH, GROUP, DELIVERY, FAILED, NOT_REVERTED, REFUSED, PAUSED = (
+PLAN, FORECAST, BATCH, GROUP, DELIVERY, FAILED, NOT_REVERTED, KEPT, REFUSED, PAUSED = (
     "plan",
     "forecast",
     "batch",
@@ -23,6 +23,7 @@ PLAN, FORECAST, BATCH, GROUP, DELIVERY, FAILED, NOT_REVERTED, REFUSED, PAUSED = 
     "delivery",
     "failed",
     "not_reverted",
+    "kept",
     "refused",
     "paused",
 )
@@ -144,7 +145,9 @@ def _source(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Itera
     for name, row in _rows(result):
         if row.get("delivery") in ("native", *ON_NODE):
             yield Event(DELIVERY, name, detail=str(row["delivery"]))
-        if row.get("ok") is False or (not assigned and "ok" in row):
+        if row.get("ok") is False and row.get("state") == "unchanged":
+            yield from (Event(FAILED, name, _message(row), REFUSED), Event(KEPT, name))
+        elif row.get("ok") is False or (not assigned and "ok" in row):
             yield from _verdict(name, row, "reverted" if row.get("state") == "local" else "verified")
         elif assigned and row.get("changed") and row.get("delivery") not in ON_NODE:
             yield Event("switched", name)
@@ -161,7 +164,8 @@ def _soak(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterato
 def _revert(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterator[Event]:
     for name, row in _rows(result):
         if "ok" in row:
-            yield Event("reverted" if row["ok"] else NOT_REVERTED, name, _message(row))
+            kept = KEPT if row.get("state") == REFUSED else "reverted"
+            yield Event(kept if row["ok"] else NOT_REVERTED, name, _message(row))
 
 
 def _drain(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterator[Event]:
@@ -252,3 +256,5 @@ _READERS: dict[str, t.Callable[[t.Mapping[str, t.Any], str, bool], t.Iterator[Ev
 }
 MODULES = frozenset(_READERS)
 """Short names of the modules whose results are read."""
+ON_NODES = frozenset({"kubelet_checkpoint", "kubelet_guard"})
+"""Those that run on the host of their node."""

@@ -11,24 +11,27 @@ import typing as t
 from ...module_utils._config.delivery.choice import ON_NODE
 from . import events
 
-TO_DO, RUNNING, DONE, FAILED, REVERTED, UNTOUCHED, UNCHANGED, UNFINISHED = (
+TO_DO, RUNNING, DONE, FAILED, REVERTED, REFUSED, UNTOUCHED, UNCHANGED, UNFINISHED = (
     "waiting",
     "running",
     "done",
     "failed",
     "reverted",
+    "refused",
     "untouched",
     "unchanged",
     "unfinished",
 )
-STATES = (FAILED, REVERTED, UNFINISHED, RUNNING, DONE, UNTOUCHED, TO_DO, UNCHANGED)
+FAILURES = (FAILED, REVERTED, REFUSED)
+"""A node that refused the configuration before it was switched was never changed, so it is not reverted."""
+STATES = (*FAILURES, UNFINISHED, RUNNING, DONE, UNTOUCHED, TO_DO, UNCHANGED)
 """Worst first. At the end of a rollout, `waiting` becomes `untouched` and `running` becomes `unfinished`."""
 
 
 class Node:
     """A node. `steps` holds seconds since the epoch by step, in the order of the steps."""
 
-    __slots__ = ("batch", "cause", "change", "delivery", "name", "steps", "to_change", "verdict")
+    __slots__ = ("batch", "cause", "change", "delivery", "kept", "name", "steps", "to_change", "verdict")
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -38,13 +41,16 @@ class Node:
         self.verdict = ""
         self.change: int | None = None
         self.delivery = ""
+        self.kept = False
+        """Whether a failed node was found to have kept its configuration."""
         self.to_change = True
         """Whether the node must change; also true for a node without a plan."""
 
     def state(self, ended: bool) -> str:
         """Return one of STATES."""
         if self.cause is not None:
-            return REVERTED if "reverted" in self.steps else FAILED
+            kept = REFUSED if self.kept else FAILED
+            return REVERTED if "reverted" in self.steps else kept
         if (
             "confirmed" in self.steps
             or ("verified" in self.steps and self.delivery not in ON_NODE)
@@ -107,6 +113,8 @@ class Rollout:
             return self._fail(self.node(event.node), event, at)
         elif event.kind == events.NOT_REVERTED:
             return self._stay(self.node(event.node), event, at)
+        elif event.kind == events.KEPT:
+            self._keep(self.node(event.node), event, at)
         elif event.kind in events.STEPS and not self.check_mode:
             self._step(self.node(event.node), event, at)
         return False
@@ -128,7 +136,7 @@ class Rollout:
         states = {node.state(ended=True) for node in self.nodes.values()}
         if outcome:
             self.outcome = outcome
-        elif states & {FAILED, REVERTED}:
+        elif states & set(FAILURES):
             self.outcome = "failed"
         elif self.paused:
             self.outcome = "paused"
@@ -147,7 +155,7 @@ class Rollout:
     def seconds_left(self, at: float) -> float | None:
         """Return the estimated seconds for the remaining nodes; None before the end of the first batch."""
         counts = self.count()
-        over = sum(counts.get(state, 0) for state in (DONE, FAILED, REVERTED))
+        over = sum(counts.get(state, 0) for state in (DONE, *FAILURES))
         left = counts.get(TO_DO, 0) + counts.get(RUNNING, 0)
         finished = [batch for batch in self.batches if batch is not self.current]
         return (at - self.batches[0].began) / over * left if finished and over and left else None
@@ -186,9 +194,16 @@ class Rollout:
         node.cause, node.verdict = event.message or "failed without a message", event.state
         return True
 
+    def _keep(self, node: Node, event: events.Event, at: float) -> None:
+        """Record that a failed node has its configuration still, or again if it was switched."""
+        if "switched" in node.steps and not self.check_mode:
+            self._step(node, event._replace(kind="reverted"), at)
+        node.kept = True
+
     def _stay(self, node: Node, event: events.Event, at: float) -> bool:
         """Record that a failed node is not reverted, even if an earlier event reported a revert."""
         node.steps.pop("reverted", None)
+        node.kept = False
         if node.cause is None:
             return self._fail(node, event, at)
         node.cause = f"{node.cause}; {event.message}"

@@ -30,7 +30,8 @@ class Settings(t.NamedTuple):
 class Recorder:
     """Records one run of ansible-playbook.
 
-    `clock` returns seconds since the epoch, `display` prints a line and `warn` a warning.
+    `clock` returns seconds since the epoch, `display` prints a line and `warn` a warning. `restarts`: the plays of the
+    run may restart kubelets, so that the run is a rollout even if it ends before it knows its nodes.
     """
 
     def __init__(
@@ -40,9 +41,10 @@ class Recorder:
         warn: t.Callable[[str], t.Any],
         streams: tuple[t.TextIO, t.TextIO],
         clock: t.Callable[[], float],
+        restarts: bool = False,
     ) -> None:
         self.settings, self._display, self._warn, self._clock = settings, display, warn, clock
-        self.rollout = model.Rollout(clock())
+        self.rollout, self._restarts = model.Rollout(clock()), restarts
         self._line = _status_line(settings.live, *streams)
         self._hosts = self._doing = ""
         self._since = self.rollout.began
@@ -93,13 +95,16 @@ class Recorder:
         if self._line:
             self._line.close()
             self._line = None
-        if not self.rollout.nodes and not self.rollout.messages and not self.rollout.paused:
-            # The callback is enabled for all playbooks, and this one changed no kubelets.
+        if not self._is_rollout():
             return
         self._write()
         self._display(report_text.last_line(self.rollout))
         for path in filter(None, (self.settings.html, self.settings.json)):
             self._display(f"kubelet rollout: the report is in {path}")
+
+    def _is_rollout(self) -> bool:
+        """Return whether there is something to report. The callback is enabled for all playbooks, such as drift."""
+        return bool(self.rollout.nodes or (self._restarts and (self.rollout.messages or self.rollout.paused)))
 
     def _close(self) -> None:
         batch = self.rollout.close()
@@ -108,7 +113,7 @@ class Recorder:
             self._write()
 
     def _write(self) -> None:
-        if not self.settings.html and not self.settings.json:
+        if not self._is_rollout() or not (self.settings.html or self.settings.json):
             return
         began = self._clock()
         report = report_document.make(self.rollout)

@@ -10,6 +10,7 @@ import typing as t
 
 from . import model
 
+PLANNED = "to change"
 _SHOWN = 3
 
 
@@ -52,10 +53,12 @@ def failure_line(node: model.Node) -> str:
 
 def last_line(rollout: model.Rollout) -> str:
     """Return the line of a finished rollout."""
-    return one_line(
-        f"kubelet rollout: {rollout.outcome} after {duration(rollout.ended - rollout.began)}: "
-        f"{_counts(rollout.count()) or 'no nodes'}"
-    )
+    counts, seconds = rollout.count(), duration(rollout.ended - rollout.began)
+    if rollout.outcome == "done" and not rollout.batches and model.UNTOUCHED in counts:
+        # Check mode, or the playbook plan.
+        planned = {PLANNED if state == model.UNTOUCHED else state: number for state, number in counts.items()}
+        return one_line(f"kubelet rollout: planned in {seconds}, nothing was changed: {_counts(planned)}")
+    return one_line(f"kubelet rollout: {rollout.outcome} after {seconds}: {_counts(counts) or 'nothing was changed'}")
 
 
 def progress_bar(rollout: model.Rollout, doing: str, since: float, at: float, width: int) -> str:
@@ -65,7 +68,7 @@ def progress_bar(rollout: model.Rollout, doing: str, since: float, at: float, wi
     """
     counts = rollout.count()
     over, all_of_them = _over(counts)
-    failed = counts.get(model.FAILED, 0) + counts.get(model.REVERTED, 0)
+    failed = sum(counts.get(state, 0) for state in model.FAILURES)
     cells = max(8, min(28, width // 4))
     filled = cells * over // all_of_them if all_of_them else 0
     parts = [f"[{'#' * filled}{'-' * (cells - filled)}] {_progress(rollout, at)}"]
@@ -80,7 +83,7 @@ def progress_bar(rollout: model.Rollout, doing: str, since: float, at: float, wi
 
 
 def _over(counts: t.Mapping[str, int]) -> tuple[int, int]:
-    over = sum(counts.get(state, 0) for state in (model.DONE, model.FAILED, model.REVERTED))
+    over = sum(counts.get(state, 0) for state in (model.DONE, *model.FAILURES))
     return over, sum(counts.values()) - counts.get(model.UNCHANGED, 0)
 
 

@@ -21,6 +21,10 @@ from tests.sim.api.versions import FIRST_DRY_RUN, FIRST_LEASES
 # Seconds that a watch waits for the next change before it looks whether it has to end.
 TICK = 0.2
 WATCH = 300
+PROTOBUF = b"k8s\0"
+"""How a body in protobuf begins, which kubectl sends to create objects that it knows
+(apimachinery/pkg/runtime/serializer/protobuf/protobuf.go).
+"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,9 +52,15 @@ class Request:
         return dict(urllib.parse.parse_qsl(self.url.partition("?")[2], keep_blank_values=True))
 
     def json(self) -> t.Any:
-        """Return the body. Raises Refusal (400)."""
+        """Return the body. Raises Refusal: 400, 415 for protobuf."""
         if not isinstance(self.body, bytes):
             return self.body
+        if self.body.startswith(PROTOBUF):
+            raise Refusal(
+                415,
+                "the simulated API server reads JSON alone. Let kubectl print the object and apply it: "
+                "kubectl create ... --dry-run=client -o yaml | kubectl apply -f -",
+            )
         try:
             return json.loads(self.body) if self.body else {}
         except ValueError as error:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""systemctl, journalctl and systemd-run of a simulated node: hand the words to its stand-in for systemd.
+"""systemctl, busctl, journalctl and systemd-run of a simulated node: hand the words to its stand-in for systemd.
 
 Runs without the site module, so that a call takes 20 ms: `python -I -S client.py ROOT NAME WORD...`.
 """

@@ -152,7 +152,7 @@ class SimNode:
         packages.mkdir(parents=True)
         shutil.copy(HERE / "shim.py", packages / "livenodes_sim_shim.py")
         (packages / "livenodes_sim.pth").write_text("import livenodes_sim_shim\n")
-        for name in ("systemctl", "journalctl", "systemd-run"):
+        for name in ("systemctl", "busctl", "journalctl", "systemd-run"):
             self._program(
                 f"/usr/bin/{name}",
                 f"{shlex.quote(this)} -I -S {shlex.quote(str(HERE / 'client.py'))} "

@@ -13,7 +13,7 @@ from __future__ import annotations
 import subprocess
 import typing as t
 
-from tests.sim.nodes import unit_files
+from tests.sim.nodes import unit_files, unit_words
 
 if t.TYPE_CHECKING:
     from tests.sim.nodes.systemd import Answer, Systemd
@@ -30,7 +30,7 @@ def sandboxed(systemd: Systemd, given: t.Sequence[str]) -> Answer:
     files = [(value.lstrip("-"), value.startswith("-")) for value in _values(properties, "EnvironmentFile")]
     own = dict(word.partition("=")[2].partition("=")[::2] for word in options if word.startswith("--setenv="))
     try:
-        words = unit_files.replaced(words, unit_files.variables(systemd.root, own, files))
+        words = unit_words.replaced(words, unit_files.variables(systemd.root, own, files))
         done = subprocess.run(
             _mapped(systemd, words, walls="PrivateNetwork=yes" in properties),
             check=False,

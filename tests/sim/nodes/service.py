@@ -17,7 +17,7 @@ import typing as t
 import uuid
 from pathlib import Path
 
-from tests.sim.nodes import unit_files
+from tests.sim.nodes import unit_files, unit_words
 from tests.sim.nodes.journal import Journal
 from tests.sim.nodes.unit_files import UnitFiles
 
@@ -129,10 +129,10 @@ class Service:
                 self.machine.root, self.loaded.environment(), self.loaded.environment_files()
             )
             for line in self.loaded.settings.get("ExecStartPre", ()):
-                code = self._run(unit_files.replaced(unit_files.words(line), environment))
-                if code and "-" not in line[: len(line) - len(line.lstrip(unit_files.PREFIXES))]:
+                code = self._run(unit_words.replaced(unit_words.words(line), environment))
+                if code and "-" not in line[: len(line) - len(line.lstrip(unit_words.PREFIXES))]:
                     return self._failed(f"its step `{line}` ended with {code}")
-            words = unit_files.replaced(unit_files.words(self.loaded.last("ExecStart")), environment)
+            words = unit_words.replaced(unit_words.words(self.loaded.last("ExecStart")), environment)
             process = self.machine.spawn(words, {"INVOCATION_ID": state.invocation})
         except (OSError, ValueError) as error:
             state.status = 203

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A stand-in for systemd on a simulated node: units from the node's folder, services as processes of this user, the
-commands systemctl, journalctl and systemd-run.
+commands systemctl, busctl, journalctl and systemd-run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import time
 import typing as t
 from pathlib import Path
 
-from tests.sim.nodes import unit_files
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.loaded import object_name
+from tests.sim.nodes import unit_files, unit_words
 from tests.sim.nodes.journal import Journal
 from tests.sim.nodes.sandbox import sandboxed
 from tests.sim.nodes.service import Service
@@ -173,6 +174,8 @@ class Systemd:
             return 0, self.journal.printed(rest), ""
         if name == "systemd-run":
             return sandboxed(self, rest)
+        if name == "busctl":
+            return self._on_bus(rest)
         return self._systemctl(rest)
 
     def _systemctl(self, words: t.Sequence[str]) -> Answer:
@@ -202,6 +205,15 @@ class Systemd:
             paths = (service.loaded.fragment, *service.loaded.dropins)
             return 0, "\n".join(f"# {path}\n{(self.root / path[1:]).read_text()}" for path in paths), ""
         return self._job(verb, service, "--no-block" in options)
+
+    def _on_bus(self, words: t.Sequence[str]) -> Answer:
+        """Return what `busctl get-property` prints of the three properties that the product asks for."""
+        for name, service in self.services.items():
+            if words[2].endswith(f"/{object_name(name)}"):
+                loaded = service.loaded
+                command = unit_words.words(loaded.last("ExecStart"))
+                return 0, unit_words.shown_on_bus(command, loaded.environment(), loaded.environment_files()), ""
+        return 1, "", "Failed to get property ExecStart: Unknown object.\n"
 
     def _job(self, verb: str, service: Service, at_once: bool) -> Answer:
         jobs: dict[str, t.Callable[[], str | None]] = {
@@ -238,7 +250,7 @@ class Systemd:
         if service is None:
             return {"Id": name, "LoadState": "not-found", "ActiveState": "inactive", "SubState": "dead", "MainPID": "0"}
         loaded, state = service.loaded, service.state
-        words = unit_files.words(loaded.last("ExecStart"))
+        words = unit_words.words(loaded.last("ExecStart"))
         return {
             "Id": name,
             "LoadState": "loaded",

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Units of a simulated node: their files by systemd's rules, and the command lines that systemd would start.
 
-The product reads unit files with `_node/unit/unitfile.py`, which the gate e2e_node compares with a real systemd on
-every unit that it meets. The stand-in uses the same reader.
+The stand-in reads the lines of unit files as the product does, with `_node/unit/unitfile.py`. It gives them a meaning
+by the rules in `unit_words.py`; the product asks it.
 """
 
 from __future__ import annotations
@@ -16,15 +16,13 @@ import typing as t
 from pathlib import Path
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unitfile
+from tests.sim.nodes import unit_words
 
 # In the order of precedence (systemd.unit(5)).
 FOLDERS = ("/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system")
-_BARE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
-_VARIABLE = re.compile(r"\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _LISTS = {"ExecStart", "ExecStartPre", "Environment", "EnvironmentFile", "ConditionPathExists"}
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|min|s)?")
 _UNITS = {"ms": 0.001, "s": 1.0, "min": 60.0, None: 1.0}
-PREFIXES = "@-:+!|"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +53,7 @@ class UnitFiles:
 
     def environment(self) -> dict[str, str]:
         """Return the variables of Environment=."""
-        words = (token.text for text in self.settings.get("Environment", ()) for token in unitfile.split(text))
+        words = (word for text in self.settings.get("Environment", ()) for word in unit_words.split(text))
         return {name: value.replace("%%", "%") for name, _equals, value in (word.partition("=") for word in words)}
 
     def environment_files(self) -> list[tuple[str, bool]]:
@@ -108,27 +106,5 @@ def variables(root: Path, given: t.Mapping[str, str], paths: t.Iterable[tuple[st
         place = root / path[1:]
         if place.exists() or not optional:
             text = place.read_text(encoding="utf-8", errors="surrogateescape")
-            result.update({variable.name: variable.value for variable in unitfile.environment_file(text)})
-    return result
-
-
-def words(line: str) -> list[str]:
-    """Return the words of a command, prefixes of the program removed, variables not replaced."""
-    found = [token.text.replace("%%", "%") for token in unitfile.split(line)]
-    return [found[0].lstrip(PREFIXES), *found[1:]]
-
-
-def replaced(found: t.Sequence[str], environment: t.Mapping[str, str]) -> list[str]:
-    """Return words with their variables replaced (systemd.service(5), "Command lines")."""
-
-    def braced(match: re.Match[str]) -> str:
-        return "$" if match.group(1) is None else environment.get(match.group(1), "")
-
-    result: list[str] = []
-    for word in found:
-        bare = _BARE.fullmatch(word)
-        if bare:
-            result += [token.text for token in unitfile.split(environment.get(bare.group(1), ""), escapes=False)]
-        else:
-            result.append(_VARIABLE.sub(braced, word))
+            result.update(unit_words.environment_file(text))
     return result

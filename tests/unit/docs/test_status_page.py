@@ -16,6 +16,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import revert
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verdict
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import metrics
 
 ROOT = Path(__file__).resolve().parents[3]
 PLUGINS = ROOT / "plugins" / "module_utils"
@@ -143,9 +144,12 @@ def soak_states() -> set[str]:
 def test_every_state_has_a_cause_and_a_remedy() -> None:
     """The page lists all states of verdicts, soaks and reverts, and no others."""
     found = rows("Verdicts")
-    assert set(verdict.STATES) | soak_states() | {revert.REVERTED, revert.NOT_REVERTED, revert.REASSIGNED} == {
-        word for word, cells in found.items() if re.fullmatch("[a-z_]+", word) and len(cells) == 2
-    }
+    assert set(verdict.STATES) | soak_states() | {
+        revert.REVERTED,
+        revert.NOT_REVERTED,
+        revert.REASSIGNED,
+        revert.REFUSED,
+    } == {word for word, cells in found.items() if re.fullmatch("[a-z_]+", word) and len(cells) == 2}
     assert soak_states() > {"pods_lost", "restarted"}
 
 
@@ -162,3 +166,17 @@ def test_every_report_of_the_guard_has_a_row(kind: str, texts: set[str]) -> None
     found = rows("Deliveries checkpoint and dropin: the status annotation")
     assert len(texts) > 5, f"the texts of {kind} were not found in the source"
     assert sorted(text for text in texts if not any(re.fullmatch(text, row) for row in found)) == []
+
+
+def test_the_sample_of_the_metrics_is_what_a_guard_writes() -> None:
+    block = PAGE.partition("In this example a node was reverted to its local configuration:")[2]
+    sample = "".join(f"{line.strip()}\n" for line in block.partition("\n\n* ")[0].splitlines() if "kubelet_" in line)
+    source = {
+        "namespace": "kube-system",
+        "name": "livenodes-kubelet-77ddfg9d4c",
+        "uid": "5e3f4186-241c-491b-b181-8e698d5e2282",
+        "resourceVersion": "533",
+        "kubeletConfigKey": "kubelet",
+    }
+    written = metrics.text({"assigned": {"configMap": source}, "error": "it ended"})
+    assert sample == "".join(line for line in written.splitlines(keepends=True) if not line.startswith("#"))

@@ -24,13 +24,14 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system imp
     binary,
     config_summary,
     credentials,
+    files,
     last_words,
     runtime,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import ApiError, Kubeconfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import (
-    commandline,
+    loaded,
     unit_override,
     unitfile,
 )
@@ -43,6 +44,7 @@ from tests.unit.fuzz.samples import (
     DER,
     ENVIRONMENT,
     KUBECONFIG,
+    LOADED,
     LOGS,
     SHOWN,
     SOURCE,
@@ -55,9 +57,13 @@ from tests.unit.fuzz.samples import (
 )
 
 
-def command_line(text: str) -> object:
-    found = commandline.CommandLine([("/unit", text)], str(FOLDER / "root"))
-    return found.words(), found.shown(), found.program
+def unit_file(text: str) -> object:
+    found = list(unitfile.settings(text, "/unit"))
+    return unitfile.effective(found, "ExecStart"), unitfile.place("--config=/a", [("/unit", text)])
+
+
+def loaded_by(text: str) -> object:
+    return loaded.ask("kubelet.service", lambda words: subprocess.CompletedProcess(list(words), 0, text, ""))
 
 
 def unit(text: str) -> None:
@@ -77,20 +83,23 @@ def unit(text: str) -> None:
 
 
 def overridden(text: str) -> None:
-    """Make our drop-in for a unit with this file."""
-    command = commandline.CommandLine([("/unit", text)], str(FOLDER / "root"))
-    form = unit_override.judge({"Id": "kubelet.service", "Type": "simple"}, command, "/", child=True)
-    for path in ("/a/b", unit_override.Layer("/c/d")):
-        ours = unit_override.dropin(form, command, path)
-        whole = commandline.CommandLine([("/unit", text), ("/z", ours)], str(FOLDER / "root"))
-        unit_override.ineffective(path, [word.text for word in whole.words()])
+    """Make our drop-in for a unit with this file, and read the unit without it."""
+    own = list(unitfile.settings(text, "/unit"))
+    for command in unitfile.effective(own, "ExecStart"):
+        words = command.value.split()
+        found = unit_override.Found(command, "/k", words, own, [("/unit", text)], [])
+        form = unit_override.judge({"Id": "kubelet.service", "Type": "simple"}, found, "/", child=True)
+        for path in ("/a/b", unit_override.Layer("/c/d")):
+            ours = unit_override.dropin(form, command, path)
+            unit_override.repeats(ours, command, own, path)
+            unit_override.without([*words, "--config=/a/b"], ours, own)
 
 
 def environment(data: bytes) -> object:
     path = FOLDER / "root/etc/default/kubelet"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
-    return command_line("[Service]\nEnvironmentFile=/etc/default/kubelet\nExecStart=/k $KUBELET_EXTRA_ARGS ${Y}\n")
+    return unitfile.place("--max-pods=61", [(str(path), files.text(str(path)))])
 
 
 def user(data: bytes) -> object:
@@ -142,15 +151,13 @@ PARSERS = {
         kept(lambda folder: KeptFiles(folder).read(), "store/kept-files"),
     ),
     "store of the guard": Parser(DAMAGED, guarded),
-    "unit file": Parser(texts(UNIT), command_line, (ValueError,)),
+    "unit file": Parser(texts(UNIT), unit_file),
     "drop-in of a unit": Parser(
         texts(UNIT, UNIT.replace("$KUBELET_CONFIG_ARGS", "--config=/a")), overridden, (ValueError,)
     ),
     "systemctl show": Parser(texts(SHOWN), unit, (UnitError,)),
-    "environment file": Parser(contents(ENVIRONMENT), environment, (ValueError,)),
-    "values of an environment file": Parser(
-        texts(ENVIRONMENT), lambda text: [unitfile.split(one.value, False) for one in unitfile.environment_file(text)]
-    ),
+    "environment file": Parser(contents(ENVIRONMENT), environment),
+    "what systemd has loaded": Parser(texts(LOADED), loaded_by),
     "kubeconfig": Parser(
         contents(KUBECONFIG) | st.one_of([documents(kubeconfig(one)) for one in USERS]), user, (ApiError,)
     ),

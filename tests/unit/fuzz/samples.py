@@ -60,6 +60,10 @@ ExecStart=/usr/bin/kubelet --a="b \x41 \u00e9 \101" \
   --c
 Restart=always
 """
+LOADED = r"""a(sasbttttuii) 1 "/k" 3 "/k" "$A" "--b=\303\274\"" false 0 0 0 0 0 0 0
+as 1 "A=b c"
+a(sb) 1 "/etc/default/kubelet" true
+"""
 SHOWN = """Id=kubelet.service
 Type=simple
 LoadState=loaded

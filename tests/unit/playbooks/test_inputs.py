@@ -22,6 +22,7 @@ WRONG = {
     "kubelet_config_drain": False,  # YAML's bare no
     "kubelet_config_state_files": "Keep",
     "kubelet_config_serial": "1,20 nodes",
+    "kubelet_config_max_unavailable": 0,
     "kubelet_config_wait_timout": 60,
 }
 CONNECTS = "no-kubeconfig"
@@ -47,10 +48,10 @@ def message(output: str) -> str:
 @pytest.mark.parametrize(
     ("playbook", "named"),
     [
-        ("rollout", {"drain", "state_files", "serial", "wait_timout"}),
-        ("rollback", {"drain", "state_files", "serial", "wait_timout"}),
-        ("reset", {"state_files", "serial", "wait_timout"}),
-        ("plan", {"serial", "wait_timout"}),
+        ("rollout", {"drain", "state_files", "serial", "max_unavailable", "wait_timout"}),
+        ("rollback", {"drain", "state_files", "serial", "max_unavailable", "wait_timout"}),
+        ("reset", {"state_files", "serial", "max_unavailable", "wait_timout"}),
+        ("plan", {"serial", "max_unavailable", "wait_timout"}),
         ("dump", {"wait_timout"}),
     ],
 )
@@ -74,6 +75,21 @@ def test_hosts_that_differ_are_checked_and_named(ansible: Ansible) -> None:
     assert [line for line in lines if "drain" in line] == [
         'kubelet_config_drain is "Never" on n2, n3: use never, when_needed or always'
     ]
+
+
+def test_a_misspelt_main_variable_and_groups_that_both_set_it(ansible: Ansible) -> None:
+    """Both would revert fields of a host as no longer declared."""
+    ansible.variables(all={"kubelet_confg": {"maxPods": 5}}, a={"kubelet_config": 1}, b={"kubelet_config": 2})
+    groups = {name: {"hosts": {"n1": {}}} for name in "ab"}
+    (ansible.inventory / "groups.yml").write_text(json.dumps({"all": {"children": groups}}))
+    ansible.host_variables(n2={"kubelet_config_node_name": "n1"}, n3={"kubelet_config_host": "maxPods: ["})
+    run = ansible.playbook("plan", "-e", "kubelet_config_path=/etc")
+    assert "hosts n1, n2 name the same node n1. Nothing was changed" in run.output, run.output
+    assert "kubelet_config_host on n3: its value, line 1" in run.output, run.output
+    assert "kubelet_confg on all hosts: unknown. Did you mean kubelet_config?" in message(run.output)
+    warned = " ".join(run.output.split())
+    assert "groups a and b both set kubelet_config: that of b counts on n1" in warned
+    assert "kubelet_config_path: this collection has no such variable and ignores it" in warned
 
 
 def test_variables_of_import_playbook_are_checked(ansible: Ansible, tmp_path: Path) -> None:

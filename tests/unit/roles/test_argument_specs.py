@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ansible_collections.livenodes.kubelet.plugins.filter import batch
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils import host_table
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import scopes
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -27,6 +27,10 @@ ON_THE_NODE = {
 ROLES = sorted(path.name for path in (ROOT / "roles").iterdir())
 # node_table reads this variable of each host.
 OF_THE_FILTER = {"kubelet_config_node_name"}
+OF_CALLERS = {
+    *("assign/write.yml", "assign/rows.yml", "dump/read.yml", "edit/plan.yml", "push/write.yml", "verify/wait.yml"),
+}
+"""Tasks files without run_once: their callers set it, except where a host works alone."""
 
 
 def specs(role: str) -> dict[str, dict[str, t.Any]]:
@@ -155,16 +159,51 @@ def test_one_call_serves_the_batch(role: str) -> None:
                 (key.startswith("livenodes.kubelet.") and key not in ON_THE_NODE) or key == "ansible.builtin.copy"
                 for key in task
             ):
-                assert (task["delegate_to"], task["run_once"], task["become"]) == ("localhost", True, False), (
+                once = task.get("run_once", f"{role}/{path.name}" in OF_CALLERS)
+                assert (task["delegate_to"], once, task["become"]) == ("localhost", True, False), (
                     f"{path}: {task['name']}"
                 )
 
 
 @pytest.mark.parametrize("role", ROLES)
 def test_a_task_for_all_hosts_reads_no_variable_of_one_host(role: str) -> None:
-    """It would be that of the first host. The table of the nodes has those in batch.OF_THE_HOST host by host."""
+    """It would be that of the first host. The table of the nodes has those in host_table.OF_THE_HOST host by host."""
     for path in (ROOT / "roles" / role / "tasks").glob("*.yml"):
         for task in flat(yaml.safe_load(path.read_text())):
             words = set(re.findall(r"(?<![.\w])kubelet_config(?:_\w+)?\b", json.dumps(task)))
-            of_one_host = words & scopes.OF_THE_HOST - batch.OF_THE_HOST.keys()
-            assert task.get("run_once") is not True or not of_one_host, f"{path}: {task['name']}"
+            of_one_host = words & scopes.OF_THE_HOST - host_table.OF_THE_HOST.keys()
+            once = task.get("run_once", f"{role}/{path.name}" in OF_CALLERS)
+            assert once is not True or not of_one_host, f"{path}: {task['name']}"
+
+
+def callers() -> t.Iterator[tuple[str, str, dict[str, t.Any]]]:
+    """Yield each call of a tasks file: the file that calls, the file that it calls, and the task."""
+    for path in sorted(
+        [
+            *(ROOT / "roles").glob("*/tasks/*.yml"),
+            *(ROOT / "playbooks").glob("*.yml"),
+            *(ROOT / "playbooks/tasks").glob("*.yml"),
+        ]
+    ):
+        parts = path.relative_to(ROOT).parts
+        found = yaml.safe_load(path.read_text())
+        plays = found if isinstance(found, list) else []
+        for task in flat([inner for play in plays for inner in play.get("tasks", [play])]):
+            for key, given in task.items():
+                call = given if isinstance(given, dict) else {"file": given}
+                if key.endswith(("include_tasks", "import_tasks")) and parts[0] == "roles":
+                    yield path.name, f"{parts[1]}/{call['file']}", {**task, **call.get("apply", {})}
+                elif key.endswith(("include_role", "import_role")):
+                    name = f"{call['name'].rpartition('.')[2]}/{call.get('tasks_from', 'main.yml')}"
+                    # Of a role, only what is applied reaches its tasks.
+                    applied = task if "import" in key else {**task, "run_once": None}
+                    yield path.name, name, {**applied, **call.get("apply", {})}
+
+
+def test_who_calls_them_makes_one_call_serve_the_batch() -> None:
+    """Ansible gives the result of a task with run_once to all hosts, so a host that works alone must not set it."""
+    seen = [(where, name, task) for where, name, task in callers() if name in OF_CALLERS]
+    assert {name for _where, name, _task in seen} == OF_CALLERS
+    for where, name, task in seen:
+        alone = where == "alone.yml" or str(task.get("when")).endswith("_checked.alone")
+        assert (task.get("run_once") is True) is not (alone and "not " not in str(task.get("when"))), (where, name)

@@ -247,7 +247,7 @@ def rows(fleet: Fleet, played: Played) -> None:
         live, words = fleet.runs()[name], f"{row}\n{played.run.output}"
         if row["state"] == "done":
             assert live == WANTED, words
-        elif row["state"] in ("untouched", "reverted"):
+        elif row["state"] in ("untouched", "reverted", "refused"):
             assert live != WANTED or name not in fleet.nodes, words
         elif row["state"] == "failed":
             assert row["cause"], words

@@ -19,7 +19,7 @@ COLLECTED = re.compile(r"_failures?\b|_reasons\b|\.reasons\b|\.message\b|\.error
 # The errors of a kubelet, which name no node.
 NAMELESS = {"assign_row.error"}
 # These filters write the name, which is their argument, into a message that quotes another one.
-FAILURES = re.compile(r"livenodes\.kubelet\.(?:switch|reset)_failure\(checkpoint_name,")
+FAILURES = re.compile(r"livenodes\.kubelet\.(?:switch|reset|revert)_failure\(checkpoint_name,")
 
 
 def messages(tasks: t.Any) -> t.Iterator[str]:
@@ -52,4 +52,4 @@ def test_a_message_that_quotes_others_goes_through_the_filter(text: str) -> None
 
 def test_there_are_messages_of_both_sorts() -> None:
     assert sum(NODE_MESSAGE in text for _name, text in FOUND) >= 2
-    assert sum(bool(FAILURES.search(text)) for _name, text in FOUND) == 2
+    assert sum(bool(FAILURES.search(text)) for _name, text in FOUND) == 3

@@ -76,6 +76,7 @@ def test_it_writes_one_configmap_and_the_stores_of_nodes_only(stand: Stand) -> N
     assert again.code == 0 and all(again.recap(host)["changed"] == 0 for host in (NATIVE, COPIED)), again.output
     pruned = ansible.playbook("prune")
     assert pruned.code == 0 and pushed[0]["metadata"]["name"] in fleet.configmaps, pruned.output
+    assert "Removed: no ConfigMap. 2 of this collection are in use or staged." in pruned.output, pruned.output
 
 
 @pytest.mark.long

@@ -29,6 +29,7 @@ def of(options: dict[str, t.Any]) -> t.Any:
     if options.get("in_cluster"):
         _guard(
             "in-cluster credentials",
+            {},
             lambda: library.kubernetes.config.load_incluster_config(client_configuration=configuration),
         )
     elif not options.get("host") or options.get("kubeconfig"):
@@ -118,6 +119,7 @@ def _load_kubeconfig(options: dict[str, t.Any], configuration: t.Any) -> None:
     if isinstance(given, dict):
         _guard(
             "kubeconfig (given as a mapping)",
+            options,
             lambda: library.kubernetes.config.load_kube_config_from_dict(
                 given, context=context, client_configuration=configuration
             ),
@@ -141,6 +143,7 @@ def _load_kubeconfig(options: dict[str, t.Any], configuration: t.Any) -> None:
         )
     _guard(
         f"kubeconfig {path}",
+        options,
         lambda: library.kubernetes.config.load_kube_config(
             config_file=path,
             context=context,
@@ -150,11 +153,21 @@ def _load_kubeconfig(options: dict[str, t.Any], configuration: t.Any) -> None:
     )
 
 
-def _guard(what: str, load: t.Callable[[], t.Any]) -> None:
+def _guard(what: str, options: t.Mapping[str, t.Any], load: t.Callable[[], t.Any]) -> None:
     try:
         load()
     except Exception as error:  # pylint: disable=broad-except  # its parsers and helpers raise exceptions of any type
         mark = getattr(error, "problem_mark", None)
         # PyYAML quotes the text, which may be a token.
-        cause = f"line {mark.line + 1} is not YAML" if mark else short(error)
+        cause = f"line {mark.line + 1} is not YAML" if mark else _cause(options, error)
         raise ClusterError(f"{what} cannot be used: {cause}") from (None if mark else error)
+
+
+def _cause(options: t.Mapping[str, t.Any], error: Exception) -> str:
+    """Return why the library cannot use what the options name."""
+    context, names = options.get("context"), address.contexts(options)
+    if context and names and context not in names:
+        return f"it has no context {context}, only {', '.join(names)}. Set context or K8S_AUTH_CONTEXT to one of them"
+    if isinstance(error, (AttributeError, KeyError, TypeError)):
+        return f"it has not the form of a kubeconfig ({short(error)}). Name another file"
+    return short(error)

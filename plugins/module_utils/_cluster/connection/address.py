@@ -25,7 +25,7 @@ def in_words(options: t.Mapping[str, t.Any]) -> str:
     given = options.get("kubeconfig")
     path = "" if isinstance(given, dict) else kubeconfig(given)
     try:
-        files = [given] if isinstance(given, dict) else [_read(part) for part in path.split(os.pathsep)]
+        files = _files(given)
         context = options.get("context") or _current(given, path)
         cluster = _named(files, "contexts", context)["context"]["cluster"]
         server = _named(files, "clusters", cluster)["cluster"]["server"]
@@ -33,6 +33,17 @@ def in_words(options: t.Mapping[str, t.Any]) -> str:
     except Exception:  # pylint: disable=broad-except
         return ""
     return f"{auth.without_login(str(server))} (context {context} of {path or 'a kubeconfig given as a mapping'})"
+
+
+def contexts(options: t.Mapping[str, t.Any]) -> list[str]:
+    """Return the names of the contexts that a kubeconfig has, none if it cannot be read. `options` as in in_words."""
+    given = options.get("kubeconfig")
+    try:
+        files = _files(given)
+        return [str(entry["name"]) for one in files for entry in one.get("contexts") or ()]
+    # Whatever is wrong with a kubeconfig, the client reports it.
+    except Exception:  # pylint: disable=broad-except
+        return []
 
 
 def kubeconfig(given: t.Any) -> str:
@@ -45,6 +56,10 @@ def _current(given: t.Any, path: str) -> str:
     if isinstance(given, dict):
         return str(given["current-context"])
     return str(library.kubernetes.config.list_kube_config_contexts(path)[1]["name"])
+
+
+def _files(given: t.Any) -> list[dict[str, t.Any]]:
+    return [given] if isinstance(given, dict) else [_read(part) for part in kubeconfig(given).split(os.pathsep)]
 
 
 def _read(path: str) -> dict[str, t.Any]:

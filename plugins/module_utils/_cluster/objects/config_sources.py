@@ -18,22 +18,23 @@ from . import configmaps, nodes
 Source = t.Optional[t.Dict[str, str]]
 ABSENT = "there is no such ConfigMap"
 NAMELESS = "the kubelet reports its uid alone"
+# Argument spec of a source.
+PLACE: dict[str, dict[str, t.Any]] = {
+    "namespace": {"type": "str", "default": "kube-system"},
+    "name": {"type": "str", "required": True},
+    "kubelet_config_key": {"type": "str", "default": "kubelet", "aliases": ["kubeletConfigKey"], "no_log": False},
+}
+# What a result of kubelet_configmap has beside it.
+_BESIDE: dict[str, dict[str, t.Any]] = {
+    "uid": {"type": "str"},
+    "resource_version": {"type": "str", "aliases": ["resourceVersion"]},
+    "variant": {"type": "str"},
+    "changed": {"type": "bool"},
+}
 # Argument spec of the modules that assign a source to nodes.
 SELECTION: dict[str, dict[str, t.Any]] = {
     "nodes": {"type": "list", "elements": "str"},
-    "source": {
-        "type": "dict",
-        "options": {
-            "namespace": {"type": "str", "default": "kube-system"},
-            "name": {"type": "str", "required": True},
-            "kubelet_config_key": {
-                "type": "str",
-                "default": "kubelet",
-                "aliases": ["kubeletConfigKey"],
-                "no_log": False,
-            },
-        },
-    },
+    "source": {"type": "dict", "options": {**PLACE, **_BESIDE}},
     "sources": {"type": "dict"},
     "delivery": {"type": "str", "choices": list(nodes.DELIVERIES), "default": nodes.AUTO},
 }

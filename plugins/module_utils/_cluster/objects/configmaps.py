@@ -106,6 +106,10 @@ def delete(session: Session, configmap: dict[str, t.Any], dry_run: bool) -> None
             raise
 
 
+REFERENCE = ("namespace", "name", "uid", "resourceVersion", "kubeletConfigKey")
+"""The fields of a full reference."""
+
+
 def reference(configmap: dict[str, t.Any], key: str) -> dict[str, str]:
     """Return the full reference (five fields) to a key of a ConfigMap, as kubelets report it in their status."""
     meta = configmap["metadata"]

@@ -26,6 +26,8 @@ from ..objects.lease import Keeper
 from ..stages import diagnose
 
 REVERTED, NOT_REVERTED, REASSIGNED = "reverted", "not_reverted", "reassigned"
+REFUSED = "refused"
+"""The node refused the source before it was switched, so it never ran another configuration."""
 # Seconds without a heartbeat after which a message reports it (node-monitor-grace-period is 40 s).
 SILENT = 40
 
@@ -52,6 +54,7 @@ class _Revert:
         self.taken_up = False
         # The configuration that the node reports as active.
         self.active: dict[str, str] | None = None
+        self.error = ""
         self.state = NOT_REVERTED
         self.message = ""
         self.minor = 0
@@ -98,7 +101,7 @@ class _Revert:
         if node.ready != "True" or node.heartbeat < ((node.status or {}).get("started") or ""):
             self.message = f"the Node is not Ready ({node.ready_reason or node.ready})"
             return False
-        self.active = node.part("active")
+        self.active, self.error = node.part("active"), node.error
         return True
 
     def _awaits_guard(self, node: nodes.Node) -> bool:
@@ -123,13 +126,13 @@ class _Revert:
             and identity.variant(pure_configz.restore(outcome.value, self.minor)) != self.variant
         ):
             self.message = "its kubelet is healthy, but its live configuration is not the one from before the rollout"
+        elif self.taken_up:
+            self.state, self.message = REVERTED, "running its previous configuration again"
         else:
-            self.state = REVERTED
-            self.message = (
-                "running its previous configuration again"
-                if self.taken_up
-                else "still running its previous configuration"
-            )
+            # A kubelet with native delivery sees what is written to its Node, and a guard reports what it has reverted.
+            seen = self.written and self.delivery not in nodes.ON_NODE
+            self.state = REVERTED if seen or self.error else REFUSED
+            self.message = "still running its previous configuration"
 
     def late(self, seconds: float, silent_for: float | None) -> str:
         """Return the message for a node that was not reverted in time. `silent_for` is the age of its heartbeat."""
@@ -206,7 +209,11 @@ def _no_contact(reverts: dict[str, _Revert], error: ApiError) -> NodesFailed:
     return NodesFailed(
         "reverting",
         dict.fromkeys(rows, message),
-        {"changed": False, "nodes": rows, "summary": {"nodes": len(rows), "reverted": 0, "failed": len(rows)}},
+        {
+            "changed": False,
+            "nodes": rows,
+            "summary": {"nodes": len(rows), "reverted": 0, "refused": 0, "failed": len(rows)},
+        },
     )
 
 
@@ -280,7 +287,7 @@ def _silence(session: Session, names: list[str], found: dict[str, nodes.Node]) -
 def _row(one: _Revert, node: nodes.Node | None, check_mode: bool) -> node_row.Row:
     if node is None or one.state in node_row.ABSENT:
         return node_row.Row(False, one.state, one.message, one.written)
-    ok = one.state == REVERTED or check_mode
+    ok = one.state in (REVERTED, REFUSED) or check_mode
     source = one.previous if one.written else node.source
     return node_row.Row(ok, one.state, one.message, one.written, one.delivery, source, node.error)
 
@@ -288,10 +295,16 @@ def _row(one: _Revert, node: nodes.Node | None, check_mode: bool) -> node_row.Ro
 def _result(reverts: dict[str, _Revert], found: dict[str, nodes.Node], check_mode: bool) -> dict[str, t.Any]:
     rows = {name: _row(one, found.get(name), check_mode).shown() for name, one in reverts.items()}
     failures = {name: row["message"] for name, row in rows.items() if not row["ok"]}
+    refused = sum(row["state"] == REFUSED for row in rows.values())
     result = {
         "changed": any(row["changed"] for row in rows.values()),
         "nodes": rows,
-        "summary": {"nodes": len(rows), "reverted": len(rows) - len(failures), "failed": len(failures)},
+        "summary": {
+            "nodes": len(rows),
+            "reverted": len(rows) - len(failures) - refused,
+            "refused": refused,
+            "failed": len(failures),
+        },
     }
     if failures:
         raise NodesFailed("reverting", failures, result)

@@ -212,11 +212,18 @@ def _facts(
         else None,
         ours=ours,
         edited=bool(configmap and ours and _edited(configmap)),
-        fault=(found.fault_at(node.minor) or "") if found else "",
+        recorded=str((node.own or {}).get("source", "")),
+        fault=_fault(found, node.minor) if found else "",
         host=host,
         host_missing=missing,
         flags=shadow.shadows(argv, node.minor or None),
     )
+
+
+def _fault(found: config_sources.Found, minor: int) -> str:
+    """Return why a ConfigMap is unusable. That it must be pushed is advice for an assignment."""
+    fault = found.fault_at(minor) or ""
+    return config_sources.ABSENT if fault.startswith(config_sources.ABSENT) else fault
 
 
 def _edited(configmap: dict[str, t.Any]) -> bool:

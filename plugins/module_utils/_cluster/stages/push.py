@@ -52,6 +52,9 @@ def push(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
             _diff(row["namespace"], row["name"], "", wanted[label][1]) for label, row in rows.items() if row["changed"]
         ],
     }
+    if options.get("config") is not None and len(rows) == len(wanted):
+        row = rows[next(iter(wanted))]
+        result["source"] = {key: row[key] for key in configmaps.REFERENCE}
     failed = [
         f"{options['namespace']}/{names[outcome.item]}: {outcome.error.message}"
         for outcome in outcomes
@@ -70,6 +73,9 @@ def _wanted(options: dict[str, t.Any]) -> dict[str, tuple[str, str]]:
     if options["keep_days"] > MOST_DAYS:
         raise ClusterError(f"keep_days is {options['keep_days']}: use at most {MOST_DAYS}")
     wanted: dict[str, tuple[str, str]] = {}
+    if options.get("config") is not None:
+        own = _complete(options["config"])
+        wanted[identity.variant(own)] = (identity.variant(own), document.render(own))
     for variant, config in (options["variants"] or {}).items():
         if identity.variant(config) != variant:
             raise ClusterError(
@@ -94,6 +100,15 @@ def _wanted(options: dict[str, t.Any]) -> dict[str, tuple[str, str]]:
         except document.DocumentError as error:
             raise ClusterError(str(error)) from error
     return wanted
+
+
+def _complete(given: t.Any) -> dict[str, t.Any]:
+    """Return a configuration with kind and apiVersion, which it may omit. Raises ClusterError."""
+    try:
+        config = {"kind": document.KIND, "apiVersion": document.API_VERSION, **document.accept(given, "config")}
+        return document.parse(document.render(config), "config", complete=True, minor=None)
+    except document.DocumentError as error:
+        raise ClusterError(str(error)) from error
 
 
 def _ensure(

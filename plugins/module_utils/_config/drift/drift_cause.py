@@ -267,10 +267,11 @@ def _changed(facts: Facts) -> Cause | None:
 def _gone(facts: Facts) -> Cause | None:
     if not (facts.fault and facts.source):
         return None
+    remedy = "Run the rollout, which pushes and assigns the declared configuration."
     return Cause(
         GONE,
         f"the ConfigMap {describe(facts.source)} cannot be used: {facts.fault}",
-        "Run the rollout, which pushes it again.",
+        f"Find out who assigned it. {remedy}" if facts.foreign else remedy,
     )
 
 
@@ -325,8 +326,18 @@ def _not_rolled_out(path: str, facts: Facts) -> Cause:
             f"the node runs {describe(facts.source)}, which this collection did not create",
             "Find out who assigned it; the rollout assigns the declared configuration.",
         )
-    return _version(path, facts) or Cause(
-        NOT_ROLLED_OUT,
-        "the configuration that kubelet_config declares was never assigned to the node",
-        "Run the rollout.",
-    )
+    return _version(path, facts) or _not_assigned(facts)
+
+
+def _not_assigned(facts: Facts) -> Cause:
+    """Return that the declared configuration is not assigned, as far as the Node shows why."""
+    if facts.source:
+        what = f"the assigned {describe(facts.source)} does not have what kubelet_config declares"
+        return Cause(NOT_ROLLED_OUT, what, "Run the rollout.")
+    if facts.recorded:
+        return Cause(
+            NOT_ROLLED_OUT,
+            f"a rollout assigned the ConfigMap {facts.recorded} to the node, and another user has removed that source",
+            "Find out who removed it; the rollout assigns the declared configuration.",
+        )
+    return Cause(NOT_ROLLED_OUT, "the node runs its local config: no source is assigned to it", "Run the rollout.")

@@ -101,6 +101,8 @@ class Facts:
     """This collection created the ConfigMap."""
     edited: bool = False
     """The hash in the ConfigMap's name does not match its content."""
+    recorded: str = ""
+    """The name of the ConfigMap that this collection assigned last, empty if that is not recorded."""
     fault: str = ""
     """Why the ConfigMap is unusable: it was deleted or contains no configuration."""
     host: Host | None = None
@@ -108,6 +110,12 @@ class Facts:
     """Why the node itself was not checked."""
     flags: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """The flags that the inventory declares, by path. The flags found on the node take precedence."""
+
+    @property
+    def foreign(self) -> bool:
+        """Whether another user assigned the source: this collection did not create it, or assigned another one."""
+        assigned = (self.source or {}).get("name")
+        return bool(assigned and (not self.ours or self.recorded not in ("", assigned)))
 
     @property
     def stale(self) -> bool:

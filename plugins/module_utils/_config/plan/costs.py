@@ -10,9 +10,13 @@ from typing import Any, Container, Iterable, Iterator, Mapping
 from ..fields import compare, fields, gates
 from ..fields.field_row import DISRUPT, EFFECTS, FORBIDDEN, SAFE
 from ..rules.problem import REFUSAL, Problem
-from ..values import paths
+from ..values import duration, paths, quantity
 
 _UNKNOWN = (DISRUPT, "this collection does not know the field, and the change needs a kubelet restart")
+
+_ONE_WAY = {"lowering": -1, "raising": 1}
+"""The words with which a part of a reason begins that holds for one direction only."""
+_BESIDES = "the change needs a kubelet restart"
 
 _FORWARD = "Declare the value that the node runs now, together with the others that you want, and run the rollout."
 _KEEP = "Declare the live value, which keeps it in place of the node's own"
@@ -32,7 +36,8 @@ class Costs:
             return _UNKNOWN
         keys = paths.parse(change.path)
         gate = self._of_gate(str(keys[1])) if field.path == "featureGates" and len(keys) == 2 else None
-        return gate or field.cost_at(self._minor)
+        effect, reason = gate or field.cost_at(self._minor)
+        return effect, _of_direction(reason, _direction(change.before, change.after))
 
     def refusals(
         self, changes: Iterable[compare.Change], allow: str, own: Container[str] = (), back: bool = False
@@ -84,6 +89,33 @@ class Costs:
             return None
         path, effect, reason = max(costs, key=lambda cost: EFFECTS.index(cost[1]))
         return effect, f"as {path}, which needs the gate: {reason}"
+
+
+def _of_direction(reason: str, direction: int) -> str:
+    """Return the parts of a reason that hold for values that rise (1) or fall (-1), all of them for 0."""
+    if not direction:
+        return reason
+    parts = [part for part in reason.split("; ") if _ONE_WAY.get(part.partition(" ")[0], direction) == direction]
+    return "; ".join(parts) or _BESIDES
+
+
+def _direction(before: Any, after: Any) -> int:
+    """Return 1 if a value rises, -1 if it falls, 0 if that is not known, as for 0 and below, which mean no limit."""
+    # Minutes and thousandths have one letter, and rise alike.
+    for read in (_number, quantity.parse, duration.parse):
+        try:
+            first, second = read(before), read(after)
+        except (ValueError, TypeError, AttributeError):
+            continue
+        return (second > first) - (second < first) if first > 0 and second > 0 else 0
+    return 0
+
+
+def _number(value: Any) -> Any:
+    """Return a number. Raises TypeError for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError
+    return value
 
 
 def _gates(config: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -136,7 +136,8 @@ def make_plan(
                 if delivery == DROPIN
                 else "its source holds its live configuration"
             )
-            nodes[name]["problems"] = [*nodes[name]["problems"], _no_own_file(unread, WARNING, then).row()]
+            stops = nodes[name]["action"] == "assign"
+            nodes[name]["problems"] = [*nodes[name]["problems"], _no_own_file(unread, WARNING, then, stops).row()]
     nodes.update({name: _unusable({}, _unknown_node(name)) for name in sorted(set(for_node) - set(nodes))})
     plan = {"variants": variants, "nodes": nodes, "refused": any(_refused(row) for row in nodes.values())}
     plan["summary"] = plan_text.summary(plan)
@@ -284,12 +285,14 @@ def _files(facts: Any, live: Mapping[str, Any]) -> tuple[own_file.Files | None, 
         return None, str(error)
 
 
-def _no_own_file(cause: str, severity: str, then: str) -> Problem:
+def _no_own_file(cause: str, severity: str, then: str, stops: bool = False) -> Problem:
+    """Return the problem. `stops`: the rollout must change the node, which needs its host."""
     return Problem(
         severity,
         "",
         f"the node's own config file is not known ({cause}), so {then}",
-        "Plan again when the host answers and root may read the file.",
+        ("A rollout stops at this node. " if stops else "")
+        + "Plan again when the host answers and root may read the file.",
         plan_text.NO_OWN_FILE,
     )
 

@@ -89,7 +89,7 @@ def lines(plan: Mapping[str, Any]) -> list[str]:
             written[shared] = json.dumps([row["changes"], row["problems"]], sort_keys=True)
         groups.setdefault(f"{row['action']} {row['effect']} {written[shared]}", []).append(name)
     text = [line for names in groups.values() for line in _block(plan["nodes"], names)]
-    text += _why(plan["summary"]["differences"])
+    text += _why(plan["summary"]["differences"], plan["summary"]["nodes_by_variant"])
     text += _newer(plan["nodes"])
     text.append(_sum(plan))
     return text
@@ -133,8 +133,11 @@ def _block(rows: Mapping[str, Any], names: list[str]) -> Iterator[str]:
     yield f"{shown_nodes(names)}: " + (
         "no action" if row["action"] == "none" else f"assign {target}, effect {row['effect']}"
     )
+    shown = None
     for change in row["changes"]:
-        yield f"  {_change(change)}"
+        # The keys of one map have one reason.
+        yield f"  {_change(change, change['reason'] != shown)}"
+        shown = change["reason"]
     for problem in row["problems"]:
         word = "REFUSED" if problem["severity"] == REFUSAL else "warning"
         yield f"  {word}: {_problem_text(problem)}"
@@ -148,7 +151,7 @@ def _problem_text(problem: Mapping[str, Any]) -> str:
     return f"{path}{problem['message']}. {problem['remedy']}"
 
 
-def _change(change: Mapping[str, Any]) -> str:
+def _change(change: Mapping[str, Any], with_reason: bool) -> str:
     before, after = shown_value(change["before"]), shown_value(change["after"])
     if change["no_longer_declared"] and change["after"] is None and not change["known"]:
         text = f"~ {change['path']}: {before}, reverts to the node's own value"
@@ -158,7 +161,7 @@ def _change(change: Mapping[str, Any]) -> str:
         text = f"- {change['path']}: {before}"
     else:
         text = f"~ {change['path']}: {before} -> {after}"
-    text += f"   [{change['effect']}] {change['reason']}"
+    text += f"   [{change['effect']}]" + (f" {change['reason']}" if with_reason else "")
     text += "   (no longer declared)" if change["no_longer_declared"] else ""
     text += "   (the node's own file changed)" if change.get("own_file_changed") else ""
     return f"{text}   (no effect: {change['shadowed_by']})" if change["shadowed_by"] else text
@@ -181,13 +184,15 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _why(found: list[dict[str, Any]]) -> Iterator[str]:
+def _why(found: list[dict[str, Any]], nodes: Mapping[str, list[str]]) -> Iterator[str]:
+    """Yield the paths in which variants differ, each with its values and the nodes that get them."""
     if found:
         yield "variants differ in:"
     for row in found:
-        values = [
-            f"{shown_value(value) if value is not None else 'absent'} ({name})" for name, value in row["values"].items()
-        ]
+        names: dict[str, list[str]] = {}
+        for variant, value in row["values"].items():
+            names.setdefault("absent" if value is None else shown_value(value), []).extend(nodes[variant])
+        values = [f"{value} on {shown_nodes(group)}" for value, group in names.items()]
         more = f" and {len(values) - _SHOWN_NODES} more" if len(values) > _SHOWN_NODES else ""
         mark = " (belongs to one machine)" if row["machine_specific"] else ""
         yield f"  {row['path']}{mark}: {', '.join(values[:_SHOWN_NODES])}{more}"

@@ -92,4 +92,5 @@ def _not_examined(result: Mapping[str, Any]) -> Finding:
 
 
 def _unknown(why: str) -> Finding:
-    return Finding(UNKNOWN, VERSION, "", f"the node was not examined: {why}", "Correct the cause, then run again.")
+    message = f"the node was not examined: {why.rstrip('. ')}"
+    return Finding(UNKNOWN, VERSION, "", message, "Correct the cause, then run again.")

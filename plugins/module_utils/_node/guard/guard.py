@@ -66,6 +66,8 @@ class Guard(NewBinary, WithoutTrial):
         # The restarts of the kubelet that failed, as of a masked unit.
         self.restarts = pacing.Requests()
         self.signalled = ("", False)
+        # The questions why the kubelet does not run.
+        self.asked = pacing.Requests()
 
     # The two entry points
 
@@ -80,12 +82,12 @@ class Guard(NewBinary, WithoutTrial):
             needed = self._count_start()
             needed = self._meet_binary(self._program()) or needed
             needed = (self.seen and self._restore_state_files(self.seen.unit.restarts)) or needed
-            self._attempt(self._fit_state_files)
         except Exception:
             # The kubelet starts all the same.
-            self._note_start()
+            self._note_start(fits=False)
             raise
-        self._note_start()
+        # A read-only disk may be writable at the next start.
+        self._note_start(self._attempt(self._fit_state_files))
         return needed
 
     def _program(self) -> str:
@@ -114,10 +116,10 @@ class Guard(NewBinary, WithoutTrial):
         if renewal.renew(Unit(self.settings.unit, run=self.run), active, self.settings.folder):
             sys.stderr.write("the kubelet's unit has changed: it starts with the new command\n")
 
-    def _note_start(self) -> None:
-        """Note what this start reads: what is active after all other steps."""
+    def _note_start(self, fits: bool) -> None:
+        """Note what this start reads: what is active after all other steps; and whether the state files fit it."""
         if self.seen:
-            self._note(self.seen.unit.invocation)
+            self._note(self.seen.unit.invocation, fits)
 
     def _count_start(self) -> bool:
         seen = self.seen = observe.kubelet(self.settings.unit, self.run)
@@ -164,7 +166,7 @@ class Guard(NewBinary, WithoutTrial):
         if self.seen is None:
             return FAST_SECONDS, False
         unit, pid = self.seen.unit, self.seen.pid
-        ours = unit.active == "inactive" and self.stopped.ours(unit.invocation)
+        ours = self._left_stopped(unit)
         healthy = self._healthy(pid) if unit.running and pid else None
         facts = self._facts(self.seen, healthy, node)
         wait = FAST_SECONDS
@@ -250,6 +252,20 @@ class Guard(NewBinary, WithoutTrial):
             self.signalled = (gone, last_words.killed(self.settings.unit, gone, self.run))
         return self.signalled[1]
 
+    def _left_stopped(self, unit: Unit) -> bool:
+        """Whether the kubelet does not run, although no operator has stopped it: we did, or systemd could not start it
+        again without what its unit requires. Such a start may take long, so the journal is asked more than once.
+        """
+        if unit.active != "inactive":
+            self.asked = pacing.Requests()
+            return False
+        now = self._when()[1]
+        if now >= self.asked.due and not self.stopped.ours(unit.invocation):
+            self.asked = self.asked.after(False, now, FAST_SECONDS, LONGEST_SECONDS)
+            if last_words.needs_dependency(self.settings.unit, unit.invocation, self.run):
+                self.stopped.note(unit.invocation)
+        return self.stopped.ours(unit.invocation)
+
     def _healthy(self, pid: int) -> bool:
         place = observe.target(observe.argv(pid) or list(self.settings.argv), self.settings.folder)
         # A kubelet without healthz counts as healthy while it runs.
@@ -261,8 +277,9 @@ class Guard(NewBinary, WithoutTrial):
             return self.store.trial()
         except StoreError as error:
             read = self.seen and self.started.target(self.seen.unit.invocation)
+            wanted = self._running() if self.store.reverted() else self.store.resolve().target
             # An interrupted reset, too: the kubelet was not restarted.
-            outdated = self.store.resolve().target != (read or self._running())
+            outdated = wanted != (read or self._running())
             if outdated and not self.records.progress().verdict:
                 self._remember(Progress(verdict=str(error)))
             return None

@@ -77,10 +77,14 @@ def verdict(store: StoreReader, armed: Trial) -> str:
 
 
 class Start(NamedTuple):
-    """A start of the kubelet: its InvocationID, and the target of `active`, empty for none."""
+    """A start of the kubelet: its InvocationID, and the target of `active`, empty for none.
+
+    `fits`: whether the state files fit it, as far as the guard could make them fit.
+    """
 
     invocation: str
     target: str
+    fits: bool = True
 
 
 class Started:
@@ -105,13 +109,15 @@ class Started:
         return next((start.target for start in known if start and start.invocation == invocation), "")
 
     def last(self) -> str:
-        """Return what the last kubelet that was noted was started with; empty after a boot, and if that is unknown."""
+        """Return what the last kubelet that was noted was started with, if its state files fit that; empty after a
+        boot, and if that is unknown.
+        """
         start = self.file.read() or self._held
-        return start.target
+        return start.target if start.fits else ""
 
-    def note(self, invocation: str, target: str | None) -> None:
+    def note(self, invocation: str, target: str | None, fits: bool = True) -> None:
         """Note what a kubelet is started with. Raises files.FileError; this process knows it all the same."""
-        start = Start(invocation, target or "")
+        start = Start(invocation, target or "", fits)
         try:
             files.make_folder(os.path.dirname(self.path), self.fs)
             self.file.write(start)

@@ -89,10 +89,8 @@ class Judging(Base):
 
     def _other_runtime(self, trial: Trial) -> bool:
         """Whether the configuration on trial names another container runtime than the one that a revert leads to."""
-        sockets = []
-        for source in (trial.to, trial.revert_to):
-            sockets.append(self._runtime_socket(self._fields(self.store.target(source)), trial))
-        return sockets[0] != sockets[1]
+        configs = (self._fields(self.store.target(source)) for source in (trial.to, trial.revert_to))
+        return len({self._runtime_socket(config, trial) for config in configs}) > 1
 
     def _runtime_socket(self, config: Mapping[str, Any], trial: Trial | None) -> str:
         version = trial.kubelet_version if trial else self.store.graduated_with()
@@ -262,8 +260,8 @@ class Judging(Base):
             self._finish()
         return True
 
-    def _note(self, invocation: str) -> None:
-        self._attempt(lambda: self.started.note(invocation, self._running()))
+    def _note(self, invocation: str, fits: bool = True) -> None:
+        self._attempt(lambda: self.started.note(invocation, self._running(), fits))
 
     def _finish(self, trial: Trial | None = None) -> None:
         """Remove the note of a finished revert. With the trial, before a start, the state files are restored too."""

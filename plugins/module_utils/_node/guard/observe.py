@@ -13,7 +13,7 @@ import time
 from typing import Any, Mapping, NamedTuple, Sequence
 
 from ..records import blockyaml
-from ..system import command
+from ..system import command, health
 from ..system.health import Endpoint, endpoint, flag, kubelet_of
 from ..unit import dropin_folder
 from .decide import Unit
@@ -92,8 +92,8 @@ def _birth(pid: int) -> str:
 
 
 def argv(pid: int) -> list[str]:
-    """Return a process's command line, or that of the kubelet that it has started; empty when it has ended."""
-    return command.of_process(kubelet_of(pid))
+    """Return the command line of a kubelet's process, or of one that has started it; empty when it has ended."""
+    return health.argv(kubelet_of(pid))
 
 
 def target(words: Sequence[str], folder: str = "") -> Endpoint:

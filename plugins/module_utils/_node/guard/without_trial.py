@@ -11,6 +11,7 @@ from typing import Any, Sequence
 from ..records.typed import RecordFile
 from ..report import status_annotation
 from ..store import kept_files, statefiles
+from ..store.links import LOCAL_TARGET
 from ..store.meta import Source
 from ..store.progress import Progress
 from ..system import files
@@ -119,15 +120,17 @@ class WithoutTrial(Base):
 
         A reset that failed may have led back to a configuration whose trial was not over: nothing else ends it.
         """
-        source, good = self._active(), or_none(self.store.last_known_good)
-        if source is None or source == good:
+        # The source of what is active is unknown after a crash that has emptied the trial.
+        active, source, good = self._running(), self._active(), or_none(self.store.last_known_good)
+        if active in (None, LOCAL_TARGET, self.store.target(good)):
             return False
         ended = f"the kubelet ended {progress.failures} times with a configuration that never became last-known-good"
         reason = f"{ended}; it logged last: {facts.words}" if facts.words else ended
         self._attempt(lambda: statefiles.restore(self._state_files_before(source)))
         # Its copies are those of what is left now.
         self._attempt(kept_files.KeptFiles(self.store.config_dir, self.store.fs).remove)
-        self._attempt(lambda: self.store.forget(source))
+        if source:
+            self._attempt(lambda: self.store.forget(source))
         if or_none(self.store.assigned) == source:
             self._attempt(lambda: self.store.revert(reason))
         self._attempt(lambda: self.store.point(self.store.target(good)))
@@ -136,21 +139,18 @@ class WithoutTrial(Base):
             error=reason,
             event=status_annotation.restarting(self._active()),
         )
-        return bool(self._active() != source)
+        return self._running() != active
 
-    def _state_files_before(self, source: Source) -> Sequence[Any]:
+    def _state_files_before(self, source: Source | None) -> Sequence[Any]:
         """Return the state files from before the trial of a source that a later trial has replaced."""
         later = or_none(self.store.last_armed)
         former = (later.replaced if later else None) or {}
         return former.get("state_files", ()) if former.get("to") == source else ()
 
     def _watch_recovery(self, progress: Progress, facts: Facts) -> None:
-        since = (
-            progress.healthy_since
-            if progress.invocation == facts.unit.invocation and progress.boot == facts.boot
-            else None
-        )
-        since = (facts.now if since is None else since) if facts.healthy else None
+        same = progress.invocation == facts.unit.invocation and progress.boot == facts.boot
+        begun = progress.healthy_since if same else None
+        since = (facts.now if begun is None else begun) if facts.healthy else None
         if since is not None and facts.now - since >= CALM_AFTER_SECONDS:
             self._report("recovered", error=self.store.error())
             progress = Progress()

@@ -13,7 +13,7 @@ from ..guard import observe
 from ..store import checkpoints, meta
 from ..system import command, files, health
 from ..system.store_error import StoreError
-from ..unit import dropin_folder, unit_override
+from ..unit import dropin_folder
 from . import dropin_look
 
 
@@ -31,7 +31,7 @@ def look(
     folder = health.flag(argv, "dynamic-config-dir")
     dynamic = _dynamic(folder, root) if folder else ""
     # A kubelet also writes the file `assigned` for its local config, long after its start.
-    ways = [f"{folder}/store/meta/assigned", dynamic] if dynamic else [unit_override.config_of(list(argv))]
+    ways = [f"{folder}/store/meta/assigned", dynamic] if dynamic else [health.flag(argv, "config") or ""]
     path = os.path.realpath(files.below(root, ways[-1])) if ways[-1] else ""
     shown = "/" + os.path.relpath(path, os.path.realpath(root)) if path else None
     found, unreadable = _read(path) if path else (None, "the command line names no config file")

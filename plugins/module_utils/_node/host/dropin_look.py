@@ -81,7 +81,7 @@ def see(unit: Unit, running: Sequence[str], dropin_dir: str, config_dir: str, ke
     words = list(running)
     with contextlib.suppress(UnitError):
         if unit.form(layered=True).kind != CHILD:
-            words = [word.text for word in unit.command_line(ours=False).words()]
+            words = unit.own_words()
     folder = dropin_folder.find(words, dropin_dir, config_dir, root)
     path = health.flag(words, "config") or ""
     base, unreadable = read(path, root) if path else (None, "")

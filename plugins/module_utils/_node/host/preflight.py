@@ -59,7 +59,7 @@ def look(
     program = _program(upcoming.argv, unit)
     own, own_unreadable = _own_text(shape.config, root) if local and text is None else (None, "")
     checked, version, unasked = _ask(text, own, words, program, run, seen)
-    path = unit_override.config_of(now.argv)
+    path = health.flag(now.argv, "config") or ""
     config, unreadable = _read(shape.config if local and shape.config else path, root)
     folder = health.flag(now.argv, _CONFIG_DIR)
     dropins = dropin_folder.listed(folder, root)
@@ -94,7 +94,7 @@ def look(
             against = against._replace(ignored=_ignored(checked, shape.config, root))
     found = host_checks.facts(effective, words, root, run, minor_of(version))
     problems = [] if unreadable else host_checks.disagreements(effective, words, found)
-    edits = preflight_decisions.waiting(now.argv, upcoming.argv, terms.config_dir, _unread(unit))
+    edits = preflight_decisions.waiting(now.argv, upcoming.argv, terms.config_dir, unit.unread())
     elsewhere = guard_access.elsewhere(words, terms.node) if terms.node else ""
     decided = preflight_decisions.decide(
         purpose, terms, kubelet, found, checked, problems, edits, against, unasked, own_unreadable, elsewhere
@@ -131,7 +131,7 @@ def _command_facts(unit: Unit, now: Command, upcoming: Command, minor: int | Non
         "changes_at_restart": now.argv != upcoming.argv,
         "config_dir": health.flag(now.argv, _CONFIG_DIR) or None,
         "dynamic_config_dir": health.flag(now.argv, _DYNAMIC_DIR) or None,
-        "shadowed": _shadowed(unit, now.argv, minor),
+        "shadowed": unit.shadowed(minor, now.argv),
     }
 
 
@@ -293,19 +293,6 @@ def _or_none(ask: Callable[[], Command]) -> Command | None:
         return None
 
 
-def _unread(unit: Unit) -> bool:
-    """Whether systemd has not read an edit of the unit's files yet. Our own drop-in may cause that too."""
-    ours = unit.dropin_path in unit.show().get("DropInPaths", "").split() or unit.installed() is not None
-    return unit.show().get("NeedDaemonReload") == "yes" and not ours
-
-
-def _shadowed(unit: Unit, argv: Sequence[str], minor: int | None) -> dict[str, dict[str, Any]]:
-    try:
-        return unit.shadowed(minor, list(argv))
-    except UnitError:
-        return {path: {"flag": flag, "file": None, "line": None} for path, flag in shadow.shadows(argv, minor).items()}
-
-
 def _program(argv: Sequence[str], unit: Unit) -> str:
     """Return the binary's path, empty for a unit that is not understood.
 
@@ -313,10 +300,7 @@ def _program(argv: Sequence[str], unit: Unit) -> str:
     """
     if argv and argv[0].startswith("/"):
         return argv[0]
-    try:
-        return unit.command_line().program
-    except UnitError:
-        return ""
+    return unit.program()
 
 
 def _read(path: str, root: str) -> tuple[Mapping[str, Any], str | None]:

@@ -9,7 +9,7 @@ from typing import Any, Mapping, NamedTuple, Sequence
 
 from ..._config.fields import fields
 from ..._config.rules.problem import Problem
-from ..system import binary, config_summary
+from ..system import binary, config_summary, health
 from ..unit import unit_override
 from .host_checks import MANAGER_STATE, state_file_of
 
@@ -138,9 +138,9 @@ def waiting_edits(now: Sequence[str], upcoming: Sequence[str], config_dir: str) 
     A --config that an interrupted switch or reset of this collection left behind is no edit.
     """
     before, after = list(now), list(upcoming)
-    if any(_below(unit_override.config_of(words), config_dir) for words in (before, after)):
+    if any(_below(health.flag(words, "config") or "", config_dir) for words in (before, after)):
         for words in (before, after):
-            at, count = unit_override.config_words(words) or (0, 0)
+            at, count = health.flag_words(words, "config") or (0, 0)
             del words[at : at + count]
     # Nor is a folder for drop-ins of ours.
     before, after = ([word for word in words if not _our_folder(word, config_dir)] for words in (before, after))

@@ -12,9 +12,8 @@ from typing import Any, Mapping, Sequence
 from ..._config.fields import difftext
 from ..._config.values.version import minor_of
 from ..records import static_pods
-from ..system import binary, command, config_summary, files
-from ..unit import unit_override
-from ..unit.unit import Unit, UnitError
+from ..system import binary, command, config_summary, files, health
+from ..unit.unit import Unit
 from . import dropin_look, host_checks, preflight, preflight_decisions
 from .preflight_decisions import masked
 
@@ -117,7 +116,7 @@ def asked(target: str, argv: Sequence[str], root: str = "/", run: command.Run = 
     and judges the configuration only if it knows all flags.
     """
     version = binary.version(target, run) if os.path.isfile(target) else None
-    path = unit_override.config_of(list(argv))
+    path = health.flag(argv, "config") or ""
     refused: list[str] = []
     words = list(argv)
     try:
@@ -161,14 +160,10 @@ def without_flag(words: Sequence[str], name: str) -> list[str]:
 
 def _words(unit: Unit, argv: Sequence[str]) -> list[dict[str, Any]]:
     """Return each word, secrets masked, with file and line if a file of the unit contains it."""
-    try:
-        places = {word.text: word for word in unit.command_line().words()}
-    except UnitError:
-        places = {}
     result = []
     for word, text in zip(argv, masked(argv)):
-        place = places.get(word)
-        result.append({"text": text, "file": place.file if place else None, "line": place.line if place else None})
+        file, line = unit.place(word) or (None, None)
+        result.append({"text": text, "file": file, "line": line})
     return result
 
 

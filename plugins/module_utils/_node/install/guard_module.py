@@ -29,13 +29,13 @@ PAUSE = 0.1
 
 
 def present(
-    config_dir: str, unit: Unit, key: str, check: bool, folder: Folder | None = None, metrics: str = ""
+    config_dir: str, unit: Unit, key: str, check: bool, folder: Folder | None = None, metrics: str = "", wait: int = 30
 ) -> dict[str, Any]:
     """Install the guard and the drop-in; also return which kubelet runs and whether it is healthy.
 
     With delivery `dropin`, `folder` is the kubelet's drop-in folder, which gets our link; by default that of the store,
-    if it has one. `metrics` is the folder for the guard's metrics, empty for none. Raises UnitError for a unit that is
-    refused, StoreError.
+    if it has one. `metrics` is the folder for the guard's metrics, empty for none. `wait`: the seconds for the store's
+    lock. Raises UnitError for a unit that is refused, StoreError.
     """
     folder = folder or _kept(config_dir, unit)
     if folder:
@@ -51,7 +51,7 @@ def present(
     seen = kubelet(unit)
     warnings: list[str] = []
     if not check:
-        _ensure_active(config_dir)
+        _ensure_active(config_dir, wait)
         if folder:
             # It leads to what the kubelet runs already. An earlier link would lead nowhere, and end the kubelet.
             dropin_folder.make(folder, active, config_dir)
@@ -59,15 +59,15 @@ def present(
         written = [config_dir, guard_install.SERVICE_PATH, unit.dropin_path, *([folder.link] if folder else [])]
         warnings += filter(None, [guard_install.restore_labels(written, unit.run) if changes or shown else ""])
         if folder:
-            with locked(config_dir):
+            with locked(config_dir, wait):
                 # Not earlier: until now the kubelet may have read the local configuration as its config file.
                 Store(config_dir).lay_over(folder.link)
-        warnings += metrics_file.present(config_dir, former, metrics)
+        warnings += metrics_file.present(config_dir, former, metrics, wait)
     return {"changed": bool(changes or shown), "diff": shown + _shown(changes), "warnings": warnings, **seen}
 
 
 def prepared(
-    config_dir: str, unit: Unit, key: str, check: bool, folder: Folder | None = None, metrics: str = ""
+    config_dir: str, unit: Unit, key: str, check: bool, folder: Folder | None = None, metrics: str = "", wait: int = 30
 ) -> dict[str, Any]:
     """Install only what a running or restarting kubelet does not notice: the guard's program and its service.
 
@@ -80,7 +80,7 @@ def prepared(
     if not check:
         written = [config_dir, guard_install.SERVICE_PATH]
         warnings += filter(None, [guard_install.restore_labels(written, unit.run) if changes else ""])
-        warnings += metrics_file.present(config_dir, former, metrics)
+        warnings += metrics_file.present(config_dir, former, metrics, wait)
     return {"changed": bool(changes), "diff": _shown(changes), "warnings": warnings}
 
 
@@ -119,7 +119,7 @@ def _kept(config_dir: str, unit: Unit) -> Folder | None:
     link = dropin_folder.installed(config_dir)
     if not link:
         return None
-    words = [word.text for word in unit.command_line(ours=False).words()]
+    words = unit.own_words()
     path = installed.settings(config_dir).get("folder") or os.path.dirname(link)
     return dropin_folder.find(words, "" if path == dropin_folder.ours(config_dir) else path, config_dir)
 
@@ -138,12 +138,12 @@ def kubelet(unit: Unit) -> dict[str, Any]:
     return {"invocation_id": unit.show()["InvocationID"], "healthy": healthy}
 
 
-def _ensure_active(config_dir: str) -> None:
+def _ensure_active(config_dir: str, wait: int) -> None:
     """Make `active` lead to a whole configuration. With the drop-in the kubelet reads that, also after a reboot in
     between.
     """
     store = Store(config_dir)
-    with locked(config_dir):
+    with locked(config_dir, wait):
         if store.local() is None:
             raise StoreError(
                 f"{config_dir}: the local configuration is not saved yet, so the kubelet would have none: "
@@ -245,7 +245,7 @@ def _verified(unit: Unit, invocation: str, seconds: float, begun: float) -> dict
         time.sleep(PAUSE)
 
 
-def updated(config_dir: str, unit: Unit, check: bool, metrics: str | None = None) -> dict[str, Any]:
+def updated(config_dir: str, unit: Unit, check: bool, metrics: str | None = None, wait: int = 30) -> dict[str, Any]:
     """Bring an installed guard to this version; also return which kubelet runs and whether it is healthy.
 
     `metrics` is the folder for its metrics from now on: empty for none, None for the one that it has. Where no guard is
@@ -261,7 +261,7 @@ def updated(config_dir: str, unit: Unit, check: bool, metrics: str | None = None
         try:
             changes = guard_install.changes(config_dir, settings)
             changed = bool(changes if check else guard_install.present(config_dir, unit, settings))
-            warnings += [] if check else metrics_file.present(config_dir, former, folder)
+            warnings += [] if check else metrics_file.present(config_dir, former, folder, wait)
         except StoreError as error:
             # A reset must be possible on such a node, too.
             warnings.append(f"the guard is not brought up to date: {error}")
@@ -279,7 +279,7 @@ def removed(
     dropin = unit.installed()
     links = {link: os.readlink(link) for link in _links(config_dir)}
     shown = _removal_diff(unit, dropin, list(links))
-    runs = unit_override.config_of(observe.argv(unit.pid()))
+    runs = health.flag(observe.argv(unit.pid()), "config") or ""
     # The guard goes last: while it knows the folder, the kubelet may not have been restarted without the link.
     layered = bool(links) or bool(installed.settings(config_dir).get("folder"))
     restart = dropin is not None or layered or runs.startswith(os.path.join(config_dir, ""))

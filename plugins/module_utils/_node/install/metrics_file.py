@@ -30,17 +30,17 @@ def with_folder(settings: Mapping[str, Any], folder: str) -> dict[str, Any]:
     return {**known, "metrics": folder} if folder else known
 
 
-def present(config_dir: str, former: str, folder: str) -> list[str]:
+def present(config_dir: str, former: str, folder: str, wait: int = 30) -> list[str]:
     """Write the metrics if they are not there, and remove those in the `former` folder; return warnings.
 
-    Both may be empty. The installed guard must know `folder` already.
+    Both may be empty. The installed guard must know `folder` already. `wait`: seconds for the store's lock.
     """
     warnings = _removed(former) if former != folder else []
     # A guard that knows the folder has written them, with what only it knows about an error.
     if folder and (former != folder or not textfile.exists(folder)):
         store = Store(config_dir)
         try:
-            with locked(config_dir):
+            with locked(config_dir, wait):
                 textfile.write(folder, metrics.text(base.status_of(store, base.error_of(store), "", time.time())))
         except StoreError as error:
             warnings.append(f"the guard cannot write its metrics, and works without them: {error}")

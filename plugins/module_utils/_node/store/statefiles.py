@@ -140,14 +140,15 @@ def check_removable(path: str) -> None:
 def fit(folder: str, config: Mapping[str, Any], argv: Sequence[str]) -> None:
     """Replace the state files of another policy than that of a kubelet that is about to start.
 
-    By the spare copy if that is of this policy; else the file is removed, and the kubelet makes a new one. `folder`:
-    the kubelet's root folder; `config`, `argv`: what it starts with. Raises files.FileError.
+    By the spare copy if that is of this policy, also where no file is: a kubelet cannot make one on a full disk. Else
+    the file is removed, and the kubelet makes a new one. `folder`: the kubelet's root folder; `config`, `argv`: what it
+    starts with. Raises files.FileError.
     """
     for manager in MANAGERS:
         path = os.path.join(folder, manager.file)
         wanted = manager.policy(config, argv)
-        if policy(files.read(path)) not in (None, wanted):
-            copy = files.read(spare(path))
+        found, copy = files.read(path), files.read(spare(path))
+        if found is None or policy(found) not in (None, wanted):
             put(path, copy if policy(copy) == wanted else None)
 
 

@@ -172,6 +172,13 @@ class StoreReader:
         armed = quietly(self.trial)
         return armed is not None and bool(armed.failed) and not self.revert_pending()
 
+    def reverted(self) -> bool:
+        """Return whether `active` leads to where a revert leads to, and not to what is assigned, as far as that shows
+        without a trial: the link that was prepared for the revert has become `active`.
+        """
+        active, prepared = (files.link_target(path, self.fs) for path in (self.active, self.links.prepared))
+        return active not in (None, self.target(quietly(self.assigned))) and prepared in (None, active)
+
     def resetting(self) -> bool:
         """Return whether the local configuration is on trial and active."""
         armed = quietly(self.trial)

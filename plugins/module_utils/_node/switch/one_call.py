@@ -78,7 +78,8 @@ def switched(options: Options, pretend: bool, unit: Unit) -> Result:
         with step("storing the configuration", text):
             steps.append(checkpoint_module.apply({**options, **own, "state": "staged"}, pretend))
     with step("installing the guard", text):
-        steps.append(guard_module.present(config_dir, unit, key, pretend, folder, options["metrics_dir"] or ""))
+        metrics, patience = options["metrics_dir"] or "", options["lock_timeout"]
+        steps.append(guard_module.present(config_dir, unit, key, pretend, folder, metrics, patience))
     with step("switching", text):
         result = checkpoint_module.apply({**options, **own, **_known(found, steps[-1])}, pretend)
     return _together(result, found, steps)
@@ -100,7 +101,7 @@ def staged(options: Options, pretend: bool, unit: Unit) -> Result:
     with step("installing the guard", text):
         key = options["source"]["kubelet_config_key"]
         place, metrics = options["config_dir"], options["metrics_dir"] or ""
-        guard = guard_module.prepared(place, unit, key, pretend, folder, metrics)
+        guard = guard_module.prepared(place, unit, key, pretend, folder, metrics, options["lock_timeout"])
     return _together(result, found, [guard])
 
 
@@ -114,7 +115,7 @@ def reset(options: Options, pretend: bool, unit: Unit) -> Result:
     if found["reasons"]:
         return _refused(found)
     with step("updating the guard"):
-        guard = guard_module.updated(options["config_dir"], unit, pretend)
+        guard = guard_module.updated(options["config_dir"], unit, pretend, None, options["lock_timeout"])
     with step("switching to the local configuration"):
         link = dropin_folder.installed(options["config_dir"])
         own = {"local_config": link or found["kubelet"]["local_config"]}

@@ -42,14 +42,47 @@ def endpoint(config: Mapping[str, Any], argv: Sequence[str] = ()) -> Endpoint:
 
 def flag(argv: Sequence[str], name: str) -> str | None:
     """Return the last value of a flag in a command line, None when the flag is absent."""
+    place = flag_words(argv, name)
+    if place is None:
+        return None
+    at, count = place
+    _key, equals, value = argv[at].partition("=")
+    return value if equals else argv[at + 1] if count == 2 else ""
+
+
+def flag_words(argv: Sequence[str], name: str) -> tuple[int, int] | None:
+    """Return position and number of words of the last use of a flag with its value; None when it is absent."""
     found = None
     for at, word in enumerate(argv):
         if word == "--":
             break
-        key, equals, value = word.partition("=")
+        key, equals, _value = word.partition("=")
         if key.startswith("--") and key[2:].replace("_", "-") == name:
-            found = value if equals else (argv[at + 1] if at + 1 < len(argv) else "")
+            found = (at, 1) if equals else (at, min(2, len(argv) - at))
     return found
+
+
+def resolved(argv: Sequence[str], folder: str) -> list[str]:
+    """Return a command line with absolute paths of config file and drop-in folder, as a kubelet that works in this
+    folder opens them.
+    """
+    words = list(argv)
+    for name in ("config", "config-dir"):
+        path, place = flag(words, name), flag_words(words, name)
+        if path and place and not path.startswith("/"):
+            # A slash at the end of a folder has a meaning.
+            words[place[0] : sum(place)] = [f"--{name}={os.path.join(folder, path)}"]
+    return words
+
+
+def argv(pid: int, root: str = "/") -> list[str]:
+    """Return the command line of a kubelet's process, empty when it has ended: of_process with `resolved` paths."""
+    words = command.of_process(pid, root)
+    try:
+        folder = os.readlink(os.path.join(root, f"proc/{pid}/cwd"))
+    except OSError:
+        return words
+    return resolved(words, folder)
 
 
 def healthz(port: int = DEFAULT_PORT, address: str = DEFAULT_ADDRESS, pid: int = 0, seconds: float = 2.0) -> str:

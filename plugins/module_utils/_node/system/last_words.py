@@ -128,19 +128,31 @@ def killed(unit: str, invocation: str, run: command.Run = command.execute) -> bo
 
     False if that is unknown. Never raises.
     """
-    if not invocation:
-        return False
+    return any(_SIGNAL.search(line) for line in _by_systemd(unit, invocation, run))
+
+
+def needs_dependency(unit: str, invocation: str, run: command.Run = command.execute) -> bool:
+    """Return whether systemd wrote to the journal that no start followed this one, because what the unit requires did
+    not start: src/core/job.c of systemd, job_emit_done_message. A stop by an operator has the result `done`.
+
+    False if that is unknown. Never raises.
+    """
+    return bool(_by_systemd(unit, invocation, run, "JOB_RESULT=dependency"))
+
+
+def _by_systemd(unit: str, invocation: str, run: command.Run, *only: str) -> list[str]:
+    """Return what systemd wrote to the journal about one start; nothing if that is unknown."""
     try:
-        lines = _journal(run, "--output=cat", f"--unit={unit}", "_PID=1", f"INVOCATION_ID={invocation}")
+        words = ["--output=cat", f"--unit={unit}", "_PID=1", f"INVOCATION_ID={invocation}", *only]
+        return _journal(run, *words) if invocation else []
     except Exception:  # pylint: disable=broad-exception-caught
         # As for `read`: the journal must never prevent a revert.
-        return False
-    return any(_SIGNAL.search(line) for line in lines)
+        return []
 
 
 def _found(unit: str, invocation: str, run: command.Run) -> _Entry:
     """Return the last message of one start. Its errors before the end may be assigned to it, and the end not."""
-    lines = _assigned(unit, invocation, run)
+    lines = _journal(run, "--output=cat", f"--unit={unit}", f"_SYSTEMD_INVOCATION_ID={invocation}")
     found = _weightiest(lines)
     return found if found.weight >= FINAL else _weightiest([*lines, *_unassigned(unit, invocation, run)])
 
@@ -149,10 +161,6 @@ def _journal(run: command.Run, *words: str) -> list[str]:
     """Return what journalctl prints, nothing when it fails."""
     done = run(["timeout", str(SECONDS), "journalctl", "--quiet", "--no-pager", f"--lines={LINES}", *words])
     return done.stdout.splitlines() if done.returncode == 0 else []
-
-
-def _assigned(unit: str, invocation: str, run: command.Run) -> list[str]:
-    return _journal(run, "--output=cat", f"--unit={unit}", f"_SYSTEMD_INVOCATION_ID={invocation}")
 
 
 def _unassigned(unit: str, invocation: str, run: command.Run) -> list[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from ..system.store_error import StoreError
 from .unit import Unit, UnitError
-from .unit_override import Layer, extra_lines, mounts, repeated
+from .unit_override import REFUSED, Layer, extra_lines, mounts, repeated
 
 
 def renew(unit: Unit, active: str, folder: str = "") -> bool:
@@ -26,12 +26,16 @@ def renew(unit: Unit, active: str, folder: str = "") -> bool:
         return False
     reads = Layer(folder if f"--config-dir={folder}" in before else "") if folder else active
     try:
-        if unit.show(fresh=True).get("NeedDaemonReload") == "yes":
+        if unit.show(fresh=True).get("NeedDaemonReload") == "yes" or unit.repeats(before, reads):
             return False
         text = unit.dropin(reads, extra_lines(before), mounts(before))
         if text == before:
             return False
         unit.restore(text)
+        after = unit.form(bool(folder))
+        if after.kind == REFUSED:
+            unit.restore(before)
+            raise UnitError(after.reason)
     except UnitError as error:
         raise StoreError(f"the command of the kubelet's unit has changed, and ours stays as it was: {error}") from error
     return True

@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import os
-from typing import Mapping, NamedTuple
+import re
+from typing import Mapping, NamedTuple, Sequence
 
-from ..system.health import flag
+from ..system.health import flag, flag_words
 from . import unitfile
-from .commandline import CommandLine, Word
+from .unitfile import Setting
 
-KUBEADM, PLAIN, APPENDED, CHILD, REFUSED = "kubeadm", "plain", "appended", "child", "refused"
+KUBEADM, PLAIN, CHILD, REFUSED = "kubeadm", "plain", "child", "refused"
 
 FOLDER_MARK = "# This folder was made for this file and goes with it."
 
@@ -23,27 +24,32 @@ _REPEATED = ("ExecStart=", "Environment=")
 _MOUNTS = "RequiresMountsFor="
 # A kubelet is one long-lived process, which a unit of these types runs.
 _TYPES = ("simple", "exec", "notify", "notify-reload")
+# What may stand before the program, systemd.service(5) "special executable prefixes".
+_PREFIXES = "@-:+!|"
+_PATH = r"[A-Za-z0-9._/+-]+"
+# How kubeadm's 10-kubeadm.conf names the config file.
+_KUBEADM = re.compile(rf"""(["']?)([A-Za-z_][A-Za-z0-9_]*)=--config=(/{_PATH})\1""")
+_OURS = re.compile(rf"--config(?:-dir)?={_PATH}")
+_OWN = re.compile(rf"""--config(?:=|\s+)["']?({_PATH})""")
+_WRAPPER_OF_OPENSHIFT = "kubenswrapper"
 
 
 class Form(NamedTuple):
     """What a unit is without our drop-in."""
 
     kind: str
-    """`kubeadm`: --config is in a variable that Environment= sets. `plain`: it is in ExecStart, or for a drop-in folder
-    elsewhere. `appended`: it is in an environment file or in several variables, so that ExecStart gets one more, and
-    the last one wins. `child`: the unit runs another program, which starts the kubelet. `refused`: none of these.
+    """`kubeadm`: a variable that Environment= sets holds --config and nothing else, so it gets another value. `plain`:
+    --config is elsewhere, so ExecStart= gets one more, and the last one wins. `child`: the unit runs another program,
+    which starts the kubelet. `refused`: none of these.
     """
     reason: str = ""
     """Why it is refused, with the remedy."""
     config: str = ""
-    """The config file that the unit names, as it names it."""
+    """The config file that the unit names, absolute."""
     file: str = ""
     line: int = 0
     variable: str = ""
-    first: int = 0
-    """The first word of ExecStart (plain) or of the variable's value (kubeadm) that gives --config, counted from 0."""
-    length: int = 1
-    """The number of its words: 2 for `--config FILE`."""
+    """The variable that holds --config (kubeadm)."""
 
 
 class Layer(NamedTuple):
@@ -55,30 +61,47 @@ class Layer(NamedTuple):
     folder: str = ""
 
 
+class Found(NamedTuple):
+    """What was found of a unit, without our drop-in."""
+
+    command: Setting
+    """ExecStart= as its files have it."""
+    program: str
+    """The path of the program that it runs."""
+    words: Sequence[str]
+    """The command line as systemd starts it."""
+    settings: Sequence[Setting]
+    """The assignments of its files."""
+    texts: Sequence[tuple[str, str]]
+    """Path and text of its files and of its environment files, first to last."""
+    environment: Sequence[str]
+    """The paths of those that are environment files."""
+
+
 def refused(reason: str) -> Form:
     """Return the form of a unit that this collection does not change."""
     return Form(REFUSED, reason)
 
 
+def prefix(command: Setting) -> str:
+    """Return what stands before the program of ExecStart=."""
+    return command.value[: len(command.value) - len(command.value.lstrip(_PREFIXES))]
+
+
 def judge(
-    properties: Mapping[str, str], command: CommandLine, root: str = "/", layered: bool = False, child: bool = False
+    properties: Mapping[str, str], found: Found, root: str = "/", layered: bool = False, child: bool = False
 ) -> Form:
-    """Return the form of a unit with these properties (`systemctl show`) and command line (without our drop-in).
+    """Return the form of a unit with these properties (`systemctl show`).
 
     `layered`: our file is a drop-in, so that it does not matter where --config comes from. `child`: the unit
     may run another program, which starts a kubelet with a known drop-in folder.
     """
-    wrong = _no_kubelet(command, root)
+    wrong = _no_kubelet(found, root)
     reason = _unfit(properties) or ("" if child else wrong)
     if reason:
         return refused(reason)
-    found = _find(command)
-    if wrong:
-        return found._replace(kind=CHILD, reason="")
-    if layered and found.kind == REFUSED:
-        words = [word.text for word in command.words()]
-        return Form(PLAIN, "", config_of(words), command.setting.file, command.setting.line(0))
-    return found
+    form = _find(found, layered)
+    return form._replace(kind=CHILD, reason="") if wrong else form
 
 
 def _unfit(properties: Mapping[str, str]) -> str:
@@ -99,14 +122,21 @@ def _unfit(properties: Mapping[str, str]) -> str:
     return ""
 
 
-def _no_kubelet(command: CommandLine, root: str) -> str:
-    program = command.program
-    where = f"{command.setting.file}, line {command.setting.line(0)}"
-    if "@" in command.prefix or "|" in command.prefix:
-        return f"{where}: ExecStart= with the prefix {command.prefix} is not supported. Remove the prefix."
+def _no_kubelet(found: Found, root: str) -> str:
+    program, before = found.program, prefix(found.command)
+    where = f"{found.command.file}, line {found.command.line}"
+    if "@" in before or "|" in before:
+        return f"{where}: ExecStart= with the prefix {before} is not supported. Remove the prefix."
     base = os.path.basename(program)
     if "snap" in program.split("/") or base == "snap":
         return f"{where}: {program} belongs to a snap, which manages its kubelet's arguments: it is not supported."
+    if base == _WRAPPER_OF_OPENSHIFT:
+        folder = flag(found.words, "config-dir")
+        other = f", or kubelet_config_dropin_dir: {folder}" if folder else ""
+        return (
+            f"{where}: the Machine Config Operator of OpenShift owns this unit, and its {base} starts the kubelet. "
+            f"Use a KubeletConfig of OpenShift{other}; do not change the unit."
+        )
     if not base.startswith("kubelet"):
         return f"{where}: ExecStart= runs {program}, which is not the kubelet. Let the unit run the kubelet's binary."
     try:
@@ -119,70 +149,67 @@ def _no_kubelet(command: CommandLine, root: str) -> str:
     return ""
 
 
-def config_words(words: list[str]) -> tuple[int, int] | None:
-    """Return position and number of words of the last --config, which wins; None when there is none."""
-    found = None
-    for at, word in enumerate(words):
-        if word == "--":
-            break
-        if word.startswith("--config="):
-            found = (at, 1)
-        elif word == "--config" and at + 1 < len(words):
-            found = (at, 2)
-    return found
-
-
-def config_of(words: list[str]) -> str:
-    """Return the config file that a command line names; empty for none."""
-    return flag(words, "config") or ""
-
-
-def _find(command: CommandLine) -> Form:
-    words = command.words()
-    texts = [word.text for word in words]
-    found = config_words(texts)
-    if found is None:
+def _find(found: Found, layered: bool) -> Form:
+    where = f"{found.command.file}, line {found.command.line}"
+    used = flag_words(found.words, "config")
+    config = flag(found.words, "config") or ""
+    if used is None and not layered:
         return refused(
-            f"{command.setting.file}, line {command.setting.line(0)}: the command line has no --config. "
+            f"{where}: the command line has no --config. "
             "Let the kubelet read its configuration from a file: --config=/var/lib/kubelet/config.yaml."
         )
-    at, count = found
-    used = words[at : at + count]
-    word, config = words[at], config_of(texts)
-    if not config:
-        return refused(f"{word.file}, line {word.line}: --config is empty. Name the kubelet's config file.")
-    if word.variable:
-        return _in_variable(command, words, at, count, config)
-    tokens = [each.token for each in used]
-    if count == 2 and sum(each.token == tokens[1] for each in words) != 1:
-        return _appended(word, texts, config)
-    return Form(PLAIN, "", config, word.file, word.line, "", tokens[0], tokens[-1] - tokens[0] + 1)
+    if not config and not layered:
+        return refused(f"{where}: --config is empty. Name the kubelet's config file.")
+    if "--" in found.words:
+        return refused(f"{where}: no flag can follow `--`. Remove `--` and what follows it.")
+    word = found.words[used[0]] if used else ""
+    file, line = unitfile.place(word, found.texts) or (found.command.file, found.command.line)
+    variable = _variable(found, config)
+    return Form(KUBEADM if variable else PLAIN, "", config, file, line, variable)
 
 
-def _in_variable(command: CommandLine, words: list[Word], at: int, count: int, config: str) -> Form:
-    word = words[at]
-    in_one = all(each.token == word.token for each in words[at : at + count])
-    if not in_one or not command.environment[word.variable].in_unit:
+def _variable(found: Found, config: str) -> str:
+    """Return the variable of Environment= whose value is the one --config of a command line; empty for none."""
+    if sum(word.partition("=")[0] == "--config" for word in found.words) != 1:
+        return ""
+    for form in _as_kubeadm(found.command, found.settings):
         # No drop-in can override an environment file.
-        return _appended(word, [each.text for each in words], config)
-    first = at - next(index for index, each in enumerate(words) if each.token == word.token)
-    return Form(KUBEADM, "", config, word.file, word.line, word.variable, first, count)
+        again = re.compile(rf"(?m)^\s*{form.variable}\s*=")
+        overridden = any(path in found.environment and again.search(text) for path, text in found.texts)
+        if form.config == config and not overridden:
+            return form.variable
+    return ""
 
 
-def _appended(word: Word, texts: list[str], config: str) -> Form:
-    if "--" in texts:
-        return refused(
-            f"{word.file}, line {word.line}: --config={config} is not in ExecStart= itself, and no flag can follow "
-            "`--` there. Remove `--` and what follows it."
-        )
-    return Form(APPENDED, "", config, word.file, word.line)
+def _as_kubeadm(command: Setting, own: Sequence[Setting]) -> list[Form]:
+    """Return the variables of ExecStart= that hold one --config in these assignments."""
+    found = [_KUBEADM.fullmatch(setting.value) for setting in unitfile.effective(own, "Environment")]
+    forms = [Form(KUBEADM, config=match.group(3), variable=match.group(2)) for match in found if match]
+    return [form for form in forms if f" ${form.variable} " in f"{command.value} "]
 
 
-def dropin(
-    form: Form, command: CommandLine, path: str | Layer, extra: tuple[str, ...] = (), mounts_for: str = ""
-) -> str:
-    """Return the drop-in that makes this unit read the config file `path` instead, or a drop-in folder too; `extra`:
-    more lines for [Service]; `mounts_for`: a folder whose mount the kubelet waits for, empty for none.
+def without(words: Sequence[str], ours: str, own: Sequence[Setting]) -> list[str]:
+    """Return a command line as it is without our drop-in. `ours`: its text; `own`: the assignments of other files."""
+    texts = [setting.value for key in ("Environment", "ExecStart") for setting in unitfile.effective(own, key)]
+    lines = [line for line in ours.splitlines() if line.startswith(_REPEATED)]
+    known = {word for text in texts for word in _OURS.findall(text)}
+    added = [word for line in lines for word in _OURS.findall(line) if word not in known]
+    places = [at for at, word in enumerate(words) if added and word == added[-1]]
+    if not places:
+        return list(words)
+    before, after = words[: places[-1]], words[places[-1] + 1 :]
+    rest = [*before, *after]
+    given = [match for text in texts for match in _OWN.findall(text)]
+    if given and added[-1].startswith("--config=") and flag_words(rest, "config") is None:
+        # Ours stands in the place of the unit's own.
+        return [*before, f"--config={given[-1]}", *after]
+    return rest
+
+
+def dropin(form: Form, command: Setting, path: str | Layer, extra: tuple[str, ...] = (), mounts_for: str = "") -> str:
+    """Return the drop-in that makes a unit of this form and with this ExecStart= read the config file `path` instead,
+    or a drop-in folder too; `extra`: more lines for [Service]; `mounts_for`: a folder whose mount the kubelet waits
+    for, empty for none.
 
     Raises ValueError for a refused form and for a path that would need quoting.
     """
@@ -191,20 +218,31 @@ def dropin(
     if mounts_for:
         _check_fit(mounts_for)
     wait = ["[Unit]", f"{_MOUNTS}{mounts_for}", ""] if mounts_for else []
-    lines = _layered(form, command, path.folder) if isinstance(path, Layer) else _pointed(form, command, path)
-    return _HEAD + "\n".join([*wait, "[Service]", *lines, *extra]) + "\n"
+    return _HEAD + "\n".join([*wait, "[Service]", *_repeating(form, command, path), *extra]) + "\n"
 
 
-def _pointed(form: Form, command: CommandLine, path: str) -> list[str]:
-    """Return the lines that give the kubelet another --config."""
-    _check_fit(path)
+def _repeating(form: Form, command: Setting, path: str | Layer) -> list[str]:
+    """Return the lines that give the kubelet another --config, or one more --config-dir: the last one wins."""
+    layered = isinstance(path, Layer)
+    target = path.folder if isinstance(path, Layer) else path
+    if layered and not target:
+        return []
+    _check_fit(target)
+    word = f"--config-dir={target}" if layered else f"--config={target}"
     if form.kind == KUBEADM:
-        value = command.environment[form.variable].value
-        replaced = _replace(value, unitfile.split(value, escapes=False), form, path)
-        return [f"Environment={unitfile.quoted(f'{form.variable}={replaced}')}"]
-    if form.kind == APPENDED:
-        return ["ExecStart=", f"ExecStart={command.setting.value} --config={path}"]
-    return ["ExecStart=", f"ExecStart={_replace(command.setting.value, command.tokens, form, path)}"]
+        own = f"--config={form.config} " if layered else ""
+        return [f'Environment="{form.variable}={own}{word}"']
+    return ["ExecStart=", f"ExecStart={command.value} {word}"]
+
+
+def repeats(ours: str, command: Setting, own: Sequence[Setting], path: str | Layer) -> bool:
+    """Return whether a drop-in of ours with this text repeats this ExecStart=, or a variable that the own files still
+    set as kubeadm does.
+    """
+    lines = [line for line in ours.splitlines() if line.startswith(_REPEATED)]
+    if lines[:1] == ["ExecStart="]:
+        return lines == _repeating(Form(PLAIN), command, path)
+    return any(lines == _repeating(form, command, path) for form in _as_kubeadm(command, own))
 
 
 def repeated(text: str) -> bool:
@@ -224,30 +262,13 @@ def mounts(text: str) -> str:
     return found[-1] if found else ""
 
 
-def ineffective(path: str | Layer, words: list[str]) -> str:
+def ineffective(path: str | Layer, words: Sequence[str]) -> str:
     """Return why the drop-in for `path` has no effect on this command line; empty if it has."""
     wanted = path.folder if isinstance(path, Layer) else path
-    found = (flag(words, "config-dir") or "") if isinstance(path, Layer) else config_of(words)
+    found = flag(words, "config-dir" if isinstance(path, Layer) else "config") or ""
     return "" if not wanted or found == wanted else f"the kubelet would read {found or 'none'}, not {wanted}"
-
-
-def _layered(form: Form, command: CommandLine, folder: str) -> list[str]:
-    """Return the lines that give the kubelet one more --config-dir, the last one, which wins."""
-    if not folder:
-        return []
-    _check_fit(folder)
-    word = f"--config-dir={folder}"
-    if form.kind == KUBEADM:
-        value = f"{form.variable}={command.environment[form.variable].value} {word}"
-        return [f"Environment={unitfile.quoted(value)}"]
-    return ["ExecStart=", f"ExecStart={command.setting.value} {word}"]
 
 
 def _check_fit(path: str) -> None:
     if unitfile.unfit(path):
         raise ValueError(f"{path}: {unitfile.unfit(path)}")
-
-
-def _replace(text: str, tokens: list[unitfile.Token], form: Form, path: str) -> str:
-    used = tokens[form.first : form.first + form.length]
-    return f"{text[: used[0].start]}--config={path}{text[used[-1].end :]}"

@@ -101,6 +101,14 @@
     return head;
   });
   byId("heads").append(...heads);
+  // The scale of the timeline: its ends and the tick in the middle.
+  const scale = make("div", undefined, "scale");
+  heads[3].append(scale);
+  const drawAll = () => {
+    const span = axis.value === "run" ? Math.max(1, data.seconds) : longest;
+    scale.replaceChildren(...[0, span / 2, span].map((at) => make("span", duration(at))));
+    nodes.forEach((node) => draw(node, axis.value));
+  };
 
   let visible = [];
   const point = (node, focus) => {
@@ -139,7 +147,7 @@
   search.addEventListener("input", filter);
   state.addEventListener("change", filter);
   batch.addEventListener("change", filter);
-  axis.addEventListener("change", () => nodes.forEach((node) => draw(node, axis.value)));
+  axis.addEventListener("change", drawAll);
   byId("clear").addEventListener("click", () => {
     search.value = state.value = batch.value = "";
     filter();
@@ -229,7 +237,7 @@
   paint(themes.includes(stored) ? stored : "auto");
 
   axis.value = data.batches.length > 10 ? "batch" : "run";
-  nodes.forEach((node) => draw(node, axis.value));
+  drawAll();
   for (const id of ["theme", "tools", "table"]) byId(id).hidden = false;
   arrange();
 })();

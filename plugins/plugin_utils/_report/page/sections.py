@@ -244,4 +244,4 @@ def _batches(report: t.Mapping[str, t.Any]) -> str:
 
 
 def _bad(batch: t.Mapping[str, t.Any]) -> int:
-    return sum(batch.get(state, 0) for state in (model.FAILED, model.REVERTED))
+    return sum(batch.get(state, 0) for state in model.FAILURES)

@@ -154,6 +154,20 @@ def test_check_mode_is_reported_and_a_pause_is_not_a_failure(ansible: Ansible) -
     assert "Untouched hosts: n3" in made["paused"]["message"] and not made["messages"]
 
 
+def test_what_is_no_rollout_leaves_no_line_and_no_report(ansible: Ansible, tmp_path: Path) -> None:
+    """A module that fails on the controller, and drift. A rollout with a wrong variable is refused."""
+    fails = {"name": "Fails", "livenodes.kubelet.node_config_info": {"host": "http://127.0.0.1:1"}}
+    play = {"hosts": "localhost", "gather_facts": False, "tasks": [{"block": [fails], "rescue": [{"debug": {}}]}]}
+    path = tmp_path / "mine.yml"
+    path.write_text(json.dumps([play, {"import_playbook": "livenodes.kubelet.drift"}]))
+    run = ansible.playbook(str(path))
+    assert run.code != 0 and "maxPods" in run.output and run.recap("localhost")["rescued"] == 1, run.output
+    assert lines(run.output) == [] and not (tmp_path / "reports").exists(), run.output
+
+    run = ansible.playbook("rollout", "-e", "kubelet_config_drain=Never")
+    assert lines(run.output)[0].endswith(" s: nothing was changed") and report(ansible)["outcome"] == "refused"
+
+
 @pytest.mark.parametrize(("number", "stuck"), [(signal.SIGTERM, False), (signal.SIGINT, False), (signal.SIGINT, True)])
 def test_an_interrupted_run_leaves_its_report(
     ansible: Ansible, fleet: PlayedCluster, number: signal.Signals, stuck: bool

@@ -8,38 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible.errors import AnsibleFilterError
 
 from ansible_collections.livenodes.kubelet.plugins.filter import batch
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils import sealed
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils import host_table, sealed
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import scopes, specs
-
-
-def test_node_table() -> None:
-    """Hosts keep their order; a column contains only the hosts that set its variable."""
-    hostvars = {
-        "h1": {
-            "kubelet_config": {"maxPods": 1},
-            "kubelet_config_host": "maxPods: 2",
-            "kubelet_config_flags": ["--v=2"],
-        },
-        "h2": {"kubelet_config_node_name": "n2", "kubelet_config_host": {"maxPods": 3}},
-        "h3": {
-            "kubelet_config": {},
-            "kubelet_config_flags": [],
-            "kubelet_config_delivery": "native",
-        },
-        "elsewhere": {"kubelet_config_node_name": "n2"},
-    }
-    table = batch.node_table(["h1", "h2", "h3"], hostvars)
-    assert table == {
-        "hosts": {"h1": "h1", "n2": "h2", "h3": "h3"},
-        "configs": {"h1": [{"maxPods": 1}, "maxPods: 2"], "n2": [{"maxPods": 3}]},
-        "group_configs": {"h1": {"maxPods": 1}, "n2": {}, "h3": {}},
-        "flags": {"h1": ["--v=2"]},
-        "deliveries": {"h3": "native"},
-    }
-    assert list(table["hosts"]) == ["h1", "n2", "h3"]
 
 
 def test_what_other_hosts_declare() -> None:
@@ -61,21 +33,6 @@ def test_what_other_hosts_declare() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "hostvars",
-    [
-        {"a": {"kubelet_config_node_name": "n1"}, "b": {"kubelet_config_node_name": "n1"}},
-        {"a": {"kubelet_config_node_name": "b"}, "b": {}},
-    ],
-)
-def test_two_hosts_for_one_node(hostvars: dict[str, dict[str, str]]) -> None:
-    with pytest.raises(
-        AnsibleFilterError,
-        match=r"hosts a and b both name the node (n1|b): set a different kubelet_config_node_name for each",
-    ):
-        batch.node_table(["a", "b"], hostvars)
-
-
 def test_names_as_playbooks_use_them() -> None:
     assert batch.FilterModule().filters() == {
         "node_table": batch.node_table_of_hosts,
@@ -94,7 +51,7 @@ def test_the_table_of_a_task_has_no_secrets() -> None:
     context: Any = {"inventory_hostname": "h1"}
     table = batch.node_table_of_hosts(context, ["h1"], hostvars)
     assert "4711" not in str((table, batch.other_configs(["h1"], hostvars)))
-    assert sealed.unseal(table).items() >= batch.node_table(["h1"], hostvars).items()
+    assert sealed.unseal(table).items() >= host_table.node_table(["h1"], hostvars).items()
 
 
 OWN: Any = {"kubelet_config_allow_effect": "safe"}
@@ -132,5 +89,5 @@ def test_all_options_of_each_host() -> None:
 
 def test_their_defaults_are_those_of_the_roles() -> None:
     known = specs.known(specs.by_role())
-    assert {name: known[name]["default"] for name in batch.OF_THE_HOST} == batch.OF_THE_HOST
-    assert {*batch.OF_THE_HOST} <= scopes.OF_THE_HOST
+    assert {name: known[name]["default"] for name in host_table.OF_THE_HOST} == host_table.OF_THE_HOST
+    assert {*host_table.OF_THE_HOST} <= scopes.OF_THE_HOST

@@ -106,3 +106,33 @@ TRIAL = {"to": None, "failed": ""}
 )
 def test_why_a_node_was_not_reset(reason: str, reset: t.Any, reverted: t.Any, expected: str) -> None:
     assert checkpoint.reset_failure(reason, "n1", "host-1", reset, reverted) == expected
+
+
+GOES_ON = "The guard on the node continues the revert. If the Node does not become Ready, see "
+
+
+@pytest.mark.parametrize(
+    ("reason", "why", "reverted", "expected"),
+    [
+        (
+            "kubelet.service: systemctl restart failed (Unit kubelet.service is masked.).",
+            "kubelet.service: systemctl restart failed (Unit kubelet.service is masked.).",
+            {"changed": True, "error": "it did not stay up"},
+            "Node n1 does not run with its previous configuration: kubelet.service: systemctl restart failed (Unit "
+            "kubelet.service is masked.). The reason for the revert: it did not stay up. ",
+        ),
+        (
+            "/var/lib/kubelet-config has been in use by process 7 for 30 s: end it, then run again",
+            "Node n1: it did not stay up.",
+            {"failed": True},
+            "Node n1 was not reverted: /var/lib/kubelet-config has been in use by process 7 for 30 s: end it, then run "
+            "again. The reason for the revert: it did not stay up. ",
+        ),
+        ("a", "a", None, "Node n1 was not reverted: a. The guard "),
+        ("", "", {}, "Node n1 was not reverted: the task that failed reported no reason. The guard "),
+    ],
+    ids=["restart", "lock", "evaluated late", "no result"],
+)
+def test_why_a_node_was_not_reverted(reason: str, why: str, reverted: t.Any, expected: str) -> None:
+    message = checkpoint.revert_failure(reason, "n1", "host-1", why, reverted)
+    assert message.startswith(expected) and GOES_ON in message

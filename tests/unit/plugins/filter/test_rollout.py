@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.livenodes.kubelet.plugins.filter import batch, rollout
+from ansible_collections.livenodes.kubelet.plugins.filter import rollout
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils import host_table
 from tests.support.objects import place
 
 ROLES = Path(__file__).resolve().parents[4] / "roles"
@@ -24,7 +25,7 @@ PLAN: dict[str, Any] = {
 
 
 def test_a_rollout_begins_and_has_a_batch() -> None:
-    table = batch.node_table(["h1"], {"h1": {"kubelet_config_node_name": "n1"}})
+    table = host_table.node_table(["h1"], {"h1": {"kubelet_config_node_name": "n1"}})
     value = rollout.rollout(PLAN, "begin", table, INFO, "all", max_unavailable=1, serial="1")
     found = rollout.rollout(value, "batch", "h1")
     assert found["names"] == ["n1"] and found["sources"]["n1"]["name"] == "a"

@@ -15,6 +15,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host.prefl
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import dropin_folder, unit
 from ansible_collections.livenodes.kubelet.plugins.modules import kubelet_preflight_info
+from tests.sim.nodes import unit_words
 
 SHOWN = {
     "Id": "kubelet.service",
@@ -58,6 +59,11 @@ class Node:
             if words[:2] == ["systemctl", "show"]
             else ""
         )
+        if words[0] == "busctl":
+            command = self.shown["ExecStart"].partition("argv[]=")[2].partition(" ;")[0].split(" ")
+            out = unit_words.shown_on_bus(command, {}, [])
+        elif words[0] == "systemd-run" and "%s\\0" in words:
+            out = "".join(f"{word}\0" for word in words[words.index("%s\\0") + 1 :])
         out = "Kubernetes v1.20.2\n" if words[1:] == ["--version"] else out
         return subprocess.CompletedProcess(words, 0 if out else 1, out, "")
 
@@ -100,10 +106,10 @@ def test_an_edited_file_is_a_change_at_restart(node: Node) -> None:
 
 
 def test_an_unknown_form_of_unit_is_refused(node: Node) -> None:
-    node.shown["ExecStart"] = "{ path=/other ; argv[]=/other ; ignore_errors=no }"
+    node.shown["ExecStart"] += "\nExecStart={ path=/other ; argv[]=/other ; ignore_errors=no }"
     kubelet = node.look()["kubelet"]
-    assert kubelet["form"] == "refused" and "systemd has" in kubelet["reason"]
-    assert kubelet["command"][0] == ARGV[0] and kubelet["shadowed"]["maxPods"]["file"] is None
+    assert kubelet["form"] == "refused" and "systemd has 2 commands" in kubelet["reason"]
+    assert kubelet["command"][0] == ARGV[0] and kubelet["shadowed"]["maxPods"]["file"] == "/lib/kubelet.service"
     node.shown.update(LoadState="not-found", MainPID="0")
     kubelet = node.look()["kubelet"]
     assert (kubelet["form"], kubelet["version"], kubelet["command"], kubelet["binary"]) == ("refused", None, [], None)

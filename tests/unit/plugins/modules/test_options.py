@@ -15,7 +15,7 @@ import yaml
 from ansible_collections.livenodes.kubelet.plugins.doc_fragments.auth import ModuleDocFragment
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import auth
 from tests.support.ansible import ROOT
-from tests.support.objects import HEADER, live, place
+from tests.support.objects import HEADER, live, place, reference
 
 PLUGINS = "ansible_collections.livenodes.kubelet.plugins.modules"
 
@@ -89,6 +89,10 @@ NAMED = {"nodes": ["n1"], "source": {"name": "a"}}
         ("node_config_source", {"state": "verified", "nodes": ["n1"], "wait_timeout": "10", "lease": {}}),
         ("node_config_source", {"state": "verified", "sources": {}}),
         ("node_config_source", {"nodes": ["n1"], "source": {"name": "a", "kubeletConfigKey": "k"}}),
+        # What kubelet_configmap returns.
+        ("node_config_source", {"nodes": ["n1"], "source": reference("a")}),
+        ("node_config_source", {"nodes": ["n1"], "source": {**reference("a"), "variant": "0d1f", "changed": True}}),
+        ("kubelet_configmap", {"config": {"maxPods": 80}}),
     ],
 )
 def test_valid_options(run: Run, name: str, options: dict[str, t.Any]) -> None:
@@ -98,7 +102,7 @@ def test_valid_options(run: Run, name: str, options: dict[str, t.Any]) -> None:
 @pytest.mark.parametrize(
     ("name", "options", "text"),
     [
-        ("kubelet_configmap", {}, "state is present but any of the following are missing: variants, src"),
+        ("kubelet_configmap", {}, "state is present but any of the following are missing: config, variants, src"),
         ("kubelet_configmap", {"state": "gone"}, "value of state must be one of: present, pruned, kubeadm"),
         (
             "kubelet_configmap",

@@ -11,6 +11,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import specs
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.inputs import Inputs
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.rendered import UNKNOWN
 
 KNOWN = specs.known(specs.by_role())
 FIRST = "Nothing was changed. Correct the inventory or the -e options, then run again:"
@@ -69,27 +70,42 @@ def test_a_boolean_instead_of_a_word_is_explained() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "near"),
-    [
-        ("max_unavailble", "Did you mean kubelet_config_max_unavailable?"),
-        ("drain_timout", "Did you mean kubelet_config_drain_timeout?"),
-        ("soak", "Did you mean kubelet_config_soak_seconds?"),
-        ("qqq", "Rename it"),
-    ],
-)
-def test_unknown_names(name: str, near: str) -> None:
-    assert lines({name: 1})[1] == (
-        f"kubelet_config_{name} on n1: unknown, and the prefix kubelet_config_ is reserved. {near}"
+def test_unknown_names() -> None:
+    assert lines({"drain_timout": 1})[1] == (
+        "kubelet_config_drain_timout on n1: unknown. Did you mean kubelet_config_drain_timeout? If not, give it a name "
+        "that is less like those of this collection"
     )
 
 
-def test_names_that_only_begin_alike_belong_to_others() -> None:
-    """kubelet_configz is a fact of a module."""
+def test_a_misspelt_main_variable_is_wrong_on_its_hosts() -> None:
+    """Otherwise a rollout would revert these hosts, since nothing is declared for them."""
     inputs = Inputs(KNOWN, KNOWN)
-    assert [
-        name for name in ("kubelet_configz", "kubelet_conf", "kubelet", "kubelet_config_x") if inputs.matters(name)
-    ] == ["kubelet_config_x"]
+    assert inputs.matters("kubelet_confg") and not inputs.matters("kubeconfig")
+    for host in ("n1", "n2"):
+        inputs.add(host, "kubelet_confg", UNKNOWN)
+    assert (
+        inputs.message(3).splitlines()[1].startswith("kubelet_confg on n1, n2: unknown. Did you mean kubelet_config?")
+    )
+
+
+def test_names_of_others_are_shown_and_accepted() -> None:
+    """A user cannot rename a variable of Kubespray."""
+    inputs = Inputs(KNOWN, KNOWN)
+    assert inputs.ignored() == ""
+    for name in ("kubelet_config_path", "kubelet_config_extra_args"):
+        assert inputs.matters(name)
+        inputs.add("n1", name, {"maxPods": 5})
+    assert inputs.message(1) == ""
+    assert inputs.ignored() == (
+        "kubelet_config_extra_args, kubelet_config_path: this collection has no such variable and ignores it. If it is "
+        "one of yours, give it another prefix than kubelet_config_"
+    )
+
+
+def test_a_template_that_cannot_be_rendered_yet_is_not_wrong() -> None:
+    inputs = Inputs(KNOWN, KNOWN)
+    inputs.add("n1", "kubelet_config_drain", UNKNOWN)
+    assert inputs.message(1) == ""
 
 
 def test_variables_of_another_playbook_are_not_checked() -> None:

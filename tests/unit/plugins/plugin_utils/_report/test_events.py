@@ -48,11 +48,13 @@ def test_a_revert_names_the_reverted_nodes() -> None:
         "n1": {"ok": True, "state": "reverted", "message": "running its previous configuration again"},
         "n2": {"ok": False, "state": "not_reverted", "message": "not yet"},
         "n3": {"ok": False, "state": "reassigned", "message": "another controller assigned it"},
+        "n4": {"ok": True, "state": "refused", "message": "still running its previous configuration"},
     }
     assert read("node_config_revert", {"nodes": rows}, "") == [
         Event("reverted", "n1", "running its previous configuration again"),
         Event(NOT_REVERTED, "n2", "not yet"),
         Event(NOT_REVERTED, "n3", "another controller assigned it"),
+        Event("kept", "n4", "still running its previous configuration"),
     ]
     away = {"n1": {"changed": True, "delivery": "native", "state": "assigned"}}
     assert steps(read("node_config_source", given({"nodes": away}, state="absent"), "")) == [("switched", "n1")]
@@ -95,7 +97,7 @@ def test_an_assignment_that_failed_names_its_nodes() -> None:
     }
     result = given({"nodes": rows, "msg": f"assigning: 1 node failed.\nn1: {STORED}"}, state="present")
     found = read("node_config_source", result, "", "failed")
-    assert steps(found) == [(FAILED, "n1"), ("switched", "n2")]
+    assert steps(found) == [(FAILED, "n1"), ("kept", "n1"), ("switched", "n2")]
     assert next(event.message for event in found if event.kind == FAILED) == STORED
 
 

@@ -55,6 +55,10 @@ FAILS = Event("failed", "n1", "a flag wins", "differs")
         ([PLAN, BATCH, FAILS], "failed", "failed", "failed"),
         ([PLAN, BATCH, FAILS, Event("reverted", "n1")], "reverted", "reverted", "failed"),
         ([PLAN, BATCH, FAILS, Event("verified", "n1")], "reverted", "reverted", "failed"),
+        ([PLAN, BATCH, FAILS, Event("kept", "n1")], "refused", "refused", "failed"),
+        ([PLAN, BATCH, FAILS, Event("kept", "n1"), Event("not_reverted", "n1", "away")], "failed", "failed", "failed"),
+        # It was switched, and the Node did not show that yet.
+        ([PLAN, BATCH, Event("switched", "n1"), FAILS, Event("kept", "n1")], "reverted", "reverted", "failed"),
         ([PLAN, BATCH, FAILS, Event("switched", "n1"), Event("restarted", "n1")], "failed", "failed", "failed"),
         (
             [PLAN, BATCH, FAILS, Event("reverted", "n1"), Event("not_reverted", "n1", "not yet")],

@@ -25,7 +25,12 @@ class Run:
     """A recorder with a clock that is moved by hand."""
 
     def __init__(
-        self, place: Path, terminal: io.StringIO | None = None, live: str = "auto", html: str = "r.html"
+        self,
+        place: Path,
+        terminal: io.StringIO | None = None,
+        live: str = "auto",
+        html: str = "r.html",
+        restarts: bool = False,
     ) -> None:
         self.now, self.printed, self.warned = 1000.0, [], []  # type: ignore[var-annotated]
         stream = terminal or io.StringIO()
@@ -36,6 +41,7 @@ class Run:
             self.warned.append,
             (stream, stream),
             lambda: self.now,
+            restarts,
         )
 
     def take(self, *found: Event) -> None:
@@ -102,6 +108,21 @@ def test_a_playbook_without_kubelets_leaves_nothing(tmp_path: Path) -> None:
     run.recorder.play("all")
     run.recorder.end()
     assert run.printed == [] and not run.json.exists()
+
+
+@pytest.mark.parametrize("restarts", [True, False])
+def test_only_a_rollout_is_refused(tmp_path: Path, restarts: bool) -> None:
+    """Drift fails with a message, too. It must not replace the report of the last rollout."""
+    run = Run(tmp_path, html="", restarts=restarts)
+    run.take(Event("refused", message="1 variable is wrong"))
+    run.now += BETWEEN_REPORTS
+    run.take()
+    run.recorder.end(failed=True)
+    shown = [
+        "kubelet rollout: refused after 12 s: nothing was changed",
+        f"kubelet rollout: the report is in {run.json}",
+    ]
+    assert (run.printed, run.json.exists()) == (shown if restarts else [], restarts)
 
 
 def test_a_report_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:

@@ -32,6 +32,23 @@ def test_the_bar_fits(width: int) -> None:
 
 
 @pytest.mark.parametrize(
+    ("events", "words"),
+    [
+        ([_PLAN], "planned in 3 s, nothing was changed: 5 to change"),
+        ([_PLAN, Event("refused", message="no")], "refused after 3 s: 5 untouched"),
+        ([_PLAN, Event("batch", detail=["n1"]), Event("verified", "n1")], "done after 3 s: 1 done, 4 untouched"),
+        ([Event("refused", message="no")], "refused after 3 s: nothing was changed"),
+    ],
+)
+def test_the_last_line(events: list[Event], words: str) -> None:
+    rollout = model.Rollout(0)
+    for event in events:
+        rollout.apply(event, 1)
+    rollout.end(3)
+    assert report_text.last_line(rollout) == f"kubelet rollout: {words}"
+
+
+@pytest.mark.parametrize(
     ("seconds", "words"),
     [(0.4, "0 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (3599, "59 min 59 s"), (11400, "3 h 10 min")],
 )

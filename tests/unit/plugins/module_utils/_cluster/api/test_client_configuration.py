@@ -90,7 +90,8 @@ def test_context() -> None:
         config["clusters"].append({"name": "other", "cluster": {"server": server.url}})
         config["contexts"].append({"name": "there", "context": {"cluster": "other", "user": "u"}})
         assert session.Session({"kubeconfig": config, "context": "there"}).request("GET", NODES) == {}
-        with pytest.raises(ClusterError, match=r"cannot be used: .*nowhere"):
+        words = r"cannot be used: it has no context nowhere, only .*, there\. Set context or K8S_AUTH_CONTEXT"
+        with pytest.raises(ClusterError, match=words):
             session.Session({"kubeconfig": config, "context": "nowhere"})
 
 
@@ -187,6 +188,13 @@ def test_garbage_in_a_kubeconfig(garbage: bytes, tmp_path: Path) -> None:
     path = tmp_path / "garbage"
     path.write_bytes(garbage)
     with pytest.raises(ClusterError, match=f"kubeconfig {path} cannot be used: "):
+        session.Session({"kubeconfig": str(path)})
+
+
+def test_a_file_that_is_no_kubeconfig(tmp_path: Path) -> None:
+    path = tmp_path / "passwd"
+    path.write_text("root:x:0:0:root:/root:/bin/bash\n")
+    with pytest.raises(ClusterError, match=rf"^kubeconfig {path} cannot be used: it has not the form of a kubeconfig"):
         session.Session({"kubeconfig": str(path)})
 
 

@@ -112,6 +112,37 @@ def test_an_automatic_revert_keeps_the_evidence(clock: Clock, found: dict[str, t
     assert result["nodes"]["n1"]["error"] == (WORDS if delivery == "checkpoint" else INVALID)
 
 
+@pytest.mark.parametrize(
+    ("delivery", "changed", "assigned", "error", "state"),
+    [
+        # Its preflight refused the source: only the annotation was written, and is as before.
+        ("checkpoint", True, "good", "", "refused"),
+        ("dropin", True, "good", "", "refused"),
+        ("checkpoint", True, "bad", WORDS, "reverted"),
+        # The guard has reverted the trial and forgotten its source.
+        ("checkpoint", True, "good", WORDS, "reverted"),
+        # A kubelet may have seen what its Node named.
+        ("native", True, "good", "", "reverted"),
+        # The API server refused to write it.
+        ("native", False, "good", "", "refused"),
+    ],
+)
+def test_only_a_node_that_was_changed_is_reverted(
+    clock: Clock, delivery: str, changed: bool, assigned: str, error: str, state: str
+) -> None:
+    reported = {**status(reference(assigned), reference("good"), error=error), "started": "2025-01-01T00:00:00Z"}
+    source = reference("bad") if changed else reference("good")
+    found = (
+        node("n1", {key: source[key] for key in place()}, reported)
+        if delivery == "native"
+        else node("n1", marked=source, delivery=delivery, reported=reported, version="v1.36.2")
+    )
+    cluster = Cluster(found, live={"n1": live(maxPods=110)})
+    result = go(cluster, n1={**row(reference("good"), delivery, reference("bad")), "changed": changed})
+    assert (result["nodes"]["n1"]["state"], result["nodes"]["n1"]["ok"]) == (state, True), result
+    assert [result["summary"][key] for key in ("reverted", "refused")] == [state == "reverted", state == "refused"]
+
+
 def test_a_kubelet_that_fell_back_too_far_is_assigned_its_previous_source(clock: Clock) -> None:
     """Its last-known-good is 10 minutes behind."""
     failed = status(reference("bad"), error="failed to validate config, see Kubelet log for details")
@@ -211,7 +242,7 @@ def test_why_a_node_is_not_reverted(clock: Clock) -> None:
         with pytest.raises(NodesFailed, match=message) as caught:
             go(cluster, n1=row(place("good")))
         assert caught.value.result["nodes"]["n1"]["state"] == "not_reverted"
-        assert caught.value.result["summary"] == {"nodes": 1, "reverted": 0, "failed": 1}
+        assert caught.value.result["summary"] == {"nodes": 1, "reverted": 0, "refused": 0, "failed": 1}
 
 
 def test_a_dead_kubelet_is_reported(clock: Clock) -> None:

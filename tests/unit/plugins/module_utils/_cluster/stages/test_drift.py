@@ -125,6 +125,28 @@ def test_a_value_that_is_no_longer_declared(own: list[t.Any], options: dict[str,
     assert all(message in row["message"] and (row["pushed"], row["live"]) == (50, 50) for row in rows), rows
 
 
+@pytest.mark.parametrize(
+    ("source", "message", "remedy"),
+    [
+        # Removed by hand.
+        (
+            None,
+            f"a rollout assigned the ConfigMap {NAME} to the node, and another user has removed",
+            "Find out who rem",
+        ),
+        # Assigned by hand, and absent.
+        (B, "config-b key kubelet cannot be used: there is no such ConfigMap", "Find out who assigned it."),
+    ],
+)
+def test_a_source_that_another_user_changed(source: Reference | None, message: str, remedy: str) -> None:
+    record = {"complete": True, "source": NAME, "absent": [], "own": {"maxPods": [110]}}
+    changed = node(own=record, config=status()) if source is None else runs(source=source, own=record)
+    rows = run(cluster(changed, n1=live(maxPods=110)), node_configs={"n1": {"maxPods": 50}})["nodes"]["n1"]["drift"]
+    assert [row["path"] for row in rows] == ["maxPods"], rows
+    assert message in rows[0]["message"] and "push it first" not in rows[0]["message"], rows
+    assert rows[0]["remedy"].startswith(remedy), rows
+
+
 def test_a_record_of_a_node_on_its_local_config_is_no_drift() -> None:
     record = {"complete": True, "source": NAME, "absent": [], "own": {"maxPods": [110]}}
     assert causes(cluster(node(own=record, config=status())), node_configs={}) == {}

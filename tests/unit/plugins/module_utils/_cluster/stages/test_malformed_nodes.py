@@ -245,7 +245,7 @@ def test_a_revert_does_not_guess_what_a_malformed_node_runs() -> None:
     with pytest.raises(NodesFailed, match="/status is malformed"):
         revert.revert(t.cast("t.Any", cluster(copy.deepcopy(BAD_STATUS))), options, False)
     api = cluster(copy.deepcopy(BAD_SOURCE))
-    assert rows(lambda: revert.revert(t.cast("t.Any", api), options, False))["n1"]["state"] == "reverted"
+    assert rows(lambda: revert.revert(t.cast("t.Any", api), options, False))["n1"]["state"] == "refused"
     assert api.nodes["n1"]["metadata"]["annotations"][annotation.SOURCE] == annotation.text({"configMap": A})
 
 

@@ -71,6 +71,27 @@ def test_creates_what_is_not_there() -> None:
     assert NAME in diff["after_header"]
 
 
+@pytest.mark.parametrize("given", [CONFIG, {"maxPods": 50}])
+def test_one_configuration_and_its_source(given: dict[str, t.Any]) -> None:
+    """Its kind and apiVersion may be omitted. The source is what node_config_source takes."""
+    with Calls(get(GONE), Call("POST", CONFIGMAPS, configmap(NAME, TEXT), (), body())) as session:
+        result = push.push(session, options(config=given), False)
+    assert result["source"] == reference(NAME)
+    assert result["configmaps"] == {VARIANT: {"changed": True, "variant": VARIANT, **reference(NAME)}}
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"kind": "Node"}, "config"),
+        ({7: "maxPods"}, "config: the key 7 is not text"),
+    ],
+)
+def test_what_is_no_configuration_is_refused(given: dict[t.Any, t.Any], words: str) -> None:
+    with Calls() as session, pytest.raises(ClusterError, match=words):
+        push.push(session, options(config=given), False)
+
+
 def test_leaves_what_is_there() -> None:
     with Calls(get(configmap(NAME, TEXT))) as session:
         result = push.push(session, options(variants={VARIANT: CONFIG}), False)

@@ -83,13 +83,20 @@ TABLE: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
         {"fault": "there is no such ConfigMap", "pushed": None},
         "there is no such ConfigMap",
     ),
+    ("configmap gone", {D: 1, L: 2}, {"fault": "it is empty", "recorded": "config-b", "pushed": None}, "it is empty"),
     ("foreign source", ROLLED, {"ours": False}, "which this collection did not create"),
-    ("not rolled out", ROLLED, {}, "never assigned"),
+    ("not rolled out", ROLLED, {}, "config-a key kubelet does not have what kubelet_config declares"),
     (
         "not rolled out",
         {D: 1, F: 2, L: 2},
         {"source": None, "assigned": None, "active": None, "pushed": None, "host": host(reference=None)},
-        "never assigned",
+        "the node runs its local config: no source is assigned to it",
+    ),
+    (
+        "not rolled out",
+        {D: 1, F: 2, L: 2},
+        {**dict.fromkeys(("source", "assigned", "active", "pushed")), "recorded": "config-a"},
+        "a rollout assigned the ConfigMap config-a to the node, and another user has removed that source",
     ),
     (
         "not restarted",
@@ -105,6 +112,25 @@ def test_a_field(cause: str, values: dict[str, Any], facts: dict[str, Any], text
     found = drift_cause.of_field("maxPods", values, dataclasses.replace(FACTS, **facts))
     assert (found.cause, text in found.message) == (cause, True), found
     assert found.remedy.endswith(".") and not found.message.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("facts", "foreign"),
+    [
+        ({}, False),
+        ({"recorded": "config-a"}, False),
+        ({"recorded": "config-b"}, True),
+        ({"ours": False}, True),
+        ({"source": None, "recorded": "config-a"}, False),
+    ],
+)
+def test_who_assigned_a_configmap_that_is_gone(facts: dict[str, Any], foreign: bool) -> None:
+    """A rollout pushes what is declared. It cannot push the ConfigMap of another user."""
+    given = dataclasses.replace(FACTS, fault="there is no such ConfigMap", **facts)
+    assert given.foreign is foreign
+    for cause in drift_cause.of_node(given):
+        assert cause.remedy.startswith("Find out who assigned it. ") is foreign
+        assert cause.remedy.endswith("Run the rollout, which pushes and assigns the declared configuration.")
 
 
 @pytest.mark.parametrize(("own", "remedy"), [("110", "Run the rollout, which reverts it"), (None, "playbook reset")])

@@ -10,7 +10,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.c
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.costs import Costs
 
 
-def _change(path: str, before: object = 1, after: object = 2) -> Change:
+def _change(path: str, before: object = 2, after: object = 1) -> Change:
     return Change(path, before, after, True)
 
 
@@ -99,3 +99,25 @@ def test_a_value_that_is_no_map_of_gates_sets_none() -> None:
     made = Costs({"featureGates": "NodeSwap=true"}, {"featureGates": {"NodeSwap": True}}, 28)
     assert made.of(_change("featureGates.NodeSwap", None, True))[0] == "drain"
     assert made.of(_change("featureGates", "NodeSwap=true", None))[0] == "reboot"
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "reason"),
+    [
+        ("maxPods", 110, 50, "lowering can fail admission of running pods at restart; changes reported"),
+        ("maxPods", 110, 100_000, "changes reported capacity and scheduling"),
+        ("podPidsLimit", 100, 200, "the change needs a kubelet restart"),
+        ("podPidsLimit", 200, 100, "lowering can stop container processes from forking"),
+        # No limit, a default that is not known, no number.
+        ("podPidsLimit", 200, -1, "lowering can stop"),
+        ("podPidsLimit", None, 200, "lowering can stop"),
+        ("podPidsLimit", True, False, "lowering can stop"),
+        ('systemReserved["cpu"]', "100m", "1", "raising may fail because cgroups must be resized"),
+        ('systemReserved["cpu"]', "1", "100m", "check for a NodeAllocatableEnforced event"),
+        ("syncFrequency", "90s", "1m", ""),
+        ("evictionMaxPodGracePeriod", 60, 90, "the change needs a kubelet restart"),
+    ],
+)
+def test_a_reason_of_the_other_direction_is_left_out(path: str, before: object, after: object, reason: str) -> None:
+    found = Costs({}, {}, 20).of(Change(path, before, after, True))[1]
+    assert found.startswith(reason), found

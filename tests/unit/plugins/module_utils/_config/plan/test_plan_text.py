@@ -42,7 +42,7 @@ MAX_PODS = (
 @pytest.mark.parametrize(("number", "more"), [(5, ""), (7, " and 2 more")])
 def test_people_read_one_block_for_nodes_with_the_same_to_do_and_why_variants_differ(number: int, more: str) -> None:
     made = _plan([{"resolvConf": f"/r{position}"} for position in range(number)], {"maxPods": 50})
-    values = [f"/r{position} ({made['nodes'][f'n{position}']['variant']})" for position in range(5)]
+    values = [f"/r{position} on 1 node (n{position})" for position in range(5)]
     assert made["text"] == [
         f"{number} nodes (n0, n1, n2, n3, n4{more}): assign {number} variants, effect disrupt",
         MAX_PODS,
@@ -85,8 +85,8 @@ def test_a_plan_for_nodes_of_all_kinds() -> None:
         MAX_PODS,
         f"  REFUSED: {REFUSED}",
         "variants differ in:",
-        f"  kubeAPIQPS: 5 ({shared}), -1 ({both}), -1 ({one})",
-        f'  podCIDR (belongs to one machine): absent ({shared}), "é\\n" ({both}), absent ({one})',
+        "  kubeAPIQPS: 5 on 2 nodes (n0, n1), -1 on 2 nodes (n2, n3)",
+        '  podCIDR (belongs to one machine): absent on 3 nodes (n0, n1, n3), "é\\n" on 1 node (n2)',
         "plan: 4 nodes, 3 to change, 1 unchanged, 3 variants, 3 refusals, 0 warnings; REFUSED, nothing may be written",
     ]
     assert made["summary"]["by_effect"] == {"disrupt": 2, "forbidden": 1}
@@ -112,7 +112,8 @@ def test_nodes_whose_own_file_is_missing_are_counted(number: int, total: str) ->
     made = _plan([{}] * number, {"maxPods": 50}, version="v1.28.3")
     assert made["text"][-2:] == [
         "  warning: the node's own config file is not known (kubelet_preflight_info has not read it), so its source "
-        "holds its live configuration. Plan again when the host answers and root may read the file.",
+        "holds its live configuration. A rollout stops at this node. Plan again when the host answers and root may "
+        "read the file.",
         f"{total} configuration",
     ]
     lost = _plan([{}], {"evictionHard": {"memory.available": "1Gi"}})
@@ -221,6 +222,12 @@ def test_secrets_stay_out_of_what_is_shown_and_in_what_is_pushed() -> None:
     assert "hunter2" not in shown
     assert "older" not in shown
     assert made["variants"][made["nodes"]["n0"]["variant"]]["staticPodURLHeader"] == {"Authorization": ["hunter2"]}
+
+
+def test_a_reason_fits_its_change_and_stands_once() -> None:
+    raised = _plan([{"maxPods": 50, "evictionHard": {}}], {"maxPods": 60, "evictionHard": {"a": "1Gi", "b": "2Gi"}})
+    reasons = [line.partition("] ")[2] for line in raised["text"] if line.startswith(("  ~", "  +"))]
+    assert reasons[-1] == "changes reported capacity and scheduling" and reasons[0] and reasons[1] == ""
 
 
 def test_variants_that_mean_the_same_do_not_differ() -> None:

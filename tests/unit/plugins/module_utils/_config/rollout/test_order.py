@@ -16,8 +16,8 @@ from ansible.vars.manager import VariableManager
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.livenodes.kubelet.plugins.filter import batch
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout.order import order
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils import host_table
 
 NAMES = ("n1", "m1", "n2", "n3", "m2")
 
@@ -34,7 +34,7 @@ def plan(**actions: str) -> dict[str, Any]:
 
 def table(*names: str) -> dict[str, Any]:
     """Return the node_table of hosts whose names differ from those of their nodes."""
-    return batch.node_table(
+    return host_table.node_table(
         [f"host-{name}" for name in names], {f"host-{name}": {"kubelet_config_node_name": name} for name in names}
     )
 

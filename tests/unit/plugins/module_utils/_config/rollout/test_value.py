@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.filter import batch
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout.order import order
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout.value import (
     Options,
@@ -22,6 +21,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout.
     result,
     untouched,
 )
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils import host_table
 from tests.support.objects import place
 
 NAMES = ("n1", "n2", "n3", "m1", "n4")
@@ -53,7 +53,7 @@ PLAN: dict[str, Any] = {
 
 
 def table(**deliveries: str) -> dict[str, Any]:
-    return batch.node_table(
+    return host_table.node_table(
         [f"host-{name}" for name in NAMES],
         {
             f"host-{name}": {"kubelet_config_node_name": name, "kubelet_config_delivery": deliveries.get(name)}

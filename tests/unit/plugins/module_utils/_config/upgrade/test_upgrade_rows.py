@@ -243,7 +243,7 @@ def test_a_checkpoint_hides_the_socket_that_kubeadm_writes() -> None:
     ("given", "why"),
     [
         ({"unreachable": True, "msg": "no route"}, "it is unreachable"),
-        ({"failed": True, "msg": "no systemd"}, "no systemd"),
+        ({"failed": True, "msg": "The kubelet must be run by systemd."}, "The kubelet must be run by systemd"),
         # As a task with `failed_when: false` registers it.
         ({"failed": False, "msg": "no such unit"}, "no such unit"),
         (None, "there is no result"),
@@ -257,7 +257,7 @@ def test_a_node_that_was_not_examined_is_unknown(given: dict[str, t.Any] | None,
     assert row["kubelet_version"] is None
     (one,) = row["findings"]
     assert (one["severity"], one["kind"], one["name"]) == ("unknown", "version", "")
-    assert one["message"].startswith(f"the node was not examined: {why}")
+    assert one["message"].startswith(f"the node was not examined: {why}") and not one["message"].endswith(".")
 
 
 def test_what_could_not_be_read_is_unknown() -> None:

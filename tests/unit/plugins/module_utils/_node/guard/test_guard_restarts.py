@@ -79,6 +79,22 @@ def test_a_kubelet_that_the_controllers_restart_stopped_is_started(node: Failing
     assert on_trial or guard.tick() is None
 
 
+@pytest.mark.fault(case=70)
+def test_a_kubelet_that_systemd_could_not_start_again_is_started_when_its_dependency_is_back(node: Failing) -> None:
+    """Until what the unit requires has failed, that looks like a stop by an operator."""
+    node.assign(extra={"confirm_seconds": 5000})
+    node.start()
+    node.properties.update(STOPPED)
+    node.fails = "dependency"
+    guard = node.guard()
+    assert node.watch(guard, 90) == 0
+    node.journal["dependency"] = "Dependency failed for kubelet."
+    assert node.watch(guard, 200) > 1
+    node.fails = ""
+    node.watch(guard, 100)
+    assert (node.properties["ActiveState"], node.ran) == ("active", [NEW, NEW])
+
+
 @pytest.mark.parametrize("restarted_before", [True, False])
 @pytest.mark.fault(case=70)
 def test_a_stop_that_nobody_ordered_here_stays_the_operators(node: Failing, restarted_before: bool) -> None:
@@ -88,6 +104,7 @@ def test_a_stop_that_nobody_ordered_here_stays_the_operators(node: Failing, rest
     node.start()
     node.properties.update(STOPPED)
     assert node.watch(node.guard(), 2000) == 0
+    assert len([words for words in node.commands if words.startswith("timeout")]) < 50, "the journal is asked too often"
     assert node.store.running() == LOCAL and "was not confirmed" in node.error()
 
 

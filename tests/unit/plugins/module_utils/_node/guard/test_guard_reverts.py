@@ -311,3 +311,22 @@ def test_a_revert_that_was_recorded_before_does_not_restart_a_kubelet_that_never
     node.later()
     assert (node.store.running(), node.ran, node.error()) == (LOCAL, [LOCAL], "it ended")
     assert node.commands.count("systemctl restart") == 0 and node.later() is None
+
+
+@pytest.mark.parametrize("dies", [False, True])
+def test_what_a_revert_led_to_stays_when_its_trial_is_lost(node: Node, dies: bool) -> None:
+    """The controller has confirmed NEW, whose trial was not over, and a crash has emptied that of OTHER."""
+    node.assign(confirmed=True)
+    node.start()
+    node.assign(OTHER, back=SOURCE)
+    for restarts in (0, 1, 2):
+        node.start(restarts)
+    Path(node.store.trial_path).write_text("")
+    node.start()
+    assert node.ran[-2:] == [NEW, NEW] and node.later() is None
+    if dies:
+        node.seconds += 200
+        node.start(1)
+        node.start(2)
+    assert node.ran[-1] == (LOCAL if dies else NEW)
+    assert ("never became last-known-good" in node.error()) == dies

@@ -87,10 +87,10 @@ def test_huge_pages(node: Node, text: str, found: int | None) -> None:
     assert look(node)["huge_pages"] == found
 
 
-def test_a_unit_that_is_not_understood_has_words_without_places(node: Node) -> None:
-    node.shown["ExecStart"] = "{ path=/other ; argv[]=/other ; ignore_errors=no }"
+def test_a_unit_that_is_not_understood_has_words(node: Node) -> None:
+    node.shown["ExecStart"] += "\nExecStart={ path=/other ; argv[]=/other ; ignore_errors=no }"
     words = look(node)["words"]
-    assert words[0] == {"text": ARGV[0], "file": None, "line": None} and len(words) == len(ARGV)
+    assert words[0] == {"text": ARGV[0], "file": "/lib/kubelet.service", "line": 2} and len(words) == len(ARGV)
     node.shown.update(LoadState="not-found", MainPID="0")
     assert look(node)["words"] == []
 

@@ -20,6 +20,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install im
     metrics_file,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import textfile
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.lock import LockError, locked
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import Unit
 from tests.support import exposition
 from tests.support.guard_node import SOURCE, Node
@@ -147,3 +148,11 @@ def test_the_guards_removal_removes_them(place: Place, tmp_path: Path, monkeypat
 @pytest.mark.parametrize(("settings", "folder"), [({}, ""), ({"metrics": ""}, ""), ({"metrics": "/a"}, "/a")])
 def test_the_folder_of_an_installed_guard(settings: dict[str, t.Any], folder: str) -> None:
     assert metrics_file.folder_of(settings) == folder
+
+
+def test_a_store_that_is_in_use_is_waited_for_no_longer_than_asked(place: Place) -> None:
+    with locked(place.config_dir):
+        (warning,) = metrics_file.present(place.config_dir, "", place.one, 0)
+        assert "has been in use by process" in warning and "for 0 s" in warning
+        with pytest.raises(LockError, match="for 0 s"):
+            guard_module._ensure_active(place.config_dir, 0)

@@ -103,7 +103,10 @@ STATIC, NONE = b'{"policyName":"static"}', b'{"policyName":"none"}'
         ({}, [], STATIC, None, None),
         # The kubelet itself names what is wrong with such a file.
         ({}, [], BEFORE, NONE, BEFORE),
-        ({}, [], None, NONE, None),
+        # On a full disk it could make no new one.
+        ({}, [], None, NONE, NONE),
+        ({}, [], None, STATIC, None),
+        ({}, [], None, None, None),
     ],
 )
 def test_a_state_file_of_another_policy_gives_way(

@@ -164,6 +164,28 @@ def test_revert(store: Store) -> None:
     assert store.trial() is None
 
 
+@pytest.mark.parametrize(
+    ("act", "reverted"),
+    [
+        (lambda store: None, False),
+        (lambda store: store.revert("it crashed"), True),
+        # The link of the revert stays: only the local configuration was whole.
+        (lambda store: store.point("store/local/config"), False),
+        # A switch that was interrupted before it made B active.
+        (
+            lambda store: (store.point("store/checkpoints/uid-a/7"), store.links.prepare("store/checkpoints/uid-c/7")),
+            False,
+        ),
+        (lambda store: os.unlink(store.active), False),
+    ],
+)
+def test_a_revert_shows_without_its_trial(store: Store, act: t.Callable[[Store], object], reverted: bool) -> None:
+    assign(store, B)
+    act(store)
+    under(store, "store", "trial").write_bytes(b"{")
+    assert store.reverted() == reverted
+
+
 def test_the_local_configuration_is_renewed_as_a_whole(store: Store, tmp_path: Path) -> None:
     """The node's own file is read only; a file that cannot be run from the store leaves the former copy."""
     own = tmp_path / "k.yaml"

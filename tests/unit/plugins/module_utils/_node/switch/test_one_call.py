@@ -141,7 +141,13 @@ def test_a_switch(node: Node) -> None:
 def test_the_guard_gets_the_folder_of_its_metrics(node: Node, asked: str | None, handed: str) -> None:
     for state, name in (("staged", "program"), ("assigned", "install")):
         node.call(state, metrics_dir=asked)
-        assert node.given[name] == ("kubelet", False, None, handed)
+        assert node.given[name] == ("kubelet", False, None, handed, 1)
+
+
+def test_each_step_of_the_guard_waits_as_long_for_the_lock_as_the_switch(node: Node) -> None:
+    for state, name in (("staged", "program"), ("assigned", "install"), ("reset", "update")):
+        node.call(state, lock_timeout=7)
+        assert node.given[name][-1] == 7
 
 
 def test_a_staging_leaves_the_kubelet_and_its_own_file_alone(node: Node) -> None:

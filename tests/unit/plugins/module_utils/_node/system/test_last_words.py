@@ -250,6 +250,15 @@ def test_systemd_writes_that_a_signal_ended_a_kubelet(lines: list[str], killed: 
     assert last_words.killed("kubelet.service", "abc", journal) == killed
 
 
+@pytest.mark.parametrize(("asked", "found"), [("abc", True), ("former", False), ("", False)])
+def test_systemd_writes_that_what_the_unit_requires_did_not_start(asked: str, found: bool) -> None:
+    def journal(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        known = {"_PID=1", "--unit=kubelet.service", "INVOCATION_ID=abc", "JOB_RESULT=dependency"} <= set(argv)
+        return subprocess.CompletedProcess(list(argv), 0, "Dependency failed for kubelet.\n" if known else "", "")
+
+    assert last_words.needs_dependency("kubelet.service", asked, journal) == found
+
+
 def test_the_journal_is_asked_for_a_signal_within_a_time_limit_and_its_failure_is_none() -> None:
     def broken(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
         raise RuntimeError(argv)
@@ -262,6 +271,7 @@ def test_the_journal_is_asked_for_a_signal_within_a_time_limit_and_its_failure_i
     assert {"--unit=kubelet.service", "INVOCATION_ID=abc", "_PID=1", "--output=cat"} <= set(asked)
     assert not last_words.killed("kubelet.service", "abc", Journal(line, 124))
     assert not last_words.killed("kubelet.service", "abc", broken)
+    assert not last_words.needs_dependency("kubelet.service", "abc", broken)
     unasked = Journal(line)
     assert not last_words.killed("kubelet.service", "", unasked) and not unasked.asked
 

@@ -20,7 +20,7 @@ OURS = f"{FOLDER}/{unit.DROPIN}"
 STEP = ("ExecStartPre=-+/bin/sh -c 'guard'",)
 TEXTS = {
     "plain": "[Service]\nExecStart=/usr/bin/kubelet --config=/etc/k.yaml --old\n",
-    "appended": "[Service]\nEnvironmentFile=/etc/kubelet.env\nExecStart=/usr/bin/kubelet $ARGS --old\n",
+    "by a file": "[Service]\nEnvironmentFile=/etc/kubelet.env\nExecStart=/usr/bin/kubelet $ARGS --old\n",
 }
 
 
@@ -60,7 +60,27 @@ def test_other_flags_of_the_variable_of_kubeadm_are_taken_up(node: Systemd) -> N
     node.write(KUBEADM, KUBEADM_TEXT.replace("config.yaml", "config.yaml --v=4"))
     kubelet = node.load(SERVICE, KUBEADM, OURS)
     assert renew(kubelet, ACTIVE)
-    assert f'Environment="KUBELET_CONFIG_ARGS=--config={ACTIVE} --v=4"' in (kubelet.installed() or "").splitlines()
+    assert kubelet.next_command().argv[-1] == f"--config={ACTIVE}" and "--v=4" in kubelet.next_command().argv
+    assert not renew(kubelet, ACTIVE)
+
+
+@pytest.mark.parametrize("folder", ["", "/store/conf.d"], ids=["checkpoint", "dropin"])
+def test_nothing_is_asked_before_a_start_while_the_unit_is_the_same(node: Systemd, folder: str) -> None:
+    """The system bus may start after the kubelet."""
+    for kubelet in (node.kubeadm(), loaded(node, TEXTS["plain"])):
+        kubelet.install(Layer(folder) if folder else ACTIVE, STEP)
+        node.bus = False
+        assert not renew(kubelet, ACTIVE, folder)
+        node.bus = True
+        kubelet.remove()
+
+
+def test_a_command_that_no_longer_has_the_variable_of_kubeadm(node: Systemd) -> None:
+    node.kubeadm().install(ACTIVE, STEP)
+    node.write(KUBEADM, KUBEADM_TEXT.replace("$KUBELET_CONFIG_ARGS", "--config=/etc/k.yaml"))
+    kubelet = node.load(SERVICE, KUBEADM, OURS)
+    assert renew(kubelet, ACTIVE)
+    assert kubelet.next_command().argv[-1] == f"--config={ACTIVE}"
 
 
 def test_nothing_is_made_anew_without_a_command_of_the_unit(node: Systemd) -> None:

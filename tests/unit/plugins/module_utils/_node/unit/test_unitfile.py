@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Unit files and environment files are read by systemd's rules."""
+"""The lines of unit files, and which of them has a word of the command line."""
 
 from __future__ import annotations
 
@@ -15,56 +15,51 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit impor
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("A=b\n#c\n;d\nB='x y'\n", {"A": "b", "B": "x y"}),
-        ('A="b \\"c\\" \\$d \\x"  \n', {"A": 'b "c" $d \\x'}),
-        ("A=b\\\nc\n", {"A": "bc"}),
-        ("A=b \\\n  c  \n", {"A": "b   c"}),
-        ("export A=b\nA B=c\n1A=b\nC=\n", {"C": ""}),
-        ("A=--x='y z'\n", {"A": "--x='y z'"}),
-        ("A='b'\"c\" d\n", {"A": "bcd"}),
-        ("A=1\nA=2", {"A": "2"}),
-        ("# c \\\nA=b\nB=c\n", {"B": "c"}),
-        ("A='b\\'\n", {"A": "b\\"}),
-        ('A="b\nc"\n', {"A": "b\nc"}),
-        ("no equals\nA=b\n", {"A": "b"}),
-        ("A", {}),
+        ("[Unit]\nA=no\n[Service]\nA=b\n[Install]\nA=no\n", [("A", "b", 4)]),
+        ("\ufeff[Service]\nA=b\n", [("A", "b", 2)]),
+        ("[Service]\r\n  A = b c \r\n", [("A", "b c", 2)]),
+        ("[Service]\nA=b \\\n# c\n;d\n  e \\\n f\nB=\n", [("A", "b    e   f", 2), ("B", "", 7)]),
+        ("[Service]\nA=b \\\\\nB=c\n", [("A", "b \\\\", 2), ("B", "c", 3)]),
+        ("[Service]\nA=b \\", [("A", "b", 2)]),
+        ("[Service]\nno equals\n", []),
     ],
 )
-def test_environment_files_are_read_as_systemd_reads_them(text: str, found: dict[str, str]) -> None:
-    assert {variable.name: variable.value for variable in unitfile.environment_file(text)} == found
+def test_settings_are_read_as_systemd_reads_them(text: str, found: list[tuple[str, str, int]]) -> None:
+    assert [(one.key, one.value, one.line) for one in unitfile.settings(text, "/f")] == found
 
 
-def test_variables_know_their_line() -> None:
-    text = "# one\nA=b\\\nc\n\nB='x\ny'\nC=d\n"
-    assert [(variable.name, variable.line) for variable in unitfile.environment_file(text)] == [
-        ("A", 2),
-        ("B", 5),
-        ("C", 7),
-    ]
+def test_an_empty_assignment_resets_a_list() -> None:
+    found = list(unitfile.settings("[Service]\nA=a\nB=x\nA=\nA=b\nA=c\n", "/f"))
+    assert [one.value for one in unitfile.effective(found, "A")] == ["b", "c"]
+
+
+UNIT = """[Service]
+# --max-pods=61
+Environment="A=--v=2 --hostname-override=%H" B=--node-labels=a=b
+ExecStart=/usr/bin/kubelet $A \\
+  --max-pods=61 --config /etc/k.yaml \\
+  --node-ip=${IP} "--x=a b"
+"""
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("word", "place"),
     [
-        (" a  b ", ["a", "b"]),
-        ('"a b" \'c "d\'', ["a b", 'c "d']),
-        ("a\\x20b \\101\\ts", ["a b", "A\ts"]),
-        ('--x="y z"q', ["--x=y zq"]),
-        ("", []),
-        ('""', [""]),
+        ("--max-pods=61", ("/unit", 5)),
+        ("--max-pods=6", None),
+        ("--max-pods=99", None),
+        ("max-pods=61", None),
+        ("/usr/bin/kubelet", ("/unit", 4)),
+        ("--config", ("/unit", 5)),
+        ("--hostname-override=n1", ("/unit", 3)),
+        ("--node-ip=10.0.0.1", ("/unit", 6)),
+        ("--x=a b", ("/unit", 6)),
+        ("--v=2", ("/env", 2)),
+        ("--v=3", None),
+        ("--node-labels=a=b", ("/unit", 3)),
+        ("--q=1 2", ("/env", 3)),
+        ("", None),
     ],
 )
-def test_settings_are_split_as_systemd_splits_them(text: str, words: list[str]) -> None:
-    assert [token.text for token in unitfile.split(text)] == words
-
-
-@pytest.mark.parametrize("text", ['"a', "a\\q", "b\\xzz", "a\\"])
-def test_what_systemd_refuses_is_an_error(text: str) -> None:
-    with pytest.raises(ValueError):
-        unitfile.split(text)
-
-
-def test_quoting_is_undone_by_reading() -> None:
-    for word in ("a b", 'a"b', "a\\b", "a\nb\tc", "plain", "it's"):
-        assert [token.text for token in unitfile.split(unitfile.quoted(word))] == [word]
-    assert unitfile.quoted("100%") == '"100%%"'
+def test_the_place_of_a_word(word: str, place: tuple[str, int] | None) -> None:
+    assert unitfile.place(word, [("/unit", UNIT), ("/env", "; --v=2\nC='--v=2'\nD=\"--q='1 2'\"\n")]) == place

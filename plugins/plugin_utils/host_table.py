@@ -1,0 +1,116 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Turns the variables of many hosts into columns by node name."""
+
+from __future__ import annotations
+
+import functools
+import typing as t
+
+from ansible.errors import AnsibleFilterError
+
+from . import declared
+
+# Further columns of the node table, and the host variable each of them comes from.
+KINDS = {"flags": "kubelet_config_flags", "deliveries": "kubelet_config_delivery"}
+
+NODE_NAME = "kubelet_config_node_name"
+
+OF_THE_HOST = {
+    "kubelet_config_allow_effect": "disrupt",
+    "kubelet_config_drain": "never",
+    "kubelet_config_forecast": "refuse",
+    "kubelet_config_forecast_pods": 0,
+}
+"""Options that each host has its own value of, with their defaults. One task reads those of all hosts."""
+
+READ = (
+    "kubelet_config",
+    "kubelet_config_host",
+    NODE_NAME,
+    "kubelet_config_flags",
+    "kubelet_config_delivery",
+)
+"""The variables that users set."""
+
+
+def unseen(variables: t.Mapping[str, t.Any], hostvars: t.Mapping[str, t.Mapping[str, t.Any]]) -> str:
+    """Return which variables are set for the current task but not for its host, in words; empty if there are none.
+
+    They would silently have no effect.
+    """
+    host = str(variables.get("inventory_hostname"))
+    names = [name for name in READ if name in variables and name not in hostvars[host]] if host in hostvars else []
+    if not names:
+        return ""
+    return (
+        f"{', '.join(names)} is set in the vars of a play, a role or import_playbook. It has no effect there: "
+        "it is not a variable of the hosts. Set it in the inventory, in group_vars or host_vars, or with -e"
+    )
+
+
+def same_node(hosts: t.Sequence[str], name: str) -> str:
+    """Return what is wrong with several hosts that name the same node."""
+    return (
+        f"hosts {', '.join(hosts)} name the same node {name}. Nothing was changed. Set a different {NODE_NAME} for "
+        "each of them, or remove those that are too many"
+    )
+
+
+def node_table(
+    hosts: t.Sequence[str],
+    hostvars: t.Mapping[str, t.Mapping[str, t.Any]],
+    of_the_play: t.Mapping[str, t.Any] | None = None,
+) -> dict[str, dict[str, t.Any]]:
+    """Return what Ansible knows about each host, as columns by node name.
+
+    C(hosts): the inventory host. C(configs): the overrides of the host, in the order in which they apply.
+    C(group_configs): the overrides of its group, an empty mapping if there are none. C(flags) and C(deliveries): the
+    kubelet's flags and the delivery, if the inventory sets them. With C(of_the_play), which overrides them, also the
+    options of each host.
+
+    Raises AnsibleFilterError when two hosts name the same node, and for a variable that names an undefined one.
+    """
+    table: dict[str, dict[str, t.Any]] = {
+        "hosts": {},
+        "configs": {},
+        "group_configs": {},
+        **{kind: {} for kind in KINDS},
+        **({} if of_the_play is None else {"allow_effects": {}, "drains": {}, "forecasts": {}}),
+    }
+    for host in hosts:
+        variables = hostvars[host]
+        read = functools.partial(declared.of_host, host, variables)
+        name = read("kubelet_config_node_name") or host
+        if name in table["hosts"]:
+            raise AnsibleFilterError(same_node([table["hosts"][name], host], name))
+        table["hosts"][name] = host
+        of_group, of_host = read("kubelet_config"), read("kubelet_config_host")
+        layers = [layer for layer in (of_group, of_host) if layer]
+        if layers:
+            table["configs"][name] = layers
+        table["group_configs"][name] = of_group or {}
+        for kind, variable in KINDS.items():
+            given = read(variable)
+            if given:
+                table[kind][name] = given
+        if of_the_play is not None:
+            _add_options(table, name, variables, of_the_play)
+    return table
+
+
+def _add_options(
+    table: dict[str, dict[str, t.Any]], name: str, variables: t.Mapping[str, t.Any], of_the_play: t.Mapping[str, t.Any]
+) -> None:
+    """Add what the host of a node has in OF_THE_HOST."""
+    options = {
+        key: of_the_play[key] if key in of_the_play else variables.get(key, default)
+        for key, default in OF_THE_HOST.items()
+    }
+    table["allow_effects"][name] = options["kubelet_config_allow_effect"]
+    table["drains"][name] = options["kubelet_config_drain"]
+    table["forecasts"][name] = {
+        "forecast": options["kubelet_config_forecast"],
+        "pods": options["kubelet_config_forecast_pods"],
+    }
