@@ -146,7 +146,7 @@ def flag(name: str) -> str:
 
 def literal(value: Any) -> str:
     """Return a default as it would be written."""
-    return "" if value is None else f"``{json.dumps(value)}``"
+    return "unset" if value is None else f"``{json.dumps(value)}``"
 
 
 if __name__ == "__main__":

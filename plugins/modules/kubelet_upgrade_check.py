@@ -72,12 +72,13 @@ nodes:
       contains:
         severity:
           description: >-
-            V(stops), the kubelet would not run; V(unknown), this could not be found out; V(changes), it would run and
-            behave differently; V(stays), something stays as it is because of this collection.
+            V(stops), the kubelet or a static pod of it would not run. V(unknown), this could not be found out.
+            V(changes), it would run and behave differently. V(stays), something stays as it is because of this
+            collection.
           type: str
         kind:
           description: >-
-            V(flag), V(gate), V(field), V(default), V(value), V(cgroup), V(runtime), V(delivery), V(binary) or
+            V(flag), V(gate), V(field), V(default), V(value), V(cgroup), V(runtime), V(pod), V(delivery), V(binary) or
             V(version).
           type: str
         name:

@@ -82,6 +82,36 @@ runtime_version:
   returned: success
   type: str
   sample: 1.6.20
+huge_pages:
+  description: Memory in bytes that the host reserves as huge pages. V(null) means unknown.
+  returned: success
+  type: int
+  sample: 0
+lines:
+  description: For each config file and drop-in, the lines of the fields and feature gates that it sets.
+  returned: success
+  type: dict
+  sample: {/var/lib/kubelet/config.yaml: {maxPods: 12, featureGates: 20, featureGates.NodeSwap: 21}}
+static_pods:
+  description: The static pods that refer to objects of the API, and the files of static pods that cannot be read.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    file:
+      description: The file with the pod.
+      type: str
+    name:
+      description: Name of the pod, empty if it is not known.
+      type: str
+    refers_to:
+      description: Kind and name of each object.
+      type: list
+      elements: str
+      sample: [Secret etcd-certs]
+    unreadable:
+      description: Why the file cannot be read, V(null) if it can.
+      type: str
 target:
   description: The answer of O(target_binary).
   returned: success
@@ -116,7 +146,19 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host impor
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit
 
 # What the check of an upgrade reads; the decisions of a preflight are not part of it.
-RETURNED = ("kubelet", "host", "disk", "words", "own", "cgroup_version", "runtime_version", "target")
+RETURNED = (
+    "kubelet",
+    "host",
+    "disk",
+    "words",
+    "own",
+    "cgroup_version",
+    "runtime_version",
+    "huge_pages",
+    "lines",
+    "static_pods",
+    "target",
+)
 
 
 def main() -> None:

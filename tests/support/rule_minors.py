@@ -10,13 +10,14 @@ import typing as t
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import EffectiveConfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import validation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL, WARNING
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.rule import LAST_READ as NEWEST
 
-NEWEST = 36
-MINORS = (12, 19, *range(20, NEWEST + 1), 37)
+BEYOND = NEWEST + 1
+MINORS = (12, 19, *range(20, NEWEST + 1), BEYOND)
 
 
 def since(minor: int) -> range:
-    """Return the minors from one on, up to the newest that was read."""
+    """Return the minors from one on, up to the newest whose validation was read."""
     return range(minor, NEWEST + 1)
 
 
@@ -31,14 +32,14 @@ def off(*gates: str) -> dict[str, t.Any]:
 
 
 def refuses_in(config: dict[str, t.Any], rule: str, refused: t.Iterable[int]) -> None:
-    """Assert that a rule refuses a configuration in these minors only. In 1.37 it is only a warning."""
+    """Assert that a rule refuses a configuration in these minors only. Beyond those read it is only a warning."""
     found: dict[str, set[int]] = {WARNING: set(), REFUSAL: set()}
     for minor in MINORS:
         for problem in validation.check(EffectiveConfig(config, minor)):
             if problem.rule == rule:
                 assert problem.value not in ("", "null") and problem.remedy, problem
                 found[problem.severity].add(minor)
-    assert found == {REFUSAL: set(refused), WARNING: {37} if NEWEST in refused else set()}
+    assert found == {REFUSAL: set(refused), WARNING: {BEYOND} if NEWEST in refused else set()}
 
 
 def messages(config: dict[str, t.Any], minor: int) -> list[str]:

@@ -22,14 +22,23 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade 
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import inputs, specs
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import events, model, report_document
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.page import page
-from tests.support.upgrading import result
+from tests.support.table_minors import BEYOND, NEWEST
+from tests.support.upgrading import OWN, result
 from tests.unit.fuzz.damaged import JSON, SCALARS, texts, values
 from tests.unit.fuzz.parser import Parser
 from tests.unit.fuzz.samples import CONFIG
 
 FILE, DROPIN = "/var/lib/kubelet/config.yaml", "/d/10.conf"
 LIVE = complete_config.restore(CONFIG)
-BEFORE = result("v1.28.7", "--max-pods=61", config=CONFIG, dropins={DROPIN: {"maxPods": 3}})
+BEFORE = result(
+    "v1.28.7",
+    "--max-pods=61",
+    config=CONFIG,
+    dropins={DROPIN: {"maxPods": 3}},
+    huge_pages=2**30,
+    lines={OWN: {"maxPods": 3}},
+    static_pods=[{"file": "/m/a.yaml", "name": "a", "refers_to": ["Secret s"], "unreadable": None}],
+)
 BEFORE["target"] = {
     "binary": "/k",
     "version": "v1.36.2",
@@ -84,9 +93,10 @@ def explaining(facts: t.Any) -> None:
 
 
 def upgrading(facts: t.Any) -> None:
-    """Check the upgrade of a node with these facts."""
-    row = upgrade_rows.row(facts if isinstance(facts, dict) else None, 36)
-    upgrade_text.lines({"n1": row}, 36)
+    """Check the upgrade of a node with these facts, to the end of the tables and beyond it."""
+    for target in (NEWEST, BEYOND):
+        row = upgrade_rows.row(facts if isinstance(facts, dict) else None, target)
+        upgrade_text.lines({"n1": row}, target)
 
 
 def reported(given: tuple[str, t.Any]) -> None:

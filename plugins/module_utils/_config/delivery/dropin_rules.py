@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any, Iterator, Mapping
 
 from ..fields import fields, merged_dropins, overlay
+from ..rules import types
 from ..rules.problem import REFUSAL, WARNING, Problem
 from ..values import paths
 from . import choice as delivery
@@ -68,7 +69,9 @@ def forgotten(live: Mapping[str, Any], declared: Mapping[str, Any], minor: int) 
 def _value(path: paths.Path, value: Any, minor: int) -> Iterator[Problem]:
     shown, field = paths.show(path), fields.owner(path)
     # types.py checks values, and a null is none.
-    if value is None and minor <= fields.NEWEST_MINOR and (field is None or not field.exists_at(minor)):
+    if value is None and field is None:
+        yield types.unknown(path, minor)
+    elif value is None and field is not None and not field.exists_at(minor):
         yield Problem(
             REFUSAL, shown, f"kubelet 1.{minor} does not have this field", "Remove it for this node.", "unknown-field"
         )

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 SAFE, DISRUPT, DRAIN, REBOOT, FORBIDDEN = EFFECTS = ("safe", "disrupt", "drain", "reboot", "forbidden")
 """What a change of a field costs, in ascending order."""
@@ -104,3 +104,14 @@ class Flag:
         return minor is None or (
             (self.since is None or self.since <= minor) and (self.until is None or minor <= self.until)
         )
+
+
+class Meaning(NamedTuple):
+    """A value that kubelets from a minor on take for something else."""
+
+    path: str
+    since: int
+    """The first minor with the new meaning."""
+    value: Any
+    before: str
+    after: str

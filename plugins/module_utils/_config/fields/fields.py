@@ -10,12 +10,13 @@ from functools import lru_cache
 
 from ..values import paths
 from .field_row import Field
-from .fields_table import FIELDS, FLAGS, NEWEST_MINOR, OLDEST_MINOR
+from .fields_table import FIELDS, FLAGS, MEANINGS, NEWEST_MINOR, OLDEST_MINOR
 
 __all__ = [
     "ALL",
     "FLAGS",
     "FORMER_SECRETS",
+    "MEANINGS",
     "NEWEST_MINOR",
     "OLDEST_MINOR",
     "Field",

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from .field_row import Field, Flag
+from .field_row import Field, Flag, Meaning
 
 OLDEST_MINOR = 20
 """The oldest minor whose defaults are known."""
-NEWEST_MINOR = 36
+NEWEST_MINOR = 37
 """The newest minor whose fields and defaults are known."""
 
 FIELDS: tuple[Field, ...] = (
@@ -300,6 +300,17 @@ FIELDS: tuple[Field, ...] = (
         effect="safe",
         reason="longest delay before a container restarts, kept in memory only; a shorter one restarts "
         "crashing containers more often",
+    ),
+    Field(
+        "defaultPodSysctls",
+        "map[string]string",
+        since=37,
+        zero_omitted=True,
+        effect="drain",
+        fatal=True,
+        reason="sandboxes of running pods keep their sysctls; only new pods get the new ones. A name "
+        "that is no sysctl or has no namespace stops the kubelet, and a net.* one that this "
+        "kernel does not have in a namespace stops new pods",
     ),
     Field(
         "enableContentionProfiling",
@@ -872,7 +883,7 @@ FIELDS: tuple[Field, ...] = (
         "memoryThrottlingFactor",
         "float",
         since=22,
-        later_defaults=((22, 0.8), (27, 0.9)),
+        later_defaults=((22, 0.8), (27, 0.9), (37, None)),
         unset="nil",
         effect="drain",
         reason="running containers keep memory.high until they restart; no effect without the gate MemoryQoS",
@@ -1579,3 +1590,5 @@ FLAGS: dict[str, Flag] = {
     "volume-plugin-dir": Flag("volumePluginDir", True, "replace"),
     "volume-stats-agg-period": Flag("volumeStatsAggPeriod", True, "replace"),
 }
+
+MEANINGS: tuple[Meaning, ...] = (Meaning("eventRecordQPS", 37, 0, "the default", "no limit"),)

@@ -141,5 +141,8 @@ _UPGRADE = {
     "own": _FILE,
     "cgroup_version": _is_number,
     "runtime_version": _is_text,
+    "huge_pages": _is_number,
+    "lines": Each(_is_text, Each(_is_text, _is_number)),
+    "static_pods": [{"file!": _is_text, "name!": _is_text, "refers_to!": [_is_text], "unreadable": _is_text}],
     "target": _ANSWER,
 }

@@ -175,7 +175,8 @@ class Planner:
         absent = {*record["absent"]}.intersection(former.absent_after(desired.changes))
         changes = [change for change in desired.changes if change.path not in absent]
         if dropin:
-            found += {*dropin_rules.check(desired.config, minor), *types.check(desired.config, minor)} - {*found}
+            of_dropin = {*dropin_rules.check(desired.config, minor), *types.check(desired.config, minor)}
+            found += of_dropin - {*found} - self._known_harmless(live, minor)
         restart = {change.path for change in pending}
         from_file = {*own_file.undeclared(changes, layers)} if based else restart
         undeclared = {*no_longer.known, *no_longer.unknown, *(path for path in from_file if path in record["own"])}

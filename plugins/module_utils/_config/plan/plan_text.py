@@ -204,7 +204,8 @@ def _newer(rows: Mapping[str, Any]) -> Iterator[str]:
     if names:
         yield (
             f"{shown_nodes(names)}: the kubelet is newer than 1.{newest}, the last version whose fields, "
-            "defaults, flags and feature gates are known here. Its own binary decides about them before the switch"
+            "defaults, flags and feature gates are known here. A field that is not known is refused; its own binary "
+            "decides about all else before the switch"
         )
 
 

@@ -4,7 +4,7 @@
 """Which feature gates a kubelet of one minor refuses: it ends before it validates anything else.
 
 Messages are the kubelet's own. Source: k8s.io/component-base/featuregate/feature_gate.go and the registered gates of
-Kubernetes 1.20 to 1.36.
+each minor of the table.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def _check_field(at: paths.Path, value: Any, minor: int) -> Iterator[Problem]:
         return
     field = fields.lookup(at)
     if field is None:
-        yield from _unknown(at, minor)
+        yield unknown(at, minor)
         return
     if not field.exists_at(minor):
         yield _other_version(field, at, minor)
@@ -241,18 +241,22 @@ def _wrong(at: paths.Path, value: Any, wanted: str, remedy: str, field: Field) -
     )
 
 
-def _unknown(at: paths.Path, minor: int) -> Iterator[Problem]:
-    if minor > fields.NEWEST_MINOR:
-        # Only the node's own binary knows; the plan names such nodes once.
-        return
+def unknown(at: paths.Path, minor: int) -> Problem:
+    """Return the refusal of a name that no table has. Whether a kubelet beyond the tables has it, its binary knows."""
+    newest = fields.NEWEST_MINOR
     near = fields.nearest(paths.field_path(at))
-    message = f"no kubelet up to 1.{fields.NEWEST_MINOR} knows this field; kubelets ignore it silently"
+    message = f"no kubelet up to 1.{newest} knows this field; kubelets ignore it silently"
     remedy = (
         f"Did you mean {near}?"
         if near
         else "Check the name in the Kubernetes reference of KubeletConfiguration v1beta1, or remove it."
     )
-    yield Problem(REFUSAL, paths.show(at), message, remedy, "unknown-field")
+    if minor > newest:
+        message = f"{message}, and the binary of this 1.{minor} was not asked"
+        remedy += (
+            f" If 1.{minor} has it, set it in the node's own file first: what the live configuration shows is accepted."
+        )
+    return Problem(REFUSAL, paths.show(at), message, remedy, "unknown-field")
 
 
 def _other_version(field: Field, at: paths.Path, minor: int) -> Problem:

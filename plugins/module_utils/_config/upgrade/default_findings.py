@@ -1,7 +1,9 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which defaults change with the minor version, for the fields that a node leaves to its kubelet."""
+"""Which defaults change with the minor version, for the fields that a node leaves to its kubelet, and which values
+of others change their meaning.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from typing import Any, Iterator, Mapping
 
 from ..fields import compare, fields
 from ..fields.field_row import Field
-from .finding import CHANGES, DEFAULT, STAYS, Finding
+from .finding import CHANGES, DEFAULT, STAYS, VALUE, Finding
 from .node_facts import Facts, at
 
 # It matters on hosts with version 1 cgroup controllers only: host_findings.py.
@@ -56,6 +58,21 @@ def check(facts: Facts, target: int) -> Iterator[Finding]:
             )
 
 
+def meanings(facts: Facts, target: int) -> Iterator[Finding]:
+    """Yield the values of a node that a kubelet of the target takes for something else than the running one."""
+    merged = facts.merged(min(target, fields.NEWEST_MINOR))
+    for one in fields.MEANINGS:
+        if facts.minor is not None and facts.minor < one.since <= target and at(merged, one.path) == one.value:
+            yield Finding(
+                CHANGES,
+                VALUE,
+                one.path,
+                f"{one.value} means {one.after} from 1.{one.since} on, and {one.before} before",
+                "Declare the value that you want, or accept the new meaning.",
+                facts.places(one.path, target),
+            )
+
+
 def _given(value: Any, field: Field, minor: int) -> bool:
     return value is not None and not (field.unset_at(minor) == "zero" and compare.is_zero(value, field))
 
@@ -63,7 +80,7 @@ def _given(value: Any, field: Field, minor: int) -> bool:
 def _pinned(facts: Facts, value: Any, before: Any, field: Field, minor: int) -> bool:
     if facts.own is None or _given(at(facts.own.content, field.path), field, minor):
         return False
-    return facts.places(field.path, minor) == facts.checkpoint and compare.same(
+    return facts.is_only_in(facts.checkpoint, field.path, minor) and compare.same(
         compare.canonical(value, field, minor), before
     )
 

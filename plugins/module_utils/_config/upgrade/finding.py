@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 STOPS = "stops"
-"""The kubelet would not start, or would end."""
+"""The kubelet, or a static pod of it, would not start, or would end."""
 UNKNOWN = "unknown"
 """It was not possible to find out whether the kubelet would start."""
 CHANGES = "changes"
@@ -18,7 +18,7 @@ STAYS = "stays"
 SEVERITIES = (STOPS, UNKNOWN, CHANGES, STAYS)
 """In the order in which they are shown."""
 
-FLAG, GATE, FIELD, DEFAULT, VALUE, CGROUP, RUNTIME, DELIVERY, BINARY, VERSION = KINDS = (
+FLAG, GATE, FIELD, DEFAULT, VALUE, CGROUP, RUNTIME, POD, DELIVERY, BINARY, VERSION = KINDS = (
     "flag",
     "gate",
     "field",
@@ -26,6 +26,7 @@ FLAG, GATE, FIELD, DEFAULT, VALUE, CGROUP, RUNTIME, DELIVERY, BINARY, VERSION = 
     "value",
     "cgroup",
     "runtime",
+    "pod",
     "delivery",
     "binary",
     "version",

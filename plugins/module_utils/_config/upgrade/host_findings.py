@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the host means for a later kubelet: cgroup version, container runtime, kubeadm, and how it is configured."""
+"""What the host means for a later kubelet: cgroup version, container runtime, static pods, and how it is configured."""
 
 from __future__ import annotations
 
@@ -10,14 +10,19 @@ from typing import Any, Iterator, Mapping
 
 from ..fields import fields
 from ..fields.effective_config import EffectiveConfig
-from .finding import CGROUP, CHANGES, DELIVERY, RUNTIME, STAYS, STOPS, Finding
+from .finding import CGROUP, CHANGES, DEFAULT, DELIVERY, POD, RUNTIME, STAYS, STOPS, UNKNOWN, Finding
 from .node_facts import Facts
 
-# CRI v1 alone from 1.26 on (containerd has it since 1.6); 1.35 is the last version documented with containerd 1.
-_CRI_V1, _OLDEST_CONTAINERD, _CONTAINERD_2 = 26, (1, 6), 36
+# CRI v1 alone from 1.26 on (containerd has it since 1.6). As announced (k/k 139121), kubelets end without the call
+# RuntimeConfig from 1.38 on, which containerd has since 2.0.
+_CRI_V1, _OLDEST_CONTAINERD, _RUNTIME_CONFIG = 26, (1, 6), 38
 # kubeadm writes the socket into a file from 1.34 on, and takes the flag out of this file.
 _SOCKET_IN_FILE, _KUBEADM_FLAGS = 34, "kubeadm-flags.env"
 _NO_DYNAMIC = 24
+# The gate is on from 1.34 on, and 1.37 removed it (k/k 131837, 140226).
+_PODS_ALONE, _PODS_ALONE_GATE, _PODS_ALWAYS_ALONE = 34, "PreventStaticPodAPIReferences", 37
+# k/k 138127
+_HUGE_PAGES, _HUGE_PAGES_GATE = 37, "HugepageAwareEviction"
 _FLAG, _FIELD = "container-runtime-endpoint", "containerRuntimeEndpoint"
 
 
@@ -27,6 +32,8 @@ def check(facts: Facts, target: int) -> Iterator[Finding]:
     if facts.cgroup_version == 1:
         yield from _cgroup(facts, merged, target)
     yield from _runtime(facts, target)
+    yield from _static_pods(facts, merged, target)
+    yield from _huge_pages(facts, merged, target)
     yield from _socket(facts, target)
     yield from _delivery(facts, target)
 
@@ -77,14 +84,53 @@ def _runtime(facts: Facts, target: int) -> Iterator[Finding]:
             f"containerd {facts.runtime_version} has no CRI v1, which kubelets need from 1.26 on",
             "Upgrade containerd to 1.6 or later first.",
         )
-    elif target >= _CONTAINERD_2 and version < (2, 0):
+    elif target >= _RUNTIME_CONFIG and version < (2, 0):
         yield Finding(
-            CHANGES,
+            STOPS,
             RUNTIME,
             "containerd",
-            f"containerd {facts.runtime_version}: Kubernetes supports containerd 1 up to 1.35; a later kubelet may run "
-            "with it, without support",
+            f"containerd {facts.runtime_version} does not report its cgroup driver (CRI RuntimeConfig), and kubelets "
+            f"end without it from 1.{_RUNTIME_CONFIG} on",
             "Upgrade containerd to 2 first.",
+        )
+
+
+def _static_pods(facts: Facts, merged: Mapping[str, Any], target: int) -> Iterator[Finding]:
+    gated = target < _PODS_ALWAYS_ALONE and not EffectiveConfig(merged, target).gate(_PODS_ALONE_GATE)
+    if target < _PODS_ALONE or gated:
+        return
+    for pod in facts.static_pods:
+        name = pod.name or "static pod"
+        if pod.unreadable:
+            message = f"the static pods in {pod.file} were not compared: {pod.unreadable}"
+            yield Finding(
+                UNKNOWN, POD, name, message, "Check by hand that they refer to no Secret or ConfigMap.", pod.file
+            )
+        else:
+            yield Finding(
+                STOPS,
+                POD,
+                name,
+                f"kubelets from 1.{_PODS_ALONE} on do not start a static pod that refers to objects of the API, and it "
+                f"refers to {', '.join(pod.refers_to)}",
+                "Put what it needs into files of the host, or run it as a DaemonSet.",
+                pod.file,
+            )
+
+
+def _huge_pages(facts: Facts, merged: Mapping[str, Any], target: int) -> Iterator[Finding]:
+    before = facts.minor is not None and facts.minor < _HUGE_PAGES
+    if not (facts.huge_pages and before and target >= _HUGE_PAGES):
+        return
+    if EffectiveConfig(merged, min(target, fields.NEWEST_MINOR)).gate(_HUGE_PAGES_GATE):
+        mebibytes = facts.huge_pages // 2**20
+        yield Finding(
+            CHANGES,
+            DEFAULT,
+            "memory.available",
+            f"from 1.{_HUGE_PAGES} on it no longer counts the {mebibytes} Mi that this host reserves as huge pages, so "
+            "the kubelet evicts pods earlier",
+            f"Compare the thresholds with the memory that is left, or set featureGates.{_HUGE_PAGES_GATE}: false.",
         )
 
 

@@ -31,6 +31,22 @@ class File(NamedTuple):
 
     path: str
     content: Config
+    lines: Mapping[str, int] = {}
+    """Where it sets each field of its top level and each feature gate, as far as known."""
+
+    def place(self, keys: paths.Path) -> str:
+        """Return the file, with the line of a path where it is known."""
+        line = self.lines.get(paths.show(keys[:2])) or self.lines.get(paths.show(keys[:1]))
+        return f"{self.path}, line {line}" if line else self.path
+
+
+class StaticPod(NamedTuple):
+    """A static pod that refers to objects of the API, or a file of static pods that cannot be read."""
+
+    file: str
+    name: str
+    refers_to: Sequence[str]
+    unreadable: str
 
 
 @dataclass(frozen=True)
@@ -55,6 +71,9 @@ class Facts:
     runtime: str = ""
     """`containerd`, `cri-o` or `docker`; empty if it is not known."""
     runtime_version: str = ""
+    huge_pages: int = 0
+    """Memory in bytes that the host reserves as huge pages; 0 also if it is not known."""
+    static_pods: Sequence[StaticPod] = ()
     check: Mapping[str, Any] | None = None
     """The target binary's answer; None if there is no target binary."""
 
@@ -79,13 +98,21 @@ class Facts:
     def places(self, path: str, minor: int) -> str:
         """Return the files and flags that set a path, as text."""
         keys = paths.parse(path)
-        found = [one.path for one in self.files if has(one.content, keys)]
+        found = [one.place(keys) for one in self._files_with(keys)]
         flag = shadow.shadow_of(path, shadow.shadows(self.argv, minor))
         names = {word[2:].partition("=")[0] for word in flag.split()} if flag else set()
         found += [
             f"flag --{one.name}{f' in {one.where}' if one.where else ''}" for one in self.flags if one.name in names
         ]
-        return ", ".join(dict.fromkeys(found))
+        return "; ".join(dict.fromkeys(found))
+
+    def is_only_in(self, file: str, path: str, minor: int) -> bool:
+        """Return whether a file, and nothing else, sets a path."""
+        found = [one.path for one in self._files_with(paths.parse(path))]
+        return found == [file] and not shadow.shadow_of(path, shadow.shadows(self.argv, minor))
+
+    def _files_with(self, keys: paths.Path) -> Sequence[File]:
+        return [one for one in self.files if has(one.content, keys)]
 
 
 def read(result: Mapping[str, Any]) -> Facts:
@@ -102,11 +129,12 @@ def read(result: Mapping[str, Any]) -> Facts:
     own = result.get("own")
     dynamic = bool(kubelet.get("dynamic_config_dir"))
     runtime = host["container_runtime"]
+    lines, huge_pages = result.get("lines") or {}, result.get("huge_pages")
     return Facts(
         version=str(kubelet.get("version") or ""),
         argv=[str(word["text"]) for word in words],
         flags=flags(words),
-        files=[File(path, content) for path, content in found.items() if content is not None],
+        files=[File(path, content, lines.get(path) or {}) for path, content in found.items() if content is not None],
         unreadable=unreadable,
         own=File(own["path"], own["content"]) if own and own.get("content") is not None else None,
         checkpoint=disk["path"] if disk.get("checkpoint") and not dynamic else "",
@@ -114,6 +142,11 @@ def read(result: Mapping[str, Any]) -> Facts:
         cgroup_version=result.get("cgroup_version"),
         runtime=str(runtime.get("name") or ""),
         runtime_version=str(result.get("runtime_version") or ""),
+        huge_pages=huge_pages if isinstance(huge_pages, int) else 0,
+        static_pods=[
+            StaticPod(one["file"], one["name"], one["refers_to"], one.get("unreadable") or "")
+            for one in result.get("static_pods") or ()
+        ],
         check=result.get("target"),
     )
 

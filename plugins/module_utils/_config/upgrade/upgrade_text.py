@@ -38,10 +38,8 @@ def lines(nodes: Nodes, target: int) -> list[str]:
             groups.setdefault(json.dumps(node), []).append(name)
     text = [line for names in groups.values() for line in _block(names, nodes[names[0]])]
     if target > fields.NEWEST_MINOR:
-        text.append(
-            f"The tables end with 1.{fields.NEWEST_MINOR}: what 1.{target} changed after it is not in this result. "
-            "Set kubelet_config_target_binary to let its binary check the nodes."
-        )
+        newest = fields.NEWEST_MINOR
+        text.append(f"The tables end with 1.{newest}: defaults that a later version changed are not in this result.")
     counts = summary(nodes, target)
     return [
         *text,

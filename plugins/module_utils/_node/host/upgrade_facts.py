@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any, Sequence
+from typing import Any, Mapping, Sequence
 
 from ..._config.fields import difftext
 from ..._config.values.version import minor_of
+from ..records import static_pods
 from ..system import binary, command, config_summary, files, health
 from ..unit.unit import Unit
 from . import dropin_look, host_checks, preflight, preflight_decisions
@@ -22,6 +23,8 @@ _MOST_FLAGS = 30
 _OWN_PATH_OF_RUNTIME = {"containerd": "containerd", "cri-o": "crio"}
 _COPY = re.compile(r"/[^\s:,]*/livenodes-check-[^/\s]+/kubelet\b")
 _VERSION = re.compile(r"\bv?(\d+\.\d+\.\d+\S*)")
+_HUGE_PAGES = re.compile(r"^Hugetlb:\s*(\d+) kB$", re.MULTILINE)
+_GATES = "featureGates"
 
 
 def look(
@@ -32,8 +35,9 @@ def look(
     dropin_dir: str = "",
 ) -> dict[str, Any]:
     """Return the facts of `preflight.look` with the disk, and: the words of the kubelet's next command line with their
-    places (`words`), the node's own config file if the kubelet reads another one (`own`), `cgroup_version` and
-    `runtime_version`; for a `target` binary on the node also its answer (`target`).
+    places (`words`), the node's own config file if the kubelet reads another one (`own`), `cgroup_version`,
+    `runtime_version`, `huge_pages`, the `lines` of the config files, and the `static_pods` that refer to objects of the
+    API; for a `target` binary on the node also its answer (`target`).
 
     `dropin_dir`: the drop-in folder of a kubelet that another program, which the unit runs, starts. Raises UnitError
     without systemd.
@@ -43,14 +47,47 @@ def look(
     unit = Unit(name, root, run, bool(dropin_dir))
     argv = preflight.commands(unit)[1].argv
     runtime = found["host"]["container_runtime"]
+    disk = found["disk"]
+    layers = [(disk["path"] or "", disk["content"]), *disk["dropins"].items()]
     return {
         **found,
         "words": _words(unit, argv),
         "own": _own(found, root),
         "cgroup_version": cgroup_version(root),
         "runtime_version": runtime_version(runtime["name"], root, run),
+        "huge_pages": huge_pages(root),
+        "lines": {path: lines(path, content, root) for path, content in layers if content},
+        "static_pods": static_pods.look(static_pods.folder(argv, layers), root),
         "target": asked(target, argv, root, run) if target else None,
     }
+
+
+def huge_pages(root: str = "/") -> int | None:
+    """Return the bytes of memory that this host reserves as huge pages of all sizes, None if that is unknown."""
+    try:
+        found = _HUGE_PAGES.search(files.text(os.path.join(root, "proc/meminfo")))
+    except OSError:
+        return None
+    return int(found.group(1)) * 1024 if found else None
+
+
+def lines(path: str, content: Mapping[str, Any], root: str = "/") -> dict[str, int]:
+    """Return the line of each field of the top level and of each feature gate that a config file sets.
+
+    It is the first line with the name in front of a colon, which no other key of a KubeletConfiguration has.
+    """
+    try:
+        text = files.text(files.below(root, path))
+    except OSError:
+        return {}
+    gates = content.get(_GATES)
+    names = {name: name for name in content}
+    names.update({f"{_GATES}.{name}": name for name in gates} if isinstance(gates, Mapping) else {})
+    found = {
+        shown: re.search(rf"^[^#\n]*?(?<![\w.-]){re.escape(name)}[\"']?[ \t]*:", text, re.M)
+        for shown, name in names.items()
+    }
+    return {shown: text.count("\n", 0, match.end()) + 1 for shown, match in found.items() if match}
 
 
 def cgroup_version(root: str = "/") -> int | None:

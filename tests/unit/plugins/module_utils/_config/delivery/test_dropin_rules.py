@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.delivery import dropin_rules
+from tests.support.table_minors import BEYOND
 
 
 @pytest.mark.parametrize(
@@ -24,10 +25,10 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.delivery
         ({"tlsCertFile": "/pki/kubelet.crt"}, 36, []),
         ({"tlsCertFile": ""}, 36, []),
         ({"noSuchField": None}, 36, [("refusal", "noSuchField", "unknown-field")]),
+        ({"noSuchField": None}, BEYOND, [("refusal", "noSuchField", "unknown-field")]),
+        ({"maxPods": None}, BEYOND, []),
         ({"crashLoopBackOff": None}, 31, [("refusal", "crashLoopBackOff", "unknown-field")]),
         ({"crashLoopBackOff": None}, 32, []),
-        # Only the binary of a newer kubelet knows.
-        ({"noSuchField": None}, 99, []),
     ],
 )
 def test_what_a_drop_in_must_not_hold(declared: dict[str, Any], minor: int, found: list[tuple[str, str, str]]) -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, fields
+from tests.support.table_minors import BEYOND
 
 from .. import kubelet_model as model
 
@@ -49,7 +50,7 @@ def test_maps_are_compared_key_by_key_and_keys_with_dots_stay_readable() -> None
 def test_defaults_count_only_where_they_are_known() -> None:
     assert _paths({"maxPods": 110}, {}) == {}
     assert _paths({"maxPods": 50}, {}) == {"maxPods": (50, 110)}
-    [change] = compare.changes({}, {"maxParallelImagePulls": 3}, 37)
+    [change] = compare.changes({}, {"maxParallelImagePulls": 3}, BEYOND)
     assert not change.known
 
 
@@ -59,7 +60,7 @@ def test_defaults_count_only_where_they_are_known() -> None:
         ("maxPods", 50, 20, 110, True),
         ("maxPods", 50, 19, None, False),
         ("maxPods", 50, 36, 110, True),
-        ("maxPods", 50, 37, None, False),
+        ("maxPods", 50, BEYOND, None, False),
         ("kubeAPIQPS", 7, 26, 5, True),
         ("kubeAPIQPS", 7, 27, 50, True),
         ("failCgroupV1", True, 34, False, True),
@@ -129,7 +130,7 @@ def test_a_key_removed_from_a_map_that_stays_is_a_change_at_any_version() -> Non
 def test_a_key_of_a_map_that_is_set_is_known_also_where_no_default_is() -> None:
     maps = {"evictionHard": {"memory.available": "1"}, "featureGates": {"A": True}}
     before = {"evictionHard": {**maps["evictionHard"], "pid.available": "2"}, "featureGates": {"A": True, "B": True}}
-    for minor in (36, 37):
+    for minor in (36, BEYOND):
         assert compare.changes(before, maps, minor) == [
             compare.Change('evictionHard["pid.available"]', "2", None, True),
             compare.Change("featureGates.B", True, None, True),

@@ -6,11 +6,12 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import EffectiveConfig
+from tests.support.table_minors import BEYOND
 
 
 @pytest.mark.parametrize(
     ("minor", "pods", "qps"),
-    [(19, None, None), (20, 110, 5), (26, 110, 5), (27, 110, 50), (36, 110, 50), (37, None, None)],
+    [(19, None, None), (20, 110, 5), (26, 110, 5), (27, 110, 50), (36, 110, 50), (BEYOND, None, None)],
 )
 def test_the_defaults_are_those_of_the_minor(minor: int, pods: int | None, qps: int | None) -> None:
     config = EffectiveConfig({}, minor)
@@ -53,14 +54,14 @@ def test_values_of_their_type_are_seen() -> None:
     ("path", "zero", "minor", "seen"),
     [
         ("maxPods", 0, 36, 110),
-        ("maxPods", 0, 37, None),
+        ("maxPods", 0, BEYOND, None),
         ("maxPods", 0, 19, None),
-        ("maxPods", 7, 37, 7),
-        ("readOnlyPort", 0, 37, 0),
+        ("maxPods", 7, BEYOND, 7),
+        ("readOnlyPort", 0, BEYOND, 0),
         # A zero is a value since 1.23.
-        ("resolvConf", "", 37, ""),
+        ("resolvConf", "", BEYOND, ""),
         ("resolvConf", "", 19, None),
-        ("notAField", 0, 37, 0),
+        ("notAField", 0, BEYOND, 0),
     ],
 )
 def test_a_zero_that_means_an_unknown_default_is_unknown(path: str, zero: object, minor: int, seen: object) -> None:

@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.field_row import EFFECTS
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import duration
+from tests.support.table_minors import BEYOND, EVERY
 
 from .. import kubelet_model as model
 
@@ -72,12 +73,12 @@ def test_classes_become_effects() -> None:
     ],
 )
 def test_the_minors_whose_default_is_known(path: str, known: range) -> None:
-    assert [minor for minor in range(18, 40) if fields.default_known(fields.ALL[path], minor)] == list(known)
+    assert [minor for minor in range(18, 37) if fields.default_known(fields.ALL[path], minor)] == list(known)
+    assert not fields.default_known(fields.ALL[path], BEYOND)
 
 
 def test_versions() -> None:
     assert fields.OLDEST_MINOR == 20
-    assert fields.NEWEST_MINOR == 36
     assert fields.ALL["evictionHard"].exists_at(12)
     assert not fields.ALL["maxParallelImagePulls"].exists_at(26)
     assert fields.ALL["maxParallelImagePulls"].exists_at(27)
@@ -91,7 +92,7 @@ def test_every_flag_sets_a_field_that_names_it() -> None:
     for name, flag in fields.FLAGS.items():
         field = fields.ALL[flag.field]
         assert name in field.flags
-        assert all(field.exists_at(minor) for minor in range(20, 37) if flag.exists_at(minor)), name
+        assert all(field.exists_at(minor) for minor in EVERY if flag.exists_at(minor)), name
 
 
 @pytest.mark.parametrize(

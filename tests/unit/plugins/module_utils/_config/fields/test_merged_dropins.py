@@ -15,6 +15,7 @@ from hypothesis import given
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import merged_dropins
 from tests.support import dropin_contract
+from tests.support.table_minors import BEYOND
 
 from .. import kubelet_model as model
 
@@ -148,8 +149,8 @@ def test_without_a_folder_nothing_is_forgotten() -> None:
 
 def test_thresholds_that_nobody_sets_are_not_known_in_a_newer_kubelet() -> None:
     """Its defaults are in no table. It runs some: an empty map would be none."""
-    assert merged_dropins.effective({"maxPods": 5}, [{}], 37) == {"maxPods": 5}
-    assert merged_dropins.effective({}, [{"evictionHard": None}], 37) == {"evictionHard": {}}
+    assert merged_dropins.effective({"maxPods": 5}, [{}], BEYOND) == {"maxPods": 5}
+    assert merged_dropins.effective({}, [{"evictionHard": None}], BEYOND) == {"evictionHard": {}}
 
 
 def test_what_a_base_forgets() -> None:

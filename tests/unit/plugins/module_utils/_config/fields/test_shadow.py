@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import shadow
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields, shadow
+from tests.support.table_minors import BEYOND, NEWEST
+
+READ = range(20, 37)
 
 
 @pytest.mark.parametrize(
@@ -110,11 +113,17 @@ def test_values_of_flags(flag: str, path: str, value: object) -> None:
     ],
 )
 def test_a_flag_hides_its_field_in_the_minors_in_which_it_sets_it(word: str, path: str, since: int, until: int) -> None:
-    hiding = {minor for minor in range(20, 37) if path in shadow.shadows([word], minor)}
-    assert hiding == {minor for minor in range(20, 37) if path in shadow.values([word], minor)}
+    hiding = {minor for minor in READ if path in shadow.shadows([word], minor)}
+    assert hiding == {minor for minor in READ if path in shadow.values([word], minor)}
     assert hiding == set(range(since, until + 1))
     assert path in shadow.shadows([word], None), "the kubelet's version may be unknown"
-    assert (path in shadow.shadows([word], 38)) == (until == 36), "a newer kubelet keeps what the newest known one has"
+
+
+def test_a_newer_kubelet_keeps_the_flags_that_the_newest_known_one_has() -> None:
+    for name, flag in fields.FLAGS.items():
+        words = [f"--{name}=a=true"]
+        assert shadow.shadows(words, BEYOND) == shadow.shadows(words, NEWEST), name
+        assert bool(shadow.shadows(words, BEYOND)) == (flag.until is None), name
 
 
 @pytest.mark.parametrize("words", [["-v", "4"], ["--v", "4"], ["-v=4"], ["-v4"], ["--v=4"]])

@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan, plan_text
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import identity
+from tests.support.table_minors import BEYOND, NEWEST
 
 from .. import kubelet_model as model
 from . import tables
@@ -172,16 +173,28 @@ def test_the_diff_of_nodes_with_one_drop_in_shows_each_own_value_that_comes_back
 
 
 def test_nodes_newer_than_the_tables_are_named_once() -> None:
-    layer = {"maxPods": 50, "brandNew": 5, "another": {"new": True}, "featureGates": {"Newest": True}}
-    made = _plan([{}, {"kubeAPIQPS": 7}], layer, version="v1.38.0", allow_effect="reboot")
+    layer = {"maxPods": 50, "featureGates": {"Newest": True}}
+    made = _plan([{}, {"kubeAPIQPS": 7}], layer, version=f"v1.{BEYOND}.0", allow_effect="reboot")
     assert not made["refused"]
     assert [line for line in made["text"] if "newer" in line] == [
-        "2 nodes (n0, n1): the kubelet is newer than 1.36, the last version whose fields, defaults, flags and feature "
-        "gates are known here. Its own binary decides about them before the switch"
+        f"2 nodes (n0, n1): the kubelet is newer than 1.{NEWEST}, the last version whose fields, defaults, flags and "
+        "feature gates are known here. A field that is not known is refused; its own binary decides about all else "
+        "before the switch"
     ]
     assert {row["path"] for node in made["nodes"].values() for row in node["problems"]} == set()
     same = _plan([{}, {"kubeAPIQPS": 7}], layer, version="v1.36.2", allow_effect="reboot")
     assert same["refused"] and not any("newer" in line for line in same["text"])
+
+
+@pytest.mark.parametrize("minor", [37, BEYOND])
+@pytest.mark.parametrize("value", [5, None])
+def test_an_unknown_field_is_refused_unless_the_live_configuration_shows_it(minor: int, value: int | None) -> None:
+    """The kubelet that shows a field has it. One that is misspelt is no field of any kubelet."""
+    for live, refused in (({}, ["maxPodz"]), ({"maxPodz": 7}, [])):
+        table = tables.table({**LIVE, **live}, kubelet_version=f"v1.{minor}.0")
+        made = plan.make_plan(table, [{"maxPodz": value}], allow_effect="reboot")
+        found = [row["path"] for row in made["nodes"]["n0"]["problems"] if row["rule"] == "unknown-field"]
+        assert (found, made["refused"]) == (refused, bool(refused)), made["text"]
 
 
 def test_added_removed_shadowed_and_refused_are_distinguished() -> None:

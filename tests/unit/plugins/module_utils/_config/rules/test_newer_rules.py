@@ -118,7 +118,7 @@ REFUSED: tuple[tuple[dict[str, Any], str, Iterable[int]], ...] = (
     (ids(2**32), "ids-per-pod", since(33)),
     ({"imageMinimumGCAge": "-1s"}, "image-minimum-age", {36}),
     ({"memoryReservationPolicy": "Tiered"}, "memory-reservation", {36}),
-    ({"memoryReservationPolicy": "TieredReservation"}, "memory-reservation", {36}),
+    ({"memoryReservationPolicy": "TieredReservation", **off("MemoryQoS")}, "memory-reservation", {36}),
 )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import EffectiveConfig
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.rule import Rule
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.rule import LAST_READ, Rule
 
 
 @pytest.mark.parametrize(
@@ -16,8 +16,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.ru
     [
         (0, None, 19, True, False),
         (0, None, 20, True, True),
-        (0, None, 36, True, True),
-        (0, None, 37, True, False),
+        (0, None, LAST_READ, True, True),
+        (0, None, LAST_READ + 1, True, False),
         (27, 33, 26, False, False),
         (27, 33, 27, True, True),
         (27, 33, 33, True, True),

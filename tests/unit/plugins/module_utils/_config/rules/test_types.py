@@ -12,6 +12,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.alpha im
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import types
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL, WARNING, Problem
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, paths
+from tests.support.table_minors import BEYOND
 
 from .. import kubelet_model as model
 
@@ -189,7 +190,7 @@ def test_nulls_stand_for_absence() -> None:
     assert _find({"maxPods": None, "kubeReserved": {"cpu": None}, "authentication": None}) == []
 
 
-def test_unknown_fields_name_the_nearest_and_beyond_the_table_the_binary_decides() -> None:
+def test_unknown_fields_name_the_nearest_and_beyond_the_table_what_would_prove_them() -> None:
     [problem] = types.check({"maxpods": 5}, 20)
     assert (problem.severity, problem.rule, problem.path, problem.remedy) == (
         REFUSAL,
@@ -198,7 +199,10 @@ def test_unknown_fields_name_the_nearest_and_beyond_the_table_the_binary_decides
         "Did you mean maxPods?",
     )
     assert [problem.rule for problem in types.check({"brandNew": 5}, 36)] == ["unknown-field"]
-    assert list(types.check({"brandNew": 5}, 37)) == []
+    [problem] = types.check({"maxPodz": 5}, BEYOND)
+    assert (problem.severity, problem.path) == (REFUSAL, "maxPodz")
+    assert problem.message.endswith(f"the binary of this 1.{BEYOND} was not asked")
+    assert problem.remedy.startswith("Did you mean maxPods? If 1.") and "live configuration" in problem.remedy
     assert _find({"authentication": {"webhok": {}}}) == [("unknown-field", "authentication.webhok")]
     [problem] = types.check({"zzz": 5}, 20)
     assert problem.remedy.startswith("Check the name")
@@ -216,7 +220,7 @@ def test_unknown_fields_name_the_nearest_and_beyond_the_table_the_binary_decides
 )
 def test_all_members_of_objects_are_known_also_in_lists(config: dict[str, Any], path: str) -> None:
     assert _find(config, 36) == [("unknown-field", path)]
-    assert _find(config, 37) == []
+    assert _find(config, BEYOND) == [("unknown-field", path)]
 
 
 def test_fields_of_other_versions() -> None:

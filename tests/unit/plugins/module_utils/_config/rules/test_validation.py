@@ -12,8 +12,12 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields i
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import EffectiveConfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import validation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL, WARNING
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.rule import FIRST_READ, LAST_READ
 
 IC = "invalid configuration: "
+READ = range(FIRST_READ, LAST_READ + 1)
+OUTSIDE = {12, 19, LAST_READ + 1, LAST_READ + 4}
+"""Minors whose validation was not read."""
 CFS = {"featureGates": {"CustomCPUCFSQuotaPeriod": True}}
 
 
@@ -225,41 +229,41 @@ CERTIFICATE = {"serverTLSBootstrap": True, "featureGates": {"RotateKubeletServer
 @pytest.mark.parametrize(
     ("config", "warned", "refused"),
     [
-        (NEGATIVE, {12, 19, 37, 40}, range(20, 37)),
-        ({"maxPods": -3}, {12, 19, 37, 40}, range(20, 37)),
-        ({"readOnlyPort": 65536}, {12, 19, 37, 40}, range(20, 37)),
-        ({"imageGCLowThresholdPercent": 85, "imageGCHighThresholdPercent": 85}, {12, 19, 37, 40}, range(20, 37)),
-        ({"nodeLeaseDurationSeconds": -1}, {12, 19, 37, 40}, range(20, 37)),
-        ({"nodeStatusMaxImages": -2}, {19, 37, 40}, range(20, 37)),
-        ({"systemCgroups": "/s"}, {12, 19, 37, 40}, range(20, 37)),
-        ({"hairpinMode": "x"}, {12, 19, 37, 40}, range(20, 37)),
-        ({"reservedSystemCPUs": "0-"}, {19, 37, 40}, range(20, 37)),
-        ({"showHiddenMetricsForVersion": "1.1"}, {19, 37, 40}, range(20, 37)),
-        ({"logging": {"format": "xml"}}, {19, 37, 40}, range(20, 37)),
-        ({"topologyManagerPolicy": "best"}, {19, 37, 40}, range(20, 37)),
-        ({"topologyManagerScope": "node"}, {19, 37, 40}, range(20, 37)),
-        ({"enforceNodeAllocatable": ["pod"]}, {12, 19, 37, 40}, range(20, 37)),
-        (CERTIFICATE, {12, 19, 37, 40}, range(20, 37)),
+        (NEGATIVE, OUTSIDE, READ),
+        ({"maxPods": -3}, OUTSIDE, READ),
+        ({"readOnlyPort": 65536}, OUTSIDE, READ),
+        ({"imageGCLowThresholdPercent": 85, "imageGCHighThresholdPercent": 85}, OUTSIDE, READ),
+        ({"nodeLeaseDurationSeconds": -1}, OUTSIDE, READ),
+        ({"nodeStatusMaxImages": -2}, OUTSIDE - {12}, READ),
+        ({"systemCgroups": "/s"}, OUTSIDE, READ),
+        ({"hairpinMode": "x"}, OUTSIDE, READ),
+        ({"reservedSystemCPUs": "0-"}, OUTSIDE - {12}, READ),
+        ({"showHiddenMetricsForVersion": "1.1"}, OUTSIDE - {12}, READ),
+        ({"logging": {"format": "xml"}}, OUTSIDE - {12}, READ),
+        ({"topologyManagerPolicy": "best"}, OUTSIDE - {12}, READ),
+        ({"topologyManagerScope": "node"}, OUTSIDE - {12}, READ),
+        ({"enforceNodeAllocatable": ["pod"]}, OUTSIDE, READ),
+        (CERTIFICATE, OUTSIDE, READ),
         # The kubelet has the rule, or the gate has the default that breaks it, in some versions only.
         (TOPOLOGY, {19}, range(20, 27)),
         (SHUTDOWN, set(), {20}),
         (PERIOD, {12, 19}, range(20, 36)),
-        (MICROSECONDS, {37, 40}, range(26, 37)),
+        (MICROSECONDS, OUTSIDE - {12, 19}, READ[6:]),
         (NONE, {12, 19}, range(20, 31)),
         (COMPRESSIBLE, {12, 19}, range(20, 32)),
         # AllAlpha may switch the gate on.
         ({**PERIOD, "featureGates": {"AllAlpha": True}}, {12, 19, *range(20, 36)}, ()),
         (
             {**PERIOD, "featureGates": {"AllAlpha": True, "CustomCPUCFSQuotaPeriod": False}},
-            {12, 19, 37, 40},
-            range(20, 37),
+            OUTSIDE,
+            READ,
         ),
     ],
 )
 def test_the_versions_that_refuse(config: dict[str, Any], warned: set[int], refused: Iterable[int]) -> None:
-    """Only the minors whose validation was read refuse. The kubelet's rules of 1.37 and of 1.19 are not known."""
+    """Only the minors whose validation was read refuse. The rules of later kubelets and of 1.19 are not known."""
     found: dict[str, set[int]] = {WARNING: set(), REFUSAL: set()}
-    for minor in (12, 19, *range(20, 37), 37, 40):
+    for minor in (*READ, *OUTSIDE):
         for problem in validation.check(EffectiveConfig(config, minor)):
             found[problem.severity].add(minor)
     assert found == {WARNING: warned, REFUSAL: set(refused)}

@@ -55,12 +55,19 @@ def test_drop_ins_and_flags_override_the_file() -> None:
     assert socket.merged(27)["containerRuntimeEndpoint"] == "unix:///s"
 
 
+GATES = {"featureGates": {"A": True, "B": True}, "logging": {"format": "json"}}
+
+
 def test_places() -> None:
     facts = facts_of(
         "v1.33.0", "--max-pods=61", "--max-pods=62", config={"maxPods": 1}, dropins={"/d/1.conf": {"maxPods": None}}
     )
-    assert facts.places("maxPods", 33) == f"{OWN}, /d/1.conf, flag --max-pods in {ENV}, line 1"
+    assert facts.places("maxPods", 33) == f"{OWN}; /d/1.conf; flag --max-pods in {ENV}, line 1"
     assert facts.places("podsPerCore", 33) == ""
+    with_line = facts_of("v1.33.0", config=GATES, lines={OWN: {"featureGates": 5, "featureGates.A": 7, "logging": 9}})
+    assert [with_line.places(path, 33) for path in ("featureGates.A", "featureGates.B", "logging.format")] == [
+        f"{OWN}, line {line}" for line in (7, 5, 9)
+    ]
     placeless = dataclasses.replace(facts, flags=[node_facts.Flag("max-pods", "62", "")], files=[])
     assert placeless.places("maxPods", 33) == "flag --max-pods"
     # A flag of its own before 1.27.

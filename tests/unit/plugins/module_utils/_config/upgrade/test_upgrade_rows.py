@@ -10,11 +10,16 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import upgrade_rows
+from tests.support.table_minors import BEYOND
 from tests.support.upgrading import CHECKPOINT, ENV, OWN, SOCKET, found, result
 
 # What a node of kubeadm 1.23 with dockershim has on its command line.
 DOCKERSHIM = ("--network-plugin=cni", "--cni-bin-dir", "/opt/cni/bin", "--pod-infra-container-image=pause:3.6")
 SWAP = {"memorySwap": {"swapBehavior": "UnlimitedSwap"}, "featureGates": {"NodeSwap": True}, "failSwapOn": False}
+ALONE = {"file": "/etc/kubernetes/manifests/etcd.yaml", "name": "etcd", "refers_to": ["Secret certs"]}
+ALLOWED = {"featureGates": {"PreventStaticPodAPIReferences": False}}
+GONE_GATES = ("AnyVolumeDataSource", "RelaxedDNSSearchValidation", "SidecarContainers")
+GONE_FLAGS = ("--boot-id-file=/etc/boot-id", "--storage-driver-db=cadvisor")
 
 
 @pytest.mark.parametrize(
@@ -83,6 +88,15 @@ SWAP = {"memorySwap": {"swapBehavior": "UnlimitedSwap"}, "featureGates": {"NodeS
             [("flag", "--dynamic-config-dir"), ("delivery", "native")],
         ),
         (result("v1.36.2", config={"maxPods": -1}), 36, [("value", "maxPods")]),
+        (result("v1.33.1", static_pods=[ALONE]), 33, []),
+        (result("v1.33.1", static_pods=[ALONE]), 34, [("pod", "etcd")]),
+        (result("v1.36.2", static_pods=[ALONE], config=ALLOWED), 36, []),
+        # The gate is gone in 1.37, and stops the kubelet too.
+        (
+            result("v1.36.2", static_pods=[ALONE], config=ALLOWED),
+            37,
+            [("gate", "PreventStaticPodAPIReferences"), ("pod", "etcd")],
+        ),
     ],
 )
 def test_what_stops_a_kubelet(given: dict[str, t.Any], target: int, stops: list[tuple[str, str]]) -> None:
@@ -123,7 +137,30 @@ def test_what_stops_a_kubelet(given: dict[str, t.Any], target: int, stops: list[
         ),
         (result("v1.29.0"), 30, [("changes", "default", "evictionHard")]),
         (result("v1.33.13"), 36, []),
-        (result("v1.35.0", runtime_version="1.7.2"), 36, [("changes", "runtime", "containerd")]),
+        (result("v1.35.0", runtime_version="1.7.2"), 36, []),
+        (result("v1.36.2", runtime_version="1.7.2"), 37, [("changes", "default", "memoryThrottlingFactor")]),
+        (
+            result("v1.36.2", config={"eventRecordQPS": 0, "memoryThrottlingFactor": 0.9}),
+            37,
+            [("changes", "value", "eventRecordQPS")],
+        ),
+        (result("v1.36.2", config={"eventRecordQPS": 50, "memoryThrottlingFactor": 0.9}), 37, []),
+        (
+            result("v1.36.2", "--event-qps=0", config={"memoryThrottlingFactor": 0.9}, huge_pages=2**30),
+            37,
+            [("changes", "default", "memory.available"), ("changes", "value", "eventRecordQPS")],
+        ),
+        (result("v1.35.0", "--event-qps=0", huge_pages=2**30), 36, []),
+        (result("v1.37.0", "--event-qps=0", huge_pages=2**30), 37, []),
+        (
+            result(
+                "v1.36.2",
+                config={"memoryThrottlingFactor": 0.9, "featureGates": {"HugepageAwareEviction": False}},
+                huge_pages=2**30,
+            ),
+            37,
+            [],
+        ),
         (result("v1.33.0", SOCKET), 34, [("changes", "runtime", "--container-runtime-endpoint")]),
         (
             result("v1.26.15", SOCKET, config={"eventBurst": 10, "eventRecordQPS": 6}, own={"eventRecordQPS": 6}),
@@ -142,6 +179,36 @@ def test_what_changes_and_what_stays(given: dict[str, t.Any], target: int, chang
     assert found(target, given) == changes
 
 
+@pytest.mark.parametrize("by_flag", [False, True])
+def test_five_things_that_stop_1_37_each_with_file_and_line(by_flag: bool) -> None:
+    """What 1.37 removed. What a later version knows is unknown, but the flags do not come back."""
+    flags, config, lines = GONE_FLAGS, {}, {}
+    if by_flag:
+        flags += ("--feature-gates=" + ",".join(f"{name}=true" for name in GONE_GATES),)
+    else:
+        config = {"featureGates": dict.fromkeys(GONE_GATES, True)}
+        lines = {OWN: {f"featureGates.{name}": line for line, name in enumerate(GONE_GATES, 12)}}
+    given = result("v1.36.2", *flags, config=config, lines=lines)
+    rows = [row for row in upgrade_rows.row(given, 37)["findings"] if row["severity"] == "stops"]
+    where = {
+        name: f"flag --feature-gates in {ENV}, line 1" if by_flag else f"{OWN}, line {line}"
+        for line, name in enumerate(GONE_GATES, 12)
+    }
+    assert {row["name"]: row["where"] for row in rows} == {
+        "--boot-id-file": f"{ENV}, line 1",
+        "--storage-driver-db": f"{ENV}, line 1",
+        **where,
+    }
+    assert len(rows) == 5
+    beyond = found(BEYOND, given, "stops", "unknown")
+    assert ("unknown", "gate", "") in beyond and ("stops", "flag", "--boot-id-file") in beyond
+
+
+def test_a_static_pod_that_cannot_be_read_is_unknown() -> None:
+    given = result("v1.36.2", static_pods=[{**ALONE, "name": "", "refers_to": [], "unreadable": "line 2: a tab"}])
+    assert found(37, given, "stops", "unknown") == [("unknown", "pod", "static pod")]
+
+
 def test_each_finding_names_its_places_and_its_remedy() -> None:
     given = result(
         "v1.28.7",
@@ -153,7 +220,7 @@ def test_each_finding_names_its_places_and_its_remedy() -> None:
     rows = upgrade_rows.row(given, 36)
     assert rows["kubelet_version"] == "v1.28.7"
     gate, flag = (next(row for row in rows["findings"] if row["kind"] == kind) for kind in ("gate", "flag"))
-    assert gate["where"] == f"{OWN}, /d/1.conf, flag --feature-gates in {ENV}, line 1"
+    assert gate["where"] == f"{OWN}; /d/1.conf; flag --feature-gates in {ENV}, line 1"
     assert gate["message"] == "unrecognized feature gate: AppArmor"
     assert gate["remedy"] == "Remove it: 1.33 removed the gate, which was on by default before."
     assert (flag["name"], flag["where"]) == ("--pod-infra-container-image", f"{ENV}, line 1")

@@ -89,7 +89,7 @@ def test_values(config: dict[str, t.Any], minor: int, target: int, stops: int, c
 
 def test_every_removed_field_is_named_from_its_minor_on() -> None:
     gone = [field for field in fields.ALL.values() if field.until and field.until >= 20]
-    assert [field.path for field in gone] == ["logging.sanitization"]
+    assert "logging.sanitization" in [field.path for field in gone]
     given = {"logging": {"sanitization": True}}
     assert names(23, "changes", config=given) == []
     assert names(24, "changes", config=given) == ["logging.sanitization"]
@@ -116,7 +116,7 @@ def test_a_flag_that_the_target_lacks_neither_sets_a_value_nor_is_its_place() ->
     (found,) = value_findings.check(facts, 31)
     assert (found.name, found.where) == ("iptablesDropBit", OWN) and "99" in found.message
     before = {one.where for one in value_findings.check(facts, 30)}
-    assert before == {f"{OWN}, flag --iptables-drop-bit in {ENV}, line 1"}
+    assert before == {f"{OWN}; flag --iptables-drop-bit in {ENV}, line 1"}
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,51 @@ def test_the_words_of_the_next_command_line_with_their_places(node: Node) -> Non
     assert (found["own"], found["target"]) == (None, None)
 
 
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (
+            "# maxPods: 5\nkind: KubeletConfiguration\nclusterDomain: a # maxPods: 6\nmaxPods: 7\n"
+            "featureGates:\n  'A': true\n  BA : true\n  B: true\n",
+            {
+                "kind": 2,
+                "clusterDomain": 3,
+                "maxPods": 4,
+                "featureGates": 5,
+                "featureGates.A": 6,
+                "featureGates.BA": 7,
+                "featureGates.B": 8,
+            },
+        ),
+        (
+            '{"kind": "KubeletConfiguration", "featureGates": {\n"BA": true, "B": false,\n"A": true}}',
+            {"kind": 1, "featureGates": 1, "featureGates.BA": 2, "featureGates.B": 2, "featureGates.A": 3},
+        ),
+    ],
+)
+def test_the_lines_of_fields_and_gates(node: Node, text: str, lines: dict[str, int]) -> None:
+    node.write("/etc/kubelet.yaml", text)
+    found = look(node)["lines"]
+    assert (found["/etc/kubelet.yaml"], found["/etc/kubelet.d/10-a.conf"]) == (lines, {"kind": 1})
+
+
+def test_static_pods_are_looked_for_where_the_config_file_says(node: Node) -> None:
+    assert look(node)["static_pods"] == []
+    node.write("/etc/kubelet.yaml", "kind: KubeletConfiguration\nstaticPodPath: pods\n")
+    node.write("/etc/pods/one.yaml", "metadata: {name: one}\nspec: {serviceAccountName: a}\n")
+    assert [(pod["file"], pod["name"]) for pod in look(node)["static_pods"]] == [("/etc/pods/one.yaml", "one")]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("HugePages_Total: 5\nHugetlb:      2048 kB\nDirectMap4k: 5 kB\n", 2**21), ("MemTotal: 5 kB\n", None)],
+)
+def test_huge_pages(node: Node, text: str, found: int | None) -> None:
+    assert look(node)["huge_pages"] is None
+    node.write("/proc/meminfo", text)
+    assert look(node)["huge_pages"] == found
+
+
 def test_a_unit_that_is_not_understood_has_words(node: Node) -> None:
     node.shown["ExecStart"] += "\nExecStart={ path=/other ; argv[]=/other ; ignore_errors=no }"
     words = look(node)["words"]
