@@ -37,6 +37,8 @@ TWO: dict[str, tuple[t.Any, t.Any]] = {
     "dict": ({"host": "https://a"}, {"host": "https://b"}),
     "raw": (1, 2),
 }
+FEW = {"rollout", "prune", "migrate", "upgrade_check", "kubelet_config_plan"}
+"""What stands for the others in the short tier: each playbook and each variable costs two seconds."""
 MORE_READ = {"migrate": ("kubelet_config_migrate_changes",)}
 MORE = {"migrate": {"kubelet_config_delivery": "native"}}
 
@@ -49,6 +51,11 @@ def two(name: str) -> tuple[t.Any, t.Any]:
     if name == "kubelet_config_hosts":
         return "all", "a"
     return (choices[0], choices[1]) if choices else TWO[KNOWN[name]["type"]]
+
+
+def few(names: t.Iterable[str]) -> list[t.Any]:
+    """Return names for a test, those beyond FEW for the long tier."""
+    return [pytest.param(name, marks=() if name in FEW else pytest.mark.long) for name in sorted(names)]
 
 
 @pytest.fixture
@@ -101,7 +108,7 @@ def test_groups_that_differ_in_variables_of_the_run_are_refused(ansible: Ansible
     assert "group a (n1, n2): host https://a" in run.output and "group b (n3, n4): host https://b" in run.output
 
 
-@pytest.mark.parametrize("playbook", PLAYBOOKS)
+@pytest.mark.parametrize("playbook", few(PLAYBOOKS))
 def test_groups_that_differ_in_variables_of_hosts_are_accepted(ansible: Ansible, playbook: str) -> None:
     names = {name for name in read(playbook) if not scopes.is_of_the_run(name)} - {"kubelet_config_node_name"}
     differ(ansible, names)
@@ -132,14 +139,8 @@ def test_the_destination_of_a_migration_is_that_of_the_run(ansible: Ansible) -> 
     assert refused(ansible.playbook("migrate").output) == {"kubelet_config_delivery"}
 
 
-@pytest.mark.parametrize(
-    ("place", "name"),
-    [
-        *(("extra", name) for name in sorted(scopes.HANDED_ON)),
-        ("group", "kubelet_config_rows"),
-        ("import", "kubelet_config_plan"),
-    ],
-)
+@pytest.mark.parametrize("name", few(scopes.HANDED_ON))
+@pytest.mark.parametrize("place", ["extra", "group", "import"])
 def test_what_roles_hand_to_each_other_is_no_input(ansible: Ansible, tmp_path: Path, place: str, name: str) -> None:
     """The plan that is shown would not be the plan that is applied."""
     given = {name: two(name)[1]}
@@ -188,7 +189,7 @@ def test_prune_has_the_credentials_of_its_group(ansible: Ansible) -> None:
     assert run.code != 0 and "no kubeconfig at /of-group-a" in run.output, run.output
 
 
-@pytest.mark.parametrize("playbook", sorted(PLAYBOOKS))
+@pytest.mark.parametrize("playbook", few(PLAYBOOKS))
 def test_each_playbook_names_its_cluster_before_it_connects(ansible: Ansible, playbook: str) -> None:
     """Except for the one that sends no request."""
     ansible.variables(a={"kubelet_config_auth": {"host": "https://u:hunter2@h", "client_cert": "/nowhere"}})

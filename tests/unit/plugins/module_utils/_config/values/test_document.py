@@ -70,7 +70,7 @@ def test_yaml_reads_like_json(config: dict[str, Any]) -> None:
         ("a: !!set {x, z}", 1, "a YAML set"),
         ("a: !mine 1", 1, "not valid YAML"),
         ("a: [1\nb: 2", 2, "not valid YAML: expected ',' or ']'"),
-        ("a: {{ pods }}", 1, "not text"),
+        ("a: {{ pods }}", 1, "`{{` begins a template expression"),
         ("a: 1\nb: \x00\nc: 2", 2, "control character U+0000"),
     ],
 )
