@@ -10,7 +10,7 @@ name, as 1.36 has them; tests/support/kubelet_starts.py has what a kubelet did.
 from __future__ import annotations
 
 import re
-from typing import Any, Iterator
+from typing import Iterator
 
 from ..fields.effective_config import EffectiveConfig
 from ..rules.problem import REFUSAL, Problem
@@ -161,14 +161,10 @@ def _hides(path: str, cause: str, remedy: str) -> Problem:
 def _half_pair(config: EffectiveConfig) -> Iterator[Problem]:
     # cmd/kubelet/app/server.go InitializeTLS, pkg/kubelet/kubelet.go NewMainKubelet. 1.20 ends; 1.36 serves, and every
     # TLS handshake fails. With serverTLSBootstrap, versions differ.
-    pair: dict[str, Any] = {field: config.text(field) for field in ("tlsCertFile", "tlsPrivateKeyFile")}
-    given = [field for field, name in pair.items() if name]
-    if len(given) == 1 and not config.truth("serverTLSBootstrap"):
-        other = next(field for field in pair if field not in given)
-        yield Problem(
-            REFUSAL,
-            given[0],
-            f"{pair[given[0]]} without {other}: the kubelet ends, or refuses every connection",
-            f"Set {other} too, or leave both out.",
-            "tls-pair",
-        )
+    if config.truth("serverTLSBootstrap"):
+        return
+    for field, other in (("tlsCertFile", "tlsPrivateKeyFile"), ("tlsPrivateKeyFile", "tlsCertFile")):
+        name = config.text(field)
+        if name and not config.text(other):
+            cause = f"{name} without {other}: the kubelet ends, or refuses every connection"
+            yield Problem(REFUSAL, field, cause, f"Set {other} too, or leave both out.", "tls-pair")
