@@ -61,7 +61,7 @@ BUDGET = 2700
 MOST = {"short": 87 * 60, "long": 6 * 3600}
 # Seconds that one gate may take, by the first word of its lane and by tier; the first run fills the environments.
 LIMITS = {
-    "quick": {"short": 600, "long": 1800},
+    "quick": {"short": 1200, "long": 1800},
     "slow": {"short": 3000, "long": 18000},
     "beside": {"short": 3000, "long": 9000},
     "lab": {"short": 3600, "long": 9000},
