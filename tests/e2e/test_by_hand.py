@@ -12,11 +12,11 @@ from tests.support import by_hand
 from tests.support.ansible import Ansible
 from tests.support.views import look_at_all as views
 
-GROUP = ("n1", "n2")
+GROUP = ("n1", "n3")
 
 
 def test_the_commands_of_the_page(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
-    """One node, then the other, then nothing to change; n3 is in no group of the page."""
+    """One node, then the other, then nothing to change; n2 is in no group of the page."""
     check, first, rest, modules = by_hand.commands()
     declared = by_hand.declared()
     group = {"hosts": {name: {} for name in GROUP}}
@@ -34,8 +34,8 @@ def test_the_commands_of_the_page(lab: Lab, fleet: tuple[str, ...], ansible: Ans
 
     again = by_hand.types(ansible, rest, ansible.home)
     assert again.code == 0 and again.recap("n1")["changed"] == 0, again.output
-    assert views(lab, fleet)["n2"].invocation == after["n2"].invocation
+    assert views(lab, fleet)["n3"].invocation == after["n3"].invocation
 
     more = by_hand.types(ansible, modules, ansible.home, "-e", json.dumps({"fields": {"maxPods": 70}}))
     assert more.code == 0, more.output
-    assert {name: view.configz["maxPods"] for name, view in views(lab, GROUP).items()} == {"n1": 70, "n2": 80}
+    assert {name: view.configz["maxPods"] for name, view in views(lab, GROUP).items()} == {"n1": 70, "n3": 80}

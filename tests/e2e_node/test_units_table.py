@@ -20,7 +20,7 @@ from tests.support.unit_rows import DROPINS, ETC, FRAGMENT, PROGRAM, ROWS, STAND
 # Of a test that failed.
 LEFT = f"/etc/systemd/system/{UNIT}.d"
 STEPS = f"""
-import hashlib, os, subprocess
+import hashlib, os, subprocess, time
 def systemctl(*words):
     done = subprocess.run(["systemctl", *words], capture_output=True, text=True)
     return done.stdout
@@ -28,6 +28,10 @@ def cmdline():
     systemctl("reset-failed", {UNIT!r})
     systemctl("restart", {UNIT!r})
     pid = systemctl("show", "-P", "MainPID", {UNIT!r}).strip()
+    deadline = time.monotonic() + 10
+    # A simple service counts as started before systemd's child has become its program.
+    while os.readlink(f"/proc/{{pid}}/exe") == os.readlink("/proc/1/exe") and time.monotonic() < deadline:
+        time.sleep(0.01)
     with open(f"/proc/{{pid}}/cmdline", "rb") as stream:
         return [os.fsdecode(word) for word in stream.read().split(b"\\0")[:-1]]
 def tree():
