@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._config.fields import difftext, overlay
+from ..._config.fields import difftext, fields, overlay
 from ..._config.plan import shared_overrides
 from ..._config.plan.layers import Layers
 from ..._config.rules import checks
-from ..._config.rules.problem import REFUSAL
+from ..._config.rules.problem import REFUSAL, Problem
 from ..._config.undo import kubeadm_record
 from ..._config.values import document, identity
 from ..._config.values.version import minor_of
@@ -234,7 +234,7 @@ def _decide(
     faults = [
         f"{problem.path}: {problem.message}. {problem.remedy}"
         for problem in checks.problems(after, minor)
-        if problem not in known and (problem.severity == REFUSAL or problem.rule != "unknown-field")
+        if problem not in known and not _may_be_newer(problem, minor)
     ]
     if changes and faults:
         raise ClusterError(
@@ -247,6 +247,11 @@ def _decide(
             )
         )
     return before, after, changes
+
+
+def _may_be_newer(problem: Problem, minor: int) -> bool:
+    """Whether a problem is a field that only our tables may not know. The plan refuses it where no kubelet shows it."""
+    return problem.rule == "unknown-field" and (problem.severity != REFUSAL or minor > fields.NEWEST_MINOR)
 
 
 def _refusal(before: dict[str, t.Any], declared: _Declared, minor: int) -> str:
