@@ -67,7 +67,7 @@ class Code:
         self.Store: type[Store] = self.module("store.store").Store
         self.Moment: type[Moment] = self.module("store.trial").Moment
         # Each version has its own classes of errors.
-        self.errors: tuple[type[Exception], ...] = (self.module("system.store_error").StoreError, OSError)
+        self.errors: tuple[type[Exception], ...] = (self.module("system.files").StoreError, OSError)
 
     def module(self, name: str) -> t.Any:
         """Return a module of the node's code."""

@@ -28,8 +28,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system imp
     last_words,
     runtime,
 )
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import ApiError, Kubeconfig
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import (
     loaded,
     unit_override,

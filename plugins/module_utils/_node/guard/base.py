@@ -15,7 +15,7 @@ from ..store.progress import Progress
 from ..store.store import DEFAULT_KEY, Store
 from ..store.trial import Moment
 from ..system import command
-from ..system.store_error import StoreError
+from ..system.files import StoreError
 from ..unit import ordered_stop
 from . import observe
 from .guard_files import Records, Started

@@ -21,8 +21,8 @@ from ..store.progress import Progress
 from ..store.store import Store
 from ..store.trial import Moment, Trial
 from ..system import command, health, last_words, runtime
+from ..system.files import StoreError
 from ..system.lock import locked
-from ..system.store_error import StoreError
 from . import decide, observe, pacing
 from .base import STARTED, Settings, or_none
 from .decide import Facts, Unit

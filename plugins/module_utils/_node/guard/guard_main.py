@@ -16,8 +16,8 @@ from ..store.local import LINK
 from ..store.progress import Progress
 from ..store.store import Store
 from ..system import command, health
+from ..system.files import StoreError
 from ..system.lock import LockError
-from ..system.store_error import StoreError
 from . import observe, pacing
 from .base import Settings, error_of, or_none, status_of
 from .guard import FAST_SECONDS, Guard

@@ -15,8 +15,8 @@ from ..store.links import LOCAL_TARGET
 from ..store.progress import Progress
 from ..store.trial import Trial
 from ..system import last_words, runtime
+from ..system.files import StoreError
 from ..system.lock import locked
-from ..system.store_error import StoreError
 from . import decide, evidence, observe
 from .base import Base, or_none
 from .decide import Action, Facts, Terms

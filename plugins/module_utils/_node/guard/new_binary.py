@@ -22,8 +22,8 @@ from ..store.meta import Source
 from ..store.progress import Progress
 from ..store.trial import Trial
 from ..system import command
+from ..system.files import StoreError
 from ..system.lock import locked
-from ..system.store_error import StoreError
 from ..unit import dropin_folder
 from .base import or_none
 from .judging import Judging

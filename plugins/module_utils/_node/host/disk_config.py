@@ -12,7 +12,7 @@ from ..._config.fields import difftext
 from ..guard import observe
 from ..store import checkpoints, meta
 from ..system import command, files, health
-from ..system.store_error import StoreError
+from ..system.files import StoreError
 from ..unit import dropin_folder
 from . import dropin_look
 

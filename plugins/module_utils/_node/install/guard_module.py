@@ -16,8 +16,8 @@ from ..report import status_annotation
 from ..store import installed, statefiles
 from ..store.store import Store
 from ..system import files, health
+from ..system.files import StoreError
 from ..system.lock import locked
-from ..system.store_error import StoreError
 from ..unit import dropin_folder, secret_flags, trust, unit_override
 from ..unit.dropin_folder import Folder
 from ..unit.unit import Unit, UnitError

@@ -14,8 +14,8 @@ from typing import Any, Mapping
 from ..guard import base, guard_main
 from ..report import metrics, textfile
 from ..store.store import Store
+from ..system.files import StoreError
 from ..system.lock import locked
-from ..system.store_error import StoreError
 from ..unit.unit import Unit
 
 

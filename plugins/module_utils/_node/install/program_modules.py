@@ -72,7 +72,6 @@ MODULES = (
     "_node.system.last_words_kinds",
     "_node.system.lock",
     "_node.system.runtime",
-    "_node.system.store_error",
     "_node.unit",
     "_node.unit.dropin_folder",
     "_node.unit.loaded",

@@ -14,8 +14,7 @@ import os
 import typing as t
 
 from ..system import files
-from ..system.files import OS
-from ..system.store_error import StoreError
+from ..system.files import OS, StoreError
 from . import meta
 
 SUMS = ".sha256"

@@ -14,8 +14,7 @@ import errno
 import os
 
 from ..system import files
-from ..system.files import OS, FileError
-from ..system.store_error import StoreError
+from ..system.files import OS, FileError, StoreError
 
 LOCAL_TARGET = "store/local/config"
 _FULL = (errno.ENOSPC, errno.EDQUOT)

@@ -17,8 +17,7 @@ import typing as t
 
 from ..records import json_file, typed
 from ..system import files
-from ..system.files import OS
-from ..system.store_error import StoreError
+from ..system.files import OS, StoreError
 from . import meta
 
 DEFAULT_KEY = "kubelet"

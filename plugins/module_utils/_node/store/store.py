@@ -28,8 +28,7 @@ import typing as t
 
 from ..records import json_file
 from ..system import files
-from ..system.files import FileError
-from ..system.store_error import StoreError
+from ..system.files import FileError, StoreError
 from . import meta
 from .checkpoints import describe
 from .kept_files import KeptFiles

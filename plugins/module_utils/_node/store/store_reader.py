@@ -13,8 +13,7 @@ import typing as t
 
 from ..records import json_file
 from ..system import files
-from ..system.files import OS
-from ..system.store_error import StoreError
+from ..system.files import OS, StoreError
 from . import meta, trial
 from .checkpoints import Checkpoints
 from .links import LOCAL_TARGET, Links

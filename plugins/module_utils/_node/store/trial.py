@@ -11,7 +11,7 @@ import time
 import typing as t
 
 from ..records import json_file, typed
-from ..system.store_error import StoreError
+from ..system.files import StoreError
 from . import meta
 
 DEFAULT_SECONDS = 600

@@ -14,8 +14,8 @@ from ..install import guard_install
 from ..store.store import DEFAULT_KEY, Moment, Source, Store, Trial, describe, take
 from ..store.store_reader import quietly
 from ..system.command import execute
+from ..system.files import StoreError
 from ..system.lock import locked
-from ..system.store_error import StoreError
 from ..unit import trust
 from . import requested, shown
 from .arming import Arming

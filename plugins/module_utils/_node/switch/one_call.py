@@ -18,7 +18,7 @@ from ..install import guard_module
 from ..store.store import DEFAULT_KEY, Store
 from ..store.store_reader import quietly
 from ..system import config_summary
-from ..system.store_error import StoreError
+from ..system.files import StoreError
 from ..unit import dropin_folder
 from ..unit.dropin_folder import Folder
 from ..unit.unit import Unit, UnitError

@@ -14,8 +14,6 @@ import os
 import stat
 import typing as t
 
-from .store_error import StoreError
-
 TEMPORARY = "tmp_"
 """Prefix of unfinished files, the same as the kubelet's (pkg/kubelet/kubeletconfig/util/files)."""
 
@@ -30,6 +28,10 @@ _REMEDIES = {
     errno.EISDIR: "a folder is in the place of a file of ours: move it away",
     errno.ELOOP: "a symbolic link is in the place of a file of ours: remove it",
 }
+
+
+class StoreError(Exception):
+    """The store cannot do what was requested, or is damaged. The text names the file, the cause and the remedy."""
 
 
 class FileError(StoreError):

@@ -9,7 +9,7 @@ with flags that it no longer knows, and without those that it needs.
 
 from __future__ import annotations
 
-from ..system.store_error import StoreError
+from ..system.files import StoreError
 from .unit import Unit, UnitError
 from .unit_override import REFUSED, Layer, extra_lines, mounts, repeated
 

@@ -15,7 +15,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.sta
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
 from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node, NoRoom
 
 

@@ -23,7 +23,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.stor
     Store,
     Trial,
 )
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
 from tests.support.disk import FILLING, Disk, PowerCut
 from tests.support.examples import examples
 

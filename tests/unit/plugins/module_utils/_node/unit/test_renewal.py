@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.renewal import renew
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit_override import Layer
