@@ -4,7 +4,7 @@
 """Installs the guard on a node: its program (programs.py), its service, the step in the kubelet's unit. It also removes
 them.
 
-The program consists of the modules in program_modules.py as they are here, so that both always agree.
+The program consists of guard_main and the modules that it imports, as they are here, so that both always agree.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from ..system.command import Run
 from ..unit import ordered_stop, trust
 from ..unit.unit import Unit
 from . import programs
-from .program_modules import MODULES
 from .programs import PACKAGE
 
 SERVICE_PATH = f"/etc/systemd/system/{guard_main.SERVICE}"
@@ -31,6 +30,8 @@ WANTED_BY = f"/etc/systemd/system/multi-user.target.wants/{guard_main.SERVICE}"
 SELINUX = "/sys/fs/selinux/enforce"
 """A file that exists while SELinux is enabled (selinux(8))."""
 
+_MAIN = "_node.guard.guard_main"
+_IMPORT = re.compile(r"^ *from (\.+)([\w.]*) import (\([^)]*\)|[^#\n]*)", re.MULTILINE)
 _COMMAND = re.compile(r"^ExecStart=(.*) watch$", re.MULTILINE)
 # The second one is that of RHEL and its relatives.
 STABLE_NAMES = ("/usr/bin/python3", "/usr/libexec/platform-python")
@@ -45,15 +46,35 @@ class Change(NamedTuple):
 
 
 def program() -> dict[str, bytes]:
-    """Return the files of the guard's program by their path below its folder."""
+    """Return the files of the guard's program by their path below its folder: guard_main, and what it imports of ours.
+
+    Their texts decide: several modules of this collection install the guard, and each of them loads others.
+    """
     above = __name__.rsplit(".", 3)[0]
     found = {f"{PACKAGE}/__init__.py": b""}
-    for relative in MODULES:
-        spec = util.find_spec(f"{above}.{relative}")
+    known: set[str] = set()
+    left = {_MAIN}
+    while left:
+        name = left.pop()
+        known.add(name)
+        spec = util.find_spec(f"{above}.{name}")
         # The loaders of files and of Ansible's zip have get_source; the type of a spec's loader does not.
-        source = spec.loader.get_source(spec.name) if spec and spec.loader else None  # type: ignore[attr-defined]
+        source = spec.loader.get_source(spec.name) if spec and spec.loader else ""  # type: ignore[attr-defined]
         file = "/__init__.py" if spec and spec.submodule_search_locations is not None else ".py"
-        found[f"{PACKAGE}/{relative.replace('.', '/')}{file}"] = (source or "").encode()
+        found[f"{PACKAGE}/{name.replace('.', '/')}{file}"] = (source or "").encode()
+        left |= _imported(name, source or "") - known
+    return found
+
+
+def _imported(name: str, source: str) -> set[str]:
+    """Return the modules of ours that a module imports, functions included, and the packages that it is in."""
+    here = name.split(".")
+    found = {".".join(here[:end]) for end in range(1, len(here))}
+    for dots, inner, names in _IMPORT.findall(source):
+        parts = [*here[: -len(dots)], *filter(None, inner.split("."))]
+        # Modules are in rooms, such as `_node.store`: what is imported from a room is a module.
+        modules = re.findall(r"\w+", names) if len(parts) == 2 else []
+        found |= {".".join([*parts, module]) for module in modules} or {".".join(parts)}
     return found
 
 
