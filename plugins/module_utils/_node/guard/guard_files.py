@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-from ..records import json_file, typed
-from ..records.typed import RecordFile
+from ..records import json_file
+from ..records.json_file import RecordFile
 from ..report.outbox import Outbox
 from ..store.progress import Progress, ProgressFile
 from ..store.store_reader import StoreReader
@@ -64,7 +64,7 @@ class Records(Outbox):
         """Return what the disk held when the spare file was written, and what that holds."""
         try:
             value: Any = json_file.load(self.spare, self.memory) if self.spare else None
-            return typed.fields(value["on_disk"], Progress()), typed.fields(value["now"], Progress())
+            return json_file.fields(value["on_disk"], Progress()), json_file.fields(value["now"], Progress())
         except (files.FileError, ValueError, TypeError, KeyError):
             return _NOTHING
 

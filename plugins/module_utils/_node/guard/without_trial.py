@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import Any, Sequence
 
-from ..records.typed import RecordFile
+from ..records.json_file import RecordFile
 from ..report import status_annotation
 from ..store import kept_files, statefiles
 from ..store.links import LOCAL_TARGET

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import Any, Mapping
 
-from ..records.typed import RecordFile
+from ..records.json_file import RecordFile
 from ..system import files
 from ..system.lock import locked
 from .status_annotation import Report, suffix

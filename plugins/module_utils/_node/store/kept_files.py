@@ -27,7 +27,7 @@ import os
 import stat
 from typing import Any, Container, NamedTuple, Sequence
 
-from ..records import json_file, typed
+from ..records import json_file
 from ..system import files
 from ..system.health import flag
 from . import installed, statefiles
@@ -116,12 +116,12 @@ class KeptFiles:
         """Return the copies, None without."""
         try:
             value = json_file.load(self.path, self.fs)
-            kept = typed.fields({**value, "reverted": None}, Kept("", "", {}))
+            kept = json_file.fields({**value, "reverted": None}, Kept("", "", {}))
             if not all(_is_copy(name, text) for name, text in kept.data.items()):
                 return None
             reverted = value.get("reverted")
             found = Reverted(*reverted)._asdict() if reverted else None
-            return kept._replace(reverted=typed.fields(found, Reverted("", 0.0, 0)) if found else None)
+            return kept._replace(reverted=json_file.fields(found, Reverted("", 0.0, 0)) if found else None)
         except (files.FileError, ValueError, TypeError):
             return None
 

@@ -15,7 +15,7 @@ import os
 import re
 import typing as t
 
-from ..records import json_file, typed
+from ..records import json_file
 from ..system import files
 from ..system.files import OS, StoreError
 from . import meta
@@ -136,9 +136,9 @@ class LocalStore:
                         "it was changed or damaged"
                     )
                 owner = {"data": b"", "mode": entry["mode"], "uid": entry["uid"], "gid": entry["gid"]}
-                found[entry["path"]] = typed.fields(owner, File(b""))._replace(data=data)
+                found[entry["path"]] = json_file.fields(owner, File(b""))._replace(data=data)
             known = {"config": manifest["config"], "key": meta.check_key(manifest["key"]), "files": found}
-            local = typed.fields(known, Local("", "", {}))
+            local = json_file.fields(known, Local("", "", {}))
         except (ValueError, KeyError, TypeError) as error:
             raise LocalError(f"{self.folder}/manifest is damaged ({type(error).__name__}: {error})") from error
         if local.config not in local.files:

@@ -10,7 +10,7 @@ import os
 import time
 import typing as t
 
-from ..records import json_file, typed
+from ..records import json_file
 from ..system.files import StoreError
 from . import meta
 
@@ -98,16 +98,16 @@ def decode(data: bytes) -> Trial:
         raise TrialError(f"is not JSON text: {error}") from None
     if not isinstance(value, dict):
         raise TrialError("does not hold a JSON object")
-    if value.get("format", typed.FORMAT) != typed.FORMAT:
+    if value.get("format", json_file.FORMAT) != json_file.FORMAT:
         raise TrialError("was written by a newer version of this collection: run the role checkpoint of that version")
     try:
-        extra = typed.unknown(value, Trial)
+        extra = json_file.unknown(value, Trial)
         fields = {name: item for name, item in value.items() if name not in extra}
         fields["unknown"] = extra
-        fields["armed"] = typed.fields(value["armed"], Moment("", 0.0, 0.0))
+        fields["armed"] = json_file.fields(value["armed"], Moment("", 0.0, 0.0))
         for name in ("to", "revert_to"):
             fields[name] = meta.checked(value[name]) if value[name] is not None else None
-        fields["deadline_seconds"] = typed.number(value["deadline_seconds"])
+        fields["deadline_seconds"] = json_file.number(value["deadline_seconds"])
         _check(fields)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise TrialError(f"does not hold a usable trial: {type(error).__name__}: {error}") from None
@@ -120,7 +120,7 @@ def _check(fields: t.Mapping[str, t.Any]) -> None:
         if not isinstance(fields.get(name, default), _TYPES.get(name, type(default))):
             raise TypeError(f"{name} has another type")
     for name in _SECONDS:
-        typed.number(fields.get("extra", {}).get(name, 0))
+        json_file.number(fields.get("extra", {}).get(name, 0))
     for entry in fields.get("state_files", ()):
         if not isinstance(entry["path"], str):
             raise TypeError("a state file has no path")

@@ -14,7 +14,7 @@ import contextlib
 import os
 from typing import NamedTuple
 
-from ..records.typed import RecordFile
+from ..records.json_file import RecordFile
 from ..system import files
 
 FOLDER = "/run/livenodes-kubelet-guard"
