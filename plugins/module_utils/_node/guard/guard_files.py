@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ..records import json_file
 from ..records.json_file import RecordFile
-from ..report.outbox import Outbox
+from ..report.status_annotation import Outbox
 from ..store.progress import Progress, ProgressFile
 from ..store.store_reader import StoreReader
 from ..store.trial import Trial

@@ -17,7 +17,7 @@ from ..system.credentials import CERT_DIR
 from ..system.health import flag
 from ..system.kubeconfig import ApiError, Kubeconfig
 from . import status_annotation
-from .outbox import Outbox
+from .status_annotation import Outbox
 
 
 class NoCluster(Exception):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard import Guard
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.outbox import Outbox
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Outbox
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import local, statefiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
