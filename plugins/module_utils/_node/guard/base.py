@@ -10,7 +10,7 @@ import sys
 import time
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
-from ..report import metrics, status_annotation, textfile
+from ..report import status_annotation, textfile
 from ..store.progress import Progress
 from ..store.store import DEFAULT_KEY, Store
 from ..store.trial import Moment
@@ -104,7 +104,7 @@ class Base:
         """Write the metrics of a status, where they are wanted. Needs the store's lock. Never raises."""
         try:
             if self.settings.metrics:
-                textfile.write(self.settings.metrics, metrics.text(status))
+                textfile.write(self.settings.metrics, textfile.metrics(status))
             self.unwritten = ""
         except StoreError as error:
             if str(error) != self.unwritten:

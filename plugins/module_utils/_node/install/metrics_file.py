@@ -12,7 +12,7 @@ import time
 from typing import Any, Mapping
 
 from ..guard import base, guard_main
-from ..report import metrics, textfile
+from ..report import textfile
 from ..store.store import Store
 from ..system.files import StoreError
 from ..system.lock import locked
@@ -41,7 +41,7 @@ def present(config_dir: str, former: str, folder: str, wait: int = 30) -> list[s
         store = Store(config_dir)
         try:
             with locked(config_dir, wait):
-                textfile.write(folder, metrics.text(base.status_of(store, base.error_of(store), "", time.time())))
+                textfile.write(folder, textfile.metrics(base.status_of(store, base.error_of(store), "", time.time())))
         except StoreError as error:
             warnings.append(f"the guard cannot write its metrics, and works without them: {error}")
     return warnings

@@ -99,7 +99,7 @@ def suffix(now: float) -> str:
 
 
 class Outbox:
-    """What the guard must still report: one file, `store/report` below a config folder. Reading never raises: an unreadable file counts as absent."""
+    """The pending report: one file, `store/report` below a config folder. An unreadable one counts as absent."""
 
     def __init__(self, config_dir: str, fs: files.OS | None = None) -> None:
         self.config_dir = config_dir
