@@ -11,9 +11,8 @@ import time
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from ..report import status_annotation, textfile
-from ..store.progress import Progress
 from ..store.store import DEFAULT_KEY, Store
-from ..store.trial import Moment
+from ..store.trial import Moment, Progress
 from ..system import command
 from ..system.files import StoreError
 from ..unit import ordered_stop

@@ -17,9 +17,8 @@ import sys
 from typing import Callable
 
 from ..store import installed, kept_files, statefiles
-from ..store.progress import Progress
 from ..store.store import Store
-from ..store.trial import Moment, Trial
+from ..store.trial import Moment, Progress, Trial
 from ..system import command, health, last_words, runtime
 from ..system.files import StoreError
 from ..system.lock import locked

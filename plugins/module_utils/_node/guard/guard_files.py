@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 from ..records import json_file
 from ..records.json_file import RecordFile
 from ..report.status_annotation import Outbox
-from ..store.progress import Progress, ProgressFile
 from ..store.store_reader import StoreReader
-from ..store.trial import Trial
+from ..store.trial import Progress, ProgressFile, Trial
 from ..system import files
 from ..unit import ordered_stop
 

@@ -13,8 +13,8 @@ import time
 from ..report import status_annotation
 from ..store import installed
 from ..store.local import LINK
-from ..store.progress import Progress
 from ..store.store import Store
+from ..store.trial import Progress
 from ..system import command, health
 from ..system.files import StoreError
 from ..system.lock import LockError

@@ -12,8 +12,7 @@ from ..._config.values import annotation
 from ..report import status_annotation
 from ..store import statefiles
 from ..store.links import LOCAL_TARGET
-from ..store.progress import Progress
-from ..store.trial import Trial
+from ..store.trial import Progress, Trial
 from ..system import last_words, runtime
 from ..system.files import StoreError
 from ..system.lock import locked

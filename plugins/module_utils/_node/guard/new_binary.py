@@ -19,8 +19,7 @@ from typing import NamedTuple
 from ..store.links import LOCAL_TARGET
 from ..store.local import OVERRIDE
 from ..store.meta import Source
-from ..store.progress import Progress
-from ..store.trial import Trial
+from ..store.trial import Progress, Trial
 from ..system import command
 from ..system.files import StoreError
 from ..system.lock import locked

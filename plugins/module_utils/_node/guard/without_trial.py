@@ -13,7 +13,7 @@ from ..report import status_annotation
 from ..store import kept_files, statefiles
 from ..store.links import LOCAL_TARGET
 from ..store.meta import Source
-from ..store.progress import Progress
+from ..store.trial import Progress
 from ..system import files
 from ..system.lock import locked
 from . import decide, evidence

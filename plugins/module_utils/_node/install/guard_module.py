@@ -335,7 +335,7 @@ def diff(path: str, before: str | None, after: str | None) -> dict[str, str]:
 def metrics_present(config_dir: str, former: str, folder: str, wait: int = 30) -> list[str]:
     """Write the metrics if they are not there, and remove those in the `former` folder; return warnings.
 
-    Both may be empty. The installed guard must know `folder` already, and writes them from then on. What goes wrong is a
+    Both may be empty. The installed guard must know `folder` already, and writes them later. What goes wrong is only a
     warning: nothing that a kubelet needs depends on the metrics. `wait`: seconds for the store's lock.
     """
     warnings = _metrics_removed(former) if former != folder else []

@@ -35,9 +35,8 @@ from .kept_files import KeptFiles
 from .links import LOCAL_TARGET
 from .local import DEFAULT_KEY, File, Local, take
 from .meta import Source
-from .progress import Progress
 from .store_reader import DEFAULT_DIR, Resolution, StoreReader, quietly
-from .trial import Moment, Trial
+from .trial import Moment, Progress, Trial
 
 __all__ = [
     "DEFAULT_DIR",

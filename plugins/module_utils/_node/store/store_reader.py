@@ -19,8 +19,7 @@ from .checkpoints import Checkpoints
 from .links import LOCAL_TARGET, Links
 from .local import Local, LocalStore
 from .meta import Source, SourceError
-from .progress import ProgressFile
-from .trial import Trial
+from .trial import ProgressFile, Trial
 
 DEFAULT_DIR = "/var/lib/kubelet-config"
 T = t.TypeVar("T")

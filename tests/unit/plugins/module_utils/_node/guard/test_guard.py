@@ -12,8 +12,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import guard_main, observe
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.decide import Unit
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Report
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Progress, Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
 from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node, NoRoom

@@ -144,11 +144,6 @@ def test_the_guards_removal_removes_them(place: Place, tmp_path: Path, monkeypat
     assert done["changed"] and done["warnings"] == [] and place.shown(place.one) == {} and not guard.exists()
 
 
-@pytest.mark.parametrize(("settings", "folder"), [({}, ""), ({"metrics": ""}, ""), ({"metrics": "/a"}, "/a")])
-def test_the_folder_of_an_installed_guard(settings: dict[str, t.Any], folder: str) -> None:
-    assert metrics_file.folder_of(settings) == folder
-
-
 def test_a_store_that_is_in_use_is_waited_for_no_longer_than_asked(place: Place) -> None:
     with locked(place.config_dir):
         (warning,) = guard_module.metrics_present(place.config_dir, "", place.one, 0)
