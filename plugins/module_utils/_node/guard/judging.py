@@ -11,7 +11,7 @@ from typing import Any, Mapping
 from ..._config.values import annotation
 from ..report import status_annotation
 from ..store import statefiles
-from ..store.links import LOCAL_TARGET
+from ..store.store_reader import LOCAL_TARGET
 from ..store.trial import Progress, Trial
 from ..system import last_words, runtime
 from ..system.files import StoreError

@@ -16,9 +16,9 @@ import sys
 from functools import partial
 from typing import NamedTuple
 
-from ..store.links import LOCAL_TARGET
 from ..store.local import OVERRIDE
 from ..store.meta import Source
+from ..store.store_reader import LOCAL_TARGET
 from ..store.trial import Progress, Trial
 from ..system import command
 from ..system.files import StoreError

@@ -11,8 +11,8 @@ from typing import Any, Sequence
 from ..records.json_file import RecordFile
 from ..report import status_annotation
 from ..store import kept_files, statefiles
-from ..store.links import LOCAL_TARGET
 from ..store.meta import Source
+from ..store.store_reader import LOCAL_TARGET
 from ..store.trial import Progress
 from ..system import files
 from ..system.lock import locked

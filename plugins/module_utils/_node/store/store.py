@@ -7,7 +7,7 @@
 
     <config_dir>/active                          -> store/checkpoints/<uid>/<resourceVersion>, or store/local/config;
                                                     the kubelet runs with --config=<config_dir>/active/<key>
-    <config_dir>/revert, last-resort             see links.py
+    <config_dir>/revert, last-resort             see store_reader.py
     <config_dir>/store/meta/assigned             what the kubelet should run (empty: its local config)
     <config_dir>/store/meta/last-known-good      what a revert leads to (empty: the local config)
     <config_dir>/store/checkpoints/              see checkpoints.py
@@ -32,10 +32,9 @@ from ..system.files import FileError, StoreError
 from . import meta
 from .checkpoints import describe
 from .kept_files import KeptFiles
-from .links import LOCAL_TARGET
 from .local import DEFAULT_KEY, File, Local, take
 from .meta import Source
-from .store_reader import DEFAULT_DIR, Resolution, StoreReader, quietly
+from .store_reader import DEFAULT_DIR, LOCAL_TARGET, Resolution, StoreReader, quietly
 from .trial import Moment, Progress, Trial
 
 __all__ = [
