@@ -30,11 +30,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system imp
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import ApiError, Kubeconfig
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import (
-    loaded,
-    unit_override,
-    unitfile,
-)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit_override, unit_reader, unitfile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import Unit, UnitError
 from tests.unit.fuzz.damaged import contents, documents, texts
 from tests.unit.fuzz.damaged_store import DAMAGED, guarded
@@ -63,7 +59,7 @@ def unit_file(text: str) -> object:
 
 
 def loaded_by(text: str) -> object:
-    return loaded.ask("kubelet.service", lambda words: subprocess.CompletedProcess(list(words), 0, text, ""))
+    return unit_reader.ask("kubelet.service", lambda words: subprocess.CompletedProcess(list(words), 0, text, ""))
 
 
 def unit(text: str) -> None:

@@ -108,11 +108,10 @@ class Guard(NewBinary, WithoutTrial):
 
     def _renew_dropin(self) -> None:
         # A guard that only waits does not load this.
-        from ..unit import renewal
         from ..unit.unit import Unit
 
         active = os.path.join(self.store.active, self.settings.key)
-        if renewal.renew(Unit(self.settings.unit, run=self.run), active, self.settings.folder):
+        if Unit(self.settings.unit, run=self.run).renew(active, self.settings.folder):
             sys.stderr.write("the kubelet's unit has changed: it starts with the new command\n")
 
     def _note_start(self, fits: bool) -> None:

@@ -18,7 +18,7 @@ from ..store.store import Store
 from ..system import files, health
 from ..system.files import StoreError
 from ..system.lock import locked
-from ..unit import dropin_folder, secret_flags, trust, unit_override
+from ..unit import dropin_folder, trust, unit_override, unitfile
 from ..unit.dropin_folder import Folder
 from ..unit.unit import Unit, UnitError
 from ..unit.unit_override import Layer
@@ -328,7 +328,7 @@ def text_of(data: bytes | None) -> str | None:
 
 def diff(path: str, before: str | None, after: str | None) -> dict[str, str]:
     # The drop-in may repeat the unit's ExecStart.
-    texts = {"before": secret_flags.masked(before or ""), "after": secret_flags.masked(after or "")}
+    texts = {"before": unitfile.masked(before or ""), "after": unitfile.masked(after or "")}
     return {"before_header": path, "after_header": path, **texts}
 
 

@@ -80,6 +80,40 @@ class Unit(UnitReader):
         self._write(text, fs)
         self._reload(True)
 
+    def renew(self, active: str, folder: str = "") -> bool:
+        """Make our drop-in anew if the unit has another command than the one that it repeats; return whether it had.
+
+        Called before a start. A package upgrade may bring a unit with other flags: with the former ones, a new kubelet
+        would start with flags that it no longer knows, and without those that it needs. `active`: the config file of
+        our store. `folder`: the drop-in folder of a kubelet with delivery `dropin`, else empty.
+
+        systemd reads the drop-in at once and starts the kubelet with it. Edits that wait for `systemctl daemon-reload`
+        are not taken up. Only files are read: the system bus may not run yet. Raises StoreError, with the former
+        drop-in in place.
+        """
+        before = self.installed()
+        if before is None or not unit_override.repeated(before):
+            return False
+        layer = unit_override.Layer(folder if f"--config-dir={folder}" in before else "")
+        reads = layer if folder else active
+        try:
+            edited = self.show(fresh=True).get("NeedDaemonReload") == "yes"
+            if edited or unit_override.repeats(before, self.command_line(), self._settings(), reads):
+                return False
+            text = self.dropin(reads, unit_override.extra_lines(before), unit_override.mounts(before))
+            if text == before:
+                return False
+            self.restore(text)
+            after = self.form(bool(folder))
+            if after.kind == unit_override.REFUSED:
+                self.restore(before)
+                raise UnitError(after.reason)
+        except UnitError as error:
+            raise files.StoreError(
+                f"the command of the kubelet's unit has changed, and ours stays as it was: {error}"
+            ) from error
+        return True
+
     def _write(self, text: str, fs: files.OS | None) -> None:
         place = self._at(self.dropin_path)
         folder = os.path.dirname(place)
