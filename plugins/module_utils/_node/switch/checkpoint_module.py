@@ -17,7 +17,7 @@ from ..system.command import execute
 from ..system.files import StoreError
 from ..system.lock import locked
 from ..unit import trust
-from . import requested, shown
+from . import values
 from .arming import Arming
 
 GUARD = guard_install.SERVICE_PATH
@@ -34,14 +34,14 @@ def apply(options: Options, pretend: bool, store: Store | None = None) -> Result
     Returns the module's result: changed, restart_needed, assigned, active, lastKnownGood, error, trial, config,
     checkpoint, removed, diff, warnings. Raises StoreError.
     """
-    options = {**options, "data": requested.texts(options["data"] or {}) or options["data"]}
+    options = {**options, "data": values.texts(options["data"] or {}) or options["data"]}
     store = store or Store(options["config_dir"])
     if options["state"] in ("staged", "assigned") or (options["state"] == "confirmed" and not store.resetting()):
         trust.check_config_dir(store.config_dir, store.fs)
     # A node without a store is reset already, and not even a lock file may be left on it.
     pretend = pretend or (options["state"] == "reset" and not os.path.lexists(store.config_dir))
     with contextlib.nullcontext() if pretend else locked(store.config_dir, options["lock_timeout"]):
-        before = _Before(quietly(store.running), shown.text(store))
+        before = _Before(quietly(store.running), values.active_text(store))
         run = _Run(store, options, pretend)
         getattr(run, options["state"])()
         return run.result(before)
@@ -65,7 +65,7 @@ class _Run:
         self.gone = False
         self.waiting = False
         self.local_text: bytes | None = None
-        self.source = requested.source(options.get("source"))
+        self.source = values.source(options.get("source"))
         self.arming = Arming(store, options)
 
     # The states
@@ -110,7 +110,7 @@ class _Run:
         if not armed.confirmed:
             passed = armed.but(confirmed=True)
             self._change(lambda: self.store.record(passed))
-            self.predicted = {"trial": shown.trial(passed)}
+            self.predicted = {"trial": values.trial(passed)}
 
     def _check_not_reverted(self, armed: Trial) -> None:
         """Raise StoreError for a trial that the guard has decided to end, also if it has done no more than that."""
@@ -196,7 +196,7 @@ class _Run:
                 raise
 
         self._change(switch)
-        self.predicted = {"assigned": source, "active": source, "error": "", "trial": shown.trial(fresh)}
+        self.predicted = {"assigned": source, "active": source, "error": "", "trial": values.trial(fresh)}
 
     def _undo(self, armed: Trial, reason: str) -> None:
         """End a trial whose switch failed. What a full disk cannot hold, the guard finds at its next look."""
@@ -254,7 +254,7 @@ class _Run:
         store, reason = self.store, self.options["reason"]
         failed = armed.but(failed=reason)
         found = store.resolve(failed)
-        self.predicted = {"active": found.source, "error": "; ".join(found.reasons), "trial": shown.trial(failed)}
+        self.predicted = {"active": found.source, "error": "; ".join(found.reasons), "trial": values.trial(failed)}
         now = Moment.now()
         due = now._replace(monotonic=now.monotonic + RESTART_SECONDS)
         try:
@@ -327,7 +327,7 @@ class _Run:
             checkpoint=os.path.join(store.config_dir, store.target(self.source)) if self.source else None,
             removed=self.removed,
             warnings=self.warnings,
-            diff=shown.diff(before.text, text, store.active),
+            diff=values.diff(before.text, text, store.active),
         )
         return result
 
@@ -338,7 +338,7 @@ class _Run:
             "active": quietly(self.store.active_source),
             "lastKnownGood": quietly(self.store.last_known_good),
             "error": self.store.error(),
-            "trial": shown.trial(armed) if armed is not None else None,
+            "trial": values.trial(armed) if armed is not None else None,
         }
         state.update(self.predicted if self.pretend or self.unwritten else {})
         return state
@@ -350,7 +350,7 @@ class _Run:
             return None, before.text
         if self.pretend and "active" in self.predicted:
             return self.store.target(active), self._planned(active)
-        return quietly(self.store.running), shown.text(self.store)
+        return quietly(self.store.running), values.active_text(self.store)
 
     def _switched_without_restart(self, armed: Trial | None, assigned: Source | None) -> bool:
         """Whether an earlier run switched to this source and was stopped before the restart.

@@ -22,7 +22,7 @@ from ..system.files import StoreError
 from ..unit import dropin_folder
 from ..unit.dropin_folder import Folder
 from ..unit.unit import Unit, UnitError
-from . import checkpoint_module, requested
+from . import checkpoint_module, values
 from .checkpoint_module import Options, Result
 
 INSPECT = "inspecting the node"
@@ -165,8 +165,8 @@ def _inspected_for_source(options: Options, unit: Unit) -> tuple[str, dict[str, 
 def _data(options: Options) -> Mapping[str, str]:
     """Return the data of the source: those of the options, else those of its checkpoint. Raises StoreError."""
     if options["data"]:
-        return requested.texts(options["data"])
-    source = requested.source(options["source"])
+        return values.texts(options["data"])
+    source = values.source(options["source"])
     staged = Store(options["config_dir"]).data(source) if source else {}
     return {name: content.decode("utf-8", "surrogateescape") for name, content in staged.items()}
 

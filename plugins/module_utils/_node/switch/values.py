@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the module kubelet_checkpoint returns of a trial and of a configuration."""
+"""The values of the module kubelet_checkpoint: its options as the store has them, and what it returns of the store."""
 
 from __future__ import annotations
 
@@ -10,9 +10,31 @@ import typing as t
 
 from ..._config.fields import difftext
 from ..._config.values import document
+from ..store.meta import Source
 from ..store.store import Store
 from ..store.store_reader import quietly
 from ..store.trial import Trial
+
+
+def source(given: t.Mapping[str, str] | None) -> Source | None:
+    """Return the source that the option of this name describes."""
+    if not given:
+        return None
+    return {
+        "namespace": given["namespace"],
+        "name": given["name"],
+        "uid": given["uid"],
+        "resourceVersion": given["resource_version"],
+        "kubeletConfigKey": given["kubelet_config_key"],
+    }
+
+
+def texts(data: t.Mapping[str, t.Any]) -> dict[str, str]:
+    """Return the texts of a ConfigMap's data by key.
+
+    ansible-core before 2.19 turns a template's result that looks like JSON into a mapping. Its text is that of `push`.
+    """
+    return {key: text if isinstance(text, str) else document.render(text) for key, text in data.items()}
 
 
 def trial(armed: Trial) -> dict[str, t.Any]:
@@ -28,7 +50,7 @@ def trial(armed: Trial) -> dict[str, t.Any]:
     }
 
 
-def text(store: Store) -> bytes | None:
+def active_text(store: Store) -> bytes | None:
     """Return the text of the configuration that `active` leads to, None when there is none."""
     target, known = quietly(store.running), quietly(store.local)
     if target is None or known is None:
