@@ -105,7 +105,7 @@ def user(data: bytes) -> object:
     refused = mock.Mock(side_effect=ConnectionRefusedError)
     with mock.patch("http.client.HTTPConnection.connect", refused), mock.patch("subprocess.run", refused):
         api = Kubeconfig(str(path), cert_dir=str(FOLDER / "none"))
-        api.node_name("n1")
+        api.node_name()
         return api.call("GET", "/x")
 
 

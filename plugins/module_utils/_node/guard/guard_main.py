@@ -15,7 +15,7 @@ from ..store import installed
 from ..store.local import LINK
 from ..store.store import Store
 from ..store.trial import Progress
-from ..system import command, health
+from ..system import command
 from ..system.files import StoreError
 from ..system.lock import LockError
 from . import observe, pacing
@@ -123,9 +123,7 @@ def report(guard: Guard) -> int:
         # The start of a kubelet that is about to be restarted is not reported.
         return None if guard.records.progress().verdict else _kubelet(guard)[1]
 
-    failure = status_reporter.report(
-        guard.records, lambda: status_reporter.api_of(words), since, health.flag(words, "hostname-override") or ""
-    )
+    failure = status_reporter.report(guard.records, lambda: status_reporter.api_of(words), since)
     if failure:
         sys.stderr.write(f"the status is not reported yet, the guard will try again: {failure}\n")
     return 1 if failure else 0
@@ -139,8 +137,7 @@ def verify(guard: Guard) -> int:
     from ..report import status_reporter
 
     words, started = _kubelet(guard)
-    override = health.flag(words, "hostname-override") or ""
-    wrong = status_reporter.unverified(lambda: status_reporter.api_of(words), override, started)
+    wrong = status_reporter.unverified(lambda: status_reporter.api_of(words), started)
     if wrong:
         sys.stderr.write(" ".join(wrong.split()) + "\n")
     return 1 if wrong else 0

@@ -11,6 +11,7 @@ from typing import Any, Callable, Mapping, Sequence
 
 from ..._config.fields import merged_dropins, shadow
 from ..._config.values.version import minor_of
+from ..report import status_reporter
 from ..store.local import OVERRIDE
 from ..system import binary, command, config_summary, files, health
 from ..unit import dropin_folder, unit_override
@@ -19,7 +20,6 @@ from . import (
     disk_config,
     dropin_checks,
     dropin_look,
-    guard_access,
     host_checks,
     named_cgroups,
     named_files,
@@ -95,7 +95,7 @@ def look(
     found = host_checks.facts(effective, words, root, run, minor_of(version))
     problems = [] if unreadable else host_checks.disagreements(effective, words, found)
     edits = preflight_decisions.waiting(now.argv, upcoming.argv, terms.config_dir, unit.unread())
-    elsewhere = guard_access.elsewhere(words, terms.node) if terms.node else ""
+    elsewhere = status_reporter.elsewhere(words, terms.node) if terms.node else ""
     decided = preflight_decisions.decide(
         purpose, terms, kubelet, found, checked, problems, edits, against, unasked, own_unreadable, elsewhere
     )
@@ -261,7 +261,7 @@ def _ask(
     field, so it is also asked about that file alone.
     """
     with ThreadPoolExecutor(3) as beside:
-        way = beside.submit(lambda: "" if text is None else guard_access.failure(argv))
+        way = beside.submit(lambda: "" if text is None else status_reporter.failure(argv))
         asked = beside.submit(lambda: binary.version(program, run) if program else None)
         wanted = own if text is None else text
         beneath = None

@@ -186,10 +186,9 @@ def _withdraw(argv: Sequence[str]) -> list[str]:
     from ..system import kubeconfig
 
     try:
-        api = status_reporter.api_of(argv, timeout=5)
-        node = api.node_name(health.flag(argv, "hostname-override") or "")
+        api = status_reporter.api_of(argv, status_reporter.TIMEOUT)
         note = {"metadata": {"annotations": {annotation.STATUS: None}}}
-        api.call("PATCH", f"/api/v1/nodes/{node}", note, status_annotation.MERGE_PATCH)
+        api.call("PATCH", f"/api/v1/nodes/{api.node_name()}", note, status_annotation.MERGE_PATCH)
     except status_reporter.NoCluster:
         return []
     except kubeconfig.ApiError as error:

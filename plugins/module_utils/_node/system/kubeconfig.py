@@ -36,12 +36,13 @@ class ApiError(Exception):
 
 
 class Kubeconfig:
-    """The current context of a kubeconfig, with the rotated certificate in `cert_dir`. Raises ApiError when the file
-    has no context that works here.
+    """The current context of a kubeconfig, with the rotated certificate in `cert_dir`. `override`: the name that a
+    kubelet gives its Node where no certificate has one, empty for the host's. Raises ApiError when the file has no
+    context that works here.
     """
 
-    def __init__(self, path: str, timeout: float = 10, cert_dir: str = CERT_DIR) -> None:
-        self.path, self.timeout, self.cert_dir = path, timeout, cert_dir
+    def __init__(self, path: str, timeout: float = 10, cert_dir: str = CERT_DIR, override: str = "") -> None:
+        self.path, self.timeout, self.cert_dir, self.override = path, timeout, cert_dir, override
         self._by_plugin: list[Identity] = []
         try:
             with open(path, encoding="utf-8") as stream:
@@ -185,13 +186,11 @@ class Kubeconfig:
             wrong = f"the answer is not JSON: {text[:100]!r}"
             raise ApiError(f"{method} {self.server}{path}: {wrong}", answer.status) from error
 
-    def node_name(self, override: str = "") -> str:
-        """Return the name of this node's Node.
-
-        It is the name in the client certificate (`system:node:<name>`), else `override`, else the host's name, in lower
-        case. Raises ApiError.
+    def node_name(self) -> str:
+        """Return the name of this node's Node: the one in the client certificate (`system:node:<name>`), else that of
+        `override`, else the host's name, in lower case. Raises ApiError.
         """
-        return self._certified() or (override or socket.gethostname()).strip().lower()
+        return self._certified() or (self.override or socket.gethostname()).strip().lower()
 
     def certified_name(self) -> str:
         """Return the name of the Node in the client certificate, empty without one. A plugin is not run for it.
