@@ -79,7 +79,7 @@ class NoRoom(files.OS):
 class Node:
     """A node as the guard sees it: clock, systemd, healthz. A restart runs the prestart step, as the unit does."""
 
-    def __init__(self, folder: Path, fs: files.OS | None = None) -> None:
+    def __init__(self, folder: Path, fs: files.OS = files.DISK) -> None:
         self.store = Store(str(folder / "config"), fs)
         self.started = Started(str(folder / "run/started"))
         self.fs = fs

@@ -26,12 +26,12 @@ class Records(Outbox):
     """
 
     def __init__(
-        self, config_dir: str, fs: files.OS | None = None, spare: str = "", memory: files.OS | None = None
+        self, config_dir: str, fs: files.OS = files.DISK, spare: str = "", memory: files.OS = files.DISK
     ) -> None:
         super().__init__(config_dir, fs)
         self.progress_file = ProgressFile(config_dir, fs)
         self.spare = spare
-        self.memory = memory or files.OS()
+        self.memory = memory
         self._held = _NOTHING
 
     def progress(self) -> Progress:
@@ -93,7 +93,7 @@ class Started:
     ends it together with the kubelet. Reading never raises.
     """
 
-    def __init__(self, path: str, fs: files.OS | None = None) -> None:
+    def __init__(self, path: str, fs: files.OS = files.DISK) -> None:
         self.file = RecordFile(path, Start("", ""), fs)
         self.path, self.fs = path, self.file.fs
         # A full /run must not make the watching process take a start for an unknown one.

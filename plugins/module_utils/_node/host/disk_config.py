@@ -82,7 +82,7 @@ def _checkpoint(path: str) -> dict[str, Any] | None:
     folder, damage = os.path.dirname(path), None
     if os.path.exists(folder + checkpoints.SUMS):
         try:
-            checkpoints.Checkpoints(os.path.dirname(os.path.dirname(folder)), files.OS()).whole(folder)
+            checkpoints.Checkpoints(os.path.dirname(os.path.dirname(folder)), files.DISK).whole(folder)
         except StoreError as error:
             damage = str(error)
     return {"uid": parts[-3], "resourceVersion": parts[-2], "damage": damage}

@@ -22,7 +22,7 @@ import zipfile
 
 from ..store.installed import SCRIPT
 from ..system import files
-from ..system.files import OS
+from ..system.files import DISK, OS
 
 PACKAGE = "livenodes_kubelet"
 MAIN = f"""import os
@@ -54,9 +54,8 @@ def place(program: Program) -> str:
     return f"programs/{files.sha256(packed(program))[:16]}.zip"
 
 
-def outdated(folder: str, program: Program, main: bytes = MAIN, fs: OS | None = None) -> list[str]:
+def outdated(folder: str, program: Program, main: bytes = MAIN, fs: OS = DISK) -> list[str]:
     """Return the paths below the guard's folder that `install` would write. Raises files.FileError."""
-    fs = fs or OS()
     wanted = {os.path.join(folder, place(program)): packed(program), os.path.join(folder, SCRIPT): main}
     found = [path for path, data in wanted.items() if files.read(path, fs) != data]
     if files.link_target(os.path.join(folder, "current"), fs) != place(program):
@@ -64,13 +63,12 @@ def outdated(folder: str, program: Program, main: bytes = MAIN, fs: OS | None = 
     return found
 
 
-def install(folder: str, program: Program, main: bytes = MAIN, fs: OS | None = None) -> bool:
+def install(folder: str, program: Program, main: bytes = MAIN, fs: OS = DISK) -> bool:
     """Install a program in the guard's folder; return whether another one was there. Raises files.FileError.
 
     The former program stays until the next call: a step of the kubelet's unit may still run it. After a power cut at
     any point one whole program starts, the former or this one.
     """
-    fs = fs or OS()
     _tidy(folder, fs)
     wanted = outdated(folder, program, main, fs)
     file, script, link = (os.path.join(folder, name) for name in (place(program), SCRIPT, "current"))

@@ -17,7 +17,7 @@ import os
 import typing as t
 
 from ..system import files
-from ..system.files import OS
+from ..system.files import DISK, OS
 
 Fields = t.TypeVar("Fields", bound=tuple)  # type: ignore[type-arg]
 
@@ -39,24 +39,22 @@ def decode(data: bytes) -> t.Any:
         raise ValueError("it is nested too deeply") from error
 
 
-def load(path: str, fs: OS | None = None) -> t.Any:
+def load(path: str, fs: OS = DISK) -> t.Any:
     """Return the value of a file, None when there is none or it is empty. Raises FileError, ValueError as `decode`."""
     data = read(path, fs)
     return decode(data) if data else None
 
 
-def read(path: str, fs: OS | None = None) -> bytes | None:
+def read(path: str, fs: OS = DISK) -> bytes | None:
     """Return the bytes of a file, None when there is none.
 
     Raises FileError when it cannot be trusted, also because its folder is a link.
     """
-    fs = fs or OS()
     return files.read(path, fs) if files.check_folder(os.path.dirname(path), fs) else None
 
 
-def save(path: str, value: t.Any, fs: OS | None = None) -> None:
+def save(path: str, value: t.Any, fs: OS = DISK) -> None:
     """Replace a file, or create it in its folder. Raises FileError; the former file is unchanged then."""
-    fs = fs or OS()
     files.check_folder(os.path.dirname(path), fs)
     files.write(path, encode(value), fs=fs)
 
@@ -69,7 +67,7 @@ class RecordFile(t.Generic[Fields]):
     def __init__(self, path: str, like: Fields, fs: files.OS | None = None) -> None:
         self.path = path
         self.like = like
-        self.fs = fs or files.OS()
+        self.fs = fs or DISK
 
     def read(self) -> Fields | None:
         """Return the record, None without one. Never raises: an unreadable file counts as absent."""

@@ -101,9 +101,9 @@ def suffix(now: float) -> str:
 class Outbox:
     """The pending report: one file, `store/report` below a config folder. An unreadable one counts as absent."""
 
-    def __init__(self, config_dir: str, fs: files.OS | None = None) -> None:
+    def __init__(self, config_dir: str, fs: files.OS = files.DISK) -> None:
         self.config_dir = config_dir
-        self.fs = fs or files.OS()
+        self.fs = fs
         empty = Report({}, "", False, 0.0, "")
         self._file = RecordFile(os.path.join(config_dir, "store", "report"), empty, self.fs)
         self.report_path = self._file.path

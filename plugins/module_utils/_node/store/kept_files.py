@@ -90,7 +90,7 @@ def step(reverted: Reverted | None, boot: str, now: float, restarts: int) -> str
 class KeptFiles:
     """The file below a config folder. Reading never raises: an unreadable file counts as absent."""
 
-    def __init__(self, config_dir: str, fs: files.OS | None = None) -> None:
+    def __init__(self, config_dir: str, fs: files.OS = files.DISK) -> None:
         self.config_dir = config_dir
         self.path = os.path.join(config_dir, "store", "kept-files")
         self.fs = fs

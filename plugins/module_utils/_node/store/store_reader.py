@@ -14,7 +14,7 @@ import typing as t
 
 from ..records import json_file
 from ..system import files
-from ..system.files import OS, FileError, StoreError
+from ..system.files import DISK, OS, FileError, StoreError
 from . import meta, trial
 from .checkpoints import Checkpoints
 from .local import Local, LocalStore
@@ -112,8 +112,8 @@ class Links:
 class StoreReader:
     """The store under a config_dir. Reading needs no existing store."""
 
-    def __init__(self, config_dir: str = DEFAULT_DIR, fs: OS | None = None) -> None:
-        self.fs = fs or OS()
+    def __init__(self, config_dir: str = DEFAULT_DIR, fs: OS = DISK) -> None:
+        self.fs = fs
         self.config_dir = config_dir
         self.links = Links(config_dir, self.fs)
         self.active = self.links.active

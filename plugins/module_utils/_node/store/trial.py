@@ -174,7 +174,7 @@ class Progress(t.NamedTuple):
 class ProgressFile:
     """The file. Reading never raises: an unreadable file counts as absent."""
 
-    def __init__(self, config_dir: str, fs: files.OS | None = None) -> None:
+    def __init__(self, config_dir: str, fs: files.OS = files.DISK) -> None:
         self.file = RecordFile(os.path.join(config_dir, "store", "progress"), Progress(), fs)
         self.path = self.file.path
 
