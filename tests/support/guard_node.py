@@ -11,9 +11,8 @@ import subprocess
 import typing as t
 from pathlib import Path
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Settings
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Settings, Started
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard import Guard
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard_files import Started
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.local import take
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial

@@ -13,7 +13,7 @@ import typing as t
 
 from hypothesis import strategies as st
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard_files import Started
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Started
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.known_binary import Binary
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_annotation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.kept_files import Kept

@@ -14,7 +14,7 @@ from unittest import mock
 from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import observe
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard_files import Records, Started
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Records, Started
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.records import blockyaml
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Report
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import meta, trial

@@ -18,14 +18,14 @@ from typing import Callable
 
 from ..store import installed, kept_files, statefiles
 from ..store.store import Store
+from ..store.store_reader import quietly
 from ..store.trial import Moment, Progress, Trial
 from ..system import command, health, last_words, runtime
 from ..system.files import StoreError
 from ..system.lock import locked
 from . import decide, observe, pacing
-from .base import STARTED, Settings, or_none
+from .base import STARTED, Settings, Started
 from .decide import Facts, Unit
-from .guard_files import Started
 from .new_binary import NewBinary
 from .without_trial import CALM_AFTER_SECONDS, CRASHED, WithoutTrial
 
@@ -226,7 +226,7 @@ class Guard(NewBinary, WithoutTrial):
         facts = Facts(*self._when(), unit=seen.unit, healthy=healthy, node=node)
         progress = self.records.progress()
         gone = decide.ended(progress, facts.boot, seen.unit)
-        trial = or_none(self.store.trial)
+        trial = quietly(self.store.trial)
         former = trial is not None and gone == trial.invocation and facts.boot == trial.armed.boot_id
         if seen.killed or gone == progress.killed or self._signalled(gone):
             facts = facts._replace(killed=bool(gone))

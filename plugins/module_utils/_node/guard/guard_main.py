@@ -14,12 +14,13 @@ from ..report import status_annotation
 from ..store import installed
 from ..store.local import LINK
 from ..store.store import Store
+from ..store.store_reader import quietly
 from ..store.trial import Progress
 from ..system import command
 from ..system.files import StoreError
 from ..system.lock import LockError
 from . import observe, pacing
-from .base import Settings, error_of, or_none, status_of
+from .base import Settings, error_of, status_of
 from .guard import FAST_SECONDS, Guard
 
 SERVICE = "livenodes-kubelet-guard.service"
@@ -64,7 +65,7 @@ def settings_of(store: Store) -> Settings:
         f"{installed.path(store.config_dir)} is missing or damaged, so the guard works with what the store holds: "
         "run the role checkpoint again\n"
     )
-    local = or_none(store.local)
+    local = quietly(store.local)
     if local is None:
         return Settings()
     folder = os.path.dirname(local.config) if os.path.basename(local.config) == LINK else ""
@@ -155,7 +156,7 @@ def status(guard: Guard) -> int:
     pending = guard.records.report()
     progress = guard.records.progress()
     shown = status_of(guard.store, error_of(guard.store), "", time.time())
-    trial = or_none(guard.store.last_armed)
+    trial = quietly(guard.store.last_armed)
     shown["trial"] = trial.name if trial else None
     started = _kubelet(guard)[1]
     if started is not None:

@@ -11,13 +11,13 @@ from typing import Any, Mapping
 from ..._config.values import annotation
 from ..report import status_annotation
 from ..store import statefiles
-from ..store.store_reader import LOCAL_TARGET
+from ..store.store_reader import LOCAL_TARGET, quietly
 from ..store.trial import Progress, Trial
 from ..system import last_words, runtime
 from ..system.files import StoreError
 from ..system.lock import locked
 from . import decide, evidence, observe
-from .base import Base, or_none
+from .base import Base
 from .decide import Action, Facts, Terms
 
 # Stages of a revert that was reported: its kubelet must be started, or does not run.
@@ -48,7 +48,7 @@ class Judging(Base):
         damage = self._damage(trial) if starting and action.what != decide.REVERT else ""
         if damage:
             action = Action(decide.REVERT, damage)
-        assigned = or_none(self.store.assigned)
+        assigned = quietly(self.store.assigned)
         if action.what != decide.REVERT and self._running() != self.store.target(trial.to) and assigned == trial.to:
             # No kubelet reads it any more.
             full = "reverted on a full disk, the reason could not be recorded"
@@ -97,7 +97,7 @@ class Judging(Base):
 
     def _judge_failed(self, trial: Trial, progress: Progress, facts: Facts, reason: str, starting: bool) -> str:
         """Act on a trial that failed; return what `_judge` returns."""
-        assigned = or_none(self.store.assigned)
+        assigned = quietly(self.store.assigned)
         # The switch writes what is assigned first. Where that is lost, what is active shows that it happened.
         lost = assigned is None and self._on_trial()
         if not progress.verdict and assigned != trial.to and not lost:
@@ -162,7 +162,7 @@ class Judging(Base):
 
     def _on_trial(self) -> bool:
         """Whether `active` leads to what a trial was armed for."""
-        trial = or_none(self.store.trial)
+        trial = quietly(self.store.trial)
         return trial is not None and self._running() == self.store.target(trial.to)
 
     def _never_switched(self, trial: Trial) -> bool:
@@ -231,7 +231,7 @@ class Judging(Base):
 
     def _report_revert(self, reason: str) -> bool:
         """Report a revert; return whether there was room for the report."""
-        active, good = self._active(), or_none(self.store.last_known_good)
+        active, good = self._active(), quietly(self.store.last_known_good)
         # A reset reverts to what ran before, which need not have graduated.
         former = "last-known-good" if active == good else "the previous configuration"
         queued = self._report(

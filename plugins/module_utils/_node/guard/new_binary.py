@@ -19,12 +19,12 @@ from typing import NamedTuple
 from ..store.local import OVERRIDE
 from ..store.meta import Source
 from ..store.store_reader import LOCAL_TARGET
+from ..store.store_reader import quietly as or_none
 from ..store.trial import Progress, Trial
 from ..system import command
 from ..system.files import StoreError
 from ..system.lock import locked
 from ..unit import dropin_folder
-from .base import or_none
 from .judging import Judging
 from .known_binary import Binary, identity, record_of
 

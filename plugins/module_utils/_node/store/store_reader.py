@@ -270,7 +270,7 @@ class StoreReader:
         armed = quietly(self.trial)
         known += [armed.to, armed.revert_to] if armed else []
         # What an interrupted switch has left active.
-        known += [armed.replaced["to"]] if armed and armed.replaced else []
+        known += [armed.replaced.get("to")] if armed and armed.replaced else []
         found: Source | None = next((source for source in known if source and self.target(source) == target), None)
         if found is not None:
             return found

@@ -9,7 +9,7 @@ import contextlib
 import os
 import typing as t
 
-from ..guard import guard_files, observe
+from ..guard import base, observe
 from ..install import guard_install
 from ..store.store import DEFAULT_KEY, Moment, Source, Store, Trial, describe, take
 from ..store.store_reader import quietly
@@ -115,7 +115,7 @@ class _Run:
     def _check_not_reverted(self, armed: Trial) -> None:
         """Raise StoreError for a trial that the guard has decided to end, also if it has done no more than that."""
         what = describe(armed.to) if armed.to else "the local config"
-        reason = armed.failed or guard_files.verdict(self.store, armed)
+        reason = armed.failed or base.verdict(self.store, armed)
         if not reason and quietly(self.store.running) != self.store.target(armed.to):
             reason = f"{self.store.active} leads to another configuration"
         if reason:
