@@ -15,7 +15,7 @@ from ..records.json_file import RecordFile
 from ..report import status_annotation, textfile
 from ..report.status_annotation import Outbox
 from ..store.store import DEFAULT_KEY, Source, Store
-from ..store.store_reader import StoreReader, quietly
+from ..store.store_reader import StoreReader, quietly, wrong
 from ..store.trial import Moment, Progress, ProgressFile, Trial
 from ..system import command, files
 from ..system.files import StoreError
@@ -211,14 +211,11 @@ class Base:
 
     def _publish(self, status: Mapping[str, Any]) -> None:
         """Write the metrics of a status, where they are wanted. Needs the store's lock. Never raises."""
-        try:
-            if self.settings.metrics:
-                textfile.write(self.settings.metrics, textfile.metrics(status))
-            self.unwritten = ""
-        except StoreError as error:
-            if str(error) != self.unwritten:
-                sys.stderr.write(f"the metrics are not written, the guard works without them: {error}\n")
-            self.unwritten = str(error)
+        folder = self.settings.metrics
+        reason = wrong(lambda: textfile.write(folder, textfile.metrics(status))) if folder else ""
+        if reason and reason != self.unwritten:
+            sys.stderr.write(f"the metrics are not written, the guard works without them: {reason}\n")
+        self.unwritten = reason
 
     def _publish_again(self) -> None:
         """Write the metrics if they are gone, as from a folder in memory after a boot. Needs the store's lock."""
@@ -253,9 +250,7 @@ def error_of(store: Store) -> str:
     # A store that was only staged has no local configuration yet.
     saved = store.verify_local if quietly(store.local) else store.local
     for read in (store.assigned, store.active_source, store.last_known_good, store.trial, saved):
-        try:
-            read()
-        except StoreError as error:
-            if not any(str(error) in reason for reason in reasons):
-                reasons.append(str(error))
+        damage = wrong(read)
+        if damage and not any(damage in reason for reason in reasons):
+            reasons.append(damage)
     return "; ".join(reasons)

@@ -11,7 +11,7 @@ from typing import Any, Mapping
 from ..._config.values import annotation
 from ..report import status_annotation
 from ..store import statefiles
-from ..store.store_reader import LOCAL_TARGET, quietly
+from ..store.store_reader import LOCAL_TARGET, quietly, wrong
 from ..store.trial import Progress, Trial
 from ..system import last_words, runtime
 from ..system.files import StoreError
@@ -78,13 +78,8 @@ class Judging(Base):
 
         A kubelet that is started with it would end at once, at best.
         """
-        if trial.to is None or not self._on_trial():
-            return ""
-        try:
-            self.store.verify(trial.to)
-        except StoreError as error:
-            return str(error)
-        return ""
+        source = trial.to
+        return wrong(lambda: self.store.verify(source)) if source is not None and self._on_trial() else ""
 
     def _other_runtime(self, trial: Trial) -> bool:
         """Whether the configuration on trial names another container runtime than the one that a revert leads to."""

@@ -11,6 +11,7 @@ from typing import Any, Mapping, Sequence
 from ..._config.fields import difftext
 from ..guard import observe
 from ..store import checkpoints, meta
+from ..store.store_reader import wrong
 from ..system import command, files, health
 from ..system.files import StoreError
 from ..unit import dropin_folder
@@ -79,13 +80,11 @@ def _checkpoint(path: str) -> dict[str, Any] | None:
     parts = path.split("/")
     if parts[-5:-3] != ["store", "checkpoints"]:
         return None
-    folder, damage = os.path.dirname(path), None
+    folder, damage = os.path.dirname(path), ""
     if os.path.exists(folder + checkpoints.SUMS):
-        try:
-            checkpoints.Checkpoints(os.path.dirname(os.path.dirname(folder)), files.DISK).whole(folder)
-        except StoreError as error:
-            damage = str(error)
-    return {"uid": parts[-3], "resourceVersion": parts[-2], "damage": damage}
+        known = checkpoints.Checkpoints(os.path.dirname(os.path.dirname(folder)), files.DISK)
+        damage = wrong(lambda: known.whole(folder))
+    return {"uid": parts[-3], "resourceVersion": parts[-2], "damage": damage or None}
 
 
 def _changed(ways: Sequence[str], root: str) -> float | None:

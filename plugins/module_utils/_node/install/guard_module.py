@@ -15,6 +15,7 @@ from ..guard import base, guard_main, observe
 from ..report import status_annotation, textfile
 from ..store import installed, statefiles
 from ..store.store import Store
+from ..store.store_reader import wrong
 from ..system import files, health
 from ..system.files import StoreError
 from ..system.lock import locked
@@ -357,9 +358,5 @@ def metrics_absent(unit: Unit, folder: str) -> list[str]:
 
 
 def _metrics_removed(folder: str) -> list[str]:
-    try:
-        if folder:
-            textfile.remove(folder)
-    except StoreError as error:
-        return [f"the guard's metrics are not removed, so node_exporter keeps showing them: {error}"]
-    return []
+    reason = wrong(lambda: textfile.remove(folder)) if folder else ""
+    return [f"the guard's metrics are not removed, so node_exporter keeps showing them: {reason}"] if reason else []

@@ -35,6 +35,15 @@ def quietly(read: t.Callable[[], T]) -> T | None:
         return None
 
 
+def wrong(act: t.Callable[[], t.Any]) -> str:
+    """Do something with a store; return why that failed, empty if it did not."""
+    try:
+        act()
+    except StoreError as error:
+        return str(error)
+    return ""
+
+
 class Resolution(t.NamedTuple):
     """What the kubelet should run.
 

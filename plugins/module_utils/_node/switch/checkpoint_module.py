@@ -12,7 +12,7 @@ import typing as t
 from ..guard import base, observe
 from ..install import guard_install
 from ..store.store import DEFAULT_KEY, Moment, Source, Store, Trial, describe, take
-from ..store.store_reader import quietly
+from ..store.store_reader import quietly, wrong
 from ..system.command import execute
 from ..system.files import StoreError
 from ..system.lock import locked
@@ -151,7 +151,7 @@ class _Run:
                 self.waiting = True
                 return
             active = quietly(store.active_source)
-            if active is not None and _broken(lambda: store.verify(active)):
+            if active is not None and wrong(lambda: store.verify(active)):
                 self.warnings.append(f"{describe(active)} is damaged: the guard cannot revert a failed reset")
             elif active is not None:
                 self._refresh_local(active)
@@ -159,7 +159,7 @@ class _Run:
                 self._collect()
                 return
         held = (quietly(store.assigned), quietly(store.last_known_good), quietly(store.trial), quietly(store.running))
-        unreadable = any(_broken(read) for read in (store.assigned, store.last_known_good, store.trial, store.running))
+        unreadable = any(wrong(read) for read in (store.assigned, store.last_known_good, store.trial, store.running))
         if unreadable or held not in ((None, None, None, None), (None, None, None, local)):
             self._change(store.reset)
             self.predicted = {"assigned": None, "active": None, "lastKnownGood": None, "error": "", "trial": None}
@@ -219,7 +219,7 @@ class _Run:
 
     def _whole(self, good: Source | None) -> Source | None:
         """Return a source to revert to; None, which is the local config, if it is damaged: a revert skips it, too."""
-        if good is None or not _broken(lambda: self.store.verify(good)):
+        if good is None or not wrong(lambda: self.store.verify(good)):
             return good
         self.warnings.append(f"{describe(good)} is damaged: no revert will lead to it")
         return None
@@ -386,11 +386,3 @@ def _start_guard(trial: str = "") -> str:
     if done.returncode:
         return f"{done.stderr.strip()}. See `journalctl -u {os.path.basename(GUARD)}`."
     return guard_install.problem(GUARD, trial, execute) if trial else ""
-
-
-def _broken(read: t.Callable[[], object]) -> bool:
-    try:
-        read()
-    except StoreError:
-        return True
-    return False
