@@ -16,16 +16,7 @@ from ..store.local import OVERRIDE
 from ..system import binary, command, config_summary, files, health
 from ..unit import dropin_folder, unit_override
 from ..unit.unit import Command, Unit, UnitError
-from . import (
-    disk_config,
-    dropin_checks,
-    dropin_look,
-    host_checks,
-    named_cgroups,
-    named_files,
-    overridden,
-    preflight_decisions,
-)
+from . import dropin_look, host_checks, named_cgroups, named_files, overridden, preflight_decisions
 from .dropin_look import DROPIN, Seen
 from .preflight_decisions import DEFAULTS, LOOK, NOTHING, RESET, SWITCH, Findings, Terms, masked
 
@@ -78,7 +69,7 @@ def look(
         **_command_facts(unit, now, upcoming, minor_of(version)),
     }
     contents = {file: dropin_look.read(file, root)[0] for file in dropins}
-    against = Findings(dropin_checks.of_node(seen, minor_of(version))) if seen and purpose == LOOK else NOTHING
+    against = Findings(overridden.of_node(seen, minor_of(version))) if seen and purpose == LOOK else NOTHING
     current = merged_dropins.merge(config, [each or {} for each in contents.values()])
     effective: Mapping[str, Any] = seen.effective({}) if seen and purpose == RESET else current
     if text is not None:
@@ -101,7 +92,7 @@ def look(
     )
     if seen:
         decided = decided._replace(reads_store=_reads_link(seen, shape.kind, folder, path, terms))
-    on_disk = {"disk": disk_config.look(now.argv, dropins, name, root, run)} if with_disk else {}
+    on_disk = {"disk": dropin_look.on_disk(now.argv, dropins, name, root, run)} if with_disk else {}
     return {
         "kubelet": kubelet,
         "host": found,
@@ -187,7 +178,7 @@ def _as_dropin(
     back = []
     if checkpoint is not None and minor is not None:
         now = merged_dropins.effective(checkpoint, None if live is None else [each or {} for each in live], minor)
-        back = dropin_checks.way_back(checkpoint, seen, now, minor)
+        back = overridden.way_back(checkpoint, seen, now, minor)
     effective = seen.effective(declared)
     pair = named_files.TLS_PAIR if any(name in declared for name in named_files.TLS_PAIR) else ()
     given = {name: effective[name] for name in (*declared, *pair) if name in effective}
@@ -195,7 +186,7 @@ def _as_dropin(
     groups = effective if any(name in declared for name in named_cgroups.FIELDS) else {}
     return Findings(
         [
-            *dropin_checks.reasons(declared, seen, minor),
+            *overridden.of_dropin(declared, seen, minor),
             *by_flags.reasons,
             *by_later.reasons,
             *named_files.missing(given, terms.config_dir, terms.files, hidden, seen.root),
