@@ -81,14 +81,12 @@ class RecordFile(t.Generic[Fields]):
         before = self.read()
         if record != before:
             same = before is not None and before[0] == record[0]
-            save(self.path, {**(self._unknown() if same else {}), **written(record)}, self.fs)
+            kept = unknown(load(self.path, self.fs), self.like) if same else {}
+            save(self.path, {**kept, **written(record)}, self.fs)
 
     def remove(self) -> None:
         """Remove the file, which a full disk does not prevent. Raises files.FileError."""
         files.remove(self.path, self.fs)
-
-    def _unknown(self) -> dict[str, t.Any]:
-        return unknown(load(self.path, self.fs), self.like)
 
 
 def fields(value: t.Any, like: Fields) -> Fields:

@@ -34,7 +34,7 @@ from .checkpoints import describe
 from .kept_files import KeptFiles
 from .local import DEFAULT_KEY, File, Local, take
 from .meta import Source
-from .store_reader import DEFAULT_DIR, LOCAL_TARGET, Resolution, StoreReader, quietly
+from .store_reader import DEFAULT_DIR, LOCAL_TARGET, Graduated, Resolution, StoreReader, quietly
 from .trial import Moment, Progress, Trial
 
 __all__ = [
@@ -235,14 +235,14 @@ class Store(StoreReader):
         if armed is not None and armed.to == whole and armed.failed:
             raise StoreError(f"{describe(whole)} cannot become last-known-good: it was reverted ({armed.failed})")
         self.verify(whole)
-        self._write_graduated(whole, kubelet_version)
+        self._graduated.write(Graduated(whole, kubelet_version))
         self._write_source("last-known-good", whole)
         self.disarm()
 
     def forget_good(self) -> None:
         """Make the local config the last-known-good. Raises StoreError."""
         self._write_source("last-known-good", None)
-        files.remove(os.path.join(self.folder, "graduated"), self.fs)
+        self._graduated.remove()
 
     def forget(self, source: t.Mapping[str, str]) -> None:
         """Never revert to a source again, as when a new kubelet version refuses it. Raises StoreError.
@@ -267,11 +267,7 @@ class Store(StoreReader):
         if armed is not None and armed.to == source and armed.kubelet_version != kubelet_version:
             self.record(armed.but(kubelet_version=kubelet_version))
         if quietly(self.last_known_good) == source and self.graduated_with() != kubelet_version:
-            self._write_graduated(source, kubelet_version)
-
-    def _write_graduated(self, source: t.Mapping[str, str], kubelet_version: str) -> None:
-        note = {"kubelet_version": kubelet_version, "source": source}
-        json_file.save(os.path.join(self.folder, "graduated"), note, self.fs)
+            self._graduated.write(Graduated(dict(source), kubelet_version))
 
     def reset(self) -> bool:
         """Assign the local config and forget last-known-good and trial; return whether `active` changed.

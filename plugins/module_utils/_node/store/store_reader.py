@@ -13,6 +13,7 @@ import os
 import typing as t
 
 from ..records import json_file
+from ..records.json_file import RecordFile
 from ..system import files
 from ..system.files import DISK, OS, FileError, StoreError
 from . import meta, trial
@@ -54,6 +55,13 @@ class Resolution(t.NamedTuple):
     source: Source | None
     target: str | None
     reasons: tuple[str, ...]
+
+
+class Graduated(t.NamedTuple):
+    """The last-known-good source, and the version of the kubelet that verified it, such as `v1.20.2`."""
+
+    source: Source
+    kubelet_version: str
 
 
 class Links:
@@ -134,6 +142,7 @@ class StoreReader:
         self._checkpoints = Checkpoints(self.checkpoints, self.fs)
         self._local = LocalStore(self.local_folder, self.fs)
         self._progress = ProgressFile(config_dir, self.fs)
+        self._graduated = RecordFile(os.path.join(self.folder, "graduated"), Graduated({}, ""), self.fs)
 
     def error(self) -> str:
         """Return why the kubelet does not run what is assigned; empty when it does. This is `error` of the status."""
@@ -200,13 +209,8 @@ class StoreReader:
 
     def graduated_with(self) -> str:
         """Return the kubelet version that verified the last-known-good ("v1.20.2"), empty when that is not known."""
-        try:
-            found = json_file.load(os.path.join(self.folder, "graduated"), self.fs)
-            known = self.last_known_good()
-        except (ValueError, StoreError):
-            return ""
-        same = isinstance(found, dict) and known is not None and found.get("source") == known
-        return str(found.get("kubelet_version", "")) if same else ""
+        found = self._graduated.read()
+        return found.kubelet_version if found and found.source == quietly(self.last_known_good) else ""
 
     def trial(self) -> Trial | None:
         """Return the armed or failed trial, None when there is none. Raises StoreError when it is unreadable.
