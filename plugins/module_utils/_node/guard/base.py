@@ -138,9 +138,7 @@ class Started:
         return next((start.target for start in known if start and start.invocation == invocation), "")
 
     def last(self) -> str:
-        """Return what the last kubelet that was noted was started with, if its state files fit that; empty after a
-        boot, and if that is unknown.
-        """
+        """Return what the last noted kubelet was started with, if its state files fit; empty if that is unknown."""
         start = self.file.read() or self._held
         return start.target if start.fits else ""
 
@@ -156,9 +154,7 @@ class Started:
 
 
 class Base:
-    """The store and the records of one node. `run` runs commands, `now` returns the time, `started` is what the kubelet
-    was started with.
-    """
+    """The store and the records of one node. `started`: what the kubelet was started with."""
 
     def __init__(
         self, store: Store, settings: Settings, run: command.Run, now: Callable[[], Moment], started: Started

@@ -203,9 +203,7 @@ class Guard(NewBinary, WithoutTrial):
         return max(wait, self.restarts.due - now), False
 
     def reportable(self) -> bool:
-        """Whether there is something to report now. The kubelet's start is reported only while the kubelet runs and is
-        not about to be restarted.
-        """
+        """Whether there is something to report now: the kubelet's start only while it runs and no restart is due."""
         report = self.records.report()
         if report is None or not report.annotated or report.message:
             return report is not None

@@ -267,9 +267,7 @@ class Judging(Base):
 
 
 def _unreported(trial: Trial, progress: Progress) -> bool:
-    """Whether a revert that the store has recorded was not reported: the controller decided it, or the guard or the
-    node ended in between.
-    """
+    """Whether a recorded revert was not reported: the controller decided it, or the guard or the node ended since."""
     if progress.reported in (REVERTED, STOPPED):
         return False
     by_controller = progress.name == trial.name and bool(progress.due or not progress.verdict)

@@ -81,9 +81,7 @@ class Seen(NamedTuple):
 
 
 def see(unit: Unit, running: Sequence[str], dropin_dir: str, config_dir: str, key: str, root: str = "/") -> Seen:
-    """Return what delivery `dropin` finds on this node. `running`: the running kubelet's command line; `key`: the name
-    of the file that our link leads to below `active`.
-    """
+    """Return what delivery `dropin` finds. `running`: the kubelet's command line; `key`: the file below `active`."""
     words = list(running)
     with contextlib.suppress(UnitError):
         if unit.form(layered=True).kind != CHILD:

@@ -45,9 +45,7 @@ def facts(
     run: command.Run = command.execute,
     minor: int | None = None,
 ) -> dict[str, Any]:
-    """Return the host's settings for a kubelet of this minor (None: not known) with this config and command line. What
-    cannot be determined is None, never a guess.
-    """
+    """Return the host's settings for a kubelet of this minor (None: not known); None for what is not known."""
     path = flag(argv, "resolv-conf")
     path = str(config.get("resolvConf", DEFAULT_RESOLV_CONF)) if path is None else path
     return {
@@ -68,9 +66,7 @@ def runtime(
     run: command.Run = command.execute,
     minor: int | None = None,
 ) -> Runtime:
-    """Return the container runtime that this config (containerRuntimeEndpoint) or command line names, else the default
-    of this minor if that is known, and its cgroup driver.
-    """
+    """Return the container runtime that config or command line name, else the default of this minor; and its driver."""
     where = flag(argv, "container-runtime-endpoint") or str(config.get("containerRuntimeEndpoint") or "") or None
     if where is None and flag(argv, "container-runtime") == "docker":
         where = "docker"
@@ -111,9 +107,7 @@ def _short(words: Sequence[str], name: str) -> str | None:
 
 
 def containerd_driver(dump: str) -> str | None:
-    """Return the cgroup driver of the default runtime in a complete containerd configuration (version 2 or 3), None
-    when it names none.
-    """
+    """Return the default runtime's cgroup driver in a whole configuration of containerd (version 2 or 3), or None."""
     sections: dict[str, dict[str, str]] = {}
     current: dict[str, str] = {}
     for line in dump.splitlines():

@@ -141,9 +141,7 @@ def kubelet(unit: Unit) -> dict[str, Any]:
 
 
 def _ensure_active(config_dir: str, wait: int) -> None:
-    """Make `active` lead to a whole configuration. With the drop-in the kubelet reads that, also after a reboot in
-    between.
-    """
+    """Make `active` lead to a whole configuration: with the drop-in the kubelet reads that, also after a reboot."""
     store = Store(config_dir)
     with locked(config_dir, wait):
         if store.local() is None:

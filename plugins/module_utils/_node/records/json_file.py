@@ -60,9 +60,7 @@ def save(path: str, value: t.Any, fs: OS = DISK) -> None:
 
 
 class RecordFile(t.Generic[Fields]):
-    """A file that holds one record: a named tuple of the type of `like`, as for `fields`. Its first field names what
-    the record is about.
-    """
+    """A file that holds one record: a named tuple of the type of `like`. Its first field names what it is about."""
 
     def __init__(self, path: str, like: Fields, fs: files.OS | None = None) -> None:
         self.path = path

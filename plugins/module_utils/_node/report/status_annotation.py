@@ -47,9 +47,7 @@ def status(
     reason: str,
     now: float,
 ) -> dict[str, Any]:
-    """Return the annotation's object. A source is `{namespace, name, uid, resourceVersion, kubeletConfigKey}`; None
-    means the local configuration.
-    """
+    """Return the annotation's object. The sources are those of the store; None means the local configuration."""
     result: dict[str, Any] = {}
     for part, source in (("assigned", assigned), ("active", active), ("lastKnownGood", good)):
         if source:

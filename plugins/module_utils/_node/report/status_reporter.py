@@ -94,9 +94,7 @@ def _raise_event(api: Kubeconfig, event: dict[str, object]) -> None:
 
 
 def api_of(words: Sequence[str], timeout: float = 10) -> Kubeconfig:
-    """Return the API server and credentials of a kubelet with this command line. Raises NoCluster when it has none,
-    ApiError.
-    """
+    """Return the API server and credentials of a kubelet with this command line. Raises NoCluster, ApiError."""
     path = flag(words, "kubeconfig")
     if not path:
         raise NoCluster

@@ -47,9 +47,7 @@ class File(t.NamedTuple):
 
 
 class Local(t.NamedTuple):
-    """The saved local configuration. `config` is the path of the kubelet's own config file, one of `files`; `key` is
-    its name under `active`.
-    """
+    """The saved local configuration. `config`: the path of the kubelet's own file; `key`: its name under `active`."""
 
     config: str
     key: str
@@ -88,9 +86,7 @@ class LocalStore:
         return True
 
     def renew(self, content: t.Mapping[str, File], config: str, key: str, pretend: bool = False) -> None:
-        """Replace the copy, damaged or not, by these files, unless `pretend`. Raises as `remember`, with the former
-        copy in place.
-        """
+        """Replace the copy, damaged or not, unless `pretend`. Raises as `remember`, with the former copy in place."""
         _fit(content, config, key)
         if pretend:
             return

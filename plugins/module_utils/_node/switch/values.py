@@ -62,9 +62,7 @@ def active_text(store: Store) -> bytes | None:
 
 
 def diff(before: bytes | None, after: bytes | None, path: str) -> dict[str, str]:
-    """Return Ansible's diff, secrets masked. A text that is not a readable configuration is not shown: it may hold
-    secrets.
-    """
+    """Return Ansible's diff, secrets masked. A text that cannot be read is not shown: it may hold secrets."""
     sides = []
     for data in (before, after):
         try:

@@ -59,9 +59,7 @@ class OS:
         os.chmod(path, mode)
 
     def create(self, path: str, mode: int) -> int:
-        """Create a file that must not exist, for writing, with exactly this mode whatever the umask is; return its
-        handle.
-        """
+        """Create a file that must not exist, with exactly this mode whatever the umask is; return its handle."""
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
         try:
             os.fchmod(handle, mode)

@@ -63,9 +63,7 @@ def flag_words(argv: Sequence[str], name: str) -> tuple[int, int] | None:
 
 
 def resolved(argv: Sequence[str], folder: str) -> list[str]:
-    """Return a command line with absolute paths of config file and drop-in folder, as a kubelet that works in this
-    folder opens them.
-    """
+    """Return a command line with the absolute paths of config file and drop-in folder, for this working folder."""
     words = list(argv)
     for name in ("config", "config-dir"):
         path, place = flag(words, name), flag_words(words, name)
@@ -170,9 +168,7 @@ def _rows(path: str) -> Iterator[list[str]]:
 
 
 def kubelet_of(pid: int) -> int:
-    """Return the process of the kubelet that a unit's process has started; the same process if it is the kubelet itself
-    or has started none that is seen.
-    """
+    """Return the kubelet that a unit's process has started; the same process if that is the kubelet or none is seen."""
     if not pid or _is_kubelet(pid):
         return pid
     return next((child for child in _descendants(pid) if _is_kubelet(child)), pid)

@@ -56,9 +56,7 @@ class Folder(NamedTuple):
 
 
 def find(own_words: Sequence[str], given: str, config_dir: str, root: str = "/") -> Folder:
-    """Return the folder for our link. `own_words`: the unit's command line without our systemd drop-in; `given`: the
-    option `dropin_dir`, empty without it.
-    """
+    """Return the folder for our link. `own_words`: the command line without our drop-in; `given`: the one to use."""
     named = flag(own_words, _FLAG) or ""
     path, source = (given, BY_OPTION) if given else (named, BY_UNIT) if named else (ours(config_dir), BY_US)
     same = os.path.normpath(named) == os.path.normpath(given)

@@ -236,9 +236,7 @@ def _repeating(form: Form, command: Setting, path: str | Layer) -> list[str]:
 
 
 def repeats(ours: str, command: Setting, own: Sequence[Setting], path: str | Layer) -> bool:
-    """Return whether a drop-in of ours with this text repeats this ExecStart=, or a variable that the own files still
-    set as kubeadm does.
-    """
+    """Return whether our drop-in repeats this ExecStart=, or a variable that own files still set as kubeadm does."""
     lines = [line for line in ours.splitlines() if line.startswith(_REPEATED)]
     if lines[:1] == ["ExecStart="]:
         return lines == _repeating(Form(PLAIN), command, path)

@@ -237,9 +237,7 @@ class UnitReader:
         return result
 
     def unread(self) -> bool:
-        """Return whether systemd must still read an edit of the unit's files that is not ours. Raises UnitError for a
-        unit without systemd.
-        """
+        """Return whether systemd must still read an edit of the unit's files that is not ours. Raises UnitError."""
         shown, ours = self.show(), self.installed()
         listed = self.dropin_path in shown.get("DropInPaths", "").split()
         # Our drop-in, or its removal, may wait for the same.
