@@ -14,7 +14,9 @@ from ..records import json_file
 from ..records.json_file import RecordFile
 from ..report import status_annotation, textfile
 from ..report.status_annotation import Outbox
-from ..store.store import DEFAULT_KEY, Source, Store
+from ..store.local import DEFAULT_KEY
+from ..store.meta import Source
+from ..store.store import Store
 from ..store.store_reader import StoreReader, quietly, wrong
 from ..store.trial import Moment, Progress, ProgressFile, Trial
 from ..system import command, files

@@ -33,23 +33,8 @@ from . import meta
 from .checkpoints import describe
 from .kept_files import KeptFiles
 from .local import DEFAULT_KEY, File, Local, take
-from .meta import Source
-from .store_reader import DEFAULT_DIR, LOCAL_TARGET, Graduated, Resolution, StoreReader, quietly
+from .store_reader import LOCAL_TARGET, Graduated, Resolution, StoreReader, quietly
 from .trial import Moment, Progress, Trial
-
-__all__ = [
-    "DEFAULT_DIR",
-    "DEFAULT_KEY",
-    "File",
-    "Moment",
-    "Resolution",
-    "Source",
-    "Store",
-    "StoreError",
-    "Trial",
-    "describe",
-    "take",
-]
 
 
 class Store(StoreReader):

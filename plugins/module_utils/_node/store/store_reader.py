@@ -163,11 +163,10 @@ class StoreReader:
                 return Resolution(source, self.target(source), tuple(reasons))
             except StoreError as error:
                 reasons.append(str(error))
-        try:
-            self.verify_local()
-        except StoreError as error:
+        damage = wrong(self.verify_local)
+        if damage:
             unused = not reasons and quietly(self.running) is None
-            return Resolution(None, None, () if unused else (*reasons, str(error)))
+            return Resolution(None, None, () if unused else (*reasons, damage))
         return Resolution(None, LOCAL_TARGET, tuple(reasons))
 
     def _candidates(self, reasons: list[str], failed: Trial | None) -> t.Iterator[Source]:
@@ -294,16 +293,13 @@ class StoreReader:
 
     def usable(self) -> bool:
         """Return whether `active` leads to a whole config, whichever it is."""
-        try:
-            target, known = self.running(), self._local.read()
-            if target is None or known is None:
-                return False
-            if target == LOCAL_TARGET:
-                self._local.verify()
-                return True
-            return known.key in self._checkpoints.whole(os.path.join(self.config_dir, target))
-        except StoreError:
+        target, known = quietly(self.running), quietly(self._local.read)
+        if target is None or known is None:
             return False
+        if target == LOCAL_TARGET:
+            return not wrong(self._local.verify)
+        path = os.path.join(self.config_dir, target)
+        return known.key in (quietly(lambda: self._checkpoints.whole(path)) or ())
 
     def verify_local(self) -> None:
         """Raise StoreError unless the local config is saved and whole."""

@@ -10,8 +10,10 @@ import typing as t
 
 from ..store import statefiles
 from ..store.kept_files import KeptFiles
-from ..store.store import Moment, Source, Store, Trial
+from ..store.meta import Source
+from ..store.store import Store
 from ..store.store_reader import quietly
+from ..store.trial import Moment, Trial
 
 
 class Arming:

@@ -11,8 +11,12 @@ import typing as t
 
 from ..guard import base, observe
 from ..install import guard_install
-from ..store.store import DEFAULT_KEY, Moment, Source, Store, Trial, describe, take
+from ..store.checkpoints import describe
+from ..store.local import DEFAULT_KEY, take
+from ..store.meta import Source
+from ..store.store import Store
 from ..store.store_reader import quietly, wrong
+from ..store.trial import Moment, Trial
 from ..system.command import execute
 from ..system.files import StoreError
 from ..system.lock import locked
@@ -93,7 +97,10 @@ class _Run:
         assigned, armed = self.store.assigned(), self.store.trial()
         source = self.source or assigned
         if source is None and armed is not None and armed.to is None:
-            self._confirm_reset(armed)
+            # The kubelet was verified with the file that it had before us.
+            self._check_not_reverted(armed)
+            self._change(self.store.reset)
+            self.predicted = {"lastKnownGood": None, "trial": None}
             return
         if source is None or assigned != source:
             raise StoreError(
@@ -223,12 +230,6 @@ class _Run:
             return good
         self.warnings.append(f"{describe(good)} is damaged: no revert will lead to it")
         return None
-
-    def _confirm_reset(self, armed: Trial) -> None:
-        """End the trial of the local config: the kubelet was verified with the file that it had before us."""
-        self._check_not_reverted(armed)
-        self._change(self.store.reset)
-        self.predicted = {"lastKnownGood": None, "trial": None}
 
     def _refresh_local(self, active: Source) -> None:
         """Make the node's own config file as it is now the local config: without us the kubelet reads that one."""

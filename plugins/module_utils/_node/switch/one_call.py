@@ -15,7 +15,8 @@ from typing import Any, Iterator, Mapping
 from ..host import preflight
 from ..host.preflight_decisions import Terms
 from ..install import guard_module
-from ..store.store import DEFAULT_KEY, Store
+from ..store.local import DEFAULT_KEY
+from ..store.store import Store
 from ..store.store_reader import quietly
 from ..system import config_summary
 from ..system.files import StoreError
@@ -158,7 +159,12 @@ def _inspected_for_source(options: Options, unit: Unit) -> tuple[str, dict[str, 
     """Return the text of the source, and what the inspection finds about it."""
     with step(INSPECT):
         data = _data(options)
-        text = _text(data, options["source"]["kubelet_config_key"])
+        key = options["source"]["kubelet_config_key"]
+        if key not in data:
+            raise StoreError(
+                f"the ConfigMap has no key {key!r}, which source.kubeletConfigKey names: correct one of them"
+            )
+        text = data[key]
     return text, _inspected(options, unit, text, sorted(data))
 
 
@@ -169,12 +175,6 @@ def _data(options: Options) -> Mapping[str, str]:
     source = values.source(options["source"])
     staged = Store(options["config_dir"]).data(source) if source else {}
     return {name: content.decode("utf-8", "surrogateescape") for name, content in staged.items()}
-
-
-def _text(data: Mapping[str, str], key: str) -> str:
-    if key not in data:
-        raise StoreError(f"the ConfigMap has no key {key!r}, which source.kubeletConfigKey names: correct one of them")
-    return data[key]
 
 
 def _inspected(options: Options, unit: Unit, text: str | None, files: Any) -> dict[str, Any]:

@@ -61,9 +61,6 @@ class Kubeconfig:
         if "auth-provider" in self.user:
             raise ApiError(f"{path}: its credentials come from an auth-provider, which the guard cannot run")
 
-    def _path(self, path: str) -> str:
-        return os.path.join(os.path.dirname(self.path), path)
-
     def _identities(self) -> list[Identity]:
         """Return what to identify with, first choice first. Raises ApiError."""
         if self._by_plugin:
@@ -84,7 +81,7 @@ class Kubeconfig:
         authority = self.cluster.get("certificate-authority")
         data = self.cluster.get("certificate-authority-data")
         context = ssl.create_default_context(
-            cafile=self._path(authority) if authority and not data else None,
+            cafile=os.path.join(os.path.dirname(self.path), authority) if authority and not data else None,
             cadata=base64.b64decode(data).decode() if data else None,
         )
         # Python 3.13 refuses certificates without an authority key identifier, kubelets do not (Go's crypto/x509).

@@ -95,8 +95,6 @@ class Unit(UnitReader):
             if edited or unit_override.repeats(before, self.command_line(), self._settings(), reads):
                 return False
             text = self.dropin(reads, unit_override.extra_lines(before), unit_override.mounts(before))
-            if text == before:
-                return False
             self.restore(text)
             after = self.form(bool(folder))
             if after.kind == unit_override.REFUSED:

@@ -211,10 +211,8 @@ def dropin(form: Form, command: Setting, path: str | Layer, extra: tuple[str, ..
     or a drop-in folder too; `extra`: more lines for [Service]; `mounts_for`: a folder whose mount the kubelet waits
     for, empty for none.
 
-    Raises ValueError for a refused form and for a path that would need quoting.
+    Raises ValueError for a path that would need quoting.
     """
-    if form.kind == REFUSED:
-        raise ValueError(form.reason)
     if mounts_for:
         _check_fit(mounts_for)
     wait = ["[Unit]", f"{_MOUNTS}{mounts_for}", ""] if mounts_for else []

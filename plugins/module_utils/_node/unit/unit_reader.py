@@ -138,7 +138,7 @@ class UnitReader:
             raise UnitError(self._not_loaded(shown.get("LoadState", "")))
         paths = [shown.get("FragmentPath", ""), *shown.get("DropInPaths", "").split()]
         try:
-            return [(path, self._read(path)) for path in paths if path and path != self.dropin_path]
+            return [(path, files.text(self._at(path))) for path in paths if path and path != self.dropin_path]
         except OSError as error:
             raise UnitError(f"{self.name}: {error}.{self._reload_hint()}") from error
 
@@ -151,9 +151,6 @@ class UnitReader:
             with contextlib.suppress(OSError):
                 texts.append((os.path.join("/", os.path.relpath(place, self.root)), files.text(place)))
         return texts
-
-    def _read(self, path: str) -> str:
-        return files.text(self._at(path))
 
     def _at(self, path: str) -> str:
         return files.below(self.root, path)
@@ -290,7 +287,7 @@ class UnitReader:
 
     def _written(self) -> str | None:
         try:
-            return self._read(self.dropin_path)
+            return files.text(self._at(self.dropin_path))
         except FileNotFoundError:
             return None
 

@@ -16,10 +16,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.local import OVERRIDE
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.meta import Source
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import (
     File,
     Moment,
-    Source,
     Store,
     Trial,
 )
