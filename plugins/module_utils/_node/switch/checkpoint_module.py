@@ -22,7 +22,6 @@ from ..system.files import StoreError
 from ..system.lock import locked
 from ..unit import trust
 from . import values
-from .arming import Arming
 
 GUARD = guard_install.SERVICE_PATH
 # After a revert the controller restarts the kubelet. If it has not after these seconds, the guard does.
@@ -70,7 +69,7 @@ class _Run:
         self.waiting = False
         self.local_text: bytes | None = None
         self.source = values.source(options.get("source"))
-        self.arming = Arming(store, options)
+        self.arming = values.Arming(store, options)
 
     # The states
 

@@ -1,7 +1,11 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The values of the module kubelet_checkpoint: its options as the store has them, and what it returns of the store."""
+"""The values of the module kubelet_checkpoint: its options as the store has them, and what it returns of the store.
+
+What a switch arms before it begins follows from the options too: its trial, what a revert of that leads to, and the
+state files of that.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +14,12 @@ import typing as t
 
 from ..._config.fields import difftext
 from ..._config.values import document
+from ..store import statefiles
+from ..store.kept_files import KeptFiles
 from ..store.meta import Source
 from ..store.store import Store
 from ..store.store_reader import quietly
-from ..store.trial import Trial
+from ..store.trial import Moment, Trial
 
 
 def source(given: t.Mapping[str, str] | None) -> Source | None:
@@ -72,3 +78,88 @@ def diff(before: bytes | None, after: bytes | None, path: str) -> dict[str, str]
     if before == after:
         sides = [None, None]
     return difftext.diff(sides[0], sides[1], f"{path} (before)", f"{path} (after)")
+
+
+class Arming:
+    """The trials that a call of the module with these options may arm."""
+
+    def __init__(self, store: Store, options: t.Mapping[str, t.Any]) -> None:
+        self.store, self.options = store, options
+
+    @property
+    def healthy(self) -> bool:
+        """Whether the kubelet was healthy before the call, as far as that is known."""
+        return self.options["was_healthy"] is not False
+
+    def way_back(self, source: Source, last: Trial | None) -> Source | None:
+        """Return what a revert of `source` should lead to: what runs well and was confirmed, else last-known-good.
+
+        `last`: the last trial. One that failed has led to what was confirmed before it, and one that is not over would.
+        """
+        store = self.store
+        if last is not None and not last.failed and not last.confirmed and last.revert_to not in (None, source):
+            return last.revert_to
+        if last is not None and self.healthy and (last.failed or last.confirmed):
+            confirmed = last.revert_to if last.failed else last.to
+            if confirmed != source and quietly(store.running) == store.target(confirmed):
+                return confirmed
+        return quietly(store.last_known_good)
+
+    def trial(self, source: Source | None, good: Source | None, invocation: str) -> Trial:
+        """Return the trial of a source, which reverts to `good` unless that is on trial now or failed last.
+
+        `invocation`: the InvocationID of the kubelet from before the switch.
+        """
+        revert_to, last = good, quietly(self.store.trial)
+        if good == source or (last is not None and last.failed and last.to == good):
+            # What runs now is the better choice, if that is another source.
+            revert_to = self.store.resolve().source or good
+        options = self.options
+        extra = {name: options[name] for name in ("confirm_seconds", "was_healthy") if options[name] is not None}
+        if options.get("node_proof") is False:
+            extra["node_proof"] = False
+        earlier = self._unfinished(revert_to)
+        if earlier and earlier.extra.get("was_healthy", True):
+            # The kubelet may be down because of the earlier trial. What counts is how it ran before both.
+            extra["was_healthy"] = True
+        return Trial(
+            source,
+            revert_to,
+            Moment.now(),
+            options["trial_seconds"],
+            invocation=invocation,
+            kubelet_version=options["kubelet_version"] or "",
+            state_files=self._state_files(revert_to),
+            extra=extra,
+        )
+
+    def keep_files(self, fresh: Trial) -> None:
+        """Copy the state files of a trial before its switch. Raises FileError, also for one that cannot be removed.
+
+        With the state file of another policy a kubelet ends, and its guard could only log why it did not go.
+        """
+        for path in self.options["state_files"] or ():
+            statefiles.check_removable(path)
+        kept = KeptFiles(self.store.config_dir, self.store.fs)
+        unknown = {os.path.basename(entry["path"]) for entry in fresh.state_files if entry["data"] is None}
+        kept.save(fresh.armed.boot_id, bool(self._unfinished(fresh.revert_to)), unknown)
+
+    def _state_files(self, revert_to: Source | None) -> list[dict[str, t.Any]]:
+        """Return the manager state files that belong to the source that a revert leads to.
+
+        Those that are there belong to what runs now. Those of a third source are not known: a revert to it leaves what
+        is there, unless that is of another policy.
+        """
+        store, last = self.store, quietly(self.store.trial)
+        taken = statefiles.take(self.options["state_files"] or ())
+        saved = last.state_files if last and not store.revert_ended() else ()
+        if self._unfinished(revert_to):
+            return statefiles.of_another(saved, taken)
+        if (quietly(store.running) or store.target(None)) == store.target(revert_to):
+            return taken
+        return statefiles.of_another([{**entry, "data": None} for entry in (*saved, *taken)], taken)
+
+    def _unfinished(self, revert_to: Source | None) -> Trial | None:
+        """Return the trial that this one replaces, if both revert to the same source."""
+        earlier = quietly(self.store.trial)
+        return earlier if earlier and not self.store.revert_ended() and earlier.revert_to == revert_to else None
