@@ -25,8 +25,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system imp
     config_summary,
     credentials,
     files,
+    health,
     last_words,
-    runtime,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import ApiError, Kubeconfig
@@ -113,7 +113,7 @@ def endpoints(data: bytes) -> object:
     path = FOLDER / "config.yaml"
     path.write_bytes(data)
     words = ["kubelet", f"--config={path}"]
-    return observe.target(words), runtime.runtime_socket(observe.config_of(str(path)), words, "v1.28.7")
+    return observe.target(words), health.runtime_socket(observe.config_of(str(path)), words, "v1.28.7")
 
 
 def pem(data: bytes) -> object:

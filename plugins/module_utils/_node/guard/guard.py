@@ -20,7 +20,7 @@ from ..store import installed, kept_files, statefiles
 from ..store.store import Store
 from ..store.store_reader import quietly
 from ..store.trial import Moment, Progress, Trial
-from ..system import command, health, last_words, runtime
+from ..system import command, health, last_words
 from ..system.files import StoreError
 from ..system.lock import locked
 from . import decide, observe, pacing
@@ -52,7 +52,7 @@ class Guard(NewBinary, WithoutTrial):
         now: Callable[[], Moment] = Moment.now,
         ask: Callable[[int, str, int], str] = health.healthz,
         verify: Callable[[], str] | None = None,
-        away: Callable[[str], str] = runtime.away,
+        away: Callable[[str], str] = health.away,
         started: Started | None = None,
     ) -> None:
         super().__init__(store, settings, run, now, started or Started(STARTED))

@@ -13,7 +13,7 @@ from ..report import status_annotation
 from ..store import statefiles
 from ..store.store_reader import LOCAL_TARGET, quietly, wrong
 from ..store.trial import Progress, Trial
-from ..system import last_words, runtime
+from ..system import health, last_words
 from ..system.files import StoreError
 from ..system.lock import locked
 from . import decide, evidence, observe
@@ -88,7 +88,7 @@ class Judging(Base):
 
     def _runtime_socket(self, config: Mapping[str, Any], trial: Trial | None) -> str:
         version = trial.kubelet_version if trial else self.store.graduated_with()
-        return runtime.runtime_socket(config, self.settings.argv, version)
+        return health.runtime_socket(config, self.settings.argv, version)
 
     def _judge_failed(self, trial: Trial, progress: Progress, facts: Facts, reason: str, starting: bool) -> str:
         """Act on a trial that failed; return what `_judge` returns."""
