@@ -75,8 +75,7 @@ class Records(Outbox):
     def remember(self, progress: Progress) -> None:
         """Write the progress. An empty Progress removes the file, also on a full disk.
 
-        Raises files.FileError. Until the next reboot the progress is remembered all the same; if memory is full too,
-        until the end of this process.
+        Raises files.FileError. Memory holds it all the same until the next reboot, this process if memory is full too.
         """
         try:
             self.progress_file.write(progress)

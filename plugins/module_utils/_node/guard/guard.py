@@ -1,8 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The guard: watches a trial on the node and reverts it when it fails. systemd runs it; it needs neither Ansible nor
-SSH nor the API server.
+"""The guard: watches a trial on the node and reverts it when it fails, without Ansible, SSH and the API server.
 
 It has two entry points: `prestart` runs before every start of the kubelet, as a step of its unit; `tick` is called by a
 service that runs only while there is something to wait for. Both observe, decide (decide.py) and act under the store's
@@ -38,10 +37,9 @@ PRESTART = Unit(active="activating", sub="start-pre", known=False)
 class Guard(NewBinary, WithoutTrial):
     """One node's guard.
 
-    `run` runs commands, `now` returns the time, `ask` asks healthz of a process. `verify` asks the API server for the
-    Node: it returns why the Node does not verify the running kubelet, empty when it does. `away` returns why nothing
-    answers on the container runtime's socket, empty when a process does. `started` is the note of what the kubelet was
-    started with.
+    `ask` asks healthz of a process. `verify` asks the API server for the Node: it returns why the Node does not verify
+    the running kubelet, empty when it does. `away` returns why nothing answers on the container runtime's socket, empty
+    when a process does. `started`: what the kubelet was started with.
     """
 
     def __init__(

@@ -162,8 +162,7 @@ class WithoutTrial(Base):
 def counted(progress: Progress, facts: Facts) -> Progress:
     """Return the progress after a start of the kubelet without a trial, with the ends of the kubelet before it.
 
-    An end minutes after the one before counts as the first: no watcher runs that would know whether the kubelet was
-    healthy in between.
+    An end minutes after the one before counts as the first: no watcher knows whether it was healthy in between.
     """
     ends = facts.unit.restarts
     if not ends or facts.now < evidence.BOOT_GRACE_SECONDS:

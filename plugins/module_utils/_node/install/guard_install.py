@@ -1,8 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Installs the guard on a node: its program (programs.py), its service, the step in the kubelet's unit. It also removes
-them.
+"""Installs and removes the guard on a node: its program (programs.py), its service, the step in the kubelet's unit.
 
 The program consists of guard_main and the modules that it imports, as they are here, so that both always agree.
 """
@@ -94,8 +93,7 @@ def prestart(config_dir: str) -> str:
 
     Its failure never keeps the kubelet from starting (`-`), and the sandbox of the kubelet's unit does not apply (`+`).
     systemd ignores it without a trace then, also when the interpreter is gone or the script is empty. The shell
-    therefore expects the program's word, and reports its absence in the kubelet's log with the priority of an error
-    (`<3>`, sd-daemon(3)).
+    therefore expects the program's word, and logs its absence as an error of the kubelet (`<3>`, sd-daemon(3)).
     """
     report = (
         "<3>The guard did not run (exit status $$code), so nothing reverts a kubelet configuration that fails. "
@@ -147,8 +145,7 @@ def wanted(config_dir: str, settings: dict[str, Any]) -> dict[str, tuple[bytes, 
 def changes(config_dir: str, settings: dict[str, Any]) -> list[Change]:
     """Return which files of the guard must be written; those of its program without their content.
 
-    Raises files.FileError, also when the units cannot name the program, or when users other than root could replace it:
-    systemd runs it as root.
+    Raises files.FileError, also when the units cannot name the program, or when others than root could replace it.
     """
     trust.check_config_dir(config_dir)
     found = [Change(path, files.read(path), data) for path, (data, _mode) in wanted(config_dir, settings).items()]

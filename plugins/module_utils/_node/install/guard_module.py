@@ -202,8 +202,7 @@ def restarted(
 
     The healthz endpoint is that of the configuration it was started with. `state_files` are removed while it is
     stopped: a running kubelet would write them again. One that cannot be removed is an error before that. `reverted`: a
-    store that was reverted; if the guard has restarted the kubelet since, it is only verified. Raises UnitError,
-    files.FileError.
+    reverted store; where the guard has restarted the kubelet since, it is only verified. Raises UnitError, FileError.
     """
     if check:
         return {"changed": True}

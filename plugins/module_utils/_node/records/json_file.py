@@ -91,8 +91,7 @@ def fields(value: t.Any, like: Fields) -> Fields:
     """Return a mapping that was read as a named tuple of the type of `like`, which has a value of the right type in
     each field: None stands for a number or None.
 
-    Raises TypeError for a value that is no mapping, for missing fields, for values of other types, and for a format
-    that only a newer version knows.
+    Raises TypeError for anything else, and for a format that only a newer version knows.
     """
     if not isinstance(value, dict) or value.get("format", FORMAT) != FORMAT:
         raise TypeError("it is no record of a known format")

@@ -65,8 +65,7 @@ class LocalStore:
     def remember(self, content: t.Mapping[str, File], config: str, key: str, pretend: bool = False) -> bool:
         """Save files as they are now, once: saved files are never replaced. Return whether this was new.
 
-        With `pretend` nothing is saved. Raises LocalError when there is no config file or it has relative paths, and
-        FileError.
+        With `pretend` nothing is saved. Raises LocalError for no config file or one with relative paths, FileError.
         """
         if self.exists():
             return False

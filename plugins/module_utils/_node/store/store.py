@@ -56,8 +56,7 @@ class Store(StoreReader):
     def stage(self, source: t.Mapping[str, str], data: t.Mapping[str, str]) -> str:
         """Save a ConfigMap's data as a checkpoint, with its digest; return its folder. Does nothing if it is whole.
 
-        Raises StoreError for keys and names that are not plain file names, for links and foreign owners in the way, and
-        for disk errors.
+        Raises StoreError for names that are not plain file names, links and foreign owners in the way, disk errors.
         """
         return self._checkpoints.save(source, data)
 
@@ -66,8 +65,7 @@ class Store(StoreReader):
         return self._checkpoints.is_saved(source, data)
 
     def arm(self, armed: Trial) -> Trial:
-        """Write the trial of a config, before the switch to it; return it with the digests filled in. A failed trial
-        is only recorded.
+        """Write the trial of a config, before the switch to it; return it with its digests. A failed one is recorded.
 
         Raises StoreError when the config or what it reverts to is not whole, or has another key than the kubelet reads.
         """
@@ -143,8 +141,7 @@ class Store(StoreReader):
         return resolution
 
     def renew_local(self, config: str, key: str) -> Resolution:
-        """Settle on the local config when nothing else is whole: the saved one, else the node's current config file
-        `config`, under `key`.
+        """Settle on the local config when nothing else is whole: the saved one, else the file `config`, under `key`.
 
         Raises StoreError when that file is absent or cannot be run from the store.
         """

@@ -149,8 +149,7 @@ class StoreReader:
         return "; ".join(self.resolve().reasons)
 
     def resolve(self, failed: Trial | None = None) -> Resolution:
-        """Return what the kubelet should run: assigned, else last-known-good, else local. `failed` is a trial to use
-        instead of the stored one.
+        """Return what the kubelet should run: assigned, else last-known-good, else local. `failed`: the trial to use.
 
         No disk content makes it raise. If the trial of the assigned source failed, the source that the trial reverts to
         comes first. If the trial is unreadable, the assigned source is skipped unless it is last-known-good: it may
@@ -214,8 +213,7 @@ class StoreReader:
     def trial(self) -> Trial | None:
         """Return the armed or failed trial, None when there is none. Raises StoreError when it is unreadable.
 
-        If the last armed one replaced the trial of what is assigned, and its own switch never happened, that one counts
-        again.
+        If the last one replaced the trial of what is assigned, and its own switch never happened, that counts again.
         """
         armed = self.last_armed()
         former = self._replaced(armed) if armed and armed.replaced is not None else None

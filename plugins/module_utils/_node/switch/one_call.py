@@ -1,8 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What one call of the module kubelet_checkpoint does on a node: the preparation of a switch, a whole switch, the
-begin of a reset, its end.
+"""What one call of kubelet_checkpoint does on a node: prepare a switch, switch, begin a reset, end it.
 
 Each step is the one that a module does alone: kubelet_preflight_info, kubelet_guard, or a state of kubelet_checkpoint.
 """
@@ -49,8 +48,7 @@ def step(name: str, text: str = "") -> Iterator[None]:
 def apply(options: Options, pretend: bool) -> Result:
     """Bring the node into `options["state"]`, or only predict (`pretend`) what that would change.
 
-    With `options["preflight"]`, or for the state `removed`, in several steps. Returns the module's result. Raises
-    StepError, StoreError.
+    With `options["preflight"]`, or for `removed`, in several steps. Returns the result. Raises StepError, StoreError.
     """
     steps = {"staged": staged, "assigned": switched, "reset": reset} if options["preflight"] is not None else {}
     several = {**steps, "removed": removed}.get(options["state"])
@@ -62,8 +60,7 @@ def apply(options: Options, pretend: bool) -> Result:
 def switched(options: Options, pretend: bool, unit: Unit) -> Result:
     """Inspect the node, store the configuration, install the guard, arm it and switch; or only predict that.
 
-    Returns the result of `assigned`, with `preflight` and `reasons`. With reasons nothing was changed. Raises
-    StepError.
+    Returns the result of `assigned`, `preflight` and `reasons`. With reasons nothing was changed. Raises StepError.
     """
     config_dir, key = options["config_dir"], options["source"]["kubelet_config_key"]
     text, found = _inspected_for_source(options, unit)

@@ -63,8 +63,7 @@ def of_user(
 ) -> list[Identity]:
     """Return the identities of a kubeconfig's user, the one that a kubelet would use first; never empty.
 
-    `folder`: where relative paths start. `timeout`: seconds that a plugin may take. Raises PluginError, OSError,
-    ValueError, KeyError.
+    `folder`: where relative paths start. `timeout`: of a plugin. Raises PluginError, OSError, ValueError, KeyError.
     """
     if user.get("exec"):
         return [_by_plugin(user["exec"], folder, cluster, timeout)]

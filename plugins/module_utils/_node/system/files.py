@@ -297,8 +297,7 @@ def link_target(path: str, fs: OS) -> str | None:
 def check_folder(path: str, fs: OS) -> bool:
     """Return whether there is a trusted folder.
 
-    Raises FileError for anything else at this path: a link (it could lead out of the store), or a folder that others
-    may write to.
+    Raises FileError for anything else: a link (it could lead out of the store), or a folder that others may write to.
     """
     found = _examined(path, fs)
     if found is None:

@@ -51,8 +51,7 @@ class Endpoint(NamedTuple):
 def endpoint(config: Mapping[str, Any], argv: Sequence[str] = ()) -> Endpoint:
     """Return where a kubelet with this config and command line answers. Flags win over the config.
 
-    The defaults are 127.0.0.1 and 10248 (Kubernetes 1.20 defaults.go). Raises ValueError for a port that is not a
-    number.
+    The defaults are 127.0.0.1 and 10248 (Kubernetes 1.20 defaults.go). Raises ValueError for a port that is none.
     """
     address = flag(argv, "healthz-bind-address") or str(config.get("healthzBindAddress") or DEFAULT_ADDRESS)
     given = flag(argv, "healthz-port")

@@ -136,8 +136,8 @@ class Kubeconfig:
     ) -> Any:
         """Return the decoded answer of one request. Raises ApiError.
 
-        The credentials are read for each request, because the kubelet rotates them. When the API server does not know
-        one (401), the next is tried.
+        The credentials are read for each request: the kubelet rotates them. If the server does not know one (401), the
+        next is tried.
         """
         identities = self._identities()
         for identity in identities[:-1]:

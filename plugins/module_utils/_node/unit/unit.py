@@ -77,13 +77,11 @@ class Unit(UnitReader):
     def renew(self, active: str, folder: str = "") -> bool:
         """Make our drop-in anew if the unit has another command than the one that it repeats; return whether it had.
 
-        Called before a start. A package upgrade may bring a unit with other flags: with the former ones, a new kubelet
-        would start with flags that it no longer knows, and without those that it needs. `active`: the config file of
-        our store. `folder`: the drop-in folder of a kubelet with delivery `dropin`, else empty.
+        Called before a start: an upgrade may bring other flags, and the former ones may end a new kubelet.
+        `active`: the config file of our store. `folder`: the drop-in folder of delivery `dropin`, else empty.
 
-        systemd reads the drop-in at once and starts the kubelet with it. Edits that wait for `systemctl daemon-reload`
-        are not taken up. Only files are read: the system bus may not run yet. Raises StoreError, with the former
-        drop-in in place.
+        systemd reads the drop-in at once. Edits that wait for `systemctl daemon-reload` are not taken up. Files are
+        read only, since the system bus may not run yet. Raises StoreError, with the former drop-in in place.
         """
         before = self.installed()
         if before is None or not unit_override.repeated(before):

@@ -112,8 +112,7 @@ def place(word: str, texts: Iterable[tuple[str, str]]) -> tuple[str, int] | None
 def masked(text: str) -> str:
     """Return a text that quotes a unit or a command line, with the values of secret flags masked.
 
-    The quoting of units, shells and systemd differs, so the mask covers everything up to the next flag or the end of
-    the line.
+    Units, shells and systemd quote differently, so the mask covers all up to the next flag or the end of the line.
     """
     # The table of all fields is the largest module, and most texts contain no such flag.
     from ..._config.fields import fields
