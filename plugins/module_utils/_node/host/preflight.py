@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Callable, Mapping, Sequence
+from typing import Any, Mapping, Sequence
 
 from ..._config.fields import merged_dropins, shadow
 from ..._config.values.version import minor_of
@@ -76,7 +77,7 @@ def look(
         declared, unreadable = _staged(text, config)
         if not unreadable and seen:
             effective = seen.effective(declared)
-            running = config if _in_store(path, terms) else None
+            running = config if preflight_decisions.below(path, terms.config_dir) else None
             live = None if folder is None else list(contents.values())
             against = _as_dropin(declared, running, live, seen, kubelet, terms)
         elif not unreadable:
@@ -107,10 +108,14 @@ def look(
 
 def commands(unit: Unit) -> tuple[Command, Command]:
     """Return the kubelet's command line now and after a restart, as far as they are known."""
-    now = _or_none(unit.command) or Command([], "")
-    if now.source != "process":
-        return now, now
-    return now, _or_none(unit.next_command) or now
+    now = Command([], "")
+    with contextlib.suppress(UnitError):
+        now = unit.command()
+    upcoming = now
+    if now.source == "process":
+        with contextlib.suppress(UnitError):
+            upcoming = unit.next_command()
+    return now, upcoming
 
 
 def _command_facts(unit: Unit, now: Command, upcoming: Command, minor: int | None) -> dict[str, Any]:
@@ -197,14 +202,15 @@ def _as_dropin(
     )
 
 
-def _in_store(path: str, terms: Terms) -> bool:
-    return path.startswith(f"{terms.config_dir}/")
-
-
 def _reads_link(seen: Seen, form: str, folder: str | None, config: str, terms: Terms) -> bool:
     """Whether the kubelet reads our link already, and the store has the local configuration of delivery `dropin`."""
     named = os.path.normpath(folder or "") == os.path.normpath(seen.folder.path) or form == unit_override.CHILD
-    return bool(seen.linked and named and not _in_store(config, terms) and dropin_folder.installed(terms.config_dir))
+    return bool(
+        seen.linked
+        and named
+        and not preflight_decisions.below(config, terms.config_dir)
+        and dropin_folder.installed(terms.config_dir)
+    )
 
 
 def _own_layers(path: str, dropins: Mapping[str, Mapping[str, Any] | None], root: str) -> list[dict[str, Any]]:
@@ -275,13 +281,6 @@ def _ask(
         checked = binary.check(wanted, argv, program, minor, run, beneath=beneath)
         unknown = config_summary.unknown(alone.result().unknown_fields, wanted, minor())
         return checked._replace(unknown_fields=unknown)._asdict(), asked.result(), way.result()
-
-
-def _or_none(ask: Callable[[], Command]) -> Command | None:
-    try:
-        return ask()
-    except UnitError:
-        return None
 
 
 def _program(argv: Sequence[str], unit: Unit) -> str:
