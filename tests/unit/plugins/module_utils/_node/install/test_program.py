@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_install, programs
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_install
 from tests.support.ansible import ROOT
 
 PLACE = ROOT / "plugins/module_utils"
@@ -40,8 +40,8 @@ def reach(name: str, found: set[str]) -> None:
 def test_the_program_is_what_it_imports() -> None:
     found: set[str] = set()
     reach("_node.guard.guard_main", found)
-    files = {f"{programs.PACKAGE}/{path.relative_to(PLACE).as_posix()}" for path in map(file_of, found) if path}
-    assert set(guard_install.program()) == files | {f"{programs.PACKAGE}/__init__.py"}
+    files = {f"{guard_install.PACKAGE}/{path.relative_to(PLACE).as_posix()}" for path in map(file_of, found) if path}
+    assert set(guard_install.program()) == files | {f"{guard_install.PACKAGE}/__init__.py"}
 
 
 @pytest.mark.parametrize(
