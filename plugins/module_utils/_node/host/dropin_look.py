@@ -132,13 +132,7 @@ def value_at(config: Config, path: str, absent: Any = None) -> Any:
     return value
 
 
-def on_disk(
-    argv: Sequence[str],
-    dropins: Sequence[str],
-    name: str = "kubelet.service",
-    root: str = "/",
-    run: command.Run = command.execute,
-) -> dict[str, Any]:
+def on_disk(argv: Sequence[str], dropins: Sequence[str], name: str, root: str, run: command.Run) -> dict[str, Any]:
     """Return the config file that a kubelet with this command line reads: content (secrets masked), checkpoint and age.
 
     With --dynamic-config-dir this is the assigned checkpoint in that folder, while one is assigned.

@@ -27,17 +27,12 @@ OLDEST, RESOLV_CONF = 30, 32
 """The first minors whose kubelets read a drop-in folder, and take resolvConf from it."""
 
 Config = Mapping[str, Any]
+Uses = Mapping[str, Mapping[str, Any]]
 Dropins = Mapping[str, Any]
 """The content of each drop-in by its path, in the kubelet's order; None for one that cannot be read."""
 
 
-def by_flags(
-    config: Config,
-    current: Config,
-    argv: Sequence[str],
-    minor: int | None,
-    uses: Mapping[str, Mapping[str, Any]],
-) -> Findings:
+def by_flags(config: Config, current: Config, argv: Sequence[str], minor: int | None, uses: Uses) -> Findings:
     """Return which values a flag overrides.
 
     `current`: the config file that the kubelet reads now. `minor`: the kubelet's, None if it is not known. `uses`: the
