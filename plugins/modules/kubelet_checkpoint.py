@@ -369,7 +369,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import one_call
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch.one_call import StepError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
 
 
 def main() -> None:

@@ -22,7 +22,7 @@ except ImportError:
 
 from ..module_utils._config.fields import fields
 from ..module_utils._config.fields.shadow import HIDDEN
-from ..module_utils._node.unit import secret_flags
+from ..module_utils._node.unit import unitfile
 
 MARK = "livenodes-sealed:"
 _TOKEN = re.compile(re.escape(MARK) + r"([A-Za-z0-9_=-]+)")
@@ -118,7 +118,7 @@ def masked(value: t.Any, key: t.Any = "") -> t.Any:
         return HIDDEN
     if isinstance(value, str):
         shown = HIDDEN if _may_have_secrets(value) else value
-        return secret_flags.masked(shown) if "--" in shown else shown
+        return unitfile.masked(shown) if "--" in shown else shown
     return value
 
 

@@ -12,7 +12,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import metrics, textfile
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import textfile
 from tests.e2e.test_mixed import LAYOUT, notes
 from tests.lab.lab import Lab
 from tests.support.ansible import Ansible
@@ -48,7 +48,7 @@ def assigned(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> t.Iterator[s
 
 def series(text: str) -> list[str]:
     """Return the series of a kubelet's configuration among metrics."""
-    return sorted(line for line in text.splitlines() if line.startswith(metrics.PREFIX))
+    return sorted(line for line in text.splitlines() if line.startswith(textfile.PREFIX))
 
 
 def of_kubelet(lab: Lab) -> list[str]:
@@ -88,7 +88,7 @@ def test_there_and_back(lab: Lab, ansible: Ansible, assigned: str) -> None:
     assert checked.code == 0, checked.output
     assert (look(lab, "n1"), notes(lab, "n1"), node.run(LAYOUT)) == (native, {}, assigned)
     served = of_kubelet(lab)
-    assert len(served) == 4 and (served, of_guard(lab)) == (series(metrics.text(native.status)), [])
+    assert len(served) == 4 and (served, of_guard(lab)) == (series(textfile.metrics(native.status)), [])
 
     with always(lab, "kubeAPIQPS", 57):
         there = ansible.playbook("migrate", *to("checkpoint"))
@@ -106,7 +106,7 @@ def test_there_and_back(lab: Lab, ansible: Ansible, assigned: str) -> None:
         node.set_dynamic(False)
         eventually(lambda: look(lab, "n1").invocation != moved.invocation, 30, "the kubelet without the flag")
         assert ansible.playbook("rollout", *N1).recap("n1")["changed"] == 0
-        assert (of_kubelet(lab), of_guard(lab)) == ([f"{metrics.PREFIX}_error 0"], served)
+        assert (of_kubelet(lab), of_guard(lab)) == ([f"{textfile.PREFIX}_error 0"], served)
 
         node.set_dynamic(True)
         lab.wait_ready()

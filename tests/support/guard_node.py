@@ -11,9 +11,8 @@ import subprocess
 import typing as t
 from pathlib import Path
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Settings
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Settings, Started
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard import Guard
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard_files import Started
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.local import take
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
@@ -89,7 +88,7 @@ class NoRoom(files.OS):
 class Node:
     """A node as the guard sees it: clock, systemd, healthz. A restart runs the prestart step, as the unit does."""
 
-    def __init__(self, folder: Path, fs: files.OS | None = None) -> None:
+    def __init__(self, folder: Path, fs: files.OS = files.DISK) -> None:
         self.store = Store(str(folder / "config"), fs)
         self.started = Started(str(folder / "run/started"))
         self.fs = fs

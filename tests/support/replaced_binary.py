@@ -45,7 +45,7 @@ def replaceable(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Kubelet:
     return found
 
 
-def with_good(folder: Path, fs: files.OS | None = None) -> Node:
+def with_good(folder: Path, fs: files.OS = files.DISK) -> Node:
     """Return a node whose last-known-good SOURCE contains FIRST, and whose next one OTHER contains SECOND."""
     node = Node(folder, fs)
     node.texts = {"u1": "{FIRST: 1}", "u2": "{SECOND: 1}"}

@@ -17,6 +17,14 @@ from tests.sim.nodes import unit_files, unit_words
 SERVICE = "/usr/lib/systemd/system/kubelet.service"
 FOLDER = "/etc/systemd/system/kubelet.service.d"
 FILE = "--property=EnvironmentFile="
+PLAIN_TEXT = """[Service]
+ExecStart=/usr/bin/kubelet \\
+  --kubeconfig=/etc/kubernetes/kubelet.conf \\
+  # why not
+  --config {config} \\
+  "--node-labels=a=b,c=d e" --max-pods=61
+Restart=always
+"""
 KUBEADM = f"{FOLDER}/10-kubeadm.conf"
 KUBEADM_TEXT = f"# Note: This dropin only works with kubeadm and kubelet v1.11+\n{KUBEADM_DROP_IN}"
 

@@ -20,8 +20,8 @@ from pathlib import Path
 from tools.collection_tree import ROOT
 
 if t.TYPE_CHECKING:
+    from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Started
     from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard import Guard
-    from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard_files import Started
     from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
     from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment
 
@@ -63,11 +63,11 @@ class Code:
         self.files = self.module("system.files")
         self.lock = self.module("system.lock")
         self.Guard: type[Guard] = self.module("guard.guard").Guard
-        self.Started: type[Started] = self.module("guard.guard_files").Started
+        self.Started: type[Started] = self.module("guard.guard").Started
         self.Store: type[Store] = self.module("store.store").Store
         self.Moment: type[Moment] = self.module("store.trial").Moment
         # Each version has its own classes of errors.
-        self.errors: tuple[type[Exception], ...] = (self.module("system.store_error").StoreError, OSError)
+        self.errors: tuple[type[Exception], ...] = (self.module("system.files").StoreError, OSError)
 
     def module(self, name: str) -> t.Any:
         """Return a module of the node's code."""

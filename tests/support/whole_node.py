@@ -89,7 +89,11 @@ class WholeNode:
         replace(code.pacing, "chance", self.dice.random)
         # A guard is installed, and starts.
         replace(code.checkpoint_module, "_start_guard", lambda *_trial: self._wake())
-        replace(code.files, "OS", lambda: self.disk)
+        if hasattr(code.files, "DISK"):
+            for name in [name for name in vars(code.files.OS) if not name.startswith("_")]:
+                replace(code.files.DISK, name, functools.partial(self._on_disk, name))
+        else:
+            replace(code.files, "OS", lambda: self.disk)
         for module in (code.kept_files, code.statefiles, code.checkpoint_module):
             replace(module, "os", self._os())
         for module in (code.new_binary, code.observe):
@@ -105,9 +109,9 @@ class WholeNode:
             link=_no_link,
         )
 
-    def _on_disk(self, call: str, path: str) -> t.Any:
+    def _on_disk(self, call: str, *given: t.Any) -> t.Any:
         # A power cut gives the node another disk.
-        return getattr(self.disk, call)(path)
+        return getattr(self.disk, call)(*given)
 
     def _prepare_disk(self) -> None:
         for place in (f"{self.config_dir}/guard", ROOT_FOLDER, os.path.dirname(SERVICE)):

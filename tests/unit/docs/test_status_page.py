@@ -16,7 +16,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import revert
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verdict
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import metrics
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import textfile
 
 ROOT = Path(__file__).resolve().parents[3]
 PLUGINS = ROOT / "plugins" / "module_utils"
@@ -178,5 +178,5 @@ def test_the_sample_of_the_metrics_is_what_a_guard_writes() -> None:
         "resourceVersion": "533",
         "kubeletConfigKey": "kubelet",
     }
-    written = metrics.text({"assigned": {"configMap": source}, "error": "it ended"})
+    written = textfile.metrics({"assigned": {"configMap": source}, "error": "it ended"})
     assert sample == "".join(line for line in written.splitlines(keepends=True) if not line.startswith("#"))

@@ -13,12 +13,12 @@ import typing as t
 
 from hypothesis import strategies as st
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard_files import Started
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Started
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.known_binary import Binary
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_annotation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.kept_files import Kept
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
 from tests.support.guard_node import OTHER, SOURCE, Node
 from tests.unit.fuzz.damaged import contents, documents
 from tests.unit.fuzz.parser import FOLDER

@@ -14,27 +14,23 @@ from unittest import mock
 from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import observe
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard_files import Records, Started
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Records, Started
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.records import blockyaml
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Report
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import meta, trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.kept_files import KeptFiles
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import (
     binary,
     config_summary,
     credentials,
     files,
+    health,
     last_words,
-    runtime,
 )
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import ApiError, Kubeconfig
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import (
-    loaded,
-    unit_override,
-    unitfile,
-)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit_override, unit_reader, unitfile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import Unit, UnitError
 from tests.unit.fuzz.damaged import contents, documents, texts
 from tests.unit.fuzz.damaged_store import DAMAGED, guarded
@@ -63,7 +59,7 @@ def unit_file(text: str) -> object:
 
 
 def loaded_by(text: str) -> object:
-    return loaded.ask("kubelet.service", lambda words: subprocess.CompletedProcess(list(words), 0, text, ""))
+    return unit_reader.ask("kubelet.service", lambda words: subprocess.CompletedProcess(list(words), 0, text, ""))
 
 
 def unit(text: str) -> None:
@@ -109,7 +105,7 @@ def user(data: bytes) -> object:
     refused = mock.Mock(side_effect=ConnectionRefusedError)
     with mock.patch("http.client.HTTPConnection.connect", refused), mock.patch("subprocess.run", refused):
         api = Kubeconfig(str(path), cert_dir=str(FOLDER / "none"))
-        api.node_name("n1")
+        api.node_name()
         return api.call("GET", "/x")
 
 
@@ -117,7 +113,7 @@ def endpoints(data: bytes) -> object:
     path = FOLDER / "config.yaml"
     path.write_bytes(data)
     words = ["kubelet", f"--config={path}"]
-    return observe.target(words), runtime.runtime_socket(observe.config_of(str(path)), words, "v1.28.7")
+    return observe.target(words), health.runtime_socket(observe.config_of(str(path)), words, "v1.28.7")
 
 
 def pem(data: bytes) -> object:

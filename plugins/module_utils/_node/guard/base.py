@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What all parts of the guard share: the store, its records, the clock and the report to the cluster."""
+"""What all parts of the guard share: the store, the guard's own files, the clock and the report to the cluster."""
 
 from __future__ import annotations
 
@@ -10,20 +10,25 @@ import sys
 import time
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
-from ..report import metrics, status_annotation, textfile
-from ..store.progress import Progress
-from ..store.store import DEFAULT_KEY, Store
-from ..store.trial import Moment
-from ..system import command
-from ..system.store_error import StoreError
+from ..records import json_file
+from ..records.json_file import RecordFile
+from ..report import status_annotation, textfile
+from ..report.status_annotation import Outbox
+from ..store.local import DEFAULT_KEY
+from ..store.meta import Source
+from ..store.store import Store
+from ..store.store_reader import StoreReader, quietly, wrong
+from ..store.trial import Moment, Progress, ProgressFile, Trial
+from ..system import command, files
+from ..system.files import StoreError
 from ..unit import ordered_stop
 from . import observe
-from .guard_files import Records, Started
 
 LOCK_SECONDS = 5.0
 STARTED = f"{ordered_stop.FOLDER}/started"
 # A report has whole seconds, so a smaller step of the clock makes no heartbeat older than the start of its kubelet.
 STEP_SECONDS = 2.0
+_NOTHING: tuple[Progress | None, Progress] = (None, Progress())
 
 
 class Settings(NamedTuple):
@@ -46,10 +51,111 @@ class Settings(NamedTuple):
     metrics: str = ""
 
 
-class Base:
-    """The store and the records of one node. `run` runs commands, `now` returns the time, `started` is what the kubelet
-    was started with.
+class Records(Outbox):
+    """`store/progress`, and the pending report. Reading never raises: an unreadable file counts as absent.
+
+    `spare` is the path of a file in memory (/run), through `memory`, for what a full or read-only disk cannot hold.
     """
+
+    def __init__(
+        self, config_dir: str, fs: files.OS = files.DISK, spare: str = "", memory: files.OS = files.DISK
+    ) -> None:
+        super().__init__(config_dir, fs)
+        self.progress_file = ProgressFile(config_dir, fs)
+        self.spare = spare
+        self.memory = memory
+        self._held = _NOTHING
+
+    def progress(self) -> Progress:
+        """Return what is remembered, an empty Progress if nothing is."""
+        on_disk = self.progress_file.read()
+        # Another process may have written the file on the disk since: that is the newer one then.
+        return next((now for before, now in (self._held, self._in_memory()) if before == on_disk), on_disk)
+
+    def remember(self, progress: Progress) -> None:
+        """Write the progress. An empty Progress removes the file, also on a full disk.
+
+        Raises files.FileError. Memory holds it all the same until the next reboot, this process if memory is full too.
+        """
+        try:
+            self.progress_file.write(progress)
+            self._held = _NOTHING
+        except files.FileError:
+            self._held = self.progress_file.read(), progress
+            if self.spare:
+                files.make_folder(os.path.dirname(self.spare), self.memory)
+                value = {"on_disk": self._held[0]._asdict(), "now": progress._asdict()}
+                json_file.save(self.spare, value, self.memory)
+            raise
+        if self.spare:
+            files.remove(self.spare, self.memory)
+
+    def _in_memory(self) -> tuple[Progress | None, Progress]:
+        """Return what the disk held when the spare file was written, and what that holds."""
+        try:
+            value: Any = json_file.load(self.spare, self.memory) if self.spare else None
+            return json_file.fields(value["on_disk"], Progress()), json_file.fields(value["now"], Progress())
+        except (files.FileError, ValueError, TypeError, KeyError):
+            return _NOTHING
+
+
+def verdict(store: StoreReader, armed: Trial) -> str:
+    """Return why the guard has decided to end a trial that is not yet recorded as failed; empty if it has not."""
+    spare = os.path.join(ordered_stop.FOLDER, "progress")
+    progress = Records(store.config_dir, store.fs, spare).progress()
+    return progress.verdict if progress.name == armed.name else ""
+
+
+class Start(NamedTuple):
+    """A start of the kubelet: its InvocationID, and the target of `active`, empty for none.
+
+    `fits`: whether the state files fit it, as far as the guard could make them fit.
+    """
+
+    invocation: str
+    target: str
+    fits: bool = True
+
+
+class Started:
+    """What a kubelet was started with: the target of `active` at its start, noted by the prestart step.
+
+    The file is in memory (/run): it can also be written while the disk of the store is full or read-only, and a reboot
+    ends it together with the kubelet. Reading never raises.
+    """
+
+    def __init__(self, path: str, fs: files.OS = files.DISK) -> None:
+        self.file = RecordFile(path, Start("", ""), fs)
+        self.path, self.fs = path, self.file.fs
+        # A full /run must not make the watching process take a start for an unknown one.
+        self._held = Start("", "")
+
+    def target(self, invocation: str) -> str:
+        """Return what the kubelet of this InvocationID was started with; empty if that is unknown.
+
+        It is unknown for a kubelet from before the guard, and where the prestart step was killed.
+        """
+        known = (self.file.read(), self._held)
+        return next((start.target for start in known if start and start.invocation == invocation), "")
+
+    def last(self) -> str:
+        """Return what the last noted kubelet was started with, if its state files fit; empty if that is unknown."""
+        start = self.file.read() or self._held
+        return start.target if start.fits else ""
+
+    def note(self, invocation: str, target: str | None, fits: bool = True) -> None:
+        """Note what a kubelet is started with. Raises files.FileError; this process knows it all the same."""
+        start = Start(invocation, target or "", fits)
+        try:
+            files.make_folder(os.path.dirname(self.path), self.fs)
+            self.file.write(start)
+        except files.FileError:
+            self._held = start
+            raise
+
+
+class Base:
+    """The store and the records of one node. `started`: what the kubelet was started with."""
 
     def __init__(
         self, store: Store, settings: Settings, run: command.Run, now: Callable[[], Moment], started: Started
@@ -102,14 +208,11 @@ class Base:
 
     def _publish(self, status: Mapping[str, Any]) -> None:
         """Write the metrics of a status, where they are wanted. Needs the store's lock. Never raises."""
-        try:
-            if self.settings.metrics:
-                textfile.write(self.settings.metrics, metrics.text(status))
-            self.unwritten = ""
-        except StoreError as error:
-            if str(error) != self.unwritten:
-                sys.stderr.write(f"the metrics are not written, the guard works without them: {error}\n")
-            self.unwritten = str(error)
+        folder = self.settings.metrics
+        reason = wrong(lambda: textfile.write(folder, textfile.metrics(status))) if folder else ""
+        if reason and reason != self.unwritten:
+            sys.stderr.write(f"the metrics are not written, the guard works without them: {reason}\n")
+        self.unwritten = reason
 
     def _publish_again(self) -> None:
         """Write the metrics if they are gone, as from a folder in memory after a boot. Needs the store's lock."""
@@ -124,18 +227,17 @@ class Base:
         words, folder = list(self.settings.argv), self.settings.folder
         return observe.merged(words, folder, path) if folder else observe.config_of(path)
 
-    def _active(self) -> Any:
-        return or_none(self.store.active_source)
+    def _active(self) -> Source | None:
+        return quietly(self.store.active_source)
 
     def _running(self) -> str | None:
-        running: str | None = or_none(self.store.running)
-        return running
+        return quietly(self.store.running)
 
 
 def status_of(store: Store, error: str, reason: str, wall: float) -> dict[str, Any]:
     """Return the status of a store, as of `wall` seconds since the epoch. A part that is unreadable counts as local."""
     return status_annotation.status(
-        or_none(store.assigned), or_none(store.active_source), or_none(store.last_known_good), error, reason, wall
+        quietly(store.assigned), quietly(store.active_source), quietly(store.last_known_good), error, reason, wall
     )
 
 
@@ -143,18 +245,9 @@ def error_of(store: Store) -> str:
     """Return why a kubelet does not run what is assigned, and what of the store is damaged. Empty if all is well."""
     reasons = list(dict.fromkeys(store.resolve().reasons))
     # A store that was only staged has no local configuration yet.
-    saved = store.verify_local if or_none(store.local) else store.local
+    saved = store.verify_local if quietly(store.local) else store.local
     for read in (store.assigned, store.active_source, store.last_known_good, store.trial, saved):
-        try:
-            read()
-        except StoreError as error:
-            if not any(str(error) in reason for reason in reasons):
-                reasons.append(str(error))
+        damage = wrong(read)
+        if damage and not any(damage in reason for reason in reasons):
+            reasons.append(damage)
     return "; ".join(reasons)
-
-
-def or_none(read: Callable[[], Any]) -> Any:
-    try:
-        return read()
-    except (StoreError, KeyError, UnicodeDecodeError):
-        return None

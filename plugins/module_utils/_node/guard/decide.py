@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..._config.values import annotation
-from ..store.progress import Progress
+from ..store.trial import Progress
 from . import evidence
 
 WAIT = "wait"

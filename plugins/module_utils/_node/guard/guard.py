@@ -1,8 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The guard: watches a trial on the node and reverts it when it fails. systemd runs it; it needs neither Ansible nor
-SSH nor the API server.
+"""The guard: watches a trial on the node and reverts it when it fails, without Ansible, SSH and the API server.
 
 It has two entry points: `prestart` runs before every start of the kubelet, as a step of its unit; `tick` is called by a
 service that runs only while there is something to wait for. Both observe, decide (decide.py) and act under the store's
@@ -17,16 +16,15 @@ import sys
 from typing import Callable
 
 from ..store import installed, kept_files, statefiles
-from ..store.progress import Progress
 from ..store.store import Store
-from ..store.trial import Moment, Trial
-from ..system import command, health, last_words, runtime
+from ..store.store_reader import quietly
+from ..store.trial import Moment, Progress, Trial
+from ..system import command, health, last_words
+from ..system.files import StoreError
 from ..system.lock import locked
-from ..system.store_error import StoreError
 from . import decide, observe, pacing
-from .base import STARTED, Settings, or_none
+from .base import STARTED, Settings, Started
 from .decide import Facts, Unit
-from .guard_files import Started
 from .new_binary import NewBinary
 from .without_trial import CALM_AFTER_SECONDS, CRASHED, WithoutTrial
 
@@ -39,10 +37,9 @@ PRESTART = Unit(active="activating", sub="start-pre", known=False)
 class Guard(NewBinary, WithoutTrial):
     """One node's guard.
 
-    `run` runs commands, `now` returns the time, `ask` asks healthz of a process. `verify` asks the API server for the
-    Node: it returns why the Node does not verify the running kubelet, empty when it does. `away` returns why nothing
-    answers on the container runtime's socket, empty when a process does. `started` is the note of what the kubelet was
-    started with.
+    `ask` asks healthz of a process. `verify` asks the API server for the Node: it returns why the Node does not verify
+    the running kubelet, empty when it does. `away` returns why nothing answers on the container runtime's socket, empty
+    when a process does. `started`: what the kubelet was started with.
     """
 
     def __init__(
@@ -53,7 +50,7 @@ class Guard(NewBinary, WithoutTrial):
         now: Callable[[], Moment] = Moment.now,
         ask: Callable[[int, str, int], str] = health.healthz,
         verify: Callable[[], str] | None = None,
-        away: Callable[[str], str] = runtime.away,
+        away: Callable[[str], str] = health.away,
         started: Started | None = None,
     ) -> None:
         super().__init__(store, settings, run, now, started or Started(STARTED))
@@ -111,11 +108,10 @@ class Guard(NewBinary, WithoutTrial):
 
     def _renew_dropin(self) -> None:
         # A guard that only waits does not load this.
-        from ..unit import renewal
         from ..unit.unit import Unit
 
         active = os.path.join(self.store.active, self.settings.key)
-        if renewal.renew(Unit(self.settings.unit, run=self.run), active, self.settings.folder):
+        if Unit(self.settings.unit, run=self.run).renew(active, self.settings.folder):
             sys.stderr.write("the kubelet's unit has changed: it starts with the new command\n")
 
     def _note_start(self, fits: bool) -> None:
@@ -207,9 +203,7 @@ class Guard(NewBinary, WithoutTrial):
         return max(wait, self.restarts.due - now), False
 
     def reportable(self) -> bool:
-        """Whether there is something to report now. The kubelet's start is reported only while the kubelet runs and is
-        not about to be restarted.
-        """
+        """Whether there is something to report now: the kubelet's start only while it runs and no restart is due."""
         report = self.records.report()
         if report is None or not report.annotated or report.message:
             return report is not None
@@ -230,7 +224,7 @@ class Guard(NewBinary, WithoutTrial):
         facts = Facts(*self._when(), unit=seen.unit, healthy=healthy, node=node)
         progress = self.records.progress()
         gone = decide.ended(progress, facts.boot, seen.unit)
-        trial = or_none(self.store.trial)
+        trial = quietly(self.store.trial)
         former = trial is not None and gone == trial.invocation and facts.boot == trial.armed.boot_id
         if seen.killed or gone == progress.killed or self._signalled(gone):
             facts = facts._replace(killed=bool(gone))

@@ -13,13 +13,14 @@ import time
 from ..report import status_annotation
 from ..store import installed
 from ..store.local import LINK
-from ..store.progress import Progress
 from ..store.store import Store
-from ..system import command, health
+from ..store.store_reader import quietly
+from ..store.trial import Progress
+from ..system import command
+from ..system.files import StoreError
 from ..system.lock import LockError
-from ..system.store_error import StoreError
 from . import observe, pacing
-from .base import Settings, error_of, or_none, status_of
+from .base import Settings, error_of, status_of
 from .guard import FAST_SECONDS, Guard
 
 SERVICE = "livenodes-kubelet-guard.service"
@@ -64,7 +65,7 @@ def settings_of(store: Store) -> Settings:
         f"{installed.path(store.config_dir)} is missing or damaged, so the guard works with what the store holds: "
         "run the role checkpoint again\n"
     )
-    local = or_none(store.local)
+    local = quietly(store.local)
     if local is None:
         return Settings()
     folder = os.path.dirname(local.config) if os.path.basename(local.config) == LINK else ""
@@ -123,9 +124,7 @@ def report(guard: Guard) -> int:
         # The start of a kubelet that is about to be restarted is not reported.
         return None if guard.records.progress().verdict else _kubelet(guard)[1]
 
-    failure = status_reporter.report(
-        guard.records, lambda: status_reporter.api_of(words), since, health.flag(words, "hostname-override") or ""
-    )
+    failure = status_reporter.report(guard.records, lambda: status_reporter.api_of(words), since)
     if failure:
         sys.stderr.write(f"the status is not reported yet, the guard will try again: {failure}\n")
     return 1 if failure else 0
@@ -139,8 +138,7 @@ def verify(guard: Guard) -> int:
     from ..report import status_reporter
 
     words, started = _kubelet(guard)
-    override = health.flag(words, "hostname-override") or ""
-    wrong = status_reporter.unverified(lambda: status_reporter.api_of(words), override, started)
+    wrong = status_reporter.unverified(lambda: status_reporter.api_of(words), started)
     if wrong:
         sys.stderr.write(" ".join(wrong.split()) + "\n")
     return 1 if wrong else 0
@@ -158,7 +156,7 @@ def status(guard: Guard) -> int:
     pending = guard.records.report()
     progress = guard.records.progress()
     shown = status_of(guard.store, error_of(guard.store), "", time.time())
-    trial = or_none(guard.store.last_armed)
+    trial = quietly(guard.store.last_armed)
     shown["trial"] = trial.name if trial else None
     started = _kubelet(guard)[1]
     if started is not None:

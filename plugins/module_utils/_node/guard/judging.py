@@ -11,14 +11,13 @@ from typing import Any, Mapping
 from ..._config.values import annotation
 from ..report import status_annotation
 from ..store import statefiles
-from ..store.links import LOCAL_TARGET
-from ..store.progress import Progress
-from ..store.trial import Trial
-from ..system import last_words, runtime
+from ..store.store_reader import LOCAL_TARGET, quietly, wrong
+from ..store.trial import Progress, Trial
+from ..system import health, last_words
+from ..system.files import StoreError
 from ..system.lock import locked
-from ..system.store_error import StoreError
 from . import decide, evidence, observe
-from .base import Base, or_none
+from .base import Base
 from .decide import Action, Facts, Terms
 
 # Stages of a revert that was reported: its kubelet must be started, or does not run.
@@ -47,7 +46,7 @@ class Judging(Base):
         damage = self._damage(trial) if starting and action.what != decide.REVERT else ""
         if damage:
             action = Action(decide.REVERT, damage)
-        assigned = or_none(self.store.assigned)
+        assigned = quietly(self.store.assigned)
         if action.what != decide.REVERT and self._running() != self.store.target(trial.to) and assigned == trial.to:
             # No kubelet reads it any more.
             full = "reverted on a full disk, the reason could not be recorded"
@@ -77,13 +76,8 @@ class Judging(Base):
 
         A kubelet that is started with it would end at once, at best.
         """
-        if trial.to is None or not self._on_trial():
-            return ""
-        try:
-            self.store.verify(trial.to)
-        except StoreError as error:
-            return str(error)
-        return ""
+        source = trial.to
+        return wrong(lambda: self.store.verify(source)) if source is not None and self._on_trial() else ""
 
     def _other_runtime(self, trial: Trial) -> bool:
         """Whether the configuration on trial names another container runtime than the one that a revert leads to."""
@@ -92,11 +86,11 @@ class Judging(Base):
 
     def _runtime_socket(self, config: Mapping[str, Any], trial: Trial | None) -> str:
         version = trial.kubelet_version if trial else self.store.graduated_with()
-        return runtime.runtime_socket(config, self.settings.argv, version)
+        return health.runtime_socket(config, self.settings.argv, version)
 
     def _judge_failed(self, trial: Trial, progress: Progress, facts: Facts, reason: str, starting: bool) -> str:
         """Act on a trial that failed; return what `_judge` returns."""
-        assigned = or_none(self.store.assigned)
+        assigned = quietly(self.store.assigned)
         # The switch writes what is assigned first. Where that is lost, what is active shows that it happened.
         lost = assigned is None and self._on_trial()
         if not progress.verdict and assigned != trial.to and not lost:
@@ -161,7 +155,7 @@ class Judging(Base):
 
     def _on_trial(self) -> bool:
         """Whether `active` leads to what a trial was armed for."""
-        trial = or_none(self.store.trial)
+        trial = quietly(self.store.trial)
         return trial is not None and self._running() == self.store.target(trial.to)
 
     def _never_switched(self, trial: Trial) -> bool:
@@ -230,7 +224,7 @@ class Judging(Base):
 
     def _report_revert(self, reason: str) -> bool:
         """Report a revert; return whether there was room for the report."""
-        active, good = self._active(), or_none(self.store.last_known_good)
+        active, good = self._active(), quietly(self.store.last_known_good)
         # A reset reverts to what ran before, which need not have graduated.
         former = "last-known-good" if active == good else "the previous configuration"
         queued = self._report(
@@ -271,9 +265,7 @@ class Judging(Base):
 
 
 def _unreported(trial: Trial, progress: Progress) -> bool:
-    """Whether a revert that the store has recorded was not reported: the controller decided it, or the guard or the
-    node ended in between.
-    """
+    """Whether a recorded revert was not reported: the controller decided it, or the guard or the node ended since."""
     if progress.reported in (REVERTED, STOPPED):
         return False
     by_controller = progress.name == trial.name and bool(progress.due or not progress.verdict)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from ..records.typed import RecordFile
+from ..records.json_file import RecordFile
 from ..system import files
 
 

@@ -16,16 +16,15 @@ import sys
 from functools import partial
 from typing import NamedTuple
 
-from ..store.links import LOCAL_TARGET
 from ..store.local import OVERRIDE
 from ..store.meta import Source
-from ..store.progress import Progress
-from ..store.trial import Trial
+from ..store.store_reader import LOCAL_TARGET
+from ..store.store_reader import quietly as or_none
+from ..store.trial import Progress, Trial
 from ..system import command
+from ..system.files import StoreError
 from ..system.lock import locked
-from ..system.store_error import StoreError
 from ..unit import dropin_folder
-from .base import or_none
 from .judging import Judging
 from .known_binary import Binary, identity, record_of
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 import os
 from typing import Any, Sequence
 
-from ..records.typed import RecordFile
+from ..records.json_file import RecordFile
 from ..report import status_annotation
 from ..store import kept_files, statefiles
-from ..store.links import LOCAL_TARGET
 from ..store.meta import Source
-from ..store.progress import Progress
+from ..store.store_reader import LOCAL_TARGET, quietly
+from ..store.trial import Progress
 from ..system import files
 from ..system.lock import locked
 from . import decide, evidence
-from .base import Base, or_none
+from .base import Base
 from .decide import Facts
 
 # The prestart step notices a kubelet that ended at its next start, so the service may look less often once the kubelet
@@ -58,7 +58,7 @@ class WithoutTrial(Base):
         if record.read() is None:
             return False
         with locked(self.store.config_dir, self.settings.lock_seconds):
-            kept, trial = record.read(), or_none(self.store.trial)
+            kept, trial = record.read(), quietly(self.store.trial)
             # A full disk does not hold that the trial failed.
             reverted = trial and (trial.failed or self._running() != self.store.target(trial.to))
             if kept is None or trial is None or not reverted:
@@ -121,7 +121,7 @@ class WithoutTrial(Base):
         A reset that failed may have led back to a configuration whose trial was not over: nothing else ends it.
         """
         # The source of what is active is unknown after a crash that has emptied the trial.
-        active, source, good = self._running(), self._active(), or_none(self.store.last_known_good)
+        active, source, good = self._running(), self._active(), quietly(self.store.last_known_good)
         if active in (None, LOCAL_TARGET, self.store.target(good)):
             return False
         ended = f"the kubelet ended {progress.failures} times with a configuration that never became last-known-good"
@@ -131,7 +131,7 @@ class WithoutTrial(Base):
         self._attempt(kept_files.KeptFiles(self.store.config_dir, self.store.fs).remove)
         if source:
             self._attempt(lambda: self.store.forget(source))
-        if or_none(self.store.assigned) == source:
+        if quietly(self.store.assigned) == source:
             self._attempt(lambda: self.store.revert(reason))
         self._attempt(lambda: self.store.point(self.store.target(good)))
         self._report(
@@ -143,7 +143,7 @@ class WithoutTrial(Base):
 
     def _state_files_before(self, source: Source | None) -> Sequence[Any]:
         """Return the state files from before the trial of a source that a later trial has replaced."""
-        later = or_none(self.store.last_armed)
+        later = quietly(self.store.last_armed)
         former = (later.replaced if later else None) or {}
         return former.get("state_files", ()) if former.get("to") == source else ()
 
@@ -162,8 +162,7 @@ class WithoutTrial(Base):
 def counted(progress: Progress, facts: Facts) -> Progress:
     """Return the progress after a start of the kubelet without a trial, with the ends of the kubelet before it.
 
-    An end minutes after the one before counts as the first: no watcher runs that would know whether the kubelet was
-    healthy in between.
+    An end minutes after the one before counts as the first: no watcher knows whether it was healthy in between.
     """
     ends = facts.unit.restarts
     if not ends or facts.now < evidence.BOOT_GRACE_SECONDS:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import glob
 import os
 import re
-from typing import Any, Callable, Mapping, NamedTuple, Sequence
+from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ..._config.rules.problem import WARNING, Problem
 from ..store import statefiles
 from ..system import command, files
+from ..system.command import Run
 from ..system.health import flag
 
 SYSTEMD, CGROUPFS = "systemd", "cgroupfs"
@@ -23,6 +24,10 @@ _CONTAINERD_SINCE = 24
 _CRIO_DRIVER = re.compile(r'^\s*cgroup_manager\s*=\s*["\'](systemd|cgroupfs)["\']', re.MULTILINE)
 MANAGER_STATE = "manager-state"
 """The rule of a problem with a manager's state file; the problem's path is the field of the policy."""
+
+Config = Mapping[str, Any]
+Answer = Tuple[Optional[str], str]
+"""A cgroup driver, None for an unknown one, and the command or file that names it."""
 
 
 class Runtime(NamedTuple):
@@ -38,16 +43,8 @@ class Runtime(NamedTuple):
     """The command or file that names the driver."""
 
 
-def facts(
-    config: Mapping[str, Any],
-    argv: Sequence[str],
-    root: str = "/",
-    run: command.Run = command.execute,
-    minor: int | None = None,
-) -> dict[str, Any]:
-    """Return the host's settings for a kubelet of this minor (None: not known) with this config and command line. What
-    cannot be determined is None, never a guess.
-    """
+def facts(config: Config, argv: Sequence[str], root: str, run: Run, minor: int | None = None) -> dict[str, Any]:
+    """Return the host's settings for a kubelet of this minor (None: not known); None for what is not known."""
     path = flag(argv, "resolv-conf")
     path = str(config.get("resolvConf", DEFAULT_RESOLV_CONF)) if path is None else path
     return {
@@ -61,16 +58,8 @@ def facts(
     }
 
 
-def runtime(
-    config: Mapping[str, Any],
-    argv: Sequence[str],
-    root: str = "/",
-    run: command.Run = command.execute,
-    minor: int | None = None,
-) -> Runtime:
-    """Return the container runtime that this config (containerRuntimeEndpoint) or command line names, else the default
-    of this minor if that is known, and its cgroup driver.
-    """
+def runtime(config: Config, argv: Sequence[str], root: str, run: Run, minor: int | None = None) -> Runtime:
+    """Return the container runtime that config or command line name, else the default of this minor; and its driver."""
     where = flag(argv, "container-runtime-endpoint") or str(config.get("containerRuntimeEndpoint") or "") or None
     if where is None and flag(argv, "container-runtime") == "docker":
         where = "docker"
@@ -82,14 +71,12 @@ def runtime(
     return Runtime(None, where, None, None)
 
 
-def _asked(
-    ask: Callable[[str, command.Run], tuple[str | None, str]], root: str, run: command.Run
-) -> tuple[str | None, str | None]:
+def _asked(ask: Callable[[str, Run], Answer], root: str, run: Run) -> tuple[str | None, str | None]:
     driver, source = ask(root, run)
     return driver, source if driver else None
 
 
-def _containerd(root: str, run: command.Run) -> tuple[str | None, str]:
+def _containerd(root: str, run: Run) -> Answer:
     words = running("containerd", root) or ["containerd"]
     given = next((value for value in (flag(words, "config"), _short(words, "-c")) if value), None)
     asked = [words[0], *(["--config", given] if given else []), "config", "dump"]
@@ -111,9 +98,7 @@ def _short(words: Sequence[str], name: str) -> str | None:
 
 
 def containerd_driver(dump: str) -> str | None:
-    """Return the cgroup driver of the default runtime in a complete containerd configuration (version 2 or 3), None
-    when it names none.
-    """
+    """Return the default runtime's cgroup driver in a whole configuration of containerd (version 2 or 3), or None."""
     sections: dict[str, dict[str, str]] = {}
     current: dict[str, str] = {}
     for line in dump.splitlines():
@@ -131,8 +116,8 @@ def containerd_driver(dump: str) -> str | None:
     return None
 
 
-def _crio(root: str, dummy: command.Run) -> tuple[str | None, str]:
-    found: tuple[str | None, str] = (None, "")
+def _crio(root: str, dummy: Run) -> Answer:
+    found: Answer = (None, "")
     main = files.below(root, "/etc/crio/crio.conf")
     for path in [main, *sorted(glob.glob(f"{main}.d/*"))]:
         for value in _CRIO_DRIVER.findall(_read(path) or ""):
@@ -140,7 +125,7 @@ def _crio(root: str, dummy: command.Run) -> tuple[str | None, str]:
     return found
 
 
-def _docker(dummy: str, run: command.Run) -> tuple[str | None, str]:
+def _docker(dummy: str, run: Run) -> Answer:
     done = run(["docker", "info", "--format", "{{.CgroupDriver}}"])
     driver = done.stdout.strip()
     return (driver, "docker info") if not done.returncode and driver in (SYSTEMD, CGROUPFS) else (None, "")
@@ -163,7 +148,7 @@ def state_file_of(field: str, found: Mapping[str, Mapping[str, Any] | None]) -> 
     return str((found[manager.name] or {})["path"])
 
 
-def disagreements(config: Mapping[str, Any], argv: Sequence[str], found: Mapping[str, Any]) -> list[Problem]:
+def disagreements(config: Config, argv: Sequence[str], found: Mapping[str, Any]) -> list[Problem]:
     """Return where a config, with this command line, does not fit the host's `facts`."""
     result = []
     driver = flag(argv, "cgroup-driver") or config.get("cgroupDriver") or CGROUPFS

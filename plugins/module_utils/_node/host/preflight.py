@@ -5,27 +5,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Callable, Mapping, Sequence
+from typing import Any, Mapping, Sequence
 
 from ..._config.fields import merged_dropins, shadow
 from ..._config.values.version import minor_of
+from ..report import status_reporter
 from ..store.local import OVERRIDE
 from ..system import binary, command, config_summary, files, health
 from ..unit import dropin_folder, unit_override
 from ..unit.unit import Command, Unit, UnitError
-from . import (
-    disk_config,
-    dropin_checks,
-    dropin_look,
-    guard_access,
-    host_checks,
-    named_cgroups,
-    named_files,
-    overridden,
-    preflight_decisions,
-)
+from . import dropin_look, host_checks, named_cgroups, named_files, overridden, preflight_decisions
 from .dropin_look import DROPIN, Seen
 from .preflight_decisions import DEFAULTS, LOOK, NOTHING, RESET, SWITCH, Findings, Terms, masked
 
@@ -78,14 +70,14 @@ def look(
         **_command_facts(unit, now, upcoming, minor_of(version)),
     }
     contents = {file: dropin_look.read(file, root)[0] for file in dropins}
-    against = Findings(dropin_checks.of_node(seen, minor_of(version))) if seen and purpose == LOOK else NOTHING
+    against = Findings(overridden.of_node(seen, minor_of(version))) if seen and purpose == LOOK else NOTHING
     current = merged_dropins.merge(config, [each or {} for each in contents.values()])
     effective: Mapping[str, Any] = seen.effective({}) if seen and purpose == RESET else current
     if text is not None:
         declared, unreadable = _staged(text, config)
         if not unreadable and seen:
             effective = seen.effective(declared)
-            running = config if _in_store(path, terms) else None
+            running = config if preflight_decisions.below(path, terms.config_dir) else None
             live = None if folder is None else list(contents.values())
             against = _as_dropin(declared, running, live, seen, kubelet, terms)
         elif not unreadable:
@@ -95,13 +87,13 @@ def look(
     found = host_checks.facts(effective, words, root, run, minor_of(version))
     problems = [] if unreadable else host_checks.disagreements(effective, words, found)
     edits = preflight_decisions.waiting(now.argv, upcoming.argv, terms.config_dir, unit.unread())
-    elsewhere = guard_access.elsewhere(words, terms.node) if terms.node else ""
+    elsewhere = status_reporter.elsewhere(words, terms.node) if terms.node else ""
     decided = preflight_decisions.decide(
         purpose, terms, kubelet, found, checked, problems, edits, against, unasked, own_unreadable, elsewhere
     )
     if seen:
         decided = decided._replace(reads_store=_reads_link(seen, shape.kind, folder, path, terms))
-    on_disk = {"disk": disk_config.look(now.argv, dropins, name, root, run)} if with_disk else {}
+    on_disk = {"disk": dropin_look.on_disk(now.argv, dropins, name, root, run)} if with_disk else {}
     return {
         "kubelet": kubelet,
         "host": found,
@@ -116,10 +108,14 @@ def look(
 
 def commands(unit: Unit) -> tuple[Command, Command]:
     """Return the kubelet's command line now and after a restart, as far as they are known."""
-    now = _or_none(unit.command) or Command([], "")
-    if now.source != "process":
-        return now, now
-    return now, _or_none(unit.next_command) or now
+    now = Command([], "")
+    with contextlib.suppress(UnitError):
+        now = unit.command()
+    upcoming = now
+    if now.source == "process":
+        with contextlib.suppress(UnitError):
+            upcoming = unit.next_command()
+    return now, upcoming
 
 
 def _command_facts(unit: Unit, now: Command, upcoming: Command, minor: int | None) -> dict[str, Any]:
@@ -187,7 +183,7 @@ def _as_dropin(
     back = []
     if checkpoint is not None and minor is not None:
         now = merged_dropins.effective(checkpoint, None if live is None else [each or {} for each in live], minor)
-        back = dropin_checks.way_back(checkpoint, seen, now, minor)
+        back = overridden.way_back(checkpoint, seen, now, minor)
     effective = seen.effective(declared)
     pair = named_files.TLS_PAIR if any(name in declared for name in named_files.TLS_PAIR) else ()
     given = {name: effective[name] for name in (*declared, *pair) if name in effective}
@@ -195,7 +191,7 @@ def _as_dropin(
     groups = effective if any(name in declared for name in named_cgroups.FIELDS) else {}
     return Findings(
         [
-            *dropin_checks.reasons(declared, seen, minor),
+            *overridden.of_dropin(declared, seen, minor),
             *by_flags.reasons,
             *by_later.reasons,
             *named_files.missing(given, terms.config_dir, terms.files, hidden, seen.root),
@@ -206,14 +202,15 @@ def _as_dropin(
     )
 
 
-def _in_store(path: str, terms: Terms) -> bool:
-    return path.startswith(f"{terms.config_dir}/")
-
-
 def _reads_link(seen: Seen, form: str, folder: str | None, config: str, terms: Terms) -> bool:
     """Whether the kubelet reads our link already, and the store has the local configuration of delivery `dropin`."""
     named = os.path.normpath(folder or "") == os.path.normpath(seen.folder.path) or form == unit_override.CHILD
-    return bool(seen.linked and named and not _in_store(config, terms) and dropin_folder.installed(terms.config_dir))
+    return bool(
+        seen.linked
+        and named
+        and not preflight_decisions.below(config, terms.config_dir)
+        and dropin_folder.installed(terms.config_dir)
+    )
 
 
 def _own_layers(path: str, dropins: Mapping[str, Mapping[str, Any] | None], root: str) -> list[dict[str, Any]]:
@@ -261,7 +258,7 @@ def _ask(
     field, so it is also asked about that file alone.
     """
     with ThreadPoolExecutor(3) as beside:
-        way = beside.submit(lambda: "" if text is None else guard_access.failure(argv))
+        way = beside.submit(lambda: "" if text is None else status_reporter.failure(argv))
         asked = beside.submit(lambda: binary.version(program, run) if program else None)
         wanted = own if text is None else text
         beneath = None
@@ -284,13 +281,6 @@ def _ask(
         checked = binary.check(wanted, argv, program, minor, run, beneath=beneath)
         unknown = config_summary.unknown(alone.result().unknown_fields, wanted, minor())
         return checked._replace(unknown_fields=unknown)._asdict(), asked.result(), way.result()
-
-
-def _or_none(ask: Callable[[], Command]) -> Command | None:
-    try:
-        return ask()
-    except UnitError:
-        return None
 
 
 def _program(argv: Sequence[str], unit: Unit) -> str:

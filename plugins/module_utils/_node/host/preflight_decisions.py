@@ -87,8 +87,7 @@ def decide(
 
     `edits`: the edits of the unit's files that take effect at a restart. `found`: what else is known of the
     configuration on this node. `unasked`: why the guard cannot ask the API server for its Node; empty if it can.
-    `own_unreadable`: why the config file that the unit names without this collection cannot be read. `elsewhere`: why
-    this is not the host of the node.
+    `own_unreadable`: why the node's own config file cannot be read. `elsewhere`: why this is not the node's host.
     """
     conflicts = [problem for problem in problems if problem.rule == MANAGER_STATE]
     warnings = [f"{problem.path}: {problem.message}" for problem in problems if problem.rule != MANAGER_STATE]
@@ -112,12 +111,13 @@ def decide(
         reasons,
         [] if purpose == LOOK else warnings,
         switched,
-        _below(kubelet["config"] or "", terms.config_dir),
+        below(kubelet["config"] or "", terms.config_dir),
         not (unasked and terms.allow_offline_guard),
     )
 
 
-def _below(path: str, folder: str) -> bool:
+def below(path: str, folder: str) -> bool:
+    """Return whether a path is below a folder."""
     return path.startswith(f"{folder.rstrip('/')}/")
 
 
@@ -138,7 +138,7 @@ def waiting_edits(now: Sequence[str], upcoming: Sequence[str], config_dir: str) 
     A --config that an interrupted switch or reset of this collection left behind is no edit.
     """
     before, after = list(now), list(upcoming)
-    if any(_below(health.flag(words, "config") or "", config_dir) for words in (before, after)):
+    if any(below(health.flag(words, "config") or "", config_dir) for words in (before, after)):
         for words in (before, after):
             at, count = health.flag_words(words, "config") or (0, 0)
             del words[at : at + count]
@@ -152,7 +152,7 @@ def waiting_edits(now: Sequence[str], upcoming: Sequence[str], config_dir: str) 
 
 
 def _our_folder(word: str, config_dir: str) -> bool:
-    return word.startswith("--config-dir=") and _below(word.partition("=")[2], config_dir)
+    return word.startswith("--config-dir=") and below(word.partition("=")[2], config_dir)
 
 
 def _edits(kubelet: Mapping[str, Any], edits: Sequence[str]) -> list[str]:

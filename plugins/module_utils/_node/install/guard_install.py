@@ -1,19 +1,30 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Installs the guard on a node: its program (programs.py), its service, the step in the kubelet's unit. It also removes
-them.
+"""Installs and removes the guard on a node: its program, its service, the step in the kubelet's unit.
 
-The program consists of the modules in program_modules.py as they are here, so that both always agree.
+The program consists of guard_main and the modules that it imports, as they are here, so that both always agree. Each
+version is one file, behind one link, so that a power cut never mixes two.
+
+::
+
+    <config_dir>/guard/__main__.py             starts the program that `current` leads to
+    <config_dir>/guard/current                 -> programs/<version>.zip
+    <config_dir>/guard/programs/<version>.zip  the program's modules; the version is a digest of the file
+
+Python writes byte code beside modules without making it durable, and a short file of byte code ends every later start
+(before 3.12.8 and 3.13.1 it does not even notice a full disk). From a zip it reads sources only, and writes nothing.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import sys
+import zipfile
 from importlib import util
-from typing import Any, NamedTuple, Sequence
+from typing import Any, Mapping, NamedTuple, Sequence
 
 from ..guard import base, guard_main
 from ..records import json_file
@@ -22,16 +33,29 @@ from ..system import files
 from ..system.command import Run
 from ..unit import ordered_stop, trust
 from ..unit.unit import Unit
-from . import programs
-from .program_modules import MODULES
-from .programs import PACKAGE
 
 SERVICE_PATH = f"/etc/systemd/system/{guard_main.SERVICE}"
 WANTED_BY = f"/etc/systemd/system/multi-user.target.wants/{guard_main.SERVICE}"
 SELINUX = "/sys/fs/selinux/enforce"
 """A file that exists while SELinux is enabled (selinux(8))."""
 
+_MAIN = "_node.guard.guard_main"
+_IMPORT = re.compile(r"^ *from (\.+)([\w.]*) import (\([^)]*\)|[^#\n]*)", re.MULTILINE)
 _COMMAND = re.compile(r"^ExecStart=(.*) watch$", re.MULTILINE)
+PACKAGE = "livenodes_kubelet"
+MAIN = f"""import os
+import sys
+
+folder = os.path.dirname(os.path.abspath(__file__))
+# Resolved once: the link may change while this process runs.
+sys.path.insert(0, os.path.realpath(os.path.join(folder, "current")))
+
+from {PACKAGE}._node.guard.guard_main import main
+
+sys.exit(main(folder, sys.argv[1:]))
+""".encode()
+
+Program = Mapping[str, bytes]
 # The second one is that of RHEL and its relatives.
 STABLE_NAMES = ("/usr/bin/python3", "/usr/libexec/platform-python")
 
@@ -45,15 +69,35 @@ class Change(NamedTuple):
 
 
 def program() -> dict[str, bytes]:
-    """Return the files of the guard's program by their path below its folder."""
+    """Return the files of the guard's program by their path below its folder: guard_main, and what it imports of ours.
+
+    Their texts decide: several modules of this collection install the guard, and each of them loads others.
+    """
     above = __name__.rsplit(".", 3)[0]
     found = {f"{PACKAGE}/__init__.py": b""}
-    for relative in MODULES:
-        spec = util.find_spec(f"{above}.{relative}")
+    known: set[str] = set()
+    left = {_MAIN}
+    while left:
+        name = left.pop()
+        known.add(name)
+        spec = util.find_spec(f"{above}.{name}")
         # The loaders of files and of Ansible's zip have get_source; the type of a spec's loader does not.
-        source = spec.loader.get_source(spec.name) if spec and spec.loader else None  # type: ignore[attr-defined]
+        source = spec.loader.get_source(spec.name) if spec and spec.loader else ""  # type: ignore[attr-defined]
         file = "/__init__.py" if spec and spec.submodule_search_locations is not None else ".py"
-        found[f"{PACKAGE}/{relative.replace('.', '/')}{file}"] = (source or "").encode()
+        found[f"{PACKAGE}/{name.replace('.', '/')}{file}"] = (source or "").encode()
+        left |= _imported(name, source or "") - known
+    return found
+
+
+def _imported(name: str, source: str) -> set[str]:
+    """Return the modules of ours that a module imports, functions included, and the packages that it is in."""
+    here = name.split(".")
+    found = {".".join(here[:end]) for end in range(1, len(here))}
+    for dots, inner, names in _IMPORT.findall(source):
+        parts = [*here[: -len(dots)], *filter(None, inner.split("."))]
+        # Modules are in rooms, such as `_node.store`: what is imported from a room is a module.
+        modules = re.findall(r"\w+", names) if len(parts) == 2 else []
+        found |= {".".join([*parts, module]) for module in modules} or {".".join(parts)}
     return found
 
 
@@ -73,8 +117,7 @@ def prestart(config_dir: str) -> str:
 
     Its failure never keeps the kubelet from starting (`-`), and the sandbox of the kubelet's unit does not apply (`+`).
     systemd ignores it without a trace then, also when the interpreter is gone or the script is empty. The shell
-    therefore expects the program's word, and reports its absence in the kubelet's log with the priority of an error
-    (`<3>`, sd-daemon(3)).
+    therefore expects the program's word, and logs its absence as an error of the kubelet (`<3>`, sd-daemon(3)).
     """
     report = (
         "<3>The guard did not run (exit status $$code), so nothing reverts a kubelet configuration that fails. "
@@ -126,12 +169,11 @@ def wanted(config_dir: str, settings: dict[str, Any]) -> dict[str, tuple[bytes, 
 def changes(config_dir: str, settings: dict[str, Any]) -> list[Change]:
     """Return which files of the guard must be written; those of its program without their content.
 
-    Raises files.FileError, also when the units cannot name the program, or when users other than root could replace it:
-    systemd runs it as root.
+    Raises files.FileError, also when the units cannot name the program, or when others than root could replace it.
     """
     trust.check_config_dir(config_dir)
     found = [Change(path, files.read(path), data) for path, (data, _mode) in wanted(config_dir, settings).items()]
-    program_paths = programs.outdated(os.path.join(config_dir, "guard"), program())
+    program_paths = outdated(os.path.join(config_dir, "guard"), program())
     return [change for change in found if change.before != change.after] + [
         Change(path, None, None) for path in program_paths
     ]
@@ -149,7 +191,7 @@ def present(config_dir: str, unit: Unit, settings: dict[str, Any]) -> list[Chang
     for change in done:
         if change.after is not None:
             files.write(change.path, change.after, modes[change.path][1])
-    programs.install(folder, program())
+    install_program(folder, program())
     if not os.path.islink(WANTED_BY):
         files.swap_link(WANTED_BY, SERVICE_PATH)
     if any(change.path == SERVICE_PATH for change in done):
@@ -208,3 +250,59 @@ def absent(config_dir: str, unit: Unit, check: bool = False) -> bool:
         files.remove_folder(os.path.dirname(base.STARTED))
         unit.run(["systemctl", "daemon-reload"])
     return bool(there)
+
+
+def packed(modules: Program) -> bytes:
+    """Return a program as one file: equal programs have equal bytes."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name in sorted(modules):
+            archive.writestr(zipfile.ZipInfo(name), modules[name])
+    return out.getvalue()
+
+
+def place(modules: Program) -> str:
+    """Return where a program is installed, relative to the guard's folder."""
+    return f"programs/{files.sha256(packed(modules))[:16]}.zip"
+
+
+def outdated(folder: str, modules: Program, main: bytes = MAIN, fs: files.OS = files.DISK) -> list[str]:
+    """Return the paths below the guard's folder that `install` would write. Raises files.FileError."""
+    wanted = {os.path.join(folder, place(modules)): packed(modules), os.path.join(folder, installed.SCRIPT): main}
+    found = [path for path, data in wanted.items() if files.read(path, fs) != data]
+    if files.link_target(os.path.join(folder, "current"), fs) != place(modules):
+        found.append(os.path.join(folder, "current"))
+    return found
+
+
+def install_program(folder: str, modules: Program, main: bytes = MAIN, fs: files.OS = files.DISK) -> bool:
+    """Install a program in the guard's folder; return whether another one was there. Raises files.FileError.
+
+    The former program stays until the next call: a step of the kubelet's unit may still run it. After a power cut at
+    any point one whole program starts, the former or this one.
+    """
+    _tidy(folder, fs)
+    wanted = outdated(folder, modules, main, fs)
+    file, script, link = (os.path.join(folder, name) for name in (place(modules), installed.SCRIPT, "current"))
+    if file in wanted:
+        files.make_folder(os.path.dirname(file), fs)
+        files.write(file, packed(modules), fs=fs)
+    if link in wanted:
+        files.swap_link(link, place(modules), fs)
+    if script in wanted:
+        files.write(script, main, fs=fs)
+    return bool(wanted)
+
+
+def _tidy(folder: str, fs: files.OS) -> None:
+    """Remove what no process uses any more: versions that are not current, what a power cut left, byte code."""
+    if not files.check_folder(folder, fs):
+        return
+    for entry in fs.listdir(folder):
+        if entry.startswith(files.TEMPORARY) or entry == "__pycache__":
+            files.remove_any(os.path.join(folder, entry), fs)
+    versions = os.path.join(folder, "programs")
+    current = os.path.basename(files.link_target(os.path.join(folder, "current"), fs) or "")
+    for entry in fs.listdir(versions) if files.check_folder(versions, fs) else ():
+        if entry != current:
+            files.remove_any(os.path.join(versions, entry), fs)

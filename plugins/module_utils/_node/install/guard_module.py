@@ -11,18 +11,19 @@ import time
 from typing import Any, Sequence
 
 from ..._config.values import annotation
-from ..guard import guard_main, observe
-from ..report import status_annotation
+from ..guard import base, guard_main, observe
+from ..report import status_annotation, textfile
 from ..store import installed, statefiles
 from ..store.store import Store
+from ..store.store_reader import wrong
 from ..system import files, health
+from ..system.files import StoreError
 from ..system.lock import locked
-from ..system.store_error import StoreError
-from ..unit import dropin_folder, secret_flags, trust, unit_override
+from ..unit import dropin_folder, trust, unit_override, unitfile
 from ..unit.dropin_folder import Folder
 from ..unit.unit import Unit, UnitError
 from ..unit.unit_override import Layer
-from . import guard_install, metrics_file
+from . import guard_install
 
 HEALTHY_TIMES = 3
 PAUSE = 0.1
@@ -46,7 +47,7 @@ def present(
     shown = [diff(unit.dropin_path, unit.installed(), text)] if unit.installed() != text else []
     if folder and not dropin_folder.leads(folder, active):
         shown.append(diff(folder.link, None, active))
-    former = metrics_file.folder_of(installed.settings(config_dir))
+    former = installed.settings(config_dir).get("metrics", "")
     changes = _program(config_dir, unit, key, check, folder, metrics)
     seen = kubelet(unit)
     warnings: list[str] = []
@@ -62,7 +63,7 @@ def present(
             with locked(config_dir, wait):
                 # Not earlier: until now the kubelet may have read the local configuration as its config file.
                 Store(config_dir).lay_over(folder.link)
-        warnings += metrics_file.present(config_dir, former, metrics, wait)
+        warnings += metrics_present(config_dir, former, metrics, wait)
     return {"changed": bool(changes or shown), "diff": shown + _shown(changes), "warnings": warnings, **seen}
 
 
@@ -74,13 +75,13 @@ def prepared(
     Drop-in and link, which make the kubelet read the store from its next start on, are left to `present`. The arguments
     are the same. Raises UnitError, StoreError.
     """
-    former = metrics_file.folder_of(installed.settings(config_dir))
+    former = installed.settings(config_dir).get("metrics", "")
     changes = _program(config_dir, unit, key, check, folder or _kept(config_dir, unit), metrics)
     warnings: list[str] = []
     if not check:
         written = [config_dir, guard_install.SERVICE_PATH]
         warnings += filter(None, [guard_install.restore_labels(written, unit.run) if changes else ""])
-        warnings += metrics_file.present(config_dir, former, metrics, wait)
+        warnings += metrics_present(config_dir, former, metrics, wait)
     return {"changed": bool(changes), "diff": _shown(changes), "warnings": warnings}
 
 
@@ -90,7 +91,8 @@ def _program(
     """Install the guard's program and service with the settings for this unit; return what changes."""
     config = folder.link if folder else unit.form().config
     settings = {"unit": unit.name, "argv": unit.argv(), "config": config, "key": key}
-    settings = metrics_file.with_folder(settings, metrics)
+    if metrics:
+        settings["metrics"] = metrics
     if folder:
         settings["folder"] = folder.path
     # The guard uses this command line when no kubelet runs. Only a change of the flags that it needs is a change.
@@ -139,9 +141,7 @@ def kubelet(unit: Unit) -> dict[str, Any]:
 
 
 def _ensure_active(config_dir: str, wait: int) -> None:
-    """Make `active` lead to a whole configuration. With the drop-in the kubelet reads that, also after a reboot in
-    between.
-    """
+    """Make `active` lead to a whole configuration: with the drop-in the kubelet reads that, also after a reboot."""
     store = Store(config_dir)
     with locked(config_dir, wait):
         if store.local() is None:
@@ -163,7 +163,7 @@ def absent(config_dir: str, unit: Unit, check: bool) -> dict[str, Any]:
             unit.remove()
     known = installed.settings(config_dir)
     # The settings name its folder, so it goes before them.
-    warnings = [] if check else metrics_file.absent(unit, metrics_file.folder_of(known))
+    warnings = [] if check else metrics_absent(unit, known.get("metrics", ""))
     gone = guard_install.absent(config_dir, unit, check)
     warnings += _withdraw(known.get("argv", [])) if gone and not check else []
     return {
@@ -185,10 +185,9 @@ def _withdraw(argv: Sequence[str]) -> list[str]:
     from ..system import kubeconfig
 
     try:
-        api = status_reporter.api_of(argv, timeout=5)
-        node = api.node_name(health.flag(argv, "hostname-override") or "")
+        api = status_reporter.api_of(argv, status_reporter.TIMEOUT)
         note = {"metadata": {"annotations": {annotation.STATUS: None}}}
-        api.call("PATCH", f"/api/v1/nodes/{node}", note, status_annotation.MERGE_PATCH)
+        api.call("PATCH", f"/api/v1/nodes/{api.node_name()}", note, status_annotation.MERGE_PATCH)
     except status_reporter.NoCluster:
         return []
     except kubeconfig.ApiError as error:
@@ -203,8 +202,7 @@ def restarted(
 
     The healthz endpoint is that of the configuration it was started with. `state_files` are removed while it is
     stopped: a running kubelet would write them again. One that cannot be removed is an error before that. `reverted`: a
-    store that was reverted; if the guard has restarted the kubelet since, it is only verified. Raises UnitError,
-    files.FileError.
+    reverted store; where the guard has restarted the kubelet since, it is only verified. Raises UnitError, FileError.
     """
     if check:
         return {"changed": True}
@@ -255,13 +253,14 @@ def updated(config_dir: str, unit: Unit, check: bool, metrics: str | None = None
     warnings: list[str] = []
     settings = installed.settings(config_dir)
     if settings and unit.installed() is not None:
-        former = metrics_file.folder_of(settings)
+        former = settings.pop("metrics", "")
         folder = former if metrics is None else metrics
-        settings = metrics_file.with_folder(settings, folder)
+        if folder:
+            settings["metrics"] = folder
         try:
             changes = guard_install.changes(config_dir, settings)
             changed = bool(changes if check else guard_install.present(config_dir, unit, settings))
-            warnings += [] if check else metrics_file.present(config_dir, former, folder, wait)
+            warnings += [] if check else metrics_present(config_dir, former, folder, wait)
         except StoreError as error:
             # A reset must be possible on such a node, too.
             warnings.append(f"the guard is not brought up to date: {error}")
@@ -326,5 +325,35 @@ def text_of(data: bytes | None) -> str | None:
 
 def diff(path: str, before: str | None, after: str | None) -> dict[str, str]:
     # The drop-in may repeat the unit's ExecStart.
-    texts = {"before": secret_flags.masked(before or ""), "after": secret_flags.masked(after or "")}
+    texts = {"before": unitfile.masked(before or ""), "after": unitfile.masked(after or "")}
     return {"before_header": path, "after_header": path, **texts}
+
+
+def metrics_present(config_dir: str, former: str, folder: str, wait: int = 30) -> list[str]:
+    """Write the metrics if they are not there, and remove those in the `former` folder; return warnings.
+
+    Both may be empty. The installed guard must know `folder` already, and writes them later. What goes wrong is only a
+    warning: nothing that a kubelet needs depends on the metrics. `wait`: seconds for the store's lock.
+    """
+    warnings = _metrics_removed(former) if former != folder else []
+    # A guard that knows the folder has written them, with what only it knows about an error.
+    if folder and (former != folder or not textfile.exists(folder)):
+        store = Store(config_dir)
+        try:
+            with locked(config_dir, wait):
+                textfile.write(folder, textfile.metrics(base.status_of(store, base.error_of(store), "", time.time())))
+        except StoreError as error:
+            warnings.append(f"the guard cannot write its metrics, and works without them: {error}")
+    return warnings
+
+
+def metrics_absent(unit: Unit, folder: str) -> list[str]:
+    """Stop the guard and remove its metrics, where it has any; return warnings."""
+    if folder:
+        unit.run(["systemctl", "stop", guard_main.SERVICE])
+    return _metrics_removed(folder)
+
+
+def _metrics_removed(folder: str) -> list[str]:
+    reason = wrong(lambda: textfile.remove(folder)) if folder else ""
+    return [f"the guard's metrics are not removed, so node_exporter keeps showing them: {reason}"] if reason else []

@@ -1,7 +1,14 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The JSON files of store and guard: all have one form, and none is read or written through a link."""
+"""The JSON files of store and guard: all have one form, and none is read or written through a link.
+
+Most hold a named tuple. JSON that was damaged, or edited by hand, may hold values of other types.
+
+The guard of one version and the module of another read each other's files. So a file has a `format` (a file without one
+has 1), which changes when a known field gets another meaning. Fields that are not known are ignored, and kept when the
+record is written again. A field that has its default value is not written.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +17,13 @@ import os
 import typing as t
 
 from ..system import files
-from ..system.files import OS
+from ..system.files import DISK, OS
+
+Fields = t.TypeVar("Fields", bound=tuple)  # type: ignore[type-arg]
+
+FORMAT = 1
+# Later than any time in seconds, of any clock.
+_LATEST = 1e12
 
 
 def encode(value: t.Any) -> bytes:
@@ -26,23 +39,97 @@ def decode(data: bytes) -> t.Any:
         raise ValueError("it is nested too deeply") from error
 
 
-def load(path: str, fs: OS | None = None) -> t.Any:
+def load(path: str, fs: OS = DISK) -> t.Any:
     """Return the value of a file, None when there is none or it is empty. Raises FileError, ValueError as `decode`."""
     data = read(path, fs)
     return decode(data) if data else None
 
 
-def read(path: str, fs: OS | None = None) -> bytes | None:
+def read(path: str, fs: OS = DISK) -> bytes | None:
     """Return the bytes of a file, None when there is none.
 
     Raises FileError when it cannot be trusted, also because its folder is a link.
     """
-    fs = fs or OS()
     return files.read(path, fs) if files.check_folder(os.path.dirname(path), fs) else None
 
 
-def save(path: str, value: t.Any, fs: OS | None = None) -> None:
+def save(path: str, value: t.Any, fs: OS = DISK) -> None:
     """Replace a file, or create it in its folder. Raises FileError; the former file is unchanged then."""
-    fs = fs or OS()
     files.check_folder(os.path.dirname(path), fs)
     files.write(path, encode(value), fs=fs)
+
+
+class RecordFile(t.Generic[Fields]):
+    """A file that holds one record: a named tuple of the type of `like`. Its first field names what it is about."""
+
+    def __init__(self, path: str, like: Fields, fs: files.OS | None = None) -> None:
+        self.path = path
+        self.like = like
+        self.fs = fs or DISK
+
+    def read(self) -> Fields | None:
+        """Return the record, None without one. Never raises: an unreadable file counts as absent."""
+        try:
+            return fields(load(self.path, self.fs), self.like)
+        except (files.FileError, ValueError, TypeError):
+            return None
+
+    def write(self, record: Fields) -> None:
+        """Write a record unless the file holds it already. Raises files.FileError."""
+        before = self.read()
+        if record != before:
+            same = before is not None and before[0] == record[0]
+            kept = unknown(load(self.path, self.fs), self.like) if same else {}
+            save(self.path, {**kept, **written(record)}, self.fs)
+
+    def remove(self) -> None:
+        """Remove the file, which a full disk does not prevent. Raises files.FileError."""
+        files.remove(self.path, self.fs)
+
+
+def fields(value: t.Any, like: Fields) -> Fields:
+    """Return a mapping that was read as a named tuple of the type of `like`, which has a value of the right type in
+    each field: None stands for a number or None.
+
+    Raises TypeError for anything else, and for a format that only a newer version knows.
+    """
+    if not isinstance(value, dict) or value.get("format", FORMAT) != FORMAT:
+        raise TypeError("it is no record of a known format")
+    found = type(like)(**{name: held for name, held in value.items() if name in _names(like)})
+    for name, right, held in zip(_names(like), like, found):
+        if not _fits(held, right):
+            raise TypeError(f"{name} has another type")
+    return found
+
+
+def written(record: t.Any) -> dict[str, t.Any]:
+    """Return what a file holds of a named tuple: the fields that have no default value, or another one."""
+    defaults = record._field_defaults
+    return {name: held for name, held in record._asdict().items() if name not in defaults or held != defaults[name]}
+
+
+def unknown(value: t.Mapping[str, t.Any], like: t.Any) -> dict[str, t.Any]:
+    """Return the fields of a mapping that a named tuple of the type of `like` does not have."""
+    return {name: held for name, held in value.items() if name not in _names(like)}
+
+
+def number(value: t.Any) -> float:
+    """Return a number of seconds. Raises TypeError."""
+    if not _is_number(value):
+        raise TypeError("it is no number of seconds")
+    return float(value)
+
+
+def _names(like: t.Any) -> tuple[str, ...]:
+    names: tuple[str, ...] = like._fields
+    return names
+
+
+def _fits(held: t.Any, right: t.Any) -> bool:
+    if right is None or isinstance(right, float):
+        return (held is None and right is None) or _is_number(held)
+    return isinstance(held, type(right)) and isinstance(held, bool) == isinstance(right, bool)
+
+
+def _is_number(value: t.Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and -_LATEST <= value <= _LATEST

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sends the guard's report to the API server, with the kubelet's credentials.
+"""Asks the API server with the kubelet's credentials, and sends it the guard's report.
 
-This runs as a process of its own: TLS and HTTP need much memory, and the waiting guard must stay small.
+The guard's part runs as a process of its own: TLS and HTTP need much memory, and the waiting guard must stay small.
 """
 
 from __future__ import annotations
@@ -17,16 +17,18 @@ from ..system.credentials import CERT_DIR
 from ..system.health import flag
 from ..system.kubeconfig import ApiError, Kubeconfig
 from . import status_annotation
-from .outbox import Outbox
+from .status_annotation import Outbox
+
+TIMEOUT = 5.0
+"""Seconds for a request whose answer somebody waits for."""
+NOT_FOUND = 404
 
 
 class NoCluster(Exception):
     """The kubelet runs without --kubeconfig: it has no API server to report to."""
 
 
-def report(
-    outbox: Outbox, open_api: Callable[[], Kubeconfig], since: Callable[[], float | None], override: str = ""
-) -> str:
+def report(outbox: Outbox, open_api: Callable[[], Kubeconfig], since: Callable[[], float | None]) -> str:
     """Send the pending report; return why that failed, empty on success.
 
     `since` returns when the running kubelet was started (seconds since the epoch). While no kubelet runs the report
@@ -39,7 +41,7 @@ def report(
     started = since()
     try:
         api = open_api()
-        node = api.node_name(override)
+        node = api.node_name()
         status = pending.status if started is None else {**pending.status, "started": status_annotation.stamp(started)}
         if not pending.annotated or status != pending.status:
             note = {"metadata": {"annotations": {annotation.STATUS: annotation.text(status)}}}
@@ -55,7 +57,7 @@ def report(
     return ""
 
 
-def unverified(open_api: Callable[[], Kubeconfig], override: str, started: float | None) -> str:
+def unverified(open_api: Callable[[], Kubeconfig], started: float | None) -> str:
     """Return why the Node does not verify a kubelet that was started then (seconds since the epoch).
 
     Returns an empty text when the Node is Ready with a heartbeat since, and for a kubelet without a cluster. The
@@ -63,7 +65,7 @@ def unverified(open_api: Callable[[], Kubeconfig], override: str, started: float
     """
     try:
         api = open_api()
-        node = api.node_name(override)
+        node = api.node_name()
         conditions = api.call("GET", f"/api/v1/nodes/{node}")["status"].get("conditions") or []
     except NoCluster:
         return ""
@@ -92,10 +94,43 @@ def _raise_event(api: Kubeconfig, event: dict[str, object]) -> None:
 
 
 def api_of(words: Sequence[str], timeout: float = 10) -> Kubeconfig:
-    """Return the API server and credentials of a kubelet with this command line. Raises NoCluster when it has none,
-    ApiError.
-    """
+    """Return the API server and credentials of a kubelet with this command line. Raises NoCluster, ApiError."""
     path = flag(words, "kubeconfig")
     if not path:
         raise NoCluster
-    return Kubeconfig(os.path.join("/", path), timeout, os.path.join("/", flag(words, "cert-dir") or CERT_DIR))
+    cert_dir = os.path.join("/", flag(words, "cert-dir") or CERT_DIR)
+    return Kubeconfig(os.path.join("/", path), timeout, cert_dir, flag(words, "hostname-override") or "")
+
+
+def elsewhere(argv: Sequence[str], node: str) -> str:
+    """Return why this is not the host of a node; empty if it is, or if that is not known.
+
+    The inventory may have the address from the status of the Node, which the node writes itself.
+    """
+    try:
+        found = api_of(argv, TIMEOUT).certified_name()
+    except (NoCluster, ApiError):
+        return ""
+    if found in ("", node):
+        return ""
+    return (
+        f"this is the host of the node {found}, as the certificate of its kubelet shows. Correct ansible_host, or "
+        "kubelet_config_node_name"
+    )
+
+
+def failure(argv: Sequence[str]) -> str:
+    """Return why the guard of a kubelet with this command line would get no answer.
+
+    Returns an empty text if it gets one, and for a kubelet without a cluster.
+    """
+    try:
+        api = api_of(argv, TIMEOUT)
+        node = api.node_name()
+        api.call("GET", f"/api/v1/nodes/{node}")
+    except NoCluster:
+        return ""
+    except ApiError as error:
+        hint = ". Its name comes from --hostname-override or the host" if error.status == NOT_FOUND else ""
+        return f"{' '.join(str(error).split())[:200]}{hint}"
+    return ""

@@ -1,7 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One file in the folder of node_exporter's textfile collector, which reads every name that ends in `.prom`.
+"""One file in the folder of node_exporter's textfile collector, which reads every name that ends in `.prom`: the status
+as the metrics that kubelets 1.11 to 1.23 served about it, with their names and labels.
 
 The folder may belong to another user than root. Every step therefore works in the folder that was opened, which is no
 link, and on names in it that are never followed. Such a user can replace the file, and make us write no other one.
@@ -12,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from typing import Iterator
+from typing import Any, Iterator, Mapping
 
 from ..system.files import FileError
 
@@ -20,6 +21,16 @@ NAME = "livenodes-kubelet.prom"
 TEMPORARY = f".{NAME}.tmp"
 # Every user may read it: node_exporter does not run as root.
 MODE = 0o644
+
+PREFIX = "kubelet_node_config"
+LOCAL = "local"
+"""`node_config_source` of the local configuration. Its other labels are empty."""
+_PARTS = (
+    ("assigned", "assigned", "What the kubelet should run, in the labels. Always 1."),
+    ("active", "active", "What the kubelet runs, in the labels. Always 1."),
+    ("lastKnownGood", "last_known_good", "What a revert of the kubelet leads to, in the labels. Always 1."),
+)
+_ERROR = "1 if the kubelet does not run what is assigned, or fails with it, or the store has damage, else 0."
 
 
 def write(folder: str, text: str) -> None:
@@ -84,3 +95,34 @@ def _opened(folder: str, doing: str) -> Iterator[int]:
 def _unlink(name: str, handle: int) -> None:
     with contextlib.suppress(FileNotFoundError):
         os.unlink(name, dir_fd=handle)
+
+
+def metrics(status: Mapping[str, Any]) -> str:
+    """Return the metrics of a status in the shape of `Node.status.config`, such as the annotation's object."""
+    lines: list[str] = []
+    for part, name, meaning in _PARTS:
+        labels = _labels((status.get(part) or {}).get("configMap"))
+        shown = ",".join(f'{label}="{escaped(labels[label])}"' for label in sorted(labels))
+        lines += _gauge(f"{PREFIX}_{name}", meaning, f"{{{shown}}}", 1)
+    lines += _gauge(f"{PREFIX}_error", _ERROR, "", 1 if status.get("error") else 0)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def escaped(value: str) -> str:
+    """Return a label's value as it stands between the quotation marks."""
+    return value.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+
+
+def _labels(source: Mapping[str, str] | None) -> dict[str, str]:
+    known = source or {}
+    path = f"/api/v1/namespaces/{known.get('namespace', '')}/configmaps/{known.get('name', '')}"
+    return {
+        "node_config_source": path if source else LOCAL,
+        "node_config_uid": known.get("uid", ""),
+        "node_config_resource_version": known.get("resourceVersion", ""),
+        "node_config_kubelet_key": known.get("kubeletConfigKey", ""),
+    }
+
+
+def _gauge(name: str, meaning: str, labels: str, value: int) -> list[str]:
+    return [f"# HELP {name} {meaning}", f"# TYPE {name} gauge", f"{name}{labels} {value}"]

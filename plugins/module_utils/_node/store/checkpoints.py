@@ -14,8 +14,7 @@ import os
 import typing as t
 
 from ..system import files
-from ..system.files import OS
-from ..system.store_error import StoreError
+from ..system.files import OS, StoreError
 from . import meta
 
 SUMS = ".sha256"
@@ -55,8 +54,7 @@ class Checkpoints:
         return True
 
     def save(self, source: t.Mapping[str, str], data: t.Mapping[str, str]) -> str:
-        """Save all data of a ConfigMap; return the folder. A whole folder is not changed, a damaged one is repaired in
-        place.
+        """Save all data of a ConfigMap; return the folder. A whole one is not changed, a damaged one repaired in place.
 
         Raises SourceError for invalid keys, CheckpointError when the folder is whole with other content (uid and
         resourceVersion of a ConfigMap identify one content), FileError.

@@ -9,14 +9,14 @@ import os
 import typing as t
 
 from ..records import json_file
-from ..system.files import OS, FileError
+from ..system.files import DISK, OS, FileError
 
 # A script that is named by its path has no byte code.
 SCRIPT = "__main__.py"
 TEXTS = ("unit", "config", "key", "folder", "metrics")
 
 
-def settings(config_dir: str, fs: OS | None = None) -> dict[str, t.Any]:
+def settings(config_dir: str, fs: OS = DISK) -> dict[str, t.Any]:
     """Return the settings of the installed guard, empty when there are none or they are damaged.
 
     `argv` is a list of texts, every other setting that we know is a text.

@@ -27,7 +27,7 @@ import os
 import stat
 from typing import Any, Container, NamedTuple, Sequence
 
-from ..records import json_file, typed
+from ..records import json_file
 from ..system import files
 from ..system.health import flag
 from . import installed, statefiles
@@ -90,7 +90,7 @@ def step(reverted: Reverted | None, boot: str, now: float, restarts: int) -> str
 class KeptFiles:
     """The file below a config folder. Reading never raises: an unreadable file counts as absent."""
 
-    def __init__(self, config_dir: str, fs: files.OS | None = None) -> None:
+    def __init__(self, config_dir: str, fs: files.OS = files.DISK) -> None:
         self.config_dir = config_dir
         self.path = os.path.join(config_dir, "store", "kept-files")
         self.fs = fs
@@ -116,12 +116,12 @@ class KeptFiles:
         """Return the copies, None without."""
         try:
             value = json_file.load(self.path, self.fs)
-            kept = typed.fields({**value, "reverted": None}, Kept("", "", {}))
+            kept = json_file.fields({**value, "reverted": None}, Kept("", "", {}))
             if not all(_is_copy(name, text) for name, text in kept.data.items()):
                 return None
             reverted = value.get("reverted")
             found = Reverted(*reverted)._asdict() if reverted else None
-            return kept._replace(reverted=typed.fields(found, Reverted("", 0.0, 0)) if found else None)
+            return kept._replace(reverted=json_file.fields(found, Reverted("", 0.0, 0)) if found else None)
         except (files.FileError, ValueError, TypeError):
             return None
 

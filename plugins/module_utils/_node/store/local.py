@@ -15,10 +15,9 @@ import os
 import re
 import typing as t
 
-from ..records import json_file, typed
+from ..records import json_file
 from ..system import files
-from ..system.files import OS
-from ..system.store_error import StoreError
+from ..system.files import OS, StoreError
 from . import meta
 
 DEFAULT_KEY = "kubelet"
@@ -48,9 +47,7 @@ class File(t.NamedTuple):
 
 
 class Local(t.NamedTuple):
-    """The saved local configuration. `config` is the path of the kubelet's own config file, one of `files`; `key` is
-    its name under `active`.
-    """
+    """The saved local configuration. `config`: the path of the kubelet's own file; `key`: its name under `active`."""
 
     config: str
     key: str
@@ -68,8 +65,7 @@ class LocalStore:
     def remember(self, content: t.Mapping[str, File], config: str, key: str, pretend: bool = False) -> bool:
         """Save files as they are now, once: saved files are never replaced. Return whether this was new.
 
-        With `pretend` nothing is saved. Raises LocalError when there is no config file or it has relative paths, and
-        FileError.
+        With `pretend` nothing is saved. Raises LocalError for no config file or one with relative paths, FileError.
         """
         if self.exists():
             return False
@@ -89,9 +85,7 @@ class LocalStore:
         return True
 
     def renew(self, content: t.Mapping[str, File], config: str, key: str, pretend: bool = False) -> None:
-        """Replace the copy, damaged or not, by these files, unless `pretend`. Raises as `remember`, with the former
-        copy in place.
-        """
+        """Replace the copy, damaged or not, unless `pretend`. Raises as `remember`, with the former copy in place."""
         _fit(content, config, key)
         if pretend:
             return
@@ -137,9 +131,9 @@ class LocalStore:
                         "it was changed or damaged"
                     )
                 owner = {"data": b"", "mode": entry["mode"], "uid": entry["uid"], "gid": entry["gid"]}
-                found[entry["path"]] = typed.fields(owner, File(b""))._replace(data=data)
+                found[entry["path"]] = json_file.fields(owner, File(b""))._replace(data=data)
             known = {"config": manifest["config"], "key": meta.check_key(manifest["key"]), "files": found}
-            local = typed.fields(known, Local("", "", {}))
+            local = json_file.fields(known, Local("", "", {}))
         except (ValueError, KeyError, TypeError) as error:
             raise LocalError(f"{self.folder}/manifest is damaged ({type(error).__name__}: {error})") from error
         if local.config not in local.files:

@@ -13,7 +13,7 @@ import re
 import typing as t
 
 from ..records import blockyaml
-from ..system.store_error import StoreError
+from ..system.files import StoreError
 
 Source = t.Dict[str, str]
 """A config source: namespace, name, uid, resourceVersion, kubeletConfigKey; two sources are equal when all five are

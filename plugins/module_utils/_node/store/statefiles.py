@@ -7,8 +7,7 @@ A kubelet dies at its start when `cpu_manager_state` was written under another p
 (pkg/kubelet/cm/cpumanager/state/state_checkpoint.go). So they are saved, and replaced before the first start on trial,
 and restored before the first start after a revert: while no kubelet runs that would write them again.
 
-A restore needs no free block and no free inode: a spare copy of each file is on its file system before the switch, and
-is renamed (`spare`).
+A restore needs no free block and no free inode: a spare copy of each file, made before the switch, is renamed.
 """
 
 from __future__ import annotations

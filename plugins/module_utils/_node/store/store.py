@@ -7,7 +7,7 @@
 
     <config_dir>/active                          -> store/checkpoints/<uid>/<resourceVersion>, or store/local/config;
                                                     the kubelet runs with --config=<config_dir>/active/<key>
-    <config_dir>/revert, last-resort             see links.py
+    <config_dir>/revert, last-resort             see store_reader.py
     <config_dir>/store/meta/assigned             what the kubelet should run (empty: its local config)
     <config_dir>/store/meta/last-known-good      what a revert leads to (empty: the local config)
     <config_dir>/store/checkpoints/              see checkpoints.py
@@ -28,31 +28,13 @@ import typing as t
 
 from ..records import json_file
 from ..system import files
-from ..system.files import FileError
-from ..system.store_error import StoreError
+from ..system.files import FileError, StoreError
 from . import meta
 from .checkpoints import describe
 from .kept_files import KeptFiles
-from .links import LOCAL_TARGET
 from .local import DEFAULT_KEY, File, Local, take
-from .meta import Source
-from .progress import Progress
-from .store_reader import DEFAULT_DIR, Resolution, StoreReader, quietly
-from .trial import Moment, Trial
-
-__all__ = [
-    "DEFAULT_DIR",
-    "DEFAULT_KEY",
-    "File",
-    "Moment",
-    "Resolution",
-    "Source",
-    "Store",
-    "StoreError",
-    "Trial",
-    "describe",
-    "take",
-]
+from .store_reader import LOCAL_TARGET, Graduated, Resolution, StoreReader, quietly
+from .trial import Moment, Progress, Trial
 
 
 class Store(StoreReader):
@@ -74,8 +56,7 @@ class Store(StoreReader):
     def stage(self, source: t.Mapping[str, str], data: t.Mapping[str, str]) -> str:
         """Save a ConfigMap's data as a checkpoint, with its digest; return its folder. Does nothing if it is whole.
 
-        Raises StoreError for keys and names that are not plain file names, for links and foreign owners in the way, and
-        for disk errors.
+        Raises StoreError for names that are not plain file names, links and foreign owners in the way, disk errors.
         """
         return self._checkpoints.save(source, data)
 
@@ -84,8 +65,7 @@ class Store(StoreReader):
         return self._checkpoints.is_saved(source, data)
 
     def arm(self, armed: Trial) -> Trial:
-        """Write the trial of a config, before the switch to it; return it with the digests filled in. A failed trial
-        is only recorded.
+        """Write the trial of a config, before the switch to it; return it with its digests. A failed one is recorded.
 
         Raises StoreError when the config or what it reverts to is not whole, or has another key than the kubelet reads.
         """
@@ -161,8 +141,7 @@ class Store(StoreReader):
         return resolution
 
     def renew_local(self, config: str, key: str) -> Resolution:
-        """Settle on the local config when nothing else is whole: the saved one, else the node's current config file
-        `config`, under `key`.
+        """Settle on the local config when nothing else is whole: the saved one, else the file `config`, under `key`.
 
         Raises StoreError when that file is absent or cannot be run from the store.
         """
@@ -238,14 +217,14 @@ class Store(StoreReader):
         if armed is not None and armed.to == whole and armed.failed:
             raise StoreError(f"{describe(whole)} cannot become last-known-good: it was reverted ({armed.failed})")
         self.verify(whole)
-        self._write_graduated(whole, kubelet_version)
+        self._graduated.write(Graduated(whole, kubelet_version))
         self._write_source("last-known-good", whole)
         self.disarm()
 
     def forget_good(self) -> None:
         """Make the local config the last-known-good. Raises StoreError."""
         self._write_source("last-known-good", None)
-        files.remove(os.path.join(self.folder, "graduated"), self.fs)
+        self._graduated.remove()
 
     def forget(self, source: t.Mapping[str, str]) -> None:
         """Never revert to a source again, as when a new kubelet version refuses it. Raises StoreError.
@@ -270,11 +249,7 @@ class Store(StoreReader):
         if armed is not None and armed.to == source and armed.kubelet_version != kubelet_version:
             self.record(armed.but(kubelet_version=kubelet_version))
         if quietly(self.last_known_good) == source and self.graduated_with() != kubelet_version:
-            self._write_graduated(source, kubelet_version)
-
-    def _write_graduated(self, source: t.Mapping[str, str], kubelet_version: str) -> None:
-        note = {"kubelet_version": kubelet_version, "source": source}
-        json_file.save(os.path.join(self.folder, "graduated"), note, self.fs)
+            self._graduated.write(Graduated(dict(source), kubelet_version))
 
     def reset(self) -> bool:
         """Assign the local config and forget last-known-good and trial; return whether `active` changed.

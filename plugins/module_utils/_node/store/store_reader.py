@@ -3,27 +3,28 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Reads a store: what is assigned, last-known-good, on trial and active, and so what a kubelet should run.
 
-It changes nothing on the disk.
+Only `Links` changes something on the disk: the link `active`, and the links that a revert renames to it.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import typing as t
 
 from ..records import json_file
+from ..records.json_file import RecordFile
 from ..system import files
-from ..system.files import OS
-from ..system.store_error import StoreError
+from ..system.files import DISK, OS, FileError, StoreError
 from . import meta, trial
 from .checkpoints import Checkpoints
-from .links import LOCAL_TARGET, Links
 from .local import Local, LocalStore
 from .meta import Source, SourceError
-from .progress import ProgressFile
-from .trial import Trial
+from .trial import ProgressFile, Trial
 
 DEFAULT_DIR = "/var/lib/kubelet-config"
+LOCAL_TARGET = "store/local/config"
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 T = t.TypeVar("T")
 
 
@@ -33,6 +34,15 @@ def quietly(read: t.Callable[[], T]) -> T | None:
         return read()
     except StoreError:
         return None
+
+
+def wrong(act: t.Callable[[], t.Any]) -> str:
+    """Do something with a store; return why that failed, empty if it did not."""
+    try:
+        act()
+    except StoreError as error:
+        return str(error)
+    return ""
 
 
 class Resolution(t.NamedTuple):
@@ -47,11 +57,80 @@ class Resolution(t.NamedTuple):
     reasons: tuple[str, ...]
 
 
+class Graduated(t.NamedTuple):
+    """The last-known-good source, and the version of the kubelet that verified it, such as `v1.20.2`."""
+
+    source: Source
+    kubelet_version: str
+
+
+class Links:
+    """The three links in a config folder. Targets are relative to it.
+
+    A new symbolic link needs a free inode, with a target of 60 bytes or more also a free block (ext4). A rename needs
+    neither. So the links exist before a full disk needs them: `revert` for the trial, and `last-resort` to the local
+    config for as long as a kubelet may run anything else.
+    """
+
+    def __init__(self, config_dir: str, fs: OS) -> None:
+        self.active = os.path.join(config_dir, "active")
+        self.prepared = os.path.join(config_dir, "revert")
+        self.last_resort = os.path.join(config_dir, "last-resort")
+        self.fs = fs
+
+    def running(self) -> str | None:
+        """Return what `active` points to; None when there is no such link.
+
+        Raises StoreError when it points out of the store.
+        """
+        try:
+            target = self.fs.readlink(self.active)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise FileError.of(self.active, "read the link", error) from error
+        parts = target.split("/")
+        inside = len(parts) == 4 and parts[:2] == ["store", "checkpoints"] and not {"", ".", ".."} & set(parts)
+        if target != LOCAL_TARGET and not inside:
+            raise StoreError(
+                f"{self.active} points to {target!r}, out of the store: it was changed. Run again to restore it"
+            )
+        return target
+
+    def prepare(self, target: str) -> None:
+        """Create the links for a revert to `target`. Raises FileError."""
+        for path, wanted in ((self.last_resort, LOCAL_TARGET), (self.prepared, target)):
+            if files.link_target(path, self.fs) != wanted:
+                files.swap_link(path, wanted, self.fs)
+
+    def release(self, active: str | None) -> None:
+        """Remove the links that are not needed while `active` leads there and no trial is armed. Raises FileError."""
+        files.remove(self.prepared, self.fs)
+        if active in (None, LOCAL_TARGET):
+            files.remove(self.last_resort, self.fs)
+
+    def point(self, target: str) -> None:
+        """Point `active` to a target by one rename. Raises FileError; `active` is then unchanged."""
+        if files.link_target(self.prepared, self.fs) == target:
+            files.move(self.prepared, self.active, self.fs)
+            return
+        try:
+            files.swap_link(self.active, target, self.fs)
+        except FileError as error:
+            if (
+                error.number not in _FULL
+                or target != LOCAL_TARGET
+                or files.link_target(self.last_resort, self.fs) != target
+            ):
+                raise
+            files.move(self.last_resort, self.active, self.fs)
+
+
 class StoreReader:
     """The store under a config_dir. Reading needs no existing store."""
 
-    def __init__(self, config_dir: str = DEFAULT_DIR, fs: OS | None = None) -> None:
-        self.fs = fs or OS()
+    def __init__(self, config_dir: str = DEFAULT_DIR, fs: OS = DISK) -> None:
+        self.fs = fs
         self.config_dir = config_dir
         self.links = Links(config_dir, self.fs)
         self.active = self.links.active
@@ -63,14 +142,14 @@ class StoreReader:
         self._checkpoints = Checkpoints(self.checkpoints, self.fs)
         self._local = LocalStore(self.local_folder, self.fs)
         self._progress = ProgressFile(config_dir, self.fs)
+        self._graduated = RecordFile(os.path.join(self.folder, "graduated"), Graduated({}, ""), self.fs)
 
     def error(self) -> str:
         """Return why the kubelet does not run what is assigned; empty when it does. This is `error` of the status."""
         return "; ".join(self.resolve().reasons)
 
     def resolve(self, failed: Trial | None = None) -> Resolution:
-        """Return what the kubelet should run: assigned, else last-known-good, else local. `failed` is a trial to use
-        instead of the stored one.
+        """Return what the kubelet should run: assigned, else last-known-good, else local. `failed`: the trial to use.
 
         No disk content makes it raise. If the trial of the assigned source failed, the source that the trial reverts to
         comes first. If the trial is unreadable, the assigned source is skipped unless it is last-known-good: it may
@@ -83,11 +162,10 @@ class StoreReader:
                 return Resolution(source, self.target(source), tuple(reasons))
             except StoreError as error:
                 reasons.append(str(error))
-        try:
-            self.verify_local()
-        except StoreError as error:
+        damage = wrong(self.verify_local)
+        if damage:
             unused = not reasons and quietly(self.running) is None
-            return Resolution(None, None, () if unused else (*reasons, str(error)))
+            return Resolution(None, None, () if unused else (*reasons, damage))
         return Resolution(None, LOCAL_TARGET, tuple(reasons))
 
     def _candidates(self, reasons: list[str], failed: Trial | None) -> t.Iterator[Source]:
@@ -129,19 +207,13 @@ class StoreReader:
 
     def graduated_with(self) -> str:
         """Return the kubelet version that verified the last-known-good ("v1.20.2"), empty when that is not known."""
-        try:
-            found = json_file.load(os.path.join(self.folder, "graduated"), self.fs)
-            known = self.last_known_good()
-        except (ValueError, StoreError):
-            return ""
-        same = isinstance(found, dict) and known is not None and found.get("source") == known
-        return str(found.get("kubelet_version", "")) if same else ""
+        found = self._graduated.read()
+        return found.kubelet_version if found and found.source == quietly(self.last_known_good) else ""
 
     def trial(self) -> Trial | None:
         """Return the armed or failed trial, None when there is none. Raises StoreError when it is unreadable.
 
-        If the last armed one replaced the trial of what is assigned, and its own switch never happened, that one counts
-        again.
+        If the last one replaced the trial of what is assigned, and its own switch never happened, that counts again.
         """
         armed = self.last_armed()
         former = self._replaced(armed) if armed and armed.replaced is not None else None
@@ -208,7 +280,7 @@ class StoreReader:
         armed = quietly(self.trial)
         known += [armed.to, armed.revert_to] if armed else []
         # What an interrupted switch has left active.
-        known += [armed.replaced["to"]] if armed and armed.replaced else []
+        known += [armed.replaced.get("to")] if armed and armed.replaced else []
         found: Source | None = next((source for source in known if source and self.target(source) == target), None)
         if found is not None:
             return found
@@ -219,16 +291,13 @@ class StoreReader:
 
     def usable(self) -> bool:
         """Return whether `active` leads to a whole config, whichever it is."""
-        try:
-            target, known = self.running(), self._local.read()
-            if target is None or known is None:
-                return False
-            if target == LOCAL_TARGET:
-                self._local.verify()
-                return True
-            return known.key in self._checkpoints.whole(os.path.join(self.config_dir, target))
-        except StoreError:
+        target, known = quietly(self.running), quietly(self._local.read)
+        if target is None or known is None:
             return False
+        if target == LOCAL_TARGET:
+            return not wrong(self._local.verify)
+        path = os.path.join(self.config_dir, target)
+        return known.key in (quietly(lambda: self._checkpoints.whole(path)) or ())
 
     def verify_local(self) -> None:
         """Raise StoreError unless the local config is saved and whole."""

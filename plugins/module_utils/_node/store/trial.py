@@ -1,7 +1,11 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The armed trial of a config: written before the switch, read by the guard, removed when the config graduates."""
+"""The armed trial of a config: written before the switch, read by the guard, removed when the config graduates.
+
+And its progress, `store/progress`: what is remembered of a trial between two observations. The guard writes it. The
+module writes the verdict of a revert into it, so that the guard restarts the kubelet if the controller does not.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +14,10 @@ import os
 import time
 import typing as t
 
-from ..records import json_file, typed
-from ..system.store_error import StoreError
+from ..records import json_file
+from ..records.json_file import RecordFile
+from ..system import files
+from ..system.files import StoreError
 from . import meta
 
 DEFAULT_SECONDS = 600
@@ -98,16 +104,16 @@ def decode(data: bytes) -> Trial:
         raise TrialError(f"is not JSON text: {error}") from None
     if not isinstance(value, dict):
         raise TrialError("does not hold a JSON object")
-    if value.get("format", typed.FORMAT) != typed.FORMAT:
+    if value.get("format", json_file.FORMAT) != json_file.FORMAT:
         raise TrialError("was written by a newer version of this collection: run the role checkpoint of that version")
     try:
-        extra = typed.unknown(value, Trial)
+        extra = json_file.unknown(value, Trial)
         fields = {name: item for name, item in value.items() if name not in extra}
         fields["unknown"] = extra
-        fields["armed"] = typed.fields(value["armed"], Moment("", 0.0, 0.0))
+        fields["armed"] = json_file.fields(value["armed"], Moment("", 0.0, 0.0))
         for name in ("to", "revert_to"):
             fields[name] = meta.checked(value[name]) if value[name] is not None else None
-        fields["deadline_seconds"] = typed.number(value["deadline_seconds"])
+        fields["deadline_seconds"] = json_file.number(value["deadline_seconds"])
         _check(fields)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise TrialError(f"does not hold a usable trial: {type(error).__name__}: {error}") from None
@@ -120,9 +126,65 @@ def _check(fields: t.Mapping[str, t.Any]) -> None:
         if not isinstance(fields.get(name, default), _TYPES.get(name, type(default))):
             raise TypeError(f"{name} has another type")
     for name in _SECONDS:
-        typed.number(fields.get("extra", {}).get(name, 0))
+        json_file.number(fields.get("extra", {}).get(name, 0))
     for entry in fields.get("state_files", ()):
         if not isinstance(entry["path"], str):
             raise TypeError("a state file has no path")
         if entry["data"] is not None:
             base64.b64decode(entry["data"], validate=True)
+
+
+class Progress(t.NamedTuple):
+    """What the guard remembers between two observations, across its own restart and the node's reboot.
+
+    `verdict`: the reason of a revert that was decided and is not finished: it is finished by a start of the kubelet
+    with the configuration that is active then. `due`: if the controller decided it, the time from which the guard
+    restarts the kubelet, in seconds of CLOCK_MONOTONIC in `boot`; until then the controller does. `reported`: the stage
+    of the trial that was last reported to the cluster.
+
+    `failures`: ends of the kubelet that are evidence; `words`: what the last of these kubelets logged last; `refused`:
+    whether these words show that it refused the configuration. `was_healthy`: whether the kubelet was ever healthy with
+    the configuration. `reboots`: boots since the arming; `booted`: seconds at the first observation of this boot.
+    `runtime`, `away`: why the container runtime did not answer, and when that was last observed. `excused`: the
+    InvocationID of a kubelet whose end is no evidence, `killed`: of one that a signal ended, which systemd shows only
+    until the next start.
+    """
+
+    name: str = ""
+    boot: str = ""
+    invocation: str = ""
+    restarts: int = 0
+    failures: int = 0
+    healthy_since: float | None = None
+    unhealthy_since: float | None = None
+    was_healthy: bool = False
+    verdict: str = ""
+    due: float = 0.0
+    reported: str = ""
+    reboots: int = 0
+    booted: float = 0.0
+    runtime: str = ""
+    away: float | None = None
+    excused: str = ""
+    killed: str = ""
+    words: str = ""
+    refused: bool = False
+
+
+class ProgressFile:
+    """The file. Reading never raises: an unreadable file counts as absent."""
+
+    def __init__(self, config_dir: str, fs: files.OS = files.DISK) -> None:
+        self.file = RecordFile(os.path.join(config_dir, "store", "progress"), Progress(), fs)
+        self.path = self.file.path
+
+    def read(self) -> Progress:
+        """Return what is remembered, an empty Progress if nothing is."""
+        return self.file.read() or Progress()
+
+    def write(self, progress: Progress) -> None:
+        """Write the progress. An empty one removes the file, also on a full disk. Raises files.FileError."""
+        if progress == Progress():
+            self.file.remove()
+        else:
+            self.file.write(progress)

@@ -9,16 +9,19 @@ import contextlib
 import os
 import typing as t
 
-from ..guard import guard_files, observe
+from ..guard import base, observe
 from ..install import guard_install
-from ..store.store import DEFAULT_KEY, Moment, Source, Store, Trial, describe, take
-from ..store.store_reader import quietly
+from ..store.checkpoints import describe
+from ..store.local import DEFAULT_KEY, take
+from ..store.meta import Source
+from ..store.store import Store
+from ..store.store_reader import quietly, wrong
+from ..store.trial import Moment, Trial
 from ..system.command import execute
+from ..system.files import StoreError
 from ..system.lock import locked
-from ..system.store_error import StoreError
 from ..unit import trust
-from . import requested, shown
-from .arming import Arming
+from . import values
 
 GUARD = guard_install.SERVICE_PATH
 # After a revert the controller restarts the kubelet. If it has not after these seconds, the guard does.
@@ -34,14 +37,14 @@ def apply(options: Options, pretend: bool, store: Store | None = None) -> Result
     Returns the module's result: changed, restart_needed, assigned, active, lastKnownGood, error, trial, config,
     checkpoint, removed, diff, warnings. Raises StoreError.
     """
-    options = {**options, "data": requested.texts(options["data"] or {}) or options["data"]}
+    options = {**options, "data": values.texts(options["data"] or {}) or options["data"]}
     store = store or Store(options["config_dir"])
     if options["state"] in ("staged", "assigned") or (options["state"] == "confirmed" and not store.resetting()):
         trust.check_config_dir(store.config_dir, store.fs)
     # A node without a store is reset already, and not even a lock file may be left on it.
     pretend = pretend or (options["state"] == "reset" and not os.path.lexists(store.config_dir))
     with contextlib.nullcontext() if pretend else locked(store.config_dir, options["lock_timeout"]):
-        before = _Before(quietly(store.running), shown.text(store))
+        before = _Before(quietly(store.running), values.active_text(store))
         run = _Run(store, options, pretend)
         getattr(run, options["state"])()
         return run.result(before)
@@ -65,8 +68,8 @@ class _Run:
         self.gone = False
         self.waiting = False
         self.local_text: bytes | None = None
-        self.source = requested.source(options.get("source"))
-        self.arming = Arming(store, options)
+        self.source = values.source(options.get("source"))
+        self.arming = values.Arming(store, options)
 
     # The states
 
@@ -93,7 +96,10 @@ class _Run:
         assigned, armed = self.store.assigned(), self.store.trial()
         source = self.source or assigned
         if source is None and armed is not None and armed.to is None:
-            self._confirm_reset(armed)
+            # The kubelet was verified with the file that it had before us.
+            self._check_not_reverted(armed)
+            self._change(self.store.reset)
+            self.predicted = {"lastKnownGood": None, "trial": None}
             return
         if source is None or assigned != source:
             raise StoreError(
@@ -110,12 +116,12 @@ class _Run:
         if not armed.confirmed:
             passed = armed.but(confirmed=True)
             self._change(lambda: self.store.record(passed))
-            self.predicted = {"trial": shown.trial(passed)}
+            self.predicted = {"trial": values.trial(passed)}
 
     def _check_not_reverted(self, armed: Trial) -> None:
         """Raise StoreError for a trial that the guard has decided to end, also if it has done no more than that."""
         what = describe(armed.to) if armed.to else "the local config"
-        reason = armed.failed or guard_files.verdict(self.store, armed)
+        reason = armed.failed or base.verdict(self.store, armed)
         if not reason and quietly(self.store.running) != self.store.target(armed.to):
             reason = f"{self.store.active} leads to another configuration"
         if reason:
@@ -151,7 +157,7 @@ class _Run:
                 self.waiting = True
                 return
             active = quietly(store.active_source)
-            if active is not None and _broken(lambda: store.verify(active)):
+            if active is not None and wrong(lambda: store.verify(active)):
                 self.warnings.append(f"{describe(active)} is damaged: the guard cannot revert a failed reset")
             elif active is not None:
                 self._refresh_local(active)
@@ -159,7 +165,7 @@ class _Run:
                 self._collect()
                 return
         held = (quietly(store.assigned), quietly(store.last_known_good), quietly(store.trial), quietly(store.running))
-        unreadable = any(_broken(read) for read in (store.assigned, store.last_known_good, store.trial, store.running))
+        unreadable = any(wrong(read) for read in (store.assigned, store.last_known_good, store.trial, store.running))
         if unreadable or held not in ((None, None, None, None), (None, None, None, local)):
             self._change(store.reset)
             self.predicted = {"assigned": None, "active": None, "lastKnownGood": None, "error": "", "trial": None}
@@ -196,7 +202,7 @@ class _Run:
                 raise
 
         self._change(switch)
-        self.predicted = {"assigned": source, "active": source, "error": "", "trial": shown.trial(fresh)}
+        self.predicted = {"assigned": source, "active": source, "error": "", "trial": values.trial(fresh)}
 
     def _undo(self, armed: Trial, reason: str) -> None:
         """End a trial whose switch failed. What a full disk cannot hold, the guard finds at its next look."""
@@ -219,16 +225,10 @@ class _Run:
 
     def _whole(self, good: Source | None) -> Source | None:
         """Return a source to revert to; None, which is the local config, if it is damaged: a revert skips it, too."""
-        if good is None or not _broken(lambda: self.store.verify(good)):
+        if good is None or not wrong(lambda: self.store.verify(good)):
             return good
         self.warnings.append(f"{describe(good)} is damaged: no revert will lead to it")
         return None
-
-    def _confirm_reset(self, armed: Trial) -> None:
-        """End the trial of the local config: the kubelet was verified with the file that it had before us."""
-        self._check_not_reverted(armed)
-        self._change(self.store.reset)
-        self.predicted = {"lastKnownGood": None, "trial": None}
 
     def _refresh_local(self, active: Source) -> None:
         """Make the node's own config file as it is now the local config: without us the kubelet reads that one."""
@@ -254,7 +254,7 @@ class _Run:
         store, reason = self.store, self.options["reason"]
         failed = armed.but(failed=reason)
         found = store.resolve(failed)
-        self.predicted = {"active": found.source, "error": "; ".join(found.reasons), "trial": shown.trial(failed)}
+        self.predicted = {"active": found.source, "error": "; ".join(found.reasons), "trial": values.trial(failed)}
         now = Moment.now()
         due = now._replace(monotonic=now.monotonic + RESTART_SECONDS)
         try:
@@ -327,7 +327,7 @@ class _Run:
             checkpoint=os.path.join(store.config_dir, store.target(self.source)) if self.source else None,
             removed=self.removed,
             warnings=self.warnings,
-            diff=shown.diff(before.text, text, store.active),
+            diff=values.diff(before.text, text, store.active),
         )
         return result
 
@@ -338,7 +338,7 @@ class _Run:
             "active": quietly(self.store.active_source),
             "lastKnownGood": quietly(self.store.last_known_good),
             "error": self.store.error(),
-            "trial": shown.trial(armed) if armed is not None else None,
+            "trial": values.trial(armed) if armed is not None else None,
         }
         state.update(self.predicted if self.pretend or self.unwritten else {})
         return state
@@ -350,7 +350,7 @@ class _Run:
             return None, before.text
         if self.pretend and "active" in self.predicted:
             return self.store.target(active), self._planned(active)
-        return quietly(self.store.running), shown.text(self.store)
+        return quietly(self.store.running), values.active_text(self.store)
 
     def _switched_without_restart(self, armed: Trial | None, assigned: Source | None) -> bool:
         """Whether an earlier run switched to this source and was stopped before the restart.
@@ -386,11 +386,3 @@ def _start_guard(trial: str = "") -> str:
     if done.returncode:
         return f"{done.stderr.strip()}. See `journalctl -u {os.path.basename(GUARD)}`."
     return guard_install.problem(GUARD, trial, execute) if trial else ""
-
-
-def _broken(read: t.Callable[[], object]) -> bool:
-    try:
-        read()
-    except StoreError:
-        return True
-    return False

@@ -1,8 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What one call of the module kubelet_checkpoint does on a node: the preparation of a switch, a whole switch, the
-begin of a reset, its end.
+"""What one call of kubelet_checkpoint does on a node: prepare a switch, switch, begin a reset, end it.
 
 Each step is the one that a module does alone: kubelet_preflight_info, kubelet_guard, or a state of kubelet_checkpoint.
 """
@@ -15,14 +14,15 @@ from typing import Any, Iterator, Mapping
 from ..host import preflight
 from ..host.preflight_decisions import Terms
 from ..install import guard_module
-from ..store.store import DEFAULT_KEY, Store
+from ..store.local import DEFAULT_KEY
+from ..store.store import Store
 from ..store.store_reader import quietly
 from ..system import config_summary
-from ..system.store_error import StoreError
+from ..system.files import StoreError
 from ..unit import dropin_folder
 from ..unit.dropin_folder import Folder
 from ..unit.unit import Unit, UnitError
-from . import checkpoint_module, requested
+from . import checkpoint_module, values
 from .checkpoint_module import Options, Result
 
 INSPECT = "inspecting the node"
@@ -48,8 +48,7 @@ def step(name: str, text: str = "") -> Iterator[None]:
 def apply(options: Options, pretend: bool) -> Result:
     """Bring the node into `options["state"]`, or only predict (`pretend`) what that would change.
 
-    With `options["preflight"]`, or for the state `removed`, in several steps. Returns the module's result. Raises
-    StepError, StoreError.
+    With `options["preflight"]`, or for `removed`, in several steps. Returns the result. Raises StepError, StoreError.
     """
     steps = {"staged": staged, "assigned": switched, "reset": reset} if options["preflight"] is not None else {}
     several = {**steps, "removed": removed}.get(options["state"])
@@ -61,8 +60,7 @@ def apply(options: Options, pretend: bool) -> Result:
 def switched(options: Options, pretend: bool, unit: Unit) -> Result:
     """Inspect the node, store the configuration, install the guard, arm it and switch; or only predict that.
 
-    Returns the result of `assigned`, with `preflight` and `reasons`. With reasons nothing was changed. Raises
-    StepError.
+    Returns the result of `assigned`, `preflight` and `reasons`. With reasons nothing was changed. Raises StepError.
     """
     config_dir, key = options["config_dir"], options["source"]["kubelet_config_key"]
     text, found = _inspected_for_source(options, unit)
@@ -158,23 +156,22 @@ def _inspected_for_source(options: Options, unit: Unit) -> tuple[str, dict[str, 
     """Return the text of the source, and what the inspection finds about it."""
     with step(INSPECT):
         data = _data(options)
-        text = _text(data, options["source"]["kubelet_config_key"])
+        key = options["source"]["kubelet_config_key"]
+        if key not in data:
+            raise StoreError(
+                f"the ConfigMap has no key {key!r}, which source.kubeletConfigKey names: correct one of them"
+            )
+        text = data[key]
     return text, _inspected(options, unit, text, sorted(data))
 
 
 def _data(options: Options) -> Mapping[str, str]:
     """Return the data of the source: those of the options, else those of its checkpoint. Raises StoreError."""
     if options["data"]:
-        return requested.texts(options["data"])
-    source = requested.source(options["source"])
+        return values.texts(options["data"])
+    source = values.source(options["source"])
     staged = Store(options["config_dir"]).data(source) if source else {}
     return {name: content.decode("utf-8", "surrogateescape") for name, content in staged.items()}
-
-
-def _text(data: Mapping[str, str], key: str) -> str:
-    if key not in data:
-        raise StoreError(f"the ConfigMap has no key {key!r}, which source.kubeletConfigKey names: correct one of them")
-    return data[key]
 
 
 def _inspected(options: Options, unit: Unit, text: str | None, files: Any) -> dict[str, Any]:

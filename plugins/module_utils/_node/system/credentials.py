@@ -21,6 +21,8 @@ import tempfile
 import time
 from typing import TYPE_CHECKING, Any, Mapping, NamedTuple
 
+from . import files
+
 if TYPE_CHECKING:
     import ssl
 
@@ -61,21 +63,20 @@ def of_user(
 ) -> list[Identity]:
     """Return the identities of a kubeconfig's user, the one that a kubelet would use first; never empty.
 
-    `folder`: where relative paths start. `timeout`: seconds that a plugin may take. Raises PluginError, OSError,
-    ValueError, KeyError.
+    `folder`: where relative paths start. `timeout`: of a plugin. Raises PluginError, OSError, ValueError, KeyError.
     """
     if user.get("exec"):
         return [_by_plugin(user["exec"], folder, cluster, timeout)]
     token = str(user.get("token") or "")
     if user.get("tokenFile"):
-        token = _read(os.path.join(folder, user["tokenFile"])).strip()
+        token = files.text(os.path.join(folder, user["tokenFile"])).strip()
     own = _own_pair(user, folder)
     if not own:
         return [Identity("", token)]
     found = [own]
     current = os.path.join(cert_dir, CURRENT)
     if os.path.exists(current):
-        found.append(_read(current))
+        found.append(files.text(current))
     now = time.time()
     return [Identity(pem, token) for pem in sorted(found, key=lambda pem: (not_after(pem) or now) < now)]
 
@@ -86,15 +87,10 @@ def _own_pair(user: Mapping[str, Any], folder: str) -> str:
         parts = [base64.b64decode(user[name]).decode() for name in ("client-certificate-data", "client-key-data")]
     elif user.get("client-certificate"):
         places = dict.fromkeys(os.path.join(folder, user[name]) for name in ("client-certificate", "client-key"))
-        parts = [_read(place) for place in places]
+        parts = [files.text(place) for place in places]
     else:
         return ""
     return "\n".join(parts)
-
-
-def _read(path: str) -> str:
-    with open(path, encoding="utf-8", errors="replace") as stream:
-        return stream.read()
 
 
 def _by_plugin(plugin: Mapping[str, Any], folder: str, cluster: Mapping[str, Any], timeout: float) -> Identity:

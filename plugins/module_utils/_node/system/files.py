@@ -14,8 +14,6 @@ import os
 import stat
 import typing as t
 
-from .store_error import StoreError
-
 TEMPORARY = "tmp_"
 """Prefix of unfinished files, the same as the kubelet's (pkg/kubelet/kubeletconfig/util/files)."""
 
@@ -30,6 +28,10 @@ _REMEDIES = {
     errno.EISDIR: "a folder is in the place of a file of ours: move it away",
     errno.ELOOP: "a symbolic link is in the place of a file of ours: remove it",
 }
+
+
+class StoreError(Exception):
+    """The store cannot do what was requested, or is damaged. The text names the file, the cause and the remedy."""
 
 
 class FileError(StoreError):
@@ -57,9 +59,7 @@ class OS:
         os.chmod(path, mode)
 
     def create(self, path: str, mode: int) -> int:
-        """Create a file that must not exist, for writing, with exactly this mode whatever the umask is; return its
-        handle.
-        """
+        """Create a file that must not exist, with exactly this mode whatever the umask is; return its handle."""
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
         try:
             os.fchmod(handle, mode)
@@ -137,27 +137,26 @@ class OS:
         return os.urandom(6).hex()
 
 
-def write(path: str, data: bytes, mode: int = 0o600, fs: OS | None = None, scratch: str | None = None) -> None:
+DISK = OS()
+
+
+def write(path: str, data: bytes, mode: int = 0o600, fs: OS = DISK, scratch: str | None = None) -> None:
     """Replace or create a file: it always holds all old or all new bytes; on return the new ones are durable.
 
     `scratch` is the folder for the temporary file, on the same file system; by default the file's own folder. Raises
     FileError; the old file is then unchanged and no temporary file is left.
     """
-    fs = fs or OS()
     with _replacing(path, "write", fs, scratch) as temporary:
         _fill(temporary, data, mode, fs)
     if scratch and scratch != os.path.dirname(path):
         sync_folder(scratch, fs)
 
 
-def write_folder(
-    path: str, content: t.Mapping[str, tuple[bytes, int]], fs: OS | None = None, mode: int = 0o700
-) -> None:
+def write_folder(path: str, content: t.Mapping[str, tuple[bytes, int]], fs: OS = DISK, mode: int = 0o700) -> None:
     """Create a folder with files (name, possibly in subfolders: bytes and mode): it exists whole or not at all.
 
     The folder must not exist, its parent must. Raises FileError; then nothing of it is left.
     """
-    fs = fs or OS()
     with _replacing(path, "write", fs) as temporary:
         fs.mkdir(temporary, mode)
         subfolders = sorted({os.path.dirname(name) for name in content if os.path.dirname(name)})
@@ -171,23 +170,21 @@ def write_folder(
         fs.sync_folder(temporary)
 
 
-def swap_link(path: str, target: str, fs: OS | None = None) -> None:
+def swap_link(path: str, target: str, fs: OS = DISK) -> None:
     """Change the target of a symbolic link by one rename: it always points to the old or to the new target.
 
     Raises FileError; the link is then unchanged.
     """
-    fs = fs or OS()
     with _replacing(path, "set the link", fs) as temporary:
         fs.symlink(target, temporary)
 
 
-def move(path: str, target: str, fs: OS | None = None) -> None:
+def move(path: str, target: str, fs: OS = DISK) -> None:
     """Rename a file, link or folder to another name in the same folder, durably. What is there is replaced, but not a
     folder with content. Needs no free block and no free inode.
 
     Raises FileError; both are then unchanged.
     """
-    fs = fs or OS()
     try:
         fs.rename(path, target)
     except OSError as error:
@@ -214,9 +211,8 @@ def _temporary(folder: str, name: str, fs: OS) -> str:
     return os.path.join(folder, f"{TEMPORARY}{name}.{fs.token()}")
 
 
-def make_folder(path: str, fs: OS | None = None, mode: int = 0o700) -> None:
+def make_folder(path: str, fs: OS = DISK, mode: int = 0o700) -> None:
     """Create a folder and its parents durably; an existing folder is not changed. Raises FileError."""
-    fs = fs or OS()
     if _examined(path, fs) is not None:
         return
     parent = os.path.dirname(path)
@@ -228,9 +224,8 @@ def make_folder(path: str, fs: OS | None = None, mode: int = 0o700) -> None:
     sync_folder(parent, fs)
 
 
-def remove(path: str, fs: OS | None = None) -> bool:
+def remove(path: str, fs: OS = DISK) -> bool:
     """Remove a file or link durably; return whether it existed. Raises FileError."""
-    fs = fs or OS()
     try:
         fs.unlink(path)
     except FileNotFoundError:
@@ -241,12 +236,11 @@ def remove(path: str, fs: OS | None = None) -> bool:
     return True
 
 
-def remove_folder(path: str, fs: OS | None = None) -> None:
+def remove_folder(path: str, fs: OS = DISK) -> None:
     """Remove a folder and its content. It is renamed first, so that it is never seen with a part of its files.
 
     Links are removed, never followed. Raises FileError.
     """
-    fs = fs or OS()
     parent, name = os.path.split(path)
     temporary = path if name.startswith(TEMPORARY) else _temporary(parent, name, fs)
     try:
@@ -278,12 +272,11 @@ def sync_folder(path: str, fs: OS) -> None:
         raise FileError.of(path, "make the change durable", error) from error
 
 
-def read(path: str, fs: OS | None = None) -> bytes | None:
+def read(path: str, fs: OS = DISK) -> bytes | None:
     """Return a file's bytes, None when there is none.
 
     Raises FileError when it is unreadable, a link, not a regular file, or of an untrusted owner.
     """
-    fs = fs or OS()
     try:
         check_owner(path, fs)
         return fs.load(path)
@@ -304,8 +297,7 @@ def link_target(path: str, fs: OS) -> str | None:
 def check_folder(path: str, fs: OS) -> bool:
     """Return whether there is a trusted folder.
 
-    Raises FileError for anything else at this path: a link (it could lead out of the store), or a folder that others
-    may write to.
+    Raises FileError for anything else: a link (it could lead out of the store), or a folder that others may write to.
     """
     found = _examined(path, fs)
     if found is None:

@@ -36,12 +36,13 @@ class ApiError(Exception):
 
 
 class Kubeconfig:
-    """The current context of a kubeconfig, with the rotated certificate in `cert_dir`. Raises ApiError when the file
-    has no context that works here.
+    """The current context of a kubeconfig, with the rotated certificate in `cert_dir`. `override`: the name that a
+    kubelet gives its Node where no certificate has one, empty for the host's. Raises ApiError when the file has no
+    context that works here.
     """
 
-    def __init__(self, path: str, timeout: float = 10, cert_dir: str = CERT_DIR) -> None:
-        self.path, self.timeout, self.cert_dir = path, timeout, cert_dir
+    def __init__(self, path: str, timeout: float = 10, cert_dir: str = CERT_DIR, override: str = "") -> None:
+        self.path, self.timeout, self.cert_dir, self.override = path, timeout, cert_dir, override
         self._by_plugin: list[Identity] = []
         try:
             with open(path, encoding="utf-8") as stream:
@@ -59,9 +60,6 @@ class Kubeconfig:
             raise ApiError(f"{path}: {type(error).__name__}: {error}") from error
         if "auth-provider" in self.user:
             raise ApiError(f"{path}: its credentials come from an auth-provider, which the guard cannot run")
-
-    def _path(self, path: str) -> str:
-        return os.path.join(os.path.dirname(self.path), path)
 
     def _identities(self) -> list[Identity]:
         """Return what to identify with, first choice first. Raises ApiError."""
@@ -83,7 +81,7 @@ class Kubeconfig:
         authority = self.cluster.get("certificate-authority")
         data = self.cluster.get("certificate-authority-data")
         context = ssl.create_default_context(
-            cafile=self._path(authority) if authority and not data else None,
+            cafile=os.path.join(os.path.dirname(self.path), authority) if authority and not data else None,
             cadata=base64.b64decode(data).decode() if data else None,
         )
         # Python 3.13 refuses certificates without an authority key identifier, kubelets do not (Go's crypto/x509).
@@ -138,8 +136,8 @@ class Kubeconfig:
     ) -> Any:
         """Return the decoded answer of one request. Raises ApiError.
 
-        The credentials are read for each request, because the kubelet rotates them. When the API server does not know
-        one (401), the next is tried.
+        The credentials are read for each request: the kubelet rotates them. If the server does not know one (401), the
+        next is tried.
         """
         identities = self._identities()
         for identity in identities[:-1]:
@@ -185,13 +183,11 @@ class Kubeconfig:
             wrong = f"the answer is not JSON: {text[:100]!r}"
             raise ApiError(f"{method} {self.server}{path}: {wrong}", answer.status) from error
 
-    def node_name(self, override: str = "") -> str:
-        """Return the name of this node's Node.
-
-        It is the name in the client certificate (`system:node:<name>`), else `override`, else the host's name, in lower
-        case. Raises ApiError.
+    def node_name(self) -> str:
+        """Return the name of this node's Node: the one in the client certificate (`system:node:<name>`), else that of
+        `override`, else the host's name, in lower case. Raises ApiError.
         """
-        return self._certified() or (override or socket.gethostname()).strip().lower()
+        return self._certified() or (self.override or socket.gethostname()).strip().lower()
 
     def certified_name(self) -> str:
         """Return the name of the Node in the client certificate, empty without one. A plugin is not run for it.

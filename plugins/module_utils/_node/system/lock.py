@@ -13,7 +13,7 @@ import time
 import typing as t
 
 from . import command, files
-from .store_error import StoreError
+from .files import StoreError
 
 POLL_SECONDS = 0.1
 

@@ -56,9 +56,7 @@ class Folder(NamedTuple):
 
 
 def find(own_words: Sequence[str], given: str, config_dir: str, root: str = "/") -> Folder:
-    """Return the folder for our link. `own_words`: the unit's command line without our systemd drop-in; `given`: the
-    option `dropin_dir`, empty without it.
-    """
+    """Return the folder for our link. `own_words`: the command line without our drop-in; `given`: the one to use."""
     named = flag(own_words, _FLAG) or ""
     path, source = (given, BY_OPTION) if given else (named, BY_UNIT) if named else (ours(config_dir), BY_US)
     same = os.path.normpath(named) == os.path.normpath(given)
@@ -139,12 +137,11 @@ def leads(folder: Folder, target: str, root: str = "/") -> bool | None:
         return None
 
 
-def make(folder: Folder, target: str, config_dir: str, fs: files.OS | None = None) -> bool:
+def make(folder: Folder, target: str, config_dir: str, fs: files.OS = files.DISK) -> bool:
     """Create the link to `target`, and the folder if it is ours; return whether anything changed. Raises FileError.
 
     Not by a rename: the kubelet would read a temporary link that a power cut left behind.
     """
-    fs = fs or files.OS()
     if folder.path == ours(config_dir):
         files.make_folder(folder.path, fs)
     found = files.link_target(folder.link, fs)
@@ -160,7 +157,6 @@ def make(folder: Folder, target: str, config_dir: str, fs: files.OS | None = Non
     return True
 
 
-def remove(link: str, fs: files.OS | None = None) -> bool:
+def remove(link: str, fs: files.OS = files.DISK) -> bool:
     """Remove our link; return whether there was one. A file of the same name stays. Raises FileError."""
-    fs = fs or files.OS()
     return files.link_target(link, fs) is not None and files.remove(link, fs)

@@ -14,7 +14,7 @@ import contextlib
 import os
 from typing import NamedTuple
 
-from ..records.typed import RecordFile
+from ..records.json_file import RecordFile
 from ..system import files
 
 FOLDER = "/run/livenodes-kubelet-guard"
@@ -30,7 +30,7 @@ class Stopped(NamedTuple):
 class OrderedStop:
     """The note below a folder."""
 
-    def __init__(self, folder: str = FOLDER, fs: files.OS | None = None) -> None:
+    def __init__(self, folder: str = FOLDER, fs: files.OS = files.DISK) -> None:
         self.file = RecordFile(os.path.join(folder, NAME), Stopped(""), fs)
         # For a /run that is full.
         self._held: Stopped | None = None

@@ -14,7 +14,7 @@ import errno
 import os
 import stat
 
-from ..system.files import OS, FileError
+from ..system.files import DISK, OS, FileError
 from . import unitfile
 
 TOP = "/"
@@ -23,7 +23,7 @@ TOP = "/"
 _MOST_LINKS = 40
 
 
-def check_config_dir(path: str, fs: OS | None = None) -> None:
+def check_config_dir(path: str, fs: OS = DISK) -> None:
     """Raise FileError unless a store may be here: our units name it, and only root can write to it.
 
     A revert, a reset and a removal do not need it: refusing them would keep a configuration that failed.
@@ -34,13 +34,12 @@ def check_config_dir(path: str, fs: OS | None = None) -> None:
     check_chain(path, fs)
 
 
-def check_chain(path: str, fs: OS | None = None, instead: str = "set another config_dir") -> None:
+def check_chain(path: str, fs: OS = DISK, instead: str = "set another config_dir") -> None:
     """Raise FileError unless this folder and every folder above it belong to root and are writable by root alone.
 
     Links are followed; where they lead is checked too. Folders that do not exist yet are trusted: root creates them.
     `instead`: what helps as well as a repair of the folder.
     """
-    fs = fs or OS()
     done, rest, links = "/", os.path.join(os.getcwd(), path).split("/"), 0
     try:
         _check("/", fs.lstat("/"), path, fs, instead)

@@ -46,13 +46,7 @@ class Unit(UnitReader):
         except ValueError as error:
             raise UnitError(f"{self.name}: {error}") from error
 
-    def install(
-        self,
-        path: str | unit_override.Layer,
-        extra: tuple[str, ...] = (),
-        mounts_for: str = "",
-        fs: files.OS | None = None,
-    ) -> bool:
+    def install(self, path: str | unit_override.Layer, extra: tuple[str, ...] = (), mounts_for: str = "") -> bool:
         """Write our drop-in, durably and in one step, and make systemd read it; return whether anything changed.
 
         Raises UnitError, with the drop-in removed again, when it has no effect; FileError when it cannot be written.
@@ -62,42 +56,72 @@ class Unit(UnitReader):
         text = self.dropin(path, extra, mounts_for)
         changed = self.installed() != text
         if changed:
-            self._write(text, fs)
+            self._write(text)
         self._reload(changed)
         try:
             problem = unit_override.ineffective(path, self.next_command().argv)
         except UnitError as error:
             problem = str(error)
         if problem:
-            self.remove(fs)
+            self.remove()
             raise UnitError(
                 f"{self.name}: our drop-in has no effect and was removed: {problem}. See `systemctl cat {self.name}`."
             )
         return changed
 
-    def restore(self, text: str, fs: files.OS | None = None) -> None:
+    def restore(self, text: str) -> None:
         """Write a drop-in that was removed, as `installed` returned it. Raises UnitError, FileError."""
-        self._write(text, fs)
+        self._write(text)
         self._reload(True)
 
-    def _write(self, text: str, fs: files.OS | None) -> None:
+    def renew(self, active: str, folder: str = "") -> bool:
+        """Make our drop-in anew if the unit has another command than the one that it repeats; return whether it had.
+
+        Called before a start: an upgrade may bring other flags, and the former ones may end a new kubelet.
+        `active`: the config file of our store. `folder`: the drop-in folder of delivery `dropin`, else empty.
+
+        systemd reads the drop-in at once. Edits that wait for `systemctl daemon-reload` are not taken up. Files are
+        read only, since the system bus may not run yet. Raises StoreError, with the former drop-in in place.
+        """
+        before = self.installed()
+        if before is None or not unit_override.repeated(before):
+            return False
+        layer = unit_override.Layer(folder if f"--config-dir={folder}" in before else "")
+        reads = layer if folder else active
+        try:
+            edited = self.show(fresh=True).get("NeedDaemonReload") == "yes"
+            if edited or unit_override.repeats(before, self.command_line(), self._settings(), reads):
+                return False
+            text = self.dropin(reads, unit_override.extra_lines(before), unit_override.mounts(before))
+            self.restore(text)
+            after = self.form(bool(folder))
+            if after.kind == unit_override.REFUSED:
+                self.restore(before)
+                raise UnitError(after.reason)
+        except UnitError as error:
+            raise files.StoreError(
+                f"the command of the kubelet's unit has changed, and ours stays as it was: {error}"
+            ) from error
+        return True
+
+    def _write(self, text: str) -> None:
         place = self._at(self.dropin_path)
         folder = os.path.dirname(place)
         if not os.path.isdir(folder) or self._folder_is_ours():
             text = f"{unit_override.FOLDER_MARK}\n{text}"
-        files.make_folder(folder, fs, 0o755)
-        files.write(place, text.encode("utf-8", "surrogateescape"), 0o644, fs)
+        files.make_folder(folder, mode=0o755)
+        files.write(place, text.encode("utf-8", "surrogateescape"), 0o644)
 
     def _folder_is_ours(self) -> bool:
         return (self._written() or "").startswith(unit_override.FOLDER_MARK)
 
-    def remove(self, fs: files.OS | None = None) -> bool:
+    def remove(self) -> bool:
         """Remove our drop-in, and its folder if we made it; return whether anything changed.
 
         Raises UnitError, FileError.
         """
         ours = self._folder_is_ours()
-        changed = files.remove(self._at(self.dropin_path), fs)
+        changed = files.remove(self._at(self.dropin_path))
         if ours:
             with contextlib.suppress(OSError):
                 os.rmdir(os.path.dirname(self._at(self.dropin_path)))

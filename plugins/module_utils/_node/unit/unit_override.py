@@ -211,10 +211,8 @@ def dropin(form: Form, command: Setting, path: str | Layer, extra: tuple[str, ..
     or a drop-in folder too; `extra`: more lines for [Service]; `mounts_for`: a folder whose mount the kubelet waits
     for, empty for none.
 
-    Raises ValueError for a refused form and for a path that would need quoting.
+    Raises ValueError for a path that would need quoting.
     """
-    if form.kind == REFUSED:
-        raise ValueError(form.reason)
     if mounts_for:
         _check_fit(mounts_for)
     wait = ["[Unit]", f"{_MOUNTS}{mounts_for}", ""] if mounts_for else []
@@ -236,9 +234,7 @@ def _repeating(form: Form, command: Setting, path: str | Layer) -> list[str]:
 
 
 def repeats(ours: str, command: Setting, own: Sequence[Setting], path: str | Layer) -> bool:
-    """Return whether a drop-in of ours with this text repeats this ExecStart=, or a variable that the own files still
-    set as kubeadm does.
-    """
+    """Return whether our drop-in repeats this ExecStart=, or a variable that own files still set as kubeadm does."""
     lines = [line for line in ours.splitlines() if line.startswith(_REPEATED)]
     if lines[:1] == ["ExecStart="]:
         return lines == _repeating(Form(PLAIN), command, path)

@@ -10,11 +10,11 @@ import fnmatch
 import glob
 import os
 import re
-from typing import Any, NamedTuple, Sequence
+from typing import Any, Mapping, NamedTuple, Sequence
 
 from ..system import files, health
-from ..system.command import Run, execute, number
-from . import loaded, unit_override, unitfile
+from ..system.command import Run, execute, number, transient
+from . import unit_override, unitfile
 from .unitfile import Setting
 
 PROPERTIES = (
@@ -40,6 +40,12 @@ _OTHERS = {
 }
 # Where systemd looks for a program without a path: DEFAULT_PATH in its src/basic/path-util.h.
 _SEARCHED = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
+
+_MANAGER = "org.freedesktop.systemd1"
+# As busctl prints it: in double quotes, with the escapes of C for what is not printable ASCII.
+_TEXT = r'"((?:[^"\\]|\\.)*)"'
+
+_ESCAPES = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 
 
 class UnitError(Exception):
@@ -132,7 +138,7 @@ class UnitReader:
             raise UnitError(self._not_loaded(shown.get("LoadState", "")))
         paths = [shown.get("FragmentPath", ""), *shown.get("DropInPaths", "").split()]
         try:
-            return [(path, self._read(path)) for path in paths if path and path != self.dropin_path]
+            return [(path, files.text(self._at(path))) for path in paths if path and path != self.dropin_path]
         except OSError as error:
             raise UnitError(f"{self.name}: {error}.{self._reload_hint()}") from error
 
@@ -145,9 +151,6 @@ class UnitReader:
             with contextlib.suppress(OSError):
                 texts.append((os.path.join("/", os.path.relpath(place, self.root)), files.text(place)))
         return texts
-
-    def _read(self, path: str) -> str:
-        return files.text(self._at(path))
 
     def _at(self, path: str) -> str:
         return files.below(self.root, path)
@@ -202,11 +205,11 @@ class UnitReader:
         """Return the command line of the next start, asked once of systemd; None without an answer."""
         if self._next is None:
             command = self.command_line()
-            found = loaded.ask(self.name, self.run)
+            found = ask(self.name, self.run)
             if found is None:
                 return None
             literal = ":" in unit_override.prefix(command)
-            self._next = found.words if literal else loaded.starts(found, self.show(), self.run)
+            self._next = found.words if literal else starts(found, self.show(), self.run)
         return None if self._next is None else self._resolved(self._next)
 
     def _resolved(self, words: list[str]) -> list[str]:
@@ -231,9 +234,7 @@ class UnitReader:
         return result
 
     def unread(self) -> bool:
-        """Return whether systemd must still read an edit of the unit's files that is not ours. Raises UnitError for a
-        unit without systemd.
-        """
+        """Return whether systemd must still read an edit of the unit's files that is not ours. Raises UnitError."""
         shown, ours = self.show(), self.installed()
         listed = self.dropin_path in shown.get("DropInPaths", "").split()
         # Our drop-in, or its removal, may wait for the same.
@@ -277,13 +278,6 @@ class UnitReader:
         """The path of our drop-in, below `root`."""
         return f"/etc/systemd/system/{self.name}.d/{DROPIN}"
 
-    def repeats(self, ours: str, path: str | unit_override.Layer) -> bool:
-        """Return whether a drop-in of ours with this text repeats what the unit's files have now. Raises UnitError.
-
-        Only the files are read: before the start of a kubelet the system bus may not run yet.
-        """
-        return unit_override.repeats(ours, self.command_line(), self._settings(), path)
-
     def installed(self) -> str | None:
         """Return the text of our installed drop-in as `dropin` returned it, None when there is none."""
         text = self._written()
@@ -293,7 +287,7 @@ class UnitReader:
 
     def _written(self) -> str | None:
         try:
-            return self._read(self.dropin_path)
+            return files.text(self._at(self.dropin_path))
         except FileNotFoundError:
             return None
 
@@ -306,3 +300,67 @@ def last_line(done: Any) -> str:
     """Return the last line that a command printed, empty for none."""
     text = (done.stderr or done.stdout or "").strip()
     return text.splitlines()[-1].rstrip(". ") if text else ""
+
+
+class Loaded(NamedTuple):
+    """What systemd has loaded of a service with one command.
+
+    Over D-Bus each word arrives alone, its specifiers, quotes and escapes resolved. `systemctl show` joins the words of
+    ExecStart= by blanks, and its form of Environment= depends on its version.
+    """
+
+    words: list[str]
+    """ExecStart= with its variables, program first."""
+    environment: list[str]
+    """Environment= as NAME=value."""
+    files: list[str]
+    """The paths and patterns of EnvironmentFile=, with `-` before those that may be absent."""
+
+
+def ask(name: str, run: Run) -> Loaded | None:
+    """Return what systemd has loaded; None without an answer, such as without a system bus."""
+    place = f"/org/freedesktop/systemd1/unit/{object_name(name)}"
+    wanted = ["ExecStart", "Environment", "EnvironmentFiles"]
+    done = run(["busctl", "get-property", _MANAGER, place, f"{_MANAGER}.Service", *wanted])
+    lines = done.stdout.splitlines()
+    if done.returncode or len(lines) != len(wanted):
+        return None
+    # The first text of ExecStart= is the program's path.
+    words = _texts(lines[0])[1:]
+    paths = re.findall(rf"{_TEXT} (true|false)", lines[2])
+    files = [f"{'-' if optional == 'true' else ''}{_plain(path)}" for path, optional in paths]
+    return Loaded(words, _texts(lines[1]), files) if words else None
+
+
+def object_name(name: str) -> str:
+    """Return a unit's name as a part of a path on D-Bus (sd_bus_path_encode(3))."""
+    return re.sub(r"[^A-Za-z0-9]|^[0-9]", lambda match: f"_{ord(match.group()):02x}", name)
+
+
+def _texts(line: str) -> list[str]:
+    return [_plain(text) for text in re.findall(_TEXT, line)]
+
+
+def _plain(text: str) -> str:
+    return os.fsdecode(re.sub(rb"\\([0-3][0-7]{2}|.)", _unescaped, os.fsencode(text)))
+
+
+def _unescaped(match: re.Match[bytes]) -> bytes:
+    code = match.group(1)
+    return bytes([int(code, 8)]) if len(code) == 3 else _ESCAPES.get(code, code)
+
+
+def starts(found: Loaded, properties: Mapping[str, str], run: Run) -> list[str] | None:
+    """Return the words that systemd would start now, with the current environment files; None without an answer.
+
+    A transient unit with the same words and the same environment prints them, so that systemd itself replaces the
+    variables. `properties`: those that `systemctl show` prints.
+    """
+    options = [f"--property=EnvironmentFile={path}" for path in found.files]
+    options += [
+        f"--property={key}={properties[key]}" for key in ("PassEnvironment", "UnsetEnvironment") if properties.get(key)
+    ]
+    options += [f"--setenv={variable}" for variable in found.environment]
+    printed = ["--collect", *options, "/usr/bin/printf", "%s\\0", *found.words]
+    done = transient(run, "the kubelet's next command line", printed)
+    return None if done.returncode or not done.stdout.endswith("\0") else done.stdout.split("\0")[:-1]

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Reads the lines of unit files: what a drop-in repeats, and which line of which file has a word.
 
-Their meaning is asked of systemd (`loaded`). Source: config_parse in systemd's src/shared/conf-parser.c,
+Their meaning is asked of systemd (unit_reader.py). Source: config_parse in systemd's src/shared/conf-parser.c,
 systemd.syntax(7).
 """
 
@@ -15,6 +15,7 @@ from typing import Iterable, Iterator, NamedTuple
 BLANKS = " \t\n\r"
 _PLAIN_PATH = re.compile(r"/[A-Za-z0-9._/+-]*")
 _BYTE_ORDER_MARK = "\ufeff"
+HIDDEN = "********"
 
 
 class Setting(NamedTuple):
@@ -106,3 +107,16 @@ def place(word: str, texts: Iterable[tuple[str, str]]) -> tuple[str, int] | None
         if found:
             return found[-1]
     return None
+
+
+def masked(text: str) -> str:
+    """Return a text that quotes a unit or a command line, with the values of secret flags masked.
+
+    Units, shells and systemd quote differently, so the mask covers all up to the next flag or the end of the line.
+    """
+    # The table of all fields is the largest module, and most texts contain no such flag.
+    from ..._config.fields import fields
+
+    names = [name.replace("-", "[-_]") for name, flag in fields.FLAGS.items() if fields.ALL[flag.field].secret]
+    value = r"(?:[^\n\\]|\\.)*?(?=[\s\"']--[a-z]|\n|$)"
+    return re.sub(rf"(--(?:{'|'.join(names)}))(=|\s+){value}", rf"\1\2{HIDDEN}", text, flags=re.DOTALL)

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import guard_access, preflight
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import preflight
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host.preflight_decisions import Terms
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_reporter
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import dropin_folder, unit
 from ansible_collections.livenodes.kubelet.plugins.modules import kubelet_preflight_info
@@ -123,7 +124,7 @@ def test_a_staged_config_is_checked_and_compared_with_the_host(node: Node) -> No
 
 
 def test_the_host_of_another_node(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard_access, "elsewhere", lambda argv, name: f"{argv[0]} is not that of {name}")
+    monkeypatch.setattr(status_reporter, "elsewhere", lambda argv, name: f"{argv[0]} is not that of {name}")
     assert node.look("{}", allow_unchecked=True)["reasons"] == [], "nothing is known of the node"
     for text, local in (("{}", False), (None, True)):
         found = node.look(text, local, allow_unchecked=True, node="n1")["reasons"]

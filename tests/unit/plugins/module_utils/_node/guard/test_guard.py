@@ -13,10 +13,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard impo
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.decide import Unit
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Report
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Progress, Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
 from tests.support.guard_node import LOCAL, NEW, NONE, OTHER, SOURCE, STATIC, Node, NoRoom, state_file
 
 

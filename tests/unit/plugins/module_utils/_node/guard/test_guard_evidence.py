@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Trial
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress, Trial
 from tests.support.guard_node import LOCAL, NEW, SOURCE, Node
 
 AWAY = "/run/containerd/containerd.sock refuses connections"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard_files import Records, Started
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Records, Started
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Report
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress, ProgressFile
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress, ProgressFile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import FileError
 from tests.support.guard_node import NoRoom
 

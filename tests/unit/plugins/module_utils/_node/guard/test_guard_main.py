@@ -23,8 +23,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard impo
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Settings
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_reporter, textfile
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress, ProgressFile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress, ProgressFile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.lock import locked
 from tests.support.stored import CONFIG, A, Owners, stored
 
@@ -144,8 +144,8 @@ def test_verify_asks_about_the_running_kubelet(
 ) -> None:
     asked: list[t.Any] = []
 
-    def unverified(api: t.Callable[[], t.Any], override: str, started: float | None) -> str:
-        asked.append((api(), override, started))
+    def unverified(api: t.Callable[[], t.Any], started: float | None) -> str:
+        asked.append((api(), started))
         return wrong
 
     monkeypatch.setattr(status_reporter, "api_of", lambda words: words)
@@ -154,7 +154,7 @@ def test_verify_asks_about_the_running_kubelet(
     # Without a kubelet, what is known from the installation.
     monkeypatch.setattr(observe, "kubelet", lambda *_words: None)
     assert guard_main.main(str(program), ["verify"]) == status
-    assert asked == [(["kubelet", "--hostname-override=n7"], "n7", 1000.0), (["kubelet", "--v=2"], "", None)]
+    assert asked == [(["kubelet", "--hostname-override=n7"], 1000.0), (["kubelet", "--v=2"], None)]
     assert capsys.readouterr().err == line * 2
 
 
@@ -164,8 +164,8 @@ def test_report_sends_with_the_words_of_the_running_kubelet(
 ) -> None:
     sent: list[t.Any] = []
 
-    def report(records: t.Any, api: t.Callable[[], t.Any], since: t.Callable[[], t.Any], override: str) -> str:
-        sent.append((records.report(), api(), since(), override))
+    def report(records: t.Any, api: t.Callable[[], t.Any], since: t.Callable[[], t.Any]) -> str:
+        sent.append((records.report(), api(), since()))
         return failure
 
     monkeypatch.setattr(status_reporter, "api_of", lambda words: words)
@@ -175,7 +175,7 @@ def test_report_sends_with_the_words_of_the_running_kubelet(
     ProgressFile(str(program.parent)).write(Progress(name="a", verdict="it crashed"))
     assert guard_main.main(str(program), ["report"]) == (1 if failure else 0)
     words = ["kubelet", "--hostname-override=n7"]
-    assert sent == [(None, words, 1000.0, "n7"), (None, words, None, "n7")]
+    assert sent == [(None, words, 1000.0), (None, words, None)]
     again = f"the status is not reported yet, the guard will try again: {failure}\n"
     assert capsys.readouterr().err == (again * 2 if failure else "")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import metrics, textfile
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import textfile
 from tests.support import exposition
 from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node, NoRoom
 
@@ -38,7 +38,7 @@ def shown(node: Node) -> tuple[str, ...]:
     """Return assigned, active, last-known-good and error, and check that they are those of the pending report."""
     report = node.guard().records.report()
     if report:
-        assert text(node) == metrics.text(report.status)
+        assert text(node) == textfile.metrics(report.status)
     found = exposition.short(text(node))
     return tuple(found[name] for name in ("assigned", "active", "last_known_good", "error"))
 

@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard import Guard
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.outbox import Outbox
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Outbox
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import local, statefiles
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Progress, Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import FileError
 from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node, NoRoom
 

@@ -14,7 +14,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.new_binary import (
     NewBinary,
 )
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files
 from tests.support.guard_node import LOCAL, NEW, OTHER, Node, NoRoom
 from tests.support.replaced_binary import NEW_VERSION, WORDS, Kubelet, replaceable, with_good

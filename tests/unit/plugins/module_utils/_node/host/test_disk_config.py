@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import disk_config
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import dropin_look
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import meta
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Moment, Store, Trial, take
 from tests.support.objects import reference
@@ -28,7 +28,7 @@ def silent(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
 
 
 def look(root: Path, *argv: str, dropins: t.Sequence[str] = ()) -> dict[str, t.Any]:
-    return disk_config.look(["/usr/bin/kubelet", *argv], dropins, "kubelet.service", str(root), silent)
+    return dropin_look.on_disk(["/usr/bin/kubelet", *argv], dropins, "kubelet.service", str(root), silent)
 
 
 def write(root: Path, path: str, text: str = TEXT) -> Path:
@@ -138,7 +138,7 @@ def test_the_start_of_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     now = {"time": 1000.0, "clock": 25.0}
     monkeypatch.setattr("time.time", lambda: now["time"])
     monkeypatch.setattr("time.clock_gettime", lambda _clock: now["clock"])
-    found = disk_config.look(
+    found = dropin_look.on_disk(
         [], [], "kubelet.service", str(tmp_path), lambda argv: subprocess.CompletedProcess(list(argv), 0, shown, "")
     )
     assert found["started"] == 980.0

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import merged_dropins
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import dropin_checks
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import overridden
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host.dropin_look import Seen
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.dropin_folder import Folder
 
@@ -54,7 +54,7 @@ def seen(folder: Folder = OURS, base: dict[str, Any] | None = None, **more: Any)
     ],
 )
 def test_what_is_refused(declared: dict[str, Any], found: Seen, minor: int | None, words: str) -> None:
-    reasons = dropin_checks.reasons(declared, found, minor)
+    reasons = overridden.of_dropin(declared, found, minor)
     assert (len(reasons) == 1 and words in reasons[0]) if words else reasons == [], reasons
 
 
@@ -68,7 +68,7 @@ def test_a_folder_that_others_may_write_to_is_refused(tmp_path: Path, mode: int,
     place.chmod(mode)
     for path in ("/etc/k.d", "/etc/link/"):
         folder = Folder(path, "unit", True, path.endswith("/"))
-        reasons = dropin_checks.reasons({}, seen(folder, root=str(tmp_path)), 36)
+        reasons = overridden.of_dropin({}, seen(folder, root=str(tmp_path)), 36)
         words = f"{place}: others may write to it (mode {mode:04o}): they could replace {tmp_path}{path}; check its"
         assert not reasons if trusted else reasons[0].startswith(words), reasons
         assert trusted or reasons[0].endswith("chmod go-w it, or use delivery checkpoint")
@@ -85,5 +85,5 @@ def test_a_folder_that_others_may_write_to_is_refused(tmp_path: Path, mode: int,
 )
 def test_the_way_back_to_a_checkpoint(base: dict[str, Any], former: dict[str, Any], names: list[str]) -> None:
     now = merged_dropins.effective(former, None, 36)
-    found = dropin_checks.way_back(former, seen(base=base), now, 36)
+    found = overridden.way_back(former, seen(base=base), now, 36)
     assert len(found) == bool(names) and all(name in found[0] for name in names), found

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import guard_access
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_reporter
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import ApiError, Kubeconfig
 
 
@@ -25,13 +25,13 @@ def conf(folder: Path) -> str:
 
 
 def test_a_kubelet_without_a_cluster_has_nothing_to_ask() -> None:
-    assert guard_access.failure(["/usr/bin/kubelet"]) == ""
+    assert status_reporter.failure(["/usr/bin/kubelet"]) == ""
 
 
 def test_one_request_for_the_nodes_own_object(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[t.Any] = []
     monkeypatch.setattr(Kubeconfig, "call", lambda _self, *words: calls.append(words))
-    assert guard_access.failure([conf(tmp_path), "--hostname-override=N7"]) == ""
+    assert status_reporter.failure([conf(tmp_path), "--hostname-override=N7"]) == ""
     assert calls == [("GET", "/api/v1/nodes/n7")]
 
 
@@ -42,7 +42,7 @@ def test_why_the_guard_gets_no_answer(status: int, hint: str, tmp_path: Path, mo
         raise ApiError(f"{method} {path}: refused", status)
 
     monkeypatch.setattr(Kubeconfig, "call", call)
-    found = guard_access.failure([conf(tmp_path), "--hostname-override=n7"])
+    found = status_reporter.failure([conf(tmp_path), "--hostname-override=n7"])
     assert hint in found and "/api/v1/nodes/n7" in found
 
 
@@ -52,16 +52,16 @@ def test_the_host_of_another_node(
 ) -> None:
     """A node may have written the address of another one into its own status, from where the inventory has it."""
     monkeypatch.setattr(Kubeconfig, "certified_name", lambda _self: certified)
-    found = guard_access.elsewhere([conf(tmp_path)], wanted)
+    found = status_reporter.elsewhere([conf(tmp_path)], wanted)
     assert found.startswith("this is the host of the node n2") == bool(found) == other
 
 
 def test_a_host_whose_node_is_not_known(tmp_path: Path) -> None:
-    assert guard_access.elsewhere([conf(tmp_path)], "n1") == "", "a token has no name"
-    assert guard_access.elsewhere([f"--kubeconfig={tmp_path}/none"], "n1") == ""
-    assert guard_access.elsewhere(["/usr/bin/kubelet"], "n1") == ""
+    assert status_reporter.elsewhere([conf(tmp_path)], "n1") == "", "a token has no name"
+    assert status_reporter.elsewhere([f"--kubeconfig={tmp_path}/none"], "n1") == ""
+    assert status_reporter.elsewhere(["/usr/bin/kubelet"], "n1") == ""
 
 
 def test_no_answer_and_no_kubeconfig(tmp_path: Path) -> None:
-    assert "Connection refused" in guard_access.failure([conf(tmp_path)])
-    assert "FileNotFoundError" in guard_access.failure([f"--kubeconfig={tmp_path}/none"])
+    assert "Connection refused" in status_reporter.failure([conf(tmp_path)])
+    assert "FileNotFoundError" in status_reporter.failure([f"--kubeconfig={tmp_path}/none"])

@@ -14,11 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import (
-    guard_install,
-    guard_module,
-    programs,
-)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_install, guard_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import installed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Moment, Store, Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import command, files
@@ -33,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the guard's folder on a node that has no store yet."""
     place = tmp_path_factory.mktemp("config") / "guard"
     place.mkdir()
-    programs.install(str(place), guard_install.program())
+    guard_install.install_program(str(place), guard_install.program())
     # The guard must not ask the kubelet of this machine.
     settings = {"unit": "livenodes-no-such.service", "argv": ["/usr/bin/kubelet"]}
     (place / "settings.json").write_text(json.dumps(settings))
@@ -72,7 +68,7 @@ def test_an_unknown_command_shows_the_known_ones(folder: Path) -> None:
 def test_the_program_needs_nothing_but_itself() -> None:
     """It holds every module that the guard loads on demand, and none of Ansible's."""
     found = set(guard_install.program())
-    package = f"{programs.PACKAGE}/_node"
+    package = f"{guard_install.PACKAGE}/_node"
     needed = {f"{package}/system/{name}.py" for name in ("binary", "config_summary", "kubeconfig")}
     assert needed | {f"{package}/report/status_reporter.py"} <= found
     assert not [name for name in found if "ansible" in name or "_cluster" in name]
@@ -107,7 +103,7 @@ def test_no_byte_code_is_written_and_a_torn_one_is_not_read(tmp_path: Path) -> N
     """A power cut leaves a short file of it, or a full disk: the guard would never run again."""
     folder = tmp_path / "guard"
     folder.mkdir()
-    programs.install(str(folder), guard_install.program())
+    guard_install.install_program(str(folder), guard_install.program())
     step(guard_install.prestart(str(tmp_path)))
     assert run(folder, "status").returncode == 0
     assert not list(tmp_path.rglob("*.pyc"))
@@ -118,7 +114,7 @@ def test_no_byte_code_is_written_and_a_torn_one_is_not_read(tmp_path: Path) -> N
         path.write_bytes(path.read_bytes()[:40])
     done = run(folder, "status")
     assert done.returncode == 0 and json.loads(done.stdout) and len(torn) == 1
-    programs.install(str(folder), guard_install.program())
+    guard_install.install_program(str(folder), guard_install.program())
     assert not list(tmp_path.rglob("*.pyc"))
 
 
@@ -142,7 +138,7 @@ def spoil(config: Path, how: str) -> None:
 def test_a_guard_shows_that_it_runs_before_a_switch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     """By the interpreter and the command line of its service; its start by systemd shows nothing."""
     (tmp_path / "guard").mkdir()
-    programs.install(str(tmp_path / "guard"), guard_install.program())
+    guard_install.install_program(str(tmp_path / "guard"), guard_install.program())
     service = tmp_path / "guard.service"
     service.write_text(guard_install.service_text(str(tmp_path)))
     armed = Trial(None, None, Moment("boot", 1.5, 2.0))
@@ -207,7 +203,7 @@ def test_a_guard_that_runs_is_replaced_when_its_files_change(tmp_path: Path, mon
     replaced = "systemctl try-restart livenodes-kubelet-guard.service"
     assert present() == ["systemctl daemon-reload", replaced]
     assert present() == []
-    monkeypatch.setattr(guard_install, "program", lambda: {**program, f"{programs.PACKAGE}/new.py": b""})
+    monkeypatch.setattr(guard_install, "program", lambda: {**program, f"{guard_install.PACKAGE}/new.py": b""})
     assert present() == [replaced]
     assert present(key="other") == [replaced]
     (tmp_path / "run").mkdir()

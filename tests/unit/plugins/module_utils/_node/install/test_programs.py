@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import programs
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_install
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files
 from tests.support.disk import FILLING, Disk, Folder, PowerCut
 
@@ -25,16 +25,16 @@ LOADER = "import current  # " + "x" * 80
 
 def program(name: str) -> dict[str, bytes]:
     return {
-        f"{programs.PACKAGE}/__init__.py": b"",
-        f"{programs.PACKAGE}/a.py": f"{name} a {'-' * 80}".encode(),
-        f"{programs.PACKAGE}/inner/__init__.py": b"",
-        f"{programs.PACKAGE}/inner/b.py": f"{name} b".encode(),
-        **({f"{programs.PACKAGE}/inner/new.py": b"new"} if name == "new" else {}),
+        f"{guard_install.PACKAGE}/__init__.py": b"",
+        f"{guard_install.PACKAGE}/a.py": f"{name} a {'-' * 80}".encode(),
+        f"{guard_install.PACKAGE}/inner/__init__.py": b"",
+        f"{guard_install.PACKAGE}/inner/b.py": f"{name} b".encode(),
+        **({f"{guard_install.PACKAGE}/inner/new.py": b"new"} if name == "new" else {}),
     }
 
 
 def install(disk: Disk, name: str) -> None:
-    programs.install(PLACE, program(name), LOADER.encode(), disk)
+    guard_install.install_program(PLACE, program(name), LOADER.encode(), disk)
 
 
 def empty() -> Disk:
@@ -49,7 +49,7 @@ def folders() -> Disk:
     disk = empty()
     files.make_folder(f"{PLACE}/programs", disk)
     files.make_folder(f"{PLACE}/__pycache__", disk)
-    content = {f"{programs.PACKAGE}/{name}": (data, 0o600) for name, data in FORMER.items()}
+    content = {f"{guard_install.PACKAGE}/{name}": (data, 0o600) for name, data in FORMER.items()}
     files.write_folder(f"{PLACE}/programs/1", content, disk)
     files.swap_link(f"{PLACE}/current", "programs/1", disk)
     files.write(f"{PLACE}/__main__.py", LOADER.encode(), fs=disk)
@@ -71,9 +71,9 @@ def started(disk: Disk) -> str:
     assert main == LOADER
     target = os.path.join(PLACE, disk.readlink(f"{PLACE}/current"))
     if not target.endswith(".zip"):
-        assert {name: disk.load(f"{target}/{programs.PACKAGE}/{name}") for name in FORMER} == FORMER
+        assert {name: disk.load(f"{target}/{guard_install.PACKAGE}/{name}") for name in FORMER} == FORMER
         return "former"
-    return next(name for name in ("old", "new") if programs.packed(program(name)) == disk.load(target))
+    return next(name for name in ("old", "new") if guard_install.packed(program(name)) == disk.load(target))
 
 
 @pytest.mark.parametrize(("before", "starts"), [(empty, ""), (folders, "former"), (lambda: with_program("old"), "old")])
@@ -92,7 +92,7 @@ def test_a_power_cut_never_mixes_two_programs(before: t.Callable[[], Disk], star
             assert started(left) in (starts, "new")
             # The next run of Ansible completes it, and leaves no trace of the cut.
             install(left, "new")
-            assert started(left) == "new" and not programs.outdated(PLACE, program("new"), LOADER.encode(), left)
+            assert started(left) == "new" and not guard_install.outdated(PLACE, program("new"), LOADER.encode(), left)
             install(left, "new")
             assert set(left.listdir(PLACE)) == {"__main__.py", "current", "programs"}
             assert len(left.listdir(f"{PLACE}/programs")) == 1
@@ -117,23 +117,23 @@ def test_the_former_program_stays_until_the_next_run() -> None:
     install(disk, "new")
     assert len(disk.listdir(f"{PLACE}/programs")) == 2
     install(disk, "new")
-    assert disk.listdir(f"{PLACE}/programs") == [os.path.basename(programs.place(program("new")))]
+    assert disk.listdir(f"{PLACE}/programs") == [os.path.basename(guard_install.place(program("new")))]
 
 
 def test_a_second_run_writes_nothing_and_a_damaged_program_is_repaired() -> None:
     disk = with_program("new")
     install(disk, "new")
     assert not disk.calls
-    file = f"{PLACE}/{programs.place(program('new'))}"
+    file = f"{PLACE}/{guard_install.place(program('new'))}"
     files.write(file, b"torn", fs=disk)
-    assert programs.outdated(PLACE, program("new"), LOADER.encode(), disk) == [file]
+    assert guard_install.outdated(PLACE, program("new"), LOADER.encode(), disk) == [file]
     install(disk, "new")
     assert started(disk) == "new"
 
 
 def test_the_version_is_that_of_names_and_contents() -> None:
-    assert programs.place({"a": b"bc"}) != programs.place({"ab": b"c"})
-    assert programs.place({"a": b"1", "b": b"2"}) == programs.place({"b": b"2", "a": b"1"})
+    assert guard_install.place({"a": b"bc"}) != guard_install.place({"ab": b"c"})
+    assert guard_install.place({"a": b"1", "b": b"2"}) == guard_install.place({"b": b"2", "a": b"1"})
 
 
 def test_the_loader_starts_the_program_behind_the_link(tmp_path: Path) -> None:
@@ -141,9 +141,10 @@ def test_the_loader_starts_the_program_behind_the_link(tmp_path: Path) -> None:
     place.mkdir()
     main = b"import sys\ndef main(folder, words):\n    print(folder, *words)\n    return 3\n"
     package = {
-        f"{programs.PACKAGE}/{name}": b"" for name in ("__init__.py", "_node/__init__.py", "_node/guard/__init__.py")
+        f"{guard_install.PACKAGE}/{name}": b""
+        for name in ("__init__.py", "_node/__init__.py", "_node/guard/__init__.py")
     }
-    programs.install(str(place), {**package, f"{programs.PACKAGE}/_node/guard/guard_main.py": main})
+    guard_install.install_program(str(place), {**package, f"{guard_install.PACKAGE}/_node/guard/guard_main.py": main})
     done = subprocess.run(
         [sys.executable, "-I", str(place), "watch", "x"], cwd="/", check=False, text=True, capture_output=True
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.records import typed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.records import json_file
 
 
 class Some(t.NamedTuple):
@@ -29,13 +29,13 @@ class Some(t.NamedTuple):
     "value", [{}, {"name": "a", "count": 3, "at": 2.5, "since": 1, "sure": True, "more": {"b": []}}, {"at": 4}]
 )
 def test_what_was_written_is_read(value: dict[str, t.Any]) -> None:
-    assert typed.fields(value, Some()) == Some(**value)
+    assert json_file.fields(value, Some()) == Some(**value)
 
 
 @pytest.mark.fault(case=75)
 def test_a_file_of_another_version_is_read_and_its_unknown_fields_are_kept(tmp_path: Path) -> None:
     """As long as it is about the same subject."""
-    file = typed.RecordFile(str(tmp_path / "file"), Some())
+    file = json_file.RecordFile(str(tmp_path / "file"), Some())
     (tmp_path / "file").write_text('{"name": "a", "count": 1, "newer": [5], "format": 1}')
     assert file.read() == Some("a", 1)
     file.write(Some("a", 2))
@@ -68,4 +68,4 @@ def test_a_file_of_another_version_is_read_and_its_unknown_fields_are_kept(tmp_p
 )
 def test_other_types_are_damage(value: t.Any) -> None:
     with pytest.raises(TypeError):
-        typed.fields(value, Some())
+        json_file.fields(value, Some())

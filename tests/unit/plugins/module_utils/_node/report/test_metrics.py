@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import metrics, status_annotation
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_annotation, textfile
 from tests.support import exposition
 
 NEW = {"namespace": "kube-system", "name": "c", "uid": "u2", "resourceVersion": "7", "kubeletConfigKey": "kubelet"}
@@ -36,7 +36,7 @@ def labels(source: dict[str, str] | None) -> dict[str, str]:
 
 
 def text(assigned: t.Any, active: t.Any, good: t.Any, error: str) -> str:
-    return metrics.text(status_annotation.status(assigned, active, good, error, "a reason", 0))
+    return textfile.metrics(status_annotation.status(assigned, active, good, error, "a reason", 0))
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_the_error_itself_is_not_shown() -> None:
 
 @pytest.mark.parametrize("status", [{}, {"assigned": None}, {"assigned": {}}, {"error": ""}])
 def test_what_is_absent_is_local(status: dict[str, t.Any]) -> None:
-    assert metrics.text(status) == text(None, None, None, "")
+    assert textfile.metrics(status) == text(None, None, None, "")
 
 
 @given(st.text())
@@ -90,7 +90,7 @@ def test_every_value_of_a_label_can_be_read_back(value: str) -> None:
     ("value", "shown"), [('a"b', 'a\\"b'), ("a\\b", "a\\\\b"), ("a\nb", "a\\nb"), ("\\n", "\\\\n"), ("é ", "é ")]
 )
 def test_escapes(value: str, shown: str) -> None:
-    assert metrics.escaped(value) == shown
+    assert textfile.escaped(value) == shown
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard_files import Records
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Records
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_annotation, status_reporter
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import ApiError, Kubeconfig
 
@@ -35,7 +35,7 @@ class Api:
         self.ready = {"type": "Ready", **(ready or {})}
         self.calls: list[tuple[str, str, t.Any]] = []
 
-    def node_name(self, _override: str = "") -> str:
+    def node_name(self) -> str:
         return "n1"
 
     def call(self, method: str, path: str, body: t.Any = None, _content_type: str = "") -> t.Any:
@@ -127,15 +127,15 @@ def test_a_ready_node_with_a_heartbeat_since_the_start_verifies_the_kubelet(
     ready: dict[str, str], wrong: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("time.time", lambda: 1e9 + 60)
-    found = status_reporter.unverified(lambda: t.cast(Kubeconfig, Api(ready)), "", 1e9 + 0.9)
+    found = status_reporter.unverified(lambda: t.cast(Kubeconfig, Api(ready)), 1e9 + 0.9)
     assert re.search(wrong, found) if wrong else found == ""
 
 
 def test_unverified_without_an_answer_or_a_kubelet_and_not_needed_without_a_cluster() -> None:
     ready = {"status": "True", "lastHeartbeatTime": status_annotation.stamp(time.time())}
-    assert "did not answer" in status_reporter.unverified(lambda: t.cast(Kubeconfig, Api(ready, GET=503)), "", 0.0)
-    assert "no kubelet" in status_reporter.unverified(lambda: t.cast(Kubeconfig, Api(ready)), "", None)
-    assert status_reporter.unverified(lambda: status_reporter.api_of(["kubelet"]), "", 0.0) == ""
+    assert "did not answer" in status_reporter.unverified(lambda: t.cast(Kubeconfig, Api(ready, GET=503)), 0.0)
+    assert "no kubelet" in status_reporter.unverified(lambda: t.cast(Kubeconfig, Api(ready)), None)
+    assert status_reporter.unverified(lambda: status_reporter.api_of(["kubelet"]), 0.0) == ""
 
 
 def test_continues_where_it_stopped(records: Records) -> None:

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.links import LOCAL_TARGET, Links
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import FileError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store_reader import LOCAL_TARGET, Links
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import FileError, StoreError
 from tests.support.guard_node import NoRoom
 
 ONE, OTHER = "store/checkpoints/u1/1", "store/checkpoints/u2/1"

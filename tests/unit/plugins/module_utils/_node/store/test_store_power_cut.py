@@ -16,14 +16,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.local import OVERRIDE
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.meta import Source
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import (
     File,
     Moment,
-    Source,
     Store,
     Trial,
 )
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
 from tests.support.disk import FILLING, Disk, PowerCut
 from tests.support.examples import examples
 

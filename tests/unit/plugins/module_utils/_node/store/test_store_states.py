@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress, ProgressFile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import (
     Moment,
     Store,
     StoreError,
     Trial,
 )
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress, ProgressFile
 from tests.support.stored import NOW, A, B, C, Owners, assign, source, stored, under
 
 LATER = Moment("boot", 5.0, 6.0)

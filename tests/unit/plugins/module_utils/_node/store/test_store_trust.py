@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress, ProgressFile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import (
     Store,
     StoreError,
 )
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress, ProgressFile
 from tests.support.stored import A, B, Owners, assign, stored, under
 
 

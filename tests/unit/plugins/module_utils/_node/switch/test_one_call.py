@@ -16,7 +16,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install im
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module, one_call
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch.one_call import StepError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import UnitError
 
 SECRET = "planted-secret"

@@ -165,13 +165,13 @@ def test_an_expired_inline_certificate_is_replaced_by_the_rotated_one(server: Se
         connect(server, tmp_path, expired).call("GET", "/x")
     rotated(tmp_path, server.signer.pair("system:node:worker-7"))
     api = connect(server, tmp_path, expired)
-    assert (api.call("GET", "/x")["name"], api.node_name("other")) == ("system:node:worker-7", "worker-7")
+    assert (api.call("GET", "/x")["name"], api.node_name()) == ("system:node:worker-7", "worker-7")
 
 
 def test_a_valid_inline_certificate_is_used_until_the_server_refuses_it(server: Server, tmp_path: Path) -> None:
     rotated(tmp_path, server.signer.pair("system:node:new"))
     api = connect(server, tmp_path, inline(server.signer.pair("system:node:inline")))
-    assert (api.call("GET", "/x")["name"], api.node_name("other")) == ("system:node:inline", "inline")
+    assert (api.call("GET", "/x")["name"], api.node_name()) == ("system:node:inline", "inline")
     server.accepted = {"system:node:new"}
     server.seen.clear()
     assert api.call("GET", "/x")["name"] == "system:node:new"
@@ -212,7 +212,8 @@ echo "$KUBERNETES_EXEC_INFO" >> {tmp_path}/info
 echo '{credential(token="secret-1")}'""",
     )
     api = connect(server, tmp_path, user)
-    assert api.node_name("Other") == "other"
+    api.override = "Other"
+    assert api.node_name() == "other"
     assert api.call("GET", "/x")["token"] == "Bearer secret-1"
     info = json.loads((tmp_path / "info").read_text())
     assert (info["kind"], info["spec"]["interactive"]) == ("ExecCredential", False)
@@ -225,7 +226,7 @@ def test_a_plugin_gives_a_certificate(server: Server, tmp_path: Path) -> None:
         tmp_path, f"echo '{credential(clientCertificateData=pair[0], clientKeyData=pair[1])}'".replace("\\n", "\\\\n")
     )
     api = connect(server, tmp_path, user)
-    assert (api.call("GET", "/x")["name"], api.node_name("other")) == ("system:node:by-plugin", "by-plugin")
+    assert (api.call("GET", "/x")["name"], api.node_name()) == ("system:node:by-plugin", "by-plugin")
 
 
 @pytest.mark.parametrize(

@@ -49,10 +49,10 @@ def test_the_nodes_name_is_that_of_its_certificate(tmp_path: Path) -> None:
     )
     pem.write_bytes((tmp_path / "cert.pem").read_bytes() + pem.read_bytes())
     user = {"client-certificate": "pair.pem", "client-key": "pair.pem"}
-    found = Kubeconfig(str(conf(tmp_path, user)))
-    assert found.node_name("other") == found.certified_name() == "worker-7.example"
-    found = Kubeconfig(str(conf(tmp_path, {"token": "x"})))
-    assert (found.node_name("Other"), found.certified_name()) == ("other", "")
+    found = Kubeconfig(str(conf(tmp_path, user)), override="other")
+    assert found.node_name() == found.certified_name() == "worker-7.example"
+    found = Kubeconfig(str(conf(tmp_path, {"token": "x"})), override="Other")
+    assert (found.node_name(), found.certified_name()) == ("other", "")
     plugin = {"exec": {"command": "no-such-plugin"}}
     assert Kubeconfig(str(conf(tmp_path, plugin))).certified_name() == "", "it is not run for this"  # type: ignore[arg-type]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import runtime
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import health
 
 Serve = t.Callable[[socket.socket], object]
 SETTINGS = b"\0\0\6\4\0\0\0\0\0\0\5\0\0\x40\0"
@@ -33,8 +33,8 @@ ENDPOINT = "--container-runtime-endpoint"
         ([f"{ENDPOINT}=unix:///run/a.sock"], {"containerRuntimeEndpoint": "unix:///run/b.sock"}, "", "/run/a.sock"),
         ([ENDPOINT, "/run/a.sock"], {}, "v1.20.2", "/run/a.sock"),
         ([], {"containerRuntimeEndpoint": "unix:///run/b.sock"}, "v1.33.1", "/run/b.sock"),
-        ([], {}, "v1.24.0", runtime.CONTAINERD),
-        ([], {}, "v1.20.2", runtime.DOCKER),
+        ([], {}, "v1.24.0", health.CONTAINERD),
+        ([], {}, "v1.20.2", health.DOCKER),
         (["--container-runtime=docker", "--docker-endpoint=unix:///run/d.sock"], {}, "v1.20.2", "/run/d.sock"),
         (["--container-runtime=remote"], {}, "v1.20.2", ""),
         ([], {}, "", ""),
@@ -44,7 +44,7 @@ ENDPOINT = "--container-runtime-endpoint"
 def test_the_runtime_is_where_flags_and_configuration_put_it(
     words: list[str], config: dict[str, str], version: str, expected: str
 ) -> None:
-    assert runtime.runtime_socket(config, ["kubelet", *words], version) == expected
+    assert health.runtime_socket(config, ["kubelet", *words], version) == expected
 
 
 @contextlib.contextmanager
@@ -90,7 +90,7 @@ def answers(*parts: bytes) -> Serve:
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Return the path of a socket. A sign of life has any time to arrive."""
-    monkeypatch.setattr(runtime, "RUNTIME_SECONDS", 30.0)
+    monkeypatch.setattr(health, "RUNTIME_SECONDS", 30.0)
     return str(tmp_path / "c.sock")
 
 
@@ -109,15 +109,15 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 )
 def test_an_answer_is_a_sign_of_life(path: str, parts: list[bytes]) -> None:
     with listening(path, answers(*parts)):
-        assert runtime.away(path) == ""
+        assert health.away(path) == ""
 
 
 def test_a_process_that_closes_the_connection_does_not_hang(path: str) -> None:
     with listening(path, lambda _connection: None):
-        assert runtime.away(path) == ""
+        assert health.away(path) == ""
     Path(path).unlink()
     with listening(path, lambda connection: connection.recv(1) and connection.sendall(SETTINGS)):
-        assert runtime.away(path) == ""
+        assert health.away(path) == ""
 
 
 def endless(connection: socket.socket) -> None:
@@ -132,9 +132,9 @@ def endless(connection: socket.socket) -> None:
 )
 def test_a_runtime_that_hangs_is_away(path: str, monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
     """What the transport sends by itself is none: the process behind it may hang."""
-    monkeypatch.setattr(runtime, "RUNTIME_SECONDS", 0.2)
+    monkeypatch.setattr(health, "RUNTIME_SECONDS", 0.2)
     with listening(path, serve):
-        assert runtime.away(path) == f"{path} accepts connections and does not answer"
+        assert health.away(path) == f"{path} accepts connections and does not answer"
 
 
 def test_the_request_is_that_of_the_version(path: str) -> None:
@@ -146,7 +146,7 @@ def test_the_request_is_that_of_the_version(path: str) -> None:
         seen.append(until_closed(connection))
 
     with listening(path, serve):
-        runtime.away(path)
+        health.away(path)
     preface, rest, frames = seen[0][:24], seen[0][24:], []
     while rest:
         end = 9 + int.from_bytes(rest[:3], "big")
@@ -154,16 +154,16 @@ def test_the_request_is_that_of_the_version(path: str) -> None:
         rest = rest[end:]
     assert preface == b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
     assert [frame[:3] for frame in frames] == [(4, 0, 0), (1, 4, 1), (0, 1, 1)]
-    assert b"\x22/runtime.v1.RuntimeService/Version" in frames[1][3]
+    assert b"\x22/health.v1.RuntimeService/Version" in frames[1][3]
     assert frames[2][3] == bytes(5)
 
 
 def test_a_runtime_is_away_when_nothing_listens(path: str) -> None:
-    assert runtime.away(path) == f"{path} does not exist"
+    assert health.away(path) == f"{path} does not exist"
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
         server.bind(path)
-        assert runtime.away(path) == f"{path} refuses connections"
-    assert runtime.away("/" + "x" * 200) == "", "a path that no socket can have is no evidence"
+        assert health.away(path) == f"{path} refuses connections"
+    assert health.away("/" + "x" * 200) == "", "a path that no socket can have is no evidence"
 
 
 def test_a_runtime_that_takes_no_more_connections_is_away(path: str) -> None:
@@ -176,4 +176,4 @@ def test_a_runtime_that_takes_no_more_connections_is_away(path: str) -> None:
                 one = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
                 one.setblocking(False)
                 one.connect(path)
-        assert runtime.away(path) == f"{path} accepts connections and does not answer"
+        assert health.away(path) == f"{path} accepts connections and does not answer"

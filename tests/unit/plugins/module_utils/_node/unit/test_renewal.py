@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.renewal import renew
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit_override import Layer
 from tests.support.systemd_model import FOLDER, KUBEADM, KUBEADM_TEXT, SERVICE, Systemd
 
@@ -43,25 +42,25 @@ def loaded(node: Systemd, text: str) -> unit.Unit:
 def test_a_changed_command_is_taken_up(node: Systemd, form: str, folder: str, mounts: str) -> None:
     reads = Layer(folder) if folder else ACTIVE
     loaded(node, TEXTS[form]).install(reads, STEP, mounts)
-    assert not renew(loaded(node, TEXTS[form]), ACTIVE, folder)
+    assert not loaded(node, TEXTS[form]).renew(ACTIVE, folder)
 
     changed = loaded(node, TEXTS[form].replace("--old", "--new"))
-    assert renew(changed, ACTIVE, folder)
+    assert changed.renew(ACTIVE, folder)
     words = changed.next_command().argv
     assert "--new" in words and "--old" not in words
     assert (f"--config-dir={folder}" if folder else f"--config={ACTIVE}") in words
     text = changed.installed() or ""
     assert text.endswith(f"{STEP[0]}\n") and (f"RequiresMountsFor={mounts}\n" in text) == bool(mounts)
-    assert not renew(changed, ACTIVE, folder)
+    assert not changed.renew(ACTIVE, folder)
 
 
 def test_other_flags_of_the_variable_of_kubeadm_are_taken_up(node: Systemd) -> None:
     node.kubeadm().install(ACTIVE, STEP)
     node.write(KUBEADM, KUBEADM_TEXT.replace("config.yaml", "config.yaml --v=4"))
     kubelet = node.load(SERVICE, KUBEADM, OURS)
-    assert renew(kubelet, ACTIVE)
+    assert kubelet.renew(ACTIVE)
     assert kubelet.next_command().argv[-1] == f"--config={ACTIVE}" and "--v=4" in kubelet.next_command().argv
-    assert not renew(kubelet, ACTIVE)
+    assert not kubelet.renew(ACTIVE)
 
 
 @pytest.mark.parametrize("folder", ["", "/store/conf.d"], ids=["checkpoint", "dropin"])
@@ -70,7 +69,7 @@ def test_nothing_is_asked_before_a_start_while_the_unit_is_the_same(node: System
     for kubelet in (node.kubeadm(), loaded(node, TEXTS["plain"])):
         kubelet.install(Layer(folder) if folder else ACTIVE, STEP)
         node.bus = False
-        assert not renew(kubelet, ACTIVE, folder)
+        assert not kubelet.renew(ACTIVE, folder)
         node.bus = True
         kubelet.remove()
 
@@ -79,22 +78,22 @@ def test_a_command_that_no_longer_has_the_variable_of_kubeadm(node: Systemd) -> 
     node.kubeadm().install(ACTIVE, STEP)
     node.write(KUBEADM, KUBEADM_TEXT.replace("$KUBELET_CONFIG_ARGS", "--config=/etc/k.yaml"))
     kubelet = node.load(SERVICE, KUBEADM, OURS)
-    assert renew(kubelet, ACTIVE)
+    assert kubelet.renew(ACTIVE)
     assert kubelet.next_command().argv[-1] == f"--config={ACTIVE}"
 
 
 def test_nothing_is_made_anew_without_a_command_of_the_unit(node: Systemd) -> None:
     kubelet = loaded(node, TEXTS["plain"])
-    assert not renew(kubelet, ACTIVE), "no drop-in of ours"
+    assert not kubelet.renew(ACTIVE), "no drop-in of ours"
     kubelet.install(Layer(), STEP)
-    assert not renew(loaded(node, TEXTS["plain"].replace("--old", "--new")), ACTIVE, "/etc/kubelet.conf.d")
+    assert not loaded(node, TEXTS["plain"].replace("--old", "--new")).renew(ACTIVE, "/etc/kubelet.conf.d")
 
 
 def test_edits_that_wait_for_a_reload_are_not_taken_up(node: Systemd) -> None:
     loaded(node, TEXTS["plain"]).install(ACTIVE, STEP)
     kubelet = loaded(node, TEXTS["plain"].replace("--old", "--new"))
     node.properties["NeedDaemonReload"] = "yes"
-    assert not renew(kubelet, ACTIVE)
+    assert not kubelet.renew(ACTIVE)
 
 
 def test_a_unit_that_is_refused_now_keeps_the_former_command(node: Systemd) -> None:
@@ -102,5 +101,5 @@ def test_a_unit_that_is_refused_now_keeps_the_former_command(node: Systemd) -> N
     kubelet = loaded(node, "[Service]\nExecStart=/usr/bin/kubelet --v=2\n")
     before = kubelet.installed()
     with pytest.raises(StoreError, match=r"ours stays as it was.*no --config"):
-        renew(kubelet, ACTIVE)
+        kubelet.renew(ACTIVE)
     assert kubelet.installed() == before

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import secret_flags
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unitfile
 
 
 @pytest.mark.parametrize(
@@ -25,4 +25,4 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit impor
     ],
 )
 def test_values_of_secret_flags_are_masked(text: str, shown: str) -> None:
-    assert secret_flags.masked(text) == shown
+    assert unitfile.masked(text) == shown

@@ -14,12 +14,6 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit impor
 from tests.support.systemd_model import Systemd
 
 
-@pytest.fixture
-def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Systemd:
-    monkeypatch.setattr(unit, "LOG_SECONDS", 0.0)
-    return Systemd(tmp_path)
-
-
 def test_a_restart_is_a_new_invocation_that_stays(node: Systemd) -> None:
     kubelet = node.kubeadm()
     slept: list[float] = []

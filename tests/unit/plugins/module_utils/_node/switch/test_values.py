@@ -4,21 +4,21 @@
 from __future__ import annotations
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import requested
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import values
 
 
 def test_a_mapping_becomes_the_text_of_a_push() -> None:
     config = {"maxPods": 1, "clusterDomain": "b\u00fccher.example"}
-    assert requested.texts({"kubelet": config, "more": "a: 1"}) == {"kubelet": document.render(config), "more": "a: 1"}
+    assert values.texts({"kubelet": config, "more": "a: 1"}) == {"kubelet": document.render(config), "more": "a: 1"}
 
 
 def test_the_source_has_the_keys_of_the_api() -> None:
     given = {"namespace": "a", "name": "b", "uid": "c", "resource_version": "d", "kubelet_config_key": "e"}
-    assert requested.source(given) == {
+    assert values.source(given) == {
         "namespace": "a",
         "name": "b",
         "uid": "c",
         "resourceVersion": "d",
         "kubeletConfigKey": "e",
     }
-    assert requested.source(None) is None
+    assert values.source(None) is None

@@ -1,14 +1,16 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The list of the program's modules is what guard_main imports, whichever module installs the guard."""
+"""The guard's program is what guard_main imports, whichever module installs it."""
 
 from __future__ import annotations
 
 import ast
 from pathlib import Path
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import program_modules
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_install
 from tests.support.ansible import ROOT
 
 PLACE = ROOT / "plugins/module_utils"
@@ -35,7 +37,23 @@ def reach(name: str, found: set[str]) -> None:
                 reach(each, found)
 
 
-def test_the_list_is_what_the_program_imports() -> None:
+def test_the_program_is_what_it_imports() -> None:
     found: set[str] = set()
     reach("_node.guard.guard_main", found)
-    assert sorted(found) == list(program_modules.MODULES)
+    files = {f"{guard_install.PACKAGE}/{path.relative_to(PLACE).as_posix()}" for path in map(file_of, found) if path}
+    assert set(guard_install.program()) == files | {f"{guard_install.PACKAGE}/__init__.py"}
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("from .decide import Unit", {"_node.guard.decide"}),
+        ("from . import decide, observe", {"_node.guard.decide", "_node.guard.observe"}),
+        ("        from ..system import binary  # late", {"_node.system.binary"}),
+        ("from ..system import (\n    files,\n    lock,\n)", {"_node.system.files", "_node.system.lock"}),
+        ("from ..._config.values.version import minor_of", {"_config.values.version"}),
+        ("import os", set()),
+    ],
+)
+def test_an_import_is_seen(line: str, names: set[str]) -> None:
+    assert guard_install._imported("_node.guard.guard", f"{line}\n") == {"_node", "_node.guard"} | names

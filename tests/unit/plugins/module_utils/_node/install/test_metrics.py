@@ -17,7 +17,6 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard impo
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import (
     guard_install,
     guard_module,
-    metrics_file,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import textfile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.lock import LockError, locked
@@ -39,7 +38,7 @@ class Place:
             os.mkdir(path)
 
     def present(self, former: str, folder: str) -> list[str]:
-        return metrics_file.present(self.config_dir, former, folder)
+        return guard_module.metrics_present(self.config_dir, former, folder)
 
     def shown(self, folder: str) -> dict[str, str]:
         path = Path(folder, textfile.NAME)
@@ -124,9 +123,9 @@ class Stopped:
 def test_the_removal_stops_the_guard_first(place: Place) -> None:
     """A guard that still ran would write them again."""
     unit = Stopped()
-    assert metrics_file.absent(t.cast(Unit, unit), "") == [] and unit.commands == []
+    assert guard_module.metrics_absent(t.cast(Unit, unit), "") == [] and unit.commands == []
     place.present("", place.one)
-    assert metrics_file.absent(t.cast(Unit, unit), place.one) == []
+    assert guard_module.metrics_absent(t.cast(Unit, unit), place.one) == []
     assert unit.commands == ["systemctl stop livenodes-kubelet-guard.service"] and place.shown(place.one) == {}
 
 
@@ -145,14 +144,9 @@ def test_the_guards_removal_removes_them(place: Place, tmp_path: Path, monkeypat
     assert done["changed"] and done["warnings"] == [] and place.shown(place.one) == {} and not guard.exists()
 
 
-@pytest.mark.parametrize(("settings", "folder"), [({}, ""), ({"metrics": ""}, ""), ({"metrics": "/a"}, "/a")])
-def test_the_folder_of_an_installed_guard(settings: dict[str, t.Any], folder: str) -> None:
-    assert metrics_file.folder_of(settings) == folder
-
-
 def test_a_store_that_is_in_use_is_waited_for_no_longer_than_asked(place: Place) -> None:
     with locked(place.config_dir):
-        (warning,) = metrics_file.present(place.config_dir, "", place.one, 0)
+        (warning,) = guard_module.metrics_present(place.config_dir, "", place.one, 0)
         assert "has been in use by process" in warning and "for 0 s" in warning
         with pytest.raises(LockError, match="for 0 s"):
             guard_module._ensure_active(place.config_dir, 0)

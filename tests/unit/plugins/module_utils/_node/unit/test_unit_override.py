@@ -1,0 +1,274 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which units a drop-in of ours can change, and what it holds."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import health
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit, unit_override
+from tests.support.systemd_model import FOLDER, KUBEADM, PLAIN_TEXT, SERVICE, Systemd
+
+ACTIVE = "/var/lib/kubelet-config/active/kubelet"
+APPENDED = f" --config={ACTIVE}"
+
+
+def config_of(words: t.Sequence[str]) -> str | None:
+    return health.flag(words, "config")
+
+
+def test_kubeadms_form(node: Systemd) -> None:
+    kubelet = node.kubeadm()
+    assert kubelet.form() == unit_override.Form(
+        "kubeadm", "", "/var/lib/kubelet/config.yaml", KUBEADM, 4, "KUBELET_CONFIG_ARGS"
+    )
+    assert kubelet.dropin(ACTIVE).splitlines()[2:] == [
+        "[Service]",
+        f'Environment="KUBELET_CONFIG_ARGS=--config={ACTIVE}"',
+    ]
+
+
+def test_other_flags_of_the_variable_are_kept(node: Systemd) -> None:
+    own = "ExecStart=/usr/bin/kubelet $ARGS"
+    node.write(SERVICE, f"[Service]\nEnvironment=\"ARGS=--v=2 --config /a.yaml --node-labels='a %% b'\"\n{own}\n")
+    kubelet = node.load(SERVICE)
+    assert kubelet.form().config == "/a.yaml"
+    assert kubelet.dropin(ACTIVE).splitlines()[-1] == own + APPENDED
+
+
+@pytest.mark.parametrize(
+    ("written", "line"),
+    [
+        ("--config {config}", 5),
+        ("--config={config}", 5),
+        ('"--config={config}"', 5),
+        ("--config '{config}'", 5),
+        ("--config=/other --config {config}", 5),
+    ],
+)
+def test_a_plain_command_is_repeated_with_our_config_at_its_end(node: Systemd, written: str, line: int) -> None:
+    node.write(SERVICE, PLAIN_TEXT.replace("--config {config}", written).format(config="/etc/kubelet.yaml"))
+    kubelet = node.load(SERVICE)
+    own = kubelet.argv()
+    assert kubelet.form()[:5] == ("plain", "", "/etc/kubelet.yaml", SERVICE, line)
+    assert kubelet.dropin(ACTIVE, ("Restart=always",)).splitlines()[2:4] == ["[Service]", "ExecStart="]
+    form = kubelet.form()
+    kubelet.install(ACTIVE)
+    assert kubelet.command().argv == [*own, APPENDED.strip()]
+    assert (kubelet.own_words(), kubelet.form()) == (own, form), "as without our drop-in"
+
+
+@pytest.mark.parametrize(
+    ("text", "former"),
+    [
+        (
+            "ExecStart=/usr/bin/kubelet --a --config /etc/k.yaml --b",
+            f"ExecStart=\nExecStart=/usr/bin/kubelet --a --config={ACTIVE} --b",
+        ),
+        (
+            'Environment="A=--a --config=/etc/k.yaml --b"\nExecStart=/usr/bin/kubelet $A',
+            f'Environment="A=--a --config={ACTIVE} --b"',
+        ),
+        (
+            'Environment="A=--config=/etc/k.yaml --b"\nExecStart=/usr/bin/kubelet $A',
+            'Environment="A=--config=/etc/k.yaml --b --config-dir=/store/conf.d"',
+        ),
+    ],
+)
+def test_a_drop_in_of_a_former_version_is_understood(node: Systemd, text: str, former: str) -> None:
+    """It stands in the place of the unit's own --config."""
+    node.write(SERVICE, f"[Service]\n{text}\n")
+    node.write(f"{FOLDER}/{unit.DROPIN}", f"[Service]\n{former}\n")
+    own = node.load(SERVICE).form(layered=True)
+    kubelet = node.load(SERVICE, f"{FOLDER}/{unit.DROPIN}")
+    assert kubelet.form(layered=True) == own and own.config == "/etc/k.yaml"
+    assert config_of(kubelet.own_words()) == "/etc/k.yaml" and "--config-dir=/store/conf.d" not in kubelet.own_words()
+
+
+def test_one_more_folder_beside_the_units_own_config(node: Systemd) -> None:
+    """Behind kubeadm's --config in its variable; else at the end of the repeated command, wherever --config is."""
+    layer = unit_override.Layer("/store/conf.d")
+    lines = node.kubeadm().dropin(layer, ("ExecStartPre=x",)).splitlines()[3:]
+    assert lines == [
+        'Environment="KUBELET_CONFIG_ARGS=--config=/var/lib/kubelet/config.yaml --config-dir=/store/conf.d"',
+        "ExecStartPre=x",
+    ]
+    node.write("/etc/kubelet.env", 'KUBELET_ARGS="--config=/etc/kubelet.yaml"\n')
+    node.write(SERVICE, "[Service]\nEnvironmentFile=/etc/kubelet.env\nExecStart=/usr/bin/kubelet $KUBELET_ARGS\n")
+    kubespray = node.load(SERVICE)
+    assert kubespray.form() == kubespray.form(layered=True)
+    assert kubespray.dropin(layer).splitlines()[3:] == [
+        "ExecStart=",
+        "ExecStart=/usr/bin/kubelet $KUBELET_ARGS --config-dir=/store/conf.d",
+    ]
+    assert kubespray.dropin(unit_override.Layer(), ("ExecStartPre=x",)).splitlines()[2:] == [
+        "[Service]",
+        "ExecStartPre=x",
+    ]
+    with pytest.raises(unit.UnitError, match="it must begin with /"):
+        kubespray.dropin(unit_override.Layer("conf d"))
+
+
+def test_a_folder_that_has_no_effect_is_found_out(node: Systemd) -> None:
+    kubelet = node.kubeadm()
+    layer = unit_override.Layer("/store/conf.d")
+    assert kubelet.install(layer) and not kubelet.install(layer)
+    words = kubelet.next_command().argv
+    assert unit_override.ineffective(layer, words) == ""
+    assert unit_override.ineffective(unit_override.Layer("/other"), words) == (
+        "the kubelet would read /store/conf.d, not /other"
+    )
+
+
+def test_another_program_may_start_the_kubelet(node: Systemd) -> None:
+    """Only where the caller names the folder."""
+    node.write("/usr/bin/agent", "#!/bin/sh\n")
+    node.write(SERVICE, "[Service]\nType=notify\nExecStart=/usr/bin/agent run\n")
+    agent = node.load(SERVICE)
+    assert agent.form(layered=True).kind == "refused" and "not the kubelet" in agent.form(layered=True).reason
+    agent.child = True
+    assert agent.form(layered=True).kind == "child"
+    assert "ExecStart=" not in agent.dropin(unit_override.Layer(), ("ExecStartPre=x",)).splitlines()
+    node.properties["Type"] = "oneshot"
+    agent = node.load(SERVICE)
+    agent.child = True
+    assert agent.form(layered=True).kind == "refused"
+
+
+def test_a_braced_variable_is_a_part_of_a_plain_command(node: Systemd) -> None:
+    node.write("/etc/kubelet.env", "CONFIG=/etc/kubelet.yaml\n")
+    node.write(
+        SERVICE, "[Service]\nEnvironmentFile=/etc/kubelet.env\nExecStart=-/usr/bin/kubelet --config=${CONFIG} --x=$$y\n"
+    )
+    kubelet = node.load(SERVICE)
+    assert kubelet.form().config == "/etc/kubelet.yaml"
+    assert (
+        kubelet.dropin(ACTIVE).splitlines()[-1] == f"ExecStart=-/usr/bin/kubelet --config=${{CONFIG}} --x=$$y{APPENDED}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("[Service]\nExecStart=/usr/bin/kubelet --v=2\n", "no --config"),
+        ("[Service]\nExecStart=/usr/bin/kubelet --config=\n", "--config is empty"),
+        ("[Service]\nExecStart=/usr/bin/kubelet -- --config=/x\n", "no --config"),
+        ("[Service]\nExecStart=/usr/local/bin/start-node --config=/x\n", "not the kubelet"),
+        ("[Service]\nExecStart=/usr/local/bin/kubelet-wrapper --config=/x\n", "a script"),
+        ("[Service]\nExecStart=/snap/bin/kubelet --config=/x\n", "snap"),
+        ("[Service]\nExecStart=/opt/kubelet --config=/x\n", "cannot be read: No such file"),
+        ("[Service]\nExecStart=@/usr/bin/kubelet kubelet --config=/x\n", "prefix @"),
+        ("[Service]\nExecStart=/usr/bin/kubelet --config=/x\nExecStart=/b\n", "its files set 2"),
+        (
+            "[Service]\nExecStart=/usr/local/bin/kubenswrapper /usr/bin/kubelet --config=/x --config-dir=/etc/o.d\n",
+            "owns this unit, and its kubenswrapper starts the kubelet. Use a KubeletConfig of OpenShift, or "
+            "kubelet_config_dropin_dir: /etc/o.d; do not change the unit.",
+        ),
+        (
+            "[Service]\nEnvironmentFile=/etc/default/kubelet\nExecStart=/usr/bin/kubelet $KUBELET_EXTRA_ARGS -- x\n",
+            "no flag can follow `--`",
+        ),
+    ],
+)
+def test_other_forms_are_refused_with_the_reason(node: Systemd, text: str, reason: str) -> None:
+    node.write("/usr/local/bin/kubelet-wrapper", "#!/bin/sh\nexec kubelet\n")
+    node.write("/etc/default/kubelet", "KUBELET_EXTRA_ARGS=--config=/y\n")
+    node.write(SERVICE, text)
+    kubelet = node.load(SERVICE)
+    assert kubelet.form().kind == unit_override.REFUSED
+    assert reason in kubelet.form().reason
+    with pytest.raises(unit.UnitError):
+        kubelet.dropin(ACTIVE)
+
+
+@pytest.mark.parametrize(
+    ("text", "config"),
+    [
+        # Kubespray, kops, EKS and AKS.
+        ("[Service]\nEnvironmentFile=/etc/default/kubelet\nExecStart=/usr/bin/kubelet $KUBELET_EXTRA_ARGS\n", "/y"),
+        ('[Service]\nEnvironment="A=--config" B=/x\nExecStart=/usr/bin/kubelet $A $B\n', "/x"),
+        ('[Service]\nEnvironment="B=/x --v=2"\nExecStart=/usr/bin/kubelet --config $B\n', "/x"),
+    ],
+)
+def test_a_command_with_its_config_elsewhere_gets_one_more(node: Systemd, text: str, config: str) -> None:
+    node.write("/etc/default/kubelet", "KUBELET_EXTRA_ARGS=--config=/y --v=2\n")
+    node.write(SERVICE, text)
+    kubelet = node.load(SERVICE)
+    assert kubelet.form()[:3] == ("plain", "", config)
+    own = text.splitlines()[-1]
+    assert kubelet.dropin(ACTIVE, ("ExecStartPre=x",)).splitlines()[3:] == [
+        "ExecStart=",
+        f"{own} --config={ACTIVE}",
+        "ExecStartPre=x",
+    ]
+    assert kubelet.install(ACTIVE)
+    assert config_of(kubelet.next_command().argv) == ACTIVE
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"Type": "forking"}, "Type=forking"),
+        ({"Type": "oneshot"}, "Type=oneshot"),
+        ({"Id": "kubelet@a.service"}, "template"),
+        ({"User": "kube"}, "user kube"),
+        ({"RootDirectory": "/srv"}, "root folder"),
+        ({"LoadState": "masked"}, "masked"),
+        ({"LoadState": "not-found"}, "no such unit. Let systemd run the kubelet"),
+        (
+            {"LoadState": "not-found", "others": "k3s-agent.service"},
+            "run by k3s-agent.service: set kubelet_config_unit",
+        ),
+        (
+            {"LoadState": "not-found", "others": "rke2-agent.service rke2-server.service"},
+            "run by rke2-agent.service or rke2-server.service: set kubelet_config_unit to that unit, and "
+            "kubelet_config_dropin_dir to its drop-in folder, /var/lib/rancher/rke2/agent/etc/kubelet.conf.d.",
+        ),
+        ({"LoadState": "not-found", "others": "snap.lxd.daemon.service"}, "Let systemd run the kubelet"),
+        ({"LoadState": "not-found", "others": "snap.kubelet.daemon.service"}, "snap.kubelet.daemon.service, which"),
+        ({"LoadState": "not-found", "others": "snap.microk8s.daemon-kubelite.service"}, "it is not supported"),
+        ({"LoadState": "not-found", "others": "k0sworker.service"}, "run by k0sworker.service, which manages"),
+        ({"DropInPaths": f"{KUBEADM} {FOLDER}/zzzz.conf"}, "after ours"),
+    ],
+)
+def test_units_that_cannot_be_judged_are_refused(node: Systemd, change: dict[str, str], reason: str) -> None:
+    kubelet = node.kubeadm()
+    node.write(f"{FOLDER}/zzzz.conf", "[Service]\n")
+    node.properties.update(change)
+    assert kubelet.form().kind == unit_override.REFUSED
+    assert reason in kubelet.form().reason
+
+
+@pytest.mark.parametrize("path", ["relative", "/a b", "/a$b", "/a%b", '/a"b', "/a\nb"])
+def test_a_path_that_needs_quoting_is_refused(node: Systemd, path: str) -> None:
+    with pytest.raises(unit.UnitError, match="letters, digits"):
+        node.kubeadm().dropin(path)
+
+
+@pytest.mark.parametrize("path", [ACTIVE, unit_override.Layer("/store/conf.d"), unit_override.Layer()])
+@pytest.mark.parametrize("form", ["kubeadm", "plain"])
+def test_the_kubelet_waits_for_the_mount_of_the_store(
+    node: Systemd, form: str, path: str | unit_override.Layer
+) -> None:
+    """The drop-in without that, from a former version, is replaced; both are read alike."""
+    if form == "kubeadm":
+        kubelet = node.kubeadm()
+    else:
+        node.write(SERVICE, "[Service]\nExecStart=/usr/bin/kubelet --config=/etc/k.yaml\n")
+        kubelet = node.load(SERVICE)
+    assert kubelet.form().kind == form
+    step = ("ExecStartPre=x",)
+    assert kubelet.install(path, step)
+    former = kubelet.installed() or ""
+    assert kubelet.install(path, step, "/store") and not kubelet.install(path, step, "/store")
+    text = kubelet.installed() or ""
+    assert text == former.replace("[Service]\n", "[Unit]\nRequiresMountsFor=/store\n\n[Service]\n")
+    assert [unit_override.mounts(each) for each in (former, text)] == ["", "/store"]
+    assert unit_override.extra_lines(text) == unit_override.extra_lines(former) == step
+    assert unit_override.repeated(text) == unit_override.repeated(former)
+    with pytest.raises(unit.UnitError, match="digits"):
+        kubelet.dropin(path, step, "/my store")
