@@ -16,7 +16,7 @@ from ..._config.rules import checks
 from ..._config.rules.problem import REFUSAL, Problem
 from ..._config.undo import kubeadm_record
 from ..._config.values import document, identity
-from ..._config.values.version import minor_of
+from ..._config.values.short_texts import minor_of
 from ..api.errors import ApiError, ClusterError
 from ..api.session import Session
 from . import config_sources, configmaps, nodes

@@ -14,13 +14,13 @@ from typing import Any, Mapping, Sequence
 from ..delivery import choice
 from ..delivery.choice import CHECKPOINT, DROPIN, NATIVE, OWN_FILE_MINOR
 from ..fields.field_row import EFFECTS, FORBIDDEN
+from ..forecast import node_capacity
 from ..rules.problem import REFUSAL, WARNING, Problem
-from ..starts import node_capacity
 from ..values import annotation, annotation_reader, own_values
 from ..values.document import API_VERSION, KIND, accept, parse, render
 from ..values.identity import configmap_name as name_of
 from ..values.reference import same_place
-from ..values.version import minor_of
+from ..values.short_texts import minor_of
 from . import dropin_plan, node_delivery, own_file, plan_node, plan_text
 from .layers import Layers
 

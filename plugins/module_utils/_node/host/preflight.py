@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Mapping, Sequence
 
 from ..._config.fields import merged_dropins, shadow
-from ..._config.values.version import minor_of
+from ..._config.values.short_texts import minor_of
 from ..store.local import OVERRIDE
 from ..system import binary, command, config_summary, files, health
 from ..unit import dropin_folder, unit_override

@@ -43,7 +43,7 @@ BY_VARIABLE = {"kubelet_config_host": "b: 2", "kubelet_config": {"a": 1}}
         (BY_VARIABLE, ({"a": 1}, {"b": 2})),
         ({"kubelet_config_host": BY_VARIABLE["kubelet_config_host"]}, ({"b": 2},)),
         ({"kubelet_config": [{"a": 1}, None]}, ({"a": 1},)),
-        # A configuration, or a name of which the plan tells that no kubelet has it.
+        # A configuration, or names that the plan refuses as no fields of a kubelet.
         ({}, ({},)),
         ({**BY_VARIABLE, "maxPods": 5}, ({**BY_VARIABLE, "maxPods": 5},)),
         ([{"a": 1}], ({"a": 1},)),
