@@ -15,7 +15,7 @@ from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
 
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils import host_table, in_process
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import cluster, scopes, specs, stages
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import cluster, run_hosts, scopes, specs, stages
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.differing import Differing
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.groups import Groups
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.hosts import Hosts
@@ -47,8 +47,12 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
                 "entry_point": {"type": "str"},
                 "of_the_run": {"type": "list", "elements": "str", "choices": sorted(known), "default": []},
                 "stage": {"type": "str", "choices": list(stages.STAGES)},
+                "hosts": {"type": "str", "choices": [run_hosts.ANY, run_hosts.NAMED]},
             }
         )
+        if options["hosts"]:
+            wrong = self._run(task_vars or {}).problem(options["hosts"])
+            return {**result, "changed": False, **({"failed": True, "msg": wrong} if wrong else {})}
         if options["stage"]:
             return {**result, "changed": False, **self._of_stage(options["stage"], task_vars or {})}
         roles = by_role if options["roles"] is None else options["roles"]
@@ -66,6 +70,22 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         elif set(roles) - cluster.WITHOUT:
             result.update(cluster=self._cluster(task_vars or {}))
         return result
+
+    def _run(self, variables: dict[str, t.Any]) -> run_hosts.Run:
+        """Return the hosts that the run takes."""
+        patterns = None
+        if run_hosts.HOSTS in variables:
+            patterns = run_hosts.asked(self._templar.template(variables[run_hosts.HOSTS]))
+        inventory = self._task.get_variable_manager()._inventory
+        found = inventory.get_hosts(patterns or "all", ignore_limits=True, ignore_restrictions=True)
+        own = variables["hostvars"][variables["inventory_hostname"]]
+        return run_hosts.Run(
+            patterns,
+            [host.name for host in found],
+            variables.get(run_hosts.LIMIT),
+            variables["ansible_play_hosts_all"],
+            run_hosts.HOSTS in own,
+        )
 
     def _of_stage(self, stage: str, variables: dict[str, t.Any]) -> dict[str, t.Any]:
         """Return whether the role of a stage works for each host alone, or why it cannot work."""

@@ -13,7 +13,7 @@ from ansible.errors import AnsibleFilterError
 
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils import declared, host_table, sealed
 
-SEALED = {"configs": sealed.layer, "group_configs": sealed.layer, "flags": sealed.flags}
+SEALED = {"configs": sealed.layers, "group_configs": sealed.layer, "flags": sealed.flags}
 """How the secrets of a column are sealed."""
 
 

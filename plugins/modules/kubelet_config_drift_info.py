@@ -30,7 +30,8 @@ options:
     type: dict
   node_configs:
     description:
-      - The declared fields by node name, as a mapping, YAML text, or a list of these that is applied in order.
+      - The declared fields by node name, in the form of
+        O(livenodes.kubelet.kubelet_config_plan#module:node_configs).
     type: dict
   hosts:
     description:

@@ -53,6 +53,13 @@ options:
         a variable of the hosts is set where it has no effect.
     type: str
     choices: [dump, edit, push, assign, verify]
+  hosts:
+    description:
+      - Only check which hosts the run takes, in a play for all hosts. The module fails with one sentence if
+        C(kubelet_config_hosts) is empty, has no host of the inventory, or has none in C(--limit).
+      - With V(named), it also fails if a run has neither C(kubelet_config_hosts) nor C(--limit).
+    type: str
+    choices: [any, named]
 seealso:
   - module: livenodes.kubelet.kubelet_config_plan
 """
@@ -73,14 +80,14 @@ EXAMPLES = r"""
 RETURN = r"""
 began:
   description: When the check began, in seconds since 1970. The window of a rollout counts from there.
-  returned: without O(stage)
+  returned: without O(stage) and O(hosts)
   type: int
   sample: 1763900000
 cluster:
   description: >-
     The address of the cluster that the run is about, and where it was found, without credentials. Empty for roles that
     use none, and if the first request is going to report why it is not known.
-  returned: without O(stage)
+  returned: without O(stage) and O(hosts)
   type: str
   sample: https://10.0.0.1:6443 (context production of /home/ops/.kube/config)
 alone:

@@ -50,6 +50,7 @@ options:
     description:
       - Overrides by node name, as a mapping, YAML text, or a list of these. They are applied in order, after
         O(config).
+      - Or a mapping of these by the variables C(kubelet_config) and C(kubelet_config_host), which messages then name.
     type: dict
   flags:
     description:

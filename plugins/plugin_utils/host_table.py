@@ -10,6 +10,7 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 
+from ..module_utils._config.plan.layers import OF_HOSTS
 from . import declared
 
 # Further columns of the node table, and the host variable each of them comes from.
@@ -25,13 +26,7 @@ OF_THE_HOST = {
 }
 """Options that each host has its own value of, with their defaults. One task reads those of all hosts."""
 
-READ = (
-    "kubelet_config",
-    "kubelet_config_host",
-    NODE_NAME,
-    "kubelet_config_flags",
-    "kubelet_config_delivery",
-)
+READ = (*OF_HOSTS, NODE_NAME, *KINDS.values())
 """The variables that users set."""
 
 
@@ -65,7 +60,7 @@ def node_table(
 ) -> dict[str, dict[str, t.Any]]:
     """Return what Ansible knows about each host, as columns by node name.
 
-    C(hosts): the inventory host. C(configs): the overrides of the host, in the order in which they apply.
+    C(hosts): the inventory host. C(configs): the overrides of the host by their variables.
     C(group_configs): the overrides of its group, an empty mapping if there are none. C(flags) and C(deliveries): the
     kubelet's flags and the delivery, if the inventory sets them. With C(of_the_play), which overrides them, also the
     options of each host.
@@ -86,11 +81,10 @@ def node_table(
         if name in table["hosts"]:
             raise AnsibleFilterError(same_node([table["hosts"][name], host], name))
         table["hosts"][name] = host
-        of_group, of_host = read("kubelet_config"), read("kubelet_config_host")
-        layers = [layer for layer in (of_group, of_host) if layer]
-        if layers:
-            table["configs"][name] = layers
-        table["group_configs"][name] = of_group or {}
+        layers = {variable: read(variable) for variable in OF_HOSTS}
+        if any(layers.values()):
+            table["configs"][name] = {variable: layer for variable, layer in layers.items() if layer}
+        table["group_configs"][name] = layers["kubelet_config"] or {}
         for kind, variable in KINDS.items():
             given = read(variable)
             if given:

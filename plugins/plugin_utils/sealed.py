@@ -73,6 +73,11 @@ def layer(value: t.Any) -> t.Any:
     return [layer(inner) for inner in value] if isinstance(value, (list, tuple)) else _config(value)
 
 
+def layers(given: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """Return what the inventory declares by the names of its variables, with its secrets sealed."""
+    return {variable: layer(value) for variable, value in given.items()}
+
+
 def flags(value: t.Any) -> t.Any:
     """Return the kubelet's flags that the inventory names, a text or a list, sealed if one of them is a secret."""
     words = (" ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)).replace("_", "-")

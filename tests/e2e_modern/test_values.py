@@ -12,7 +12,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import differing
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import paths
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.version import minor_of
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.short_texts import minor_of
 from tests.lab.kubeadm import OWN_CONFIG
 from tests.lab.lab import Lab
 from tests.support.dropin_node import DropinNode

@@ -9,8 +9,8 @@ import typing as t
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import EffectiveConfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import validation
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import LAST_READ as NEWEST
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL, WARNING
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.rule import LAST_READ as NEWEST
 
 BEYOND = NEWEST + 1
 MINORS = (12, 19, *range(20, NEWEST + 1), BEYOND)

@@ -8,13 +8,11 @@ from __future__ import annotations
 import functools
 import typing as t
 
+from ...module_utils._config.plan.layers import OF_HOSTS
 from ...module_utils._config.values import document
 from .. import host_table
 from .inputs import named
-from .names import MAIN
 from .rendered import UNKNOWN, is_template
-
-LAYERS = (MAIN, "kubelet_config_host")
 
 
 class Hosts:
@@ -28,7 +26,7 @@ class Hosts:
         """Add a host. `name`: that of its node, None if it is that of the host. `given`: its variables as set."""
         if name is not UNKNOWN:
             self._nodes.setdefault(str(name or host), []).append(host)
-        for layer in LAYERS:
+        for layer in OF_HOSTS:
             value = given.get(layer)
             is_scalar = isinstance(value, (str, int, float)) and value and not is_template(value)
             fault = _fault(str(value)) if is_scalar else ""

@@ -46,9 +46,9 @@ def batch_line(rollout: model.Rollout, batch: model.Batch, at: float) -> str:
 
 
 def failure_line(node: model.Node) -> str:
-    """Return the line of a failed node."""
+    """Return the line of a failed node. The task with its verdict shows why, after the revert."""
     state = f" ({node.verdict})" if node.verdict else ""
-    return one_line(f"kubelet rollout: node {node.name} failed{state}: {node.cause}")
+    return one_line(f"kubelet rollout: node {node.name} failed{state}; its verdict follows")
 
 
 def last_line(rollout: model.Rollout) -> str:

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.filter import confirm
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout import value
 from tests.support.ansible import ROOT, bare
 from tests.support.linear_play import Span, Step, play, waits
 
@@ -30,16 +31,17 @@ given = json.load(open(sys.argv[1]))
 name, state, confirm = {name!r}, given.get("state") or "", given.get("confirm_seconds")
 source = {{"namespace": "kube-system", "name": "a", "uid": "u", "resourceVersion": "1", "kubeletConfigKey": "kubelet"}}
 row = {{"delivery": "checkpoint", "state": "active", "source": source, "message": "differs"}}
-row.update(ready=True, control_plane=False)
+row.update(ready=True, control_plane=False, previous=None, cordon=None)
 rows = {{node: dict(row, ok=state != "verified" or node not in {failing!r}) for node in {nodes!r}}}
 time.sleep({seconds!r}.get(state, 0))
 result = {{
     "kubelet_guard": {{"invocation_id": "one"}},
     "kubelet_checkpoint": {{
         "restart_needed": state == "assigned", "error": "", "changed": state == "rolled_back", "reasons": [],
+        "trial": {{"name": "t1"}},
         "preflight": {{"kubelet": {{"version": "v1.30.2"}}}},
     }},
-}}.get(name, {{"stop": False, "nodes": rows, "configmaps": {{"kube-system/a": {{"kubelet": "text"}}}}}})
+}}.get(name, {{"stop": False, "nodes": rows, "away": {{}}, "configmaps": {{"kube-system/a": {{"kubelet": "text"}}}}}})
 with open({log!r}, "a") as log:
     log.write(json.dumps([name, state, os.environ["TEST_HOST"], begin, time.time(), confirm]) + chr(10))
 print(json.dumps({{"changed": state == "assigned", **result}}))
@@ -90,13 +92,12 @@ def run(
         text = STUB.format(name=module, seconds=seconds, nodes=hosts, failing=failing, log=str(log))
         (place / "plugins/modules" / f"{module}.py").write_text(text)
     sources = {name: {"namespace": "kube-system", "name": "a", "kubeletConfigKey": "kubelet"} for name in hosts}
-    names = {"hosts": dict(zip(hosts, hosts, strict=True)), "names": hosts}
-    batch = {**names, "sources": sources, "expected": sources, "texts": {}, "soak": 30, "lease": {}, "pods": {}}
+    batch = value.of_plan(None, sources, {"hosts": dict(zip(hosts, hosts, strict=True))})
     given = {
         "ansible_connection": "local",
         "ansible_python_interpreter": sys.executable,
         "kubelet_config_plan": preparing or {},
-        "kubelet_config_batch": batch,
+        "kubelet_config_batch": {**batch, "soak": 30, "pods": {}},
         **variables,
     }
     tasks = [
@@ -207,8 +208,8 @@ def test_a_rollout_refuses_guards_that_would_not_wait(tmp_path: Path, own: t.Any
     hosts = [f"n{number}" for number in range(4)]
     row = {"action": "assign", "changes": [], "effect": None, "source": {"namespace": "kube-system", "name": "a"}}
     plan = {"nodes": {name: {**row, "variant": "v"} for name in hosts}, "variants": {"v": {}}}
-    given = {"preparing": plan, "kubelet_config_serial": "1,3", "kubelet_config_confirm_seconds": own}
-    seen = run(tmp_path, hosts, 2, **given)
+    options = {"kubelet_config_serial": "1,3", "kubelet_config_max_unavailable": 3}
+    seen = run(tmp_path, hosts, 2, preparing=plan, kubelet_config_confirm_seconds=own, **options)
     words = "kubelet_config_confirm_seconds is 60, but a batch of 3 with 2 forks may need 603 s"
     assert (words in " ".join(seen.output.split())) == refused, seen.output
     assert (("kubelet_rollout_lease", "held") in seen.spans) == (not refused), seen.output

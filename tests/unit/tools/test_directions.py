@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import sys
 import typing as t
 from pathlib import Path
@@ -42,6 +43,27 @@ ALONE = {
 """What one file imports for all others of its room."""
 
 
+def subrooms(package: str) -> dict[str, set[str]]:
+    """Return, for each folder of a package of module_utils, the other folders of it that its files import."""
+    above = PLUGINS / "module_utils" / package
+    found: dict[str, set[str]] = {}
+    for path in sorted(above.glob("*/*.py")):
+        own = found.setdefault(path.parent.name, set())
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.level == len(path.relative_to(above).parts):
+                own.add((node.module or node.names[0].name).partition(".")[0])
+    return {name: others - {name} for name, others in found.items()}
+
+
+def circle(imports: t.Mapping[str, t.Collection[str]]) -> set[str]:
+    """Return folders that import each other, over any number of others; empty if all imports go one way."""
+    try:
+        graphlib.TopologicalSorter(imports).prepare()
+    except graphlib.CycleError as error:
+        return set(error.args[1])
+    return set()
+
+
 def room(parts: t.Sequence[str]) -> str:
     """Return the room of a path below plugins/: a package of module_utils, or the kind of plugin."""
     return parts[1] if parts[0] == "module_utils" else parts[0]
@@ -69,6 +91,27 @@ def test_imports_go_one_way(path: Path) -> None:
     name = path.relative_to(PLUGINS).as_posix()
     may = MAY[room(path.relative_to(PLUGINS).parts)] | {what for what, file in ALONE.items() if file == name}
     assert imported(path, path.read_text(encoding="utf-8")) - may == set()
+
+
+def test_the_rooms_of_config_import_each_other_one_way() -> None:
+    imports = subrooms("_config")
+    assert {"fields", "values"} <= imports["rules"] and imports["values"] == set()
+    assert circle(imports) == set()
+
+
+@pytest.mark.parametrize(
+    ("imports", "found"),
+    [
+        ({"rules": {"values"}, "values": set()}, set()),
+        ({"rules": {"starts"}, "starts": {"rules", "values"}, "values": set()}, {"rules", "starts"}),
+        (
+            {"plan": {"rules"}, "rules": {"starts"}, "starts": {"values"}, "values": {"rules"}},
+            {"rules", "starts", "values"},
+        ),
+    ],
+)
+def test_a_circle_is_seen(imports: dict[str, set[str]], found: set[str]) -> None:
+    assert circle(imports) == found
 
 
 @pytest.mark.parametrize(

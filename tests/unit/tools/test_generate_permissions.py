@@ -5,15 +5,30 @@
 
 from __future__ import annotations
 
+import re
+
 from tests.support.ansible import ROOT
 from tests.support.permissions import FOLDER, PLAYBOOKS, everything, manifest, permissions
 
 # They send no request with the credentials of the user, or are imported by others.
 OTHERS = {"batches", "require_hosts", "upgrade_check"}
+# Every user who is authenticated may ask for their own permissions (the ClusterRole system:basic-user).
+OF_EVERY_USER = {("authorization.k8s.io", "selfsubjectrulesreviews")}
+# A resource of an API group, in a path of the API that is written in one piece.
+REQUESTED = re.compile(r"/apis/([a-z.0-9]+)/v1/(?:namespaces/[^\"\n]*/)?([a-z]+)\b")
 
 
 def test_every_playbook_has_a_manifest() -> None:
     assert {path.stem for path in (ROOT / "playbooks").glob("*.yml")} == {*PLAYBOOKS} | OTHERS
+
+
+def test_what_the_code_asks_of_api_groups_is_granted() -> None:
+    """Also by the requests for a better message, without which a run goes on."""
+    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "plugins/module_utils/_cluster").rglob("*.py"))
+    names = [path.stem for path in FOLDER.glob("*.yaml")]
+    granted = {(one.group, one.resource) for name in names for one in permissions(manifest(name))}
+    asked = set(REQUESTED.findall(code)) - OF_EVERY_USER
+    assert len(asked) > 2 and asked - granted == set()
 
 
 def test_no_permission_is_a_wildcard() -> None:

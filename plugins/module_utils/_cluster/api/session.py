@@ -12,7 +12,7 @@ import threading
 import typing as t
 from types import MappingProxyType
 
-from ..._config.values.version import minor_of
+from ..._config.values.short_texts import minor_of
 from ..connection import precedence
 from . import auth, client_configuration, kubelet_endpoint, kubelet_on_host, library, timestamps
 from .errors import ApiError, ClusterError, short

@@ -16,7 +16,7 @@ from ..._config.rules import checks
 from ..._config.rules.problem import REFUSAL, Problem
 from ..._config.undo import kubeadm_record
 from ..._config.values import document, identity
-from ..._config.values.version import minor_of
+from ..._config.values.short_texts import minor_of
 from ..api.errors import ApiError, ClusterError
 from ..api.session import Session
 from . import config_sources, configmaps, nodes
@@ -102,19 +102,19 @@ class _Declared:
         self._others = other_configs
         self._layers = Layers()
         self._outside: NodeLayers | None = None
-        self.nodes: NodeLayers = {name: self._read("node_configs", name, given) for name, given in node_configs.items()}
+        self.nodes: NodeLayers = self._read("node_configs", node_configs)
 
     def outside(self) -> NodeLayers:
         """Return the layers of the cluster's other nodes, none for a node of which the options know nothing."""
         if self._outside is None:
             # Read once, and only the other configurations that count: an inventory may have several clusters.
             names = [name for name in nodes.read(self._session) if name not in self.nodes]
-            self._outside = {name: self._read("other_configs", name, self._others.get(name)) for name in names}
+            self._outside = self._read("other_configs", {name: self._others.get(name) for name in names})
         return self._outside
 
-    def _read(self, option: str, name: str, given: t.Any) -> tuple[dict[str, t.Any], ...]:
+    def _read(self, option: str, given: t.Mapping[str, t.Any]) -> NodeLayers:
         try:
-            return self._layers.read(given, f"the configuration of node {name}")
+            return self._layers.of_nodes(given)
         except document.DocumentError as error:
             raise ClusterError(f"{option}: {error}") from error
 

@@ -14,7 +14,7 @@ from ..._config.alpha import records as alpha_records
 from ..._config.delivery import choice as deliveries
 from ..._config.values import annotation, annotation_reader, node_row, own_values
 from ..._config.values import reference as references
-from ..._config.values.version import minor_of
+from ..._config.values.short_texts import minor_of
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError
 from ..api.session import Session

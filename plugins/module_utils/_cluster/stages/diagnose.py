@@ -8,9 +8,11 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from ..._config.alpha import config_ok
 from ..._config.fields import fields
+from ..._config.values import node_row
 from ..api import timestamps
-from ..api.errors import ApiError
+from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
 from ..objects import nodes
 from .verdict import THAT_IS, Verdict
@@ -27,6 +29,27 @@ _NODE_USER = "system:node:"
 SHOWN, LONGEST = 2, 20
 # The first minor whose kubelet merges drop-ins over its file.
 CONFIG_DIR_MINOR = 28
+
+
+def unseen(what: str, undone: str, names: t.Sequence[str], error: ClusterError) -> NodesFailed:
+    """Return the failure of all nodes if the API server is unavailable from the start, so that no state is known."""
+    message = f"{undone}: {error.message}. Its kubelet keeps running; run again to see its state"
+    rows = {name: node_row.Row(False, "pending", message, error=error.message).shown(differences=[]) for name in names}
+    return NodesFailed(
+        what,
+        dict.fromkeys(names, message),
+        {
+            "changed": False,
+            "nodes": rows,
+            "summary": {
+                "nodes": len(rows),
+                "ok": 0,
+                "failed": len(rows),
+                "states": {"pending": len(rows)},
+                "waited_seconds": 0.0,
+            },
+        },
+    )
 
 
 def missing(source: dict[str, str], node: nodes.Node) -> Verdict:
@@ -141,6 +164,11 @@ def _short(value: t.Any) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
 
+def is_explained(node: nodes.Node) -> bool:
+    """Return whether a sync error names its cause already, which only kubelets 1.8 to 1.10 do."""
+    return config_ok.is_sync_error(node.error) and not config_ok.is_download_error(node.error)
+
+
 def sync_error(session: Session, node: str, source: dict[str, str], found: Verdict) -> Verdict:
     """Add why a kubelet cannot get an existing ConfigMap, forbidden or unreachable (one POST)."""
     attributes = {
@@ -181,6 +209,12 @@ def sync_error(session: Session, node: str, source: dict[str, str], found: Verdi
     )
 
 
+def asking(found: t.Mapping[str, Verdict], configs: t.Mapping[str, t.Mapping[str, t.Any] | None]) -> list[str]:
+    """Return the nodes that do not answer and whose kubelets ask the cluster for their serving certificates."""
+    silent = [name for name, verdict in found.items() if verdict.state == "not_ready"]
+    return [name for name in silent if (configs[name] or {}).get("serverTLSBootstrap") is True]
+
+
 def certificates(session: Session, names: t.Collection[str]) -> dict[str, str]:
     """Return the remedy for each node whose serving certificate waits for an approval (one LIST, none without nodes).
 
@@ -188,9 +222,8 @@ def certificates(session: Session, names: t.Collection[str]) -> dict[str, str]:
     all that is known of each node. Requests that are approved or denied already need no operator.
     """
     try:
-        items = (
-            session.request("GET", CSRS, [("fieldSelector", f"spec.signerName={SERVING}")])["items"] if names else []
-        )
+        query = [("fieldSelector", f"spec.signerName={SERVING}")]
+        items = (session.request("GET", CSRS, query).get("items") or []) if names else []
     except ApiError:
         text = (
             "With serverTLSBootstrap, its kubelet refuses connections until an operator approves its certificate: find "

@@ -110,9 +110,8 @@ def _live(
 
 
 def _layers(node_configs: dict[str, t.Any]) -> dict[str, tuple[dict[str, t.Any], ...]]:
-    layers = Layers()
     try:
-        return {name: layers.read(given, f"the configuration of node {name}") for name, given in node_configs.items()}
+        return Layers().of_nodes(node_configs)
     except document.DocumentError as error:
         raise ClusterError(f"node_configs: {error}") from error
 

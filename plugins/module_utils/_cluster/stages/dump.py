@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._config.fields import complete_config as pure_configz
-from ..._config.starts import node_capacity
+from ..._config.forecast import node_capacity
 from ..._config.values import document, identity
 from ..api import parallel
 from ..api.errors import ClusterError, NodesFailed

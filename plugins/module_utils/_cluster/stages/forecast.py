@@ -13,7 +13,7 @@ from ..._config.forecast import pod_forecast as pure_forecast
 from ..._config.forecast.node_usage import NodeUsage
 from ..._config.forecast.pod_forecast import KINDS, Change
 from ..._config.plan import dropin_plan
-from ..._config.values.version import minor_of
+from ..._config.values.short_texts import minor_of
 from ..api import parallel
 from ..api.errors import ClusterError, NodesFailed
 from ..api.session import Session

@@ -297,7 +297,7 @@ def soak(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
         keeper.keep()
         run = Soak(session, options, watch, started)
     except ApiError as error:
-        raise verify.unseen("soaking", "not soaked", names, error) from error
+        raise diagnose.unseen("soaking", "not soaked", names, error) from error
     return _result(run, keeper, started)
 
 

@@ -14,7 +14,6 @@ import json
 import time
 import typing as t
 
-from ..._config.alpha import config_ok
 from ..._config.delivery.choice import OWN_FILE_MINOR
 from ..._config.drift import differing, explained
 from ..._config.fields import complete_config as pure_configz
@@ -337,7 +336,7 @@ def wait(
         if names:
             keeper.keep()
     except ApiError as error:
-        raise unseen("verifying", "not verified", names, error) from error
+        raise diagnose.unseen("verifying", "not verified", names, error) from error
     watch.judge()
     lost: ApiError | None = None
     took = time.monotonic() - started
@@ -381,53 +380,22 @@ def _reference(node: nodes.Node, expected: Expected) -> dict[str, str]:
     return node.known(expected.reference or expected.source)
 
 
-def unseen(what: str, undone: str, names: t.Sequence[str], error: ClusterError) -> NodesFailed:
-    """Return the failure of all nodes if the API server is unavailable from the start, so that no state is known."""
-    message = f"{undone}: {error.message}. Its kubelet keeps running; run again to see its state"
-    rows = {name: node_row.Row(False, "pending", message, error=error.message).shown(differences=[]) for name in names}
-    return NodesFailed(
-        what,
-        dict.fromkeys(names, message),
-        {
-            "changed": False,
-            "nodes": rows,
-            "summary": {
-                "nodes": len(rows),
-                "ok": 0,
-                "failed": len(rows),
-                "states": {"pending": len(rows)},
-                "waited_seconds": 0.0,
-            },
-        },
-    )
-
-
-def _is_explained(node: nodes.Node) -> bool:
-    """Return whether a sync error names its cause already, which only kubelets 1.8 to 1.10 do."""
-    return config_ok.is_sync_error(node.error) and not config_ok.is_download_error(node.error)
-
-
 def _give_up(watch: Watch, seconds: float, lost: ApiError | None) -> None:
     """Replace the verdicts of waiting nodes at the timeout by final ones with the most precise cause."""
     names = watch.waiting
     if not names:
         return
     silence = {} if lost else diagnose.silence(watch.session, names, watch.nodes)
-    certificates = {} if lost else diagnose.certificates(watch.session, [name for name in names if _asks(watch, name)])
+    configs = {name: one.config if one else None for name, one in watch.expected.items()}
+    asking = diagnose.asking({name: watch.verdicts[name] for name in names}, configs)
+    certificates = {} if lost else diagnose.certificates(watch.session, asking)
     for name in names:
         last, node, expected = watch.verdicts[name], watch.nodes[name], watch.expected[name]
         if lost:
             watch.verdicts[name] = verdict.Verdict(last.state, f"{lost.message}; last seen: {last.message}", True)
-        elif last.state == "sync_error" and expected and not _is_explained(node):
+        elif last.state == "sync_error" and expected and not diagnose.is_explained(node):
             watch.verdicts[name] = diagnose.sync_error(watch.session, name, expected.source, last)
         else:
             last = verdict.at_timeout(last, node.delivery, silence.get(name), seconds, node.alpha)
             more = f". {certificates[name]}" if name in certificates else ""
             watch.verdicts[name] = dataclasses.replace(last, message=f"{last.message}{more}")
-
-
-def _asks(watch: Watch, name: str) -> bool:
-    """Return whether a node that does not answer has a kubelet that asks the cluster for its serving certificate."""
-    expected = watch.expected[name]
-    config = (expected.config if expected else None) or {}
-    return watch.verdicts[name].state == "not_ready" and config.get("serverTLSBootstrap") is True

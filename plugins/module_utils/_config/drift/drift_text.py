@@ -9,7 +9,8 @@ import json
 from collections import Counter
 from typing import Any, Mapping
 
-from ..plan.plan_text import counted, shown_nodes, shown_value
+from ..plan.plan_text import shown_value
+from ..values.node_row import counted, shown_nodes
 from .drift_cause import CAUSES, SOURCE, STAGES
 
 

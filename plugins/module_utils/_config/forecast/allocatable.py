@@ -10,8 +10,7 @@ from typing import Mapping
 
 from ..fields.effective_config import EffectiveConfig
 from ..rules import eviction
-from ..starts import cpu_list
-from ..values import quantity
+from ..values import quantity, short_texts
 
 PODS = "pods"
 RESOURCES = (PODS, "cpu", "memory", "ephemeral-storage")
@@ -73,6 +72,6 @@ def _amount(text: str) -> Fraction:
 
 def _count(cpus: str) -> int:
     try:
-        return cpu_list.count(cpu_list.parse(cpus))
+        return short_texts.cpu_count(short_texts.cpu_ranges(cpus))
     except ValueError:
         return 0  # the rules report such a value

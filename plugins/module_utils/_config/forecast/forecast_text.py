@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Iterator, Mapping
 
 from ..fields.field_row import DRAIN, REBOOT
-from ..plan.plan_text import counted, shown_nodes
+from ..values.node_row import counted, shown_nodes
 from .pod_forecast import EVICTED, KINDS, REFUSED, UNKNOWN
 
 Nodes = Mapping[str, Mapping[str, Any]]

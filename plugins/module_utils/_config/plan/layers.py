@@ -6,9 +6,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Mapping
 
 from ..values.document import accept, parse
+
+OF_HOSTS = ("kubelet_config", "kubelet_config_host")
+"""The variables of the inventory that hold layers, in the order in which they apply."""
 
 
 class Layers:
@@ -16,6 +19,19 @@ class Layers:
 
     def __init__(self) -> None:
         self._known: dict[str, dict[str, Any]] = {}
+
+    def of_nodes(self, configs: Mapping[str, Any]) -> dict[str, tuple[dict[str, Any], ...]]:
+        """Return the layers of nodes: of option values, or of mappings of these by their variables, OF_HOSTS.
+
+        Raises DocumentError, which names the node, and the variable where that is known.
+        """
+        return {name: self._of_node(name, given) for name, given in configs.items()}
+
+    def _of_node(self, name: str, given: Any) -> tuple[dict[str, Any], ...]:
+        if not (isinstance(given, Mapping) and given and given.keys() <= set(OF_HOSTS)):
+            return self.read(given, f"the configuration of node {name}")
+        of_group, of_host = (self.read(given.get(variable), f"{variable} of node {name}") for variable in OF_HOSTS)
+        return of_group + of_host
 
     def read(self, given: Any, origin: str) -> tuple[dict[str, Any], ...]:
         """Return the layers of an option value: none, one, or a list of mappings or texts.
@@ -25,10 +41,11 @@ class Layers:
         if given is None:
             return ()
         if isinstance(given, (list, tuple)):
+            name = "entry {} of " if len(given) > 1 else ""
             return tuple(
                 layer
-                for position, one in enumerate(given, 1)
-                for layer in self.read(one, f"{origin} (layer {position})")
+                for number, one in enumerate(given, 1)
+                for layer in self.read(one, f"{name.format(number)}{origin}")
             )
         layer = None if isinstance(given, str) else accept(given, origin)
         text = given if layer is None else json.dumps(layer, sort_keys=True)

@@ -18,7 +18,7 @@ from ..fields import compare, fields, merged_dropins, overlay, shadow
 from ..values import paths
 from ..values.document import API_VERSION, KIND
 from ..values.own_values import NO_RECORD, Record
-from ..values.version import minor_of
+from ..values.short_texts import minor_of
 from . import former, host_facts, node_delivery
 from .dropin_plan import Source
 

@@ -14,13 +14,13 @@ from typing import Any, Mapping, Sequence
 from ..delivery import choice
 from ..delivery.choice import CHECKPOINT, DROPIN, NATIVE, OWN_FILE_MINOR
 from ..fields.field_row import EFFECTS, FORBIDDEN
+from ..forecast import node_capacity
 from ..rules.problem import REFUSAL, WARNING, Problem
-from ..starts import node_capacity
 from ..values import annotation, annotation_reader, own_values
 from ..values.document import API_VERSION, KIND, accept, parse, render
 from ..values.identity import configmap_name as name_of
 from ..values.reference import same_place
-from ..values.version import minor_of
+from ..values.short_texts import minor_of
 from . import dropin_plan, node_delivery, own_file, plan_node, plan_text
 from .layers import Layers
 
@@ -48,12 +48,11 @@ def make_plan(
 
     ``current`` is a table as the dump returns it: ``{variants: {hash: config}, nodes: {name: {variant, kubelet_version,
     source, status, own, capacity}}}``. A layer is a mapping or a YAML text. ``config`` is a layer, or a list of them,
-    for all nodes; ``node_configs`` is the same per node and is merged last. ``flags`` holds the words of the kubelets'
-    command lines, where known. ``allow_effect`` is the highest accepted effect (safe, disrupt, drain or reboot), and
-    ``allow_effects`` is that of single nodes. With
-    ``allow_invalid``, what the kubelet's validation refuses is a warning only. A ``target`` is one complete
-    configuration (a mapping or a text) that takes the place of every live configuration before the layers, except for
-    the fields that belong to one machine.
+    for all nodes; ``node_configs`` is the same per node, or these by layers.OF_HOSTS, and is merged last. ``flags``
+    holds the words of the kubelets' command lines, where known. ``allow_effect`` is the highest accepted effect (safe,
+    disrupt, drain or reboot), and ``allow_effects`` is that of single nodes. With ``allow_invalid``, what the kubelet's
+    validation refuses is a warning only. A ``target`` is one complete configuration (a mapping or a text) that takes
+    the place of every live configuration before the layers, except for the fields that belong to one machine.
 
     ``deliveries`` holds the requested delivery of nodes (delivery/choice.py). With ``dropin``, the desired
     configuration is what the layers declare, and nothing else: all other values stay the node's own.
@@ -83,9 +82,7 @@ def make_plan(
         _check_effect(effect)
     layers = Layers()
     for_all = layers.read(config, "the configuration for all nodes")
-    for_node = {
-        name: layers.read(given, f"the configuration of node {name}") for name, given in (node_configs or {}).items()
-    }
+    for_node = layers.of_nodes(node_configs or {})
     known_flags, looked_at, wanted = flags or {}, own or {}, choice.checked(deliveries)
     shared = for_all if len(current["nodes"]) > 1 else ()
     goal = None if target is None else _complete(target)

@@ -12,9 +12,8 @@ from ..delivery import dropin_rules
 from ..delivery.choice import DROPIN
 from ..fields import compare, difftext, fields, overlay, shadow
 from ..fields.field_row import EFFECTS
-from ..rules import checks, host_values, types
+from ..rules import checks, host_values, start_rules, types
 from ..rules.problem import REFUSAL, WARNING, Problem
-from ..starts import start_rules
 from ..values import paths
 from ..values.document import DocumentError, check_size, render
 from ..values.identity import variant

@@ -14,12 +14,12 @@ from ..fields import compare, difftext, fields
 from ..fields.field_row import EFFECTS
 from ..rules import checks
 from ..rules.problem import REFUSAL, WARNING
-from ..values.version import minor_of
+from ..values.node_row import SHOWN_NODES, counted, shown_nodes
+from ..values.short_texts import minor_of
 from . import dropin_plan
 
 NO_OWN_FILE = "no-own-file"
 """The rule of the problem that the own file of a node is not known."""
-_SHOWN_NODES = 5
 _ALLOW_INVALID = (
     "To see a kubelet refuse such a value, set allow_invalid (in roles: kubelet_config_allow_invalid) to true."
 )
@@ -172,18 +172,6 @@ def shown_value(value: Any) -> str:
     return value if isinstance(value, str) and value and "\n" not in value else json.dumps(value, ensure_ascii=False)
 
 
-def shown_nodes(names: list[str], noun: str = "node") -> str:
-    """Return the number of nodes, or of what the noun names, with the first names."""
-    shown = ", ".join(names[:_SHOWN_NODES])
-    more = f" and {len(names) - _SHOWN_NODES} more" if len(names) > _SHOWN_NODES else ""
-    return f"{counted(len(names), noun)} ({shown}{more})"
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
 def _why(found: list[dict[str, Any]], nodes: Mapping[str, list[str]]) -> Iterator[str]:
     """Yield the paths in which variants differ, each with its values and the nodes that get them."""
     if found:
@@ -193,9 +181,9 @@ def _why(found: list[dict[str, Any]], nodes: Mapping[str, list[str]]) -> Iterato
         for variant, value in row["values"].items():
             names.setdefault("absent" if value is None else shown_value(value), []).extend(nodes[variant])
         values = [f"{value} on {shown_nodes(group)}" for value, group in names.items()]
-        more = f" and {len(values) - _SHOWN_NODES} more" if len(values) > _SHOWN_NODES else ""
+        more = f" and {len(values) - SHOWN_NODES} more" if len(values) > SHOWN_NODES else ""
         mark = " (belongs to one machine)" if row["machine_specific"] else ""
-        yield f"  {row['path']}{mark}: {', '.join(values[:_SHOWN_NODES])}{more}"
+        yield f"  {row['path']}{mark}: {', '.join(values[:SHOWN_NODES])}{more}"
 
 
 def _newer(rows: Mapping[str, Any]) -> Iterator[str]:

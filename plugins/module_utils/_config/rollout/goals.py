@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any, Container, Iterable, Mapping
 
 from ..delivery.choice import DROPIN, ON_NODE
-from ..plan.plan_text import counted, shown_nodes
 from ..undo import changed_by
 from ..values import annotation
+from ..values.node_row import counted, shown_nodes
 from ..values.reference import describe
 
 Rows = Mapping[str, Mapping[str, Any]]

@@ -10,9 +10,8 @@ from dataclasses import replace
 from typing import Any, Mapping
 
 from ..fields.effective_config import EffectiveConfig
-from ..starts import start_rules
 from ..values import paths
-from . import fatal, feature_gates, types, validation
+from . import fatal, feature_gates, start_rules, types, validation
 from .problem import WARNING, Problem
 
 __all__ = ["Problem", "problems", "softened", "warned"]

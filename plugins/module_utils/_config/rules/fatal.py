@@ -15,11 +15,9 @@ import re
 from typing import Iterator
 
 from ..fields.effective_config import EffectiveConfig
-from ..starts import addresses
-from ..values import paths, quantity
+from ..values import paths, quantity, short_texts
 from . import eviction
-from .problem import REFUSAL, Problem
-from .rule import LAST_READ
+from .problem import LAST_READ, REFUSAL, Problem
 
 VERSIONS = ("VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13")
 
@@ -314,7 +312,7 @@ def _addresses(config: EffectiveConfig) -> Iterator[Problem]:
         named.append((("address",), config.text("address"), "end, since it cannot listen there"))
     for path, value, then in named:
         try:
-            addresses.parse(value)
+            short_texts.address(value)
         except ValueError:
             yield _refuse(
                 paths.show(path),

@@ -13,7 +13,7 @@ from typing import Iterator
 from ..fields.compare import FLUSH_TEXT
 from ..fields.effective_config import EffectiveConfig
 from .managers import objects
-from .rule import Finding, Rule
+from .problem import Finding, Rule
 from .types import show
 
 _MOST = 2**31 - 1

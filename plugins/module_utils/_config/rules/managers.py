@@ -16,7 +16,7 @@ from typing import Any, Iterator, Mapping, NamedTuple
 
 from ..fields.effective_config import EffectiveConfig
 from ..values import paths, quantity
-from .rule import Finding, Rule
+from .problem import Finding, Rule
 
 ALPHA, BETA, STABLE = "Alpha", "Beta", ""
 

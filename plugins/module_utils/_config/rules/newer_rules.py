@@ -17,7 +17,7 @@ from typing import Iterator
 from ..fields.effective_config import EffectiveConfig
 from ..values import duration
 from .managers import objects
-from .rule import IC, Finding, Rule, quoted
+from .problem import IC, Finding, Rule, quoted
 
 _SECOND = 10**9
 _OFF = "is disabled"

@@ -14,12 +14,10 @@ from typing import Iterator, Sequence
 
 from ..fields import difftext
 from ..fields.effective_config import EffectiveConfig
-from ..starts import cpu_list, start_rules
-from ..values import duration, paths
-from . import logs, managers, newer_rules
-from .problem import REFUSAL, WARNING, Problem
-from .rule import IC as _IC
-from .rule import Finding, Rule, quoted
+from ..values import duration, paths, short_texts
+from . import logs, managers, newer_rules, start_rules
+from .problem import IC as _IC
+from .problem import REFUSAL, WARNING, Finding, Problem, Rule, quoted
 from .types import show
 
 
@@ -309,7 +307,7 @@ def _reserved_cpus(config: EffectiveConfig) -> Iterator[Finding]:
             "Remove reservedSystemCPUs, or both reserved cgroups.",
         )
     try:
-        cpu_list.parse(value)
+        short_texts.cpu_ranges(value)
     except ValueError as error:
         yield (
             path,

@@ -15,8 +15,8 @@ import json
 import time
 from typing import Any, Iterable, Mapping
 
-from ..plan.plan_text import shown_nodes
 from ..values import annotation
+from ..values.node_row import shown_nodes
 from ..values.reference import same_place
 
 Rows = Mapping[str, Mapping[str, Any]]

@@ -18,7 +18,7 @@ from ..plan import dropin_plan, former, node_delivery, plan_node, plan_text
 from ..plan.costs import Costs
 from ..rules.problem import REFUSAL, WARNING, Problem
 from ..values import own_values, paths
-from ..values.version import minor_of
+from ..values.short_texts import minor_of
 
 Config = Mapping[str, Any]
 LOCAL = "its local config"

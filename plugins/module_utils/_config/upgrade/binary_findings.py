@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Iterator, Mapping, Sequence
 
-from ..values.version import minor_of
+from ..values.short_texts import minor_of
 from .finding import BINARY, CGROUP, CHANGES, FIELD, FLAG, GATE, STOPS, UNKNOWN, VALUE, Finding
 from .node_facts import Facts
 

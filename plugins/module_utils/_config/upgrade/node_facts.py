@@ -10,7 +10,7 @@ from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
 from ..fields import merged_dropins, shadow
 from ..values import paths
-from ..values.version import minor_of
+from ..values.short_texts import minor_of
 
 Config = Mapping[str, Any]
 

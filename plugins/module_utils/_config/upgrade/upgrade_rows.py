@@ -9,7 +9,7 @@ from typing import Any, Mapping
 
 from ..fields import fields
 from ..plan import host_facts
-from ..values.version import minor_of
+from ..values.short_texts import minor_of
 from . import binary_findings, default_findings, flag_findings, host_findings, node_facts, unasked, value_findings
 from .finding import UNKNOWN, VERSION, Finding, order
 from .node_facts import Facts

@@ -9,7 +9,7 @@ import json
 from typing import Any, Iterator, Mapping
 
 from ..fields import fields
-from ..plan.plan_text import counted, shown_nodes
+from ..values.node_row import counted, shown_nodes
 from .finding import CHANGES, STOPS, UNKNOWN
 
 Nodes = Mapping[str, Mapping[str, Any]]

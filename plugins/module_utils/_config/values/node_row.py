@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The row of one node: what every stage returns of it, under its name in `nodes`.
+"""The row of one node: what every stage returns of it, under its name in `nodes`, and nodes in words.
 
 A node that is deleted, replaced or refused is a row, too. A stage adds keys of its own.
 """
@@ -28,6 +28,8 @@ RECREATED = (
     "again, which plans it anew"
 )
 
+SHOWN_NODES = 5
+"""How many names a line of text shows."""
 # A control sequence of a terminal (ECMA-48), and every control character but tab and newline.
 _CONTROL = re.compile(r"(?:\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f])+")
 
@@ -35,6 +37,18 @@ _CONTROL = re.compile(r"(?:\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9
 def printable(text: str) -> str:
     """Return words of others, such as a kubelet's last error, without what a terminal would obey."""
     return _CONTROL.sub(" ", text)
+
+
+def shown_nodes(names: list[str], noun: str = "node") -> str:
+    """Return the number of nodes, or of what the noun names, with the first names."""
+    shown = ", ".join(names[:SHOWN_NODES])
+    more = f" and {len(names) - SHOWN_NODES} more" if len(names) > SHOWN_NODES else ""
+    return f"{counted(len(names), noun)} ({shown}{more})"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 @dataclasses.dataclass(frozen=True)

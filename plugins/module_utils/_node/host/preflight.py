@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Mapping, Sequence
 
 from ..._config.fields import merged_dropins, shadow
-from ..._config.values.version import minor_of
+from ..._config.values.short_texts import minor_of
 from ..report import status_reporter
 from ..store.local import OVERRIDE
 from ..system import binary, command, config_summary, files, health

@@ -10,7 +10,7 @@ import re
 from typing import Any, Mapping, Sequence
 
 from ..._config.fields import difftext
-from ..._config.values.version import minor_of
+from ..._config.values.short_texts import minor_of
 from ..records import static_pods
 from ..system import binary, command, config_summary, files, health
 from ..unit.unit import Unit

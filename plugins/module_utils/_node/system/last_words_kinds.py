@@ -33,7 +33,8 @@ STARTING = re.compile(
     r"unknown (?:shorthand )?flag|unknown command|unknown 'kubernetes\.io' or|flag needs an|invalid argument |bad flag "
     r"syntax|unable to load client CA file|can't use reservedSystemCPUs|unable to parse reservedSystemCPUs|"
     r"--show-hidden-metrics-for-version must be|unsupported log format|initialize logging|Cipher suite |unknown tls "
-    r"version|non-positive interval for|error converting cgroup name )",
+    r"version|non-positive interval for|error converting cgroup name |http2: TLSConfig|tls: (?:failed to|private key)|"
+    r"listen tcp |open \S+\.(?:crt|key|pem): )|panic: \[cpumanager\] ",
     re.IGNORECASE,
 )
 """How the messages begin with which a kubelet ends while it starts. Other errors may quote the same words, and only by
@@ -139,6 +140,7 @@ _KINDS = (
             # Names of choices
             r"cipher suite \S+ not supported",
             r"unknown tls version",
+            r"http2: TLSConfig\.CipherSuites",
             r"curve preference",
             r"no client provided, cannot use webhook",
             r"(?:no|unknown) authorization mode",
@@ -159,7 +161,7 @@ _KINDS = (
             r"error loading (?:TLS|CA bundle)",
             r"missing content for (?:CA bundle|serving cert)",
             r"certificate manager for kubelet server cert files",
-            r"^failed to listen and serve: tls: ",
+            r"^(?:failed to listen and serve: )?tls: ",
             # Files of CPU and memory managers that another policy or reservation has written.
             r"differs from state checkpoint policy",
             r"reserved cpus: .* present in defaultCpuSet",

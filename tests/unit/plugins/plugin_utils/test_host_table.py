@@ -32,7 +32,10 @@ def test_node_table() -> None:
     table = host_table.node_table(["h1", "h2", "h3"], hostvars)
     assert table == {
         "hosts": {"h1": "h1", "n2": "h2", "h3": "h3"},
-        "configs": {"h1": [{"maxPods": 1}, "maxPods: 2"], "n2": [{"maxPods": 3}]},
+        "configs": {
+            "h1": {"kubelet_config": {"maxPods": 1}, "kubelet_config_host": "maxPods: 2"},
+            "n2": {"kubelet_config_host": {"maxPods": 3}},
+        },
         "group_configs": {"h1": {"maxPods": 1}, "n2": {}, "h3": {}},
         "flags": {"h1": ["--v=2"]},
         "deliveries": {"h3": "native"},

@@ -63,12 +63,12 @@ def test_one_line_a_batch_and_a_failure(tmp_path: Path) -> None:
     run.take(Event("batch", detail=["n1"]))
     run.take(Event("verified", "n1"))
     run.take(Event("batch", detail=["n2", "n3", "n4", "n5"]))
-    run.take(Event("failed", "n2", "a flag\nwins \x1b[31m", "differs"), Event("failed", "n2", "again"))
+    run.take(Event("failed", "n2", "a flag wins", "differs"), Event("failed", "n2", "again"))
     run.take(*(Event("verified", f"n{number}") for number in (3, 4, 5)))
     run.recorder.end()
     assert run.printed[:-2] == [
         "kubelet rollout: batch 1, 1 node (n1): 1 done in 1 s; 1 of 5 nodes, about 8 s left",
-        "kubelet rollout: node n2 failed (differs): a flag wins [31m",
+        "kubelet rollout: node n2 failed (differs); its verdict follows",
         "kubelet rollout: batch 2, 4 nodes (n2, n3, n4 and 1 more): 1 failed, 3 done in 2 s; 5 of 5 nodes",
         "kubelet rollout: failed after 6 s: 1 failed, 4 done",
     ]

@@ -279,7 +279,7 @@ def test_what_is_missing_or_wrong_is_named(calls: tuple[Call, ...], texts: tuple
     [
         ({}, "node_configs is an empty mapping"),
         ({"n1": {}, "n2": "a: [b"}, "node_configs: the configuration of node n2, line 1"),
-        ({"n1": [{}, 5]}, r"the configuration of node n1 \(layer 2\)"),
+        ({"n1": [{}, 5]}, "entry 2 of the configuration of node n1"),
     ],
 )
 def test_overrides_that_cannot_be_read(node_configs: t.Any, text: str) -> None:

@@ -205,6 +205,12 @@ def test_certificates_that_the_user_may_not_list() -> None:
     assert "`kubectl get csr`" in found["n1"] and "`kubectl certificate approve <name>`" in found["n1"]
 
 
+@pytest.mark.parametrize("answer", [{}, {"items": None}])
+def test_certificates_of_an_answer_without_any(answer: t.Any) -> None:
+    with Calls(Call("GET", diagnose.CSRS, answer, QUERY)) as session:
+        assert diagnose.certificates(session, ["n1"]) == {}
+
+
 def test_without_nodes_nothing_is_asked() -> None:
     with Calls() as session:
         assert diagnose.certificates(session, []) == {}

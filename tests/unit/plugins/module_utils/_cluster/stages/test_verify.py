@@ -306,16 +306,24 @@ def test_everything_is_listed_at_the_timeout(clock: Clock) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "asked"), [({"serverTLSBootstrap": True}, 1), ({"serverTLSBootstrap": False}, 0), ({}, 0)]
+    ("given", "may", "asked", "end"),
+    [
+        ({"serverTLSBootstrap": True}, True, 1, "run `kubectl certificate approve csr-x`"),
+        ({"serverTLSBootstrap": True}, False, 1, "`kubectl get csr`, and run `kubectl certificate approve <name>`"),
+        ({"serverTLSBootstrap": False}, True, 0, "(gave up after 60 s)"),
+        ({}, True, 0, "(gave up after 60 s)"),
+    ],
 )
-def test_a_certificate_that_waits_is_named_at_the_timeout(clock: Clock, given: dict[str, t.Any], asked: int) -> None:
+def test_a_certificate_that_waits_is_named_at_the_timeout(
+    clock: Clock, given: dict[str, t.Any], may: bool, asked: int, end: str
+) -> None:
     api = cluster(done(), content=json.dumps({**HEADER, **given}))
     api.live["n1"] = ApiError(503, "remote error: tls: internal error", transient=True)
     spec = {"signerName": "kubernetes.io/kubelet-serving", "username": "system:node:n1"}
-    api.csrs = {"items": [{"metadata": {"name": "csr-x"}, "spec": spec}]}
+    api.csrs = {"items": [{"metadata": {"name": "csr-x"}, "spec": spec}]} if may else ApiError(403, "forbidden")
     failed = fail(api, {"n1": place()})
     assert failed.result["nodes"]["n1"]["state"] == "not_ready"
-    assert failed.failures["n1"].endswith("`kubectl certificate approve csr-x`") is bool(asked)
+    assert failed.failures["n1"].endswith(end)
     assert api.count("GET", CSRS) == asked
 
 

@@ -34,9 +34,38 @@ def test_equal_layers_are_one_object_that_is_not_shared() -> None:
     assert first is not given and first["a"] is not given["a"]
 
 
+BY_VARIABLE = {"kubelet_config_host": "b: 2", "kubelet_config": {"a": 1}}
+
+
 @pytest.mark.parametrize(
-    ("given", "message"), [(5, "test: the document is a single value"), ([{}, "a: [b"], r"test \(layer 2\), line 1")]
+    ("given", "layers"),
+    [
+        (BY_VARIABLE, ({"a": 1}, {"b": 2})),
+        ({"kubelet_config_host": BY_VARIABLE["kubelet_config_host"]}, ({"b": 2},)),
+        ({"kubelet_config": [{"a": 1}, None]}, ({"a": 1},)),
+        # A configuration, or names that the plan refuses as no fields of a kubelet.
+        ({}, ({},)),
+        ({**BY_VARIABLE, "maxPods": 5}, ({**BY_VARIABLE, "maxPods": 5},)),
+        ([{"a": 1}], ({"a": 1},)),
+        (None, ()),
+    ],
+)
+def test_the_layers_of_a_node_are_those_of_its_variables_in_their_order(given: Any, layers: Any) -> None:
+    assert Layers().of_nodes({"n1": given}) == {"n1": layers}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (5, "the configuration of node n1: the document is a single value"),
+        ([{}, "a: [b"], "entry 2 of the configuration of node n1, line 1"),
+        ([{5: 1}], "the configuration of node n1: the key 5 is not text"),
+        ({"kubelet_config": {5: 1}}, "kubelet_config of node n1: the key 5 is not text"),
+        ({"kubelet_config_host": {True: 1}}, "kubelet_config_host of node n1: the key True is not text"),
+        ({"kubelet_config": {}, "kubelet_config_host": "a: [b"}, "kubelet_config_host of node n1, line 1"),
+        ({"kubelet_config": [{}, {5: 1}]}, "entry 2 of kubelet_config of node n1: the key 5 is not text"),
+    ],
 )
 def test_what_cannot_be_read_is_named(given: Any, message: str) -> None:
-    with pytest.raises(DocumentError, match=message):
-        Layers().read(given, "test")
+    with pytest.raises(DocumentError, match=f"^{message}"):
+        Layers().of_nodes({"n1": given})

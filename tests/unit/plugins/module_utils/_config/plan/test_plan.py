@@ -240,8 +240,8 @@ def test_a_configuration_larger_than_a_configmap_is_refused() -> None:
 def test_unreadable_layers_say_which(layer: Any, message: str) -> None:
     with pytest.raises(document.DocumentError, match=f"the configuration for all nodes.*{message}"):
         plan.make_plan(tables.table(LIVE), layer)
-    with pytest.raises(document.DocumentError, match=f"node n0 \\(layer 2\\).*{message}"):
-        plan.make_plan(tables.table(LIVE), None, {"n0": ["{}", layer]})
+    with pytest.raises(document.DocumentError, match=f"kubelet_config_host of node n0.*{message}"):
+        plan.make_plan(tables.table(LIVE), None, {"n0": {"kubelet_config": "{}", "kubelet_config_host": layer}})
 
 
 OWN = identity.configmap_name("livenodes-kubelet", document.render({**LIVE, "maxPods": 50}))

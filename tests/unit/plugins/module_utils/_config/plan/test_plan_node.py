@@ -9,8 +9,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file, plan_node
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.starts import start_rules
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks, start_rules
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.own_values import NO_RECORD
 from tests.support.table_minors import BEYOND, EVERY
 

@@ -15,8 +15,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules im
     newer_rules,
     validation,
 )
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import WARNING
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.rule import IC
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import IC, WARNING
 from tests.support.rule_minors import NEWEST, accepted, messages, off, on, refuses_in, since
 
 

@@ -11,8 +11,12 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import EffectiveConfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import validation
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL, WARNING
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.rule import FIRST_READ, LAST_READ
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import (
+    FIRST_READ,
+    LAST_READ,
+    REFUSAL,
+    WARNING,
+)
 
 IC = "invalid configuration: "
 READ = range(FIRST_READ, LAST_READ + 1)

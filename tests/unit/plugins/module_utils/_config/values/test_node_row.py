@@ -53,3 +53,15 @@ def test_what_a_terminal_would_obey_is_removed(text: str, shown: str) -> None:
     assert node_row.printable(text) == shown == ClusterError(text).message
     row = node_row.Row(False, "failed", text, error=text).shown()
     assert (row["message"], row["error"]) == (shown, shown)
+
+
+@pytest.mark.parametrize(
+    ("count", "noun", "shown"),
+    [
+        (1, "node", "1 node (n0)"),
+        (5, "pod", "5 pods (n0, n1, n2, n3, n4)"),
+        (7, "node", "7 nodes (n0, n1, n2, n3, n4 and 2 more)"),
+    ],
+)
+def test_nodes_in_words(count: int, noun: str, shown: str) -> None:
+    assert node_row.shown_nodes([f"n{number}" for number in range(count)], noun) == shown

@@ -21,6 +21,10 @@ BUILD = "failed to construct kubelet dependencies: "
 STATE = "could not restore state from checkpoint: "
 DRAIN = "please drain this node and delete the CPU manager checkpoint file"
 MISSING = "no such file or directory"
+HTTP2 = (
+    "http2: TLSConfig.CipherSuites is missing an HTTP/2-required AES_128_GCM_SHA256 cipher (need at least one of "
+    "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 or TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256)"
+)
 
 SERVER, OPTIONS, AUTH = "cmd/kubelet/app/server.go", "cmd/kubelet/app/options/options.go", "cmd/kubelet/app/auth.go"
 FLAGS, GATES = "component-base/cli/flag", "component-base/featuregate/feature_gate.go"
@@ -171,6 +175,7 @@ ROWS: tuple[tuple[str, str, str], ...] = (
     (TOPOLOGY, f"{RUN}unsupported on machines with more than 8 NUMA Nodes", "validation"),
     (TOPOLOGY, f"{RUN}cannot discover NUMA topology: error getting NUMA distances from cadvisor", ""),
     (CPU, f"{RUN}[cpumanager] unable to determine reserved CPU resources for static policy", "validation"),
+    (CPU, "panic: [cpumanager] unable to determine reserved CPU resources for static policy", "validation"),
     (CPU, f"{RUN}[cpumanager] the static policy requires systemreserved.cpu + kubereserved.cpu to be greater than zero",
      "validation"),
     (CPU, f'{RUN}new static policy error: unknown CPU Manager Policy option: "x"', "validation"),
@@ -234,6 +239,13 @@ ROWS: tuple[tuple[str, str, str], ...] = (
      f"manager for kubelet server cert files: open /nosuch: {MISSING}", "file"),
     (HTTP, f"Failed to listen and serve: open /nosuch: {MISSING}", "file"),
     (HTTP, "Failed to listen and serve: tls: private key does not match public key", "file"),
+    # 1.20 and earlier: klog.Fatal with the error alone.
+    (HTTP, "tls: failed to find any PEM data in certificate input", "file"),
+    (HTTP, "tls: private key does not match public key", "file"),
+    (HTTP, f"open /etc/kubernetes/pki/kubelet.crt: {MISSING}", "file"),
+    (HTTP, "listen tcp 0.0.0.0:10250: bind: address already in use", ""),
+    (HTTP, f"Failed to listen and serve: {HTTP2}", "validation"),
+    (HTTP, HTTP2, "validation"),
     (CERTIFICATE, f"{MAIN}x: open /a/tls.crt: permission denied", "file"),
     ("client-go/util/cert", f"{BUILD}open /var/lib/kubelet/pki/kubelet.key: no space left on device", ""),
     ("client-go/util/cert", f"{BUILD}error reading /a/kubelet.crt, certificate and key must be supplied as a pair", ""),
@@ -321,6 +333,9 @@ def test_an_expired_certificate_ends_a_kubelet_and_incriminates_nothing(message:
         "Failed to ensure process in container with oom score: failed to apply oom score -999 to PID 419: write "
         "/proc/419/oom_score_adj: invalid argument",
         f"Failed to load certificate: open /nosuch: {MISSING}",
+        f"open /var/lib/kubelet/pods/1/volumes/x: {MISSING}",
+        "[cpumanager] reconcileState: failed to add container",
+        "http: TLS handshake error from 192.0.2.1:4711: tls: failed to verify certificate",
         "Failed to update node: rpc error: code = Unknown desc = x",
         "Could not parse flag: invalid kernel flag",
     ],

@@ -13,10 +13,10 @@ from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
 from ..fields import shadow
 from ..fields.effective_config import EffectiveConfig
-from ..forecast import allocatable
 from ..rules.eviction import Threshold
 from ..rules.problem import REFUSAL, Problem
 from ..values import quantity
+from . import allocatable
 
 RESOURCES = allocatable.RESOURCES[1:]
 _FIELDS = ("reservedSystemCPUs", "kubeReserved", "systemReserved", "evictionHard")

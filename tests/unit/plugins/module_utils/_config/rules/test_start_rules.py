@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import EffectiveConfig
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import validation
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import start_rules, validation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL, WARNING
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.starts import start_rules
 from tests.support.kubelet_starts import RSA_ONLY, enforced
 from tests.support.rule_minors import MINORS, since
 

@@ -13,9 +13,8 @@ import re
 from typing import Iterator
 
 from ..fields.effective_config import EffectiveConfig
-from ..rules.problem import REFUSAL, Problem
-from ..rules.rule import Finding, Rule
-from . import addresses, cpu_list
+from ..values import short_texts
+from .problem import REFUSAL, Finding, Problem, Rule
 
 HTTP2_SUITES = ("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256")
 MOST_CPUS = 2**16
@@ -74,7 +73,7 @@ def _ports(config: EffectiveConfig) -> Iterator[Finding]:
     for field, address in served.items():
         number = config.number(field) or 0
         other = seen.setdefault(number, field)
-        if number > 0 and other != field and addresses.overlap(address, served[other]):
+        if number > 0 and other != field and short_texts.overlap(address, served[other]):
             yield field, f"{other} is {number} too, and one of the two servers cannot listen", "Use another port."
 
 
@@ -113,10 +112,10 @@ def _cpu_numbers(config: EffectiveConfig) -> Iterator[Finding]:
             )
 
 
-def _cpus(config: EffectiveConfig) -> list[cpu_list.Range]:
+def _cpus(config: EffectiveConfig) -> list[short_texts.CpuRange]:
     text = config.text("reservedSystemCPUs")
     try:
-        return cpu_list.parse(text) if text else []
+        return short_texts.cpu_ranges(text) if text else []
     except ValueError:
         return []  # validation reports it
 
@@ -146,7 +145,7 @@ def hidden(config: EffectiveConfig) -> Iterator[Problem]:
         if config.truth(field) is False:
             yield _hides(field, f"false: the kubelet serves {served} then", f"Leave {field} out, or set it to true.")
     address = config.text("address")
-    if addresses.is_loopback(address):
+    if short_texts.is_loopback(address):
         why = f"{address}: the API server does not reach the kubelet at a loopback address"
         yield _hides("address", why, "Write 0.0.0.0, or the address of this node.")
     yield from _half_pair(config)
