@@ -87,7 +87,8 @@ STARTS: tuple[Fields, ...] = (
     {"tlsCipherSuites": ["TLS_RSA_WITH_AES_128_CBC_SHA", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"]},
     {"tlsCipherSuites": []},
     {"tlsCurvePreferences": [29, 4588]},
-    {"fileCheckFrequency": "-1s"},
+    # The node's own file has a folder of static pods.
+    {"fileCheckFrequency": "-1s", "staticPodPath": ""},
     {"httpCheckFrequency": "-1s"},
     {"nodeStatusUpdateFrequency": "-1s"},
     {"volumeStatsAggPeriod": "-1s"},
