@@ -13,7 +13,7 @@ import re
 from typing import Iterator
 
 from ..fields.effective_config import EffectiveConfig
-from ..rules.problem import REFUSAL, Problem
+from ..rules.problem import REFUSAL, WARNING, Problem
 from ..rules.rule import Finding, Rule
 from . import addresses, cpu_list
 
@@ -204,7 +204,8 @@ FATAL = (
     Rule("reserved-cpus-number", 17, None, _cpu_numbers),
 )
 """What ends the kubelet after its validation."""
-NAMES = frozenset((*(rule.name for rule in FATAL), "hides-kubelet", "tls-pair"))
+HIDES = "hides-kubelet"
+NAMES = frozenset((*(rule.name for rule in FATAL), HIDES, "tls-pair"))
 """The identifiers of all rules here."""
 
 
@@ -220,17 +221,32 @@ def hidden(config: EffectiveConfig) -> Iterator[Problem]:
     x509, address = config.value("authentication.x509"), config.text("address")
     if addresses.is_loopback(address):
         why = f"{address}: the API server does not reach the kubelet at a loopback address"
-        yield _hides("address", why, "Write 0.0.0.0, or the address of this node.")
+        remedy = (
+            "Write 0.0.0.0 or the address of this node, or let its host ask the kubelet: kubelet_config_read: node."
+        )
+        yield _hides("address", why, remedy)
     # cmd/kubelet/app/auth.go BuildAuthn
     if isinstance(x509, dict) and not config.text(CLIENT_CA) and not config.truth("authentication.anonymous.enabled"):
         yield _hides(CLIENT_CA, "empty: the kubelet knows no certificate of the API server", "Name the cluster's CA.")
     yield from _half_pair(config)
 
 
+def asked_on_host(rows: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Return rows of problems for a node whose host asks its kubelet, at a loopback address."""
+    return [_ON_HOST if (row["rule"], row["path"]) == (HIDES, "address") else row for row in rows]
+
+
+_ON_HOST = Problem(
+    WARNING,
+    "address",
+    "only its own host reaches the kubelet at a loopback address: kubectl logs, exec and metrics do not work",
+    "Keep kubelet_config_read: node for this node.",
+    HIDES,
+).row()
+
+
 def _hides(path: str, cause: str, remedy: str) -> Problem:
-    return Problem(
-        REFUSAL, path, f"{cause}, so that a rollout has no proof and a plan no live values", remedy, "hides-kubelet"
-    )
+    return Problem(REFUSAL, path, f"{cause}, so that a rollout has no proof and a plan no live values", remedy, HIDES)
 
 
 def _half_pair(config: EffectiveConfig) -> Iterator[Problem]:
