@@ -96,6 +96,20 @@ def test_a_rollout_without_the_proxy(bench: Bench, lab: Lab, login: Login) -> No
     assert not JWT.search(bench.node.run("journalctl --no-pager -o cat"))
 
 
+@pytest.mark.parametrize("bench", ["n3"], indirect=True)
+def test_the_host_proves_a_kubelet_at_a_loopback_address(bench: Bench, login: Login) -> None:
+    login.grant([*manifest("option-read-node"), *without(manifest("reset"), PROXY)])
+    eventually(lambda: login.play("dump", *N3).code == 0, 60, "the kubelet accepts nodes/configz")
+    login.ansible.variables(workers_a={"kubelet_config": {"address": "127.0.0.1"}, "kubelet_config_trial_seconds": 1})
+    run = login.play("rollout", *N3, "-e", "kubelet_config_soak_seconds=1")
+    assert run.code == 0, run.output
+    assert "only its own host reaches the kubelet" in flat(run), run.output
+    served = bench.node.run("ss -Hltn 'sport = :10250'").split()
+    assert "127.0.0.1:10250" in served, served
+    run = login.play("reset", *N3)
+    assert run.code == 0, run.output
+
+
 def test_an_earlier_kubelet_has_an_account_of_its_own(lab: Lab, login: Login) -> None:
     """It needs nodes/proxy. A token that allows it on all nodes is not sent."""
     rules = (Rule(("nodes/metrics", "nodes/stats")),)

@@ -19,6 +19,18 @@ STATIC_MEMORY: Fields = {
     "evictionHard": {"memory.available": "100Mi"},
 }
 RSA_ONLY = ["TLS_RSA_WITH_AES_128_GCM_SHA256"]
+HALF_GIBIBYTE: Fields = {
+    "kubeReserved": {"memory": "412Mi"},
+    "reservedMemory": [{"numaNode": 0, "limits": {"memory": "0.5Gi"}}],
+}
+BY_SOCKET: Fields = {
+    "cpuManagerPolicy": "static",
+    "kubeReserved": {"cpu": "100m"},
+    "cpuManagerPolicyOptions": {"align-by-socket": "true"},
+    "featureGates": {"CPUManagerPolicyAlphaOptions": True},
+    "topologyManagerPolicy": "single-numa-node",
+}
+NO_CLIENT_CA: Fields = {"anonymous": {"enabled": False}, "webhook": {"enabled": True}, "x509": {"clientCAFile": ""}}
 PATTERN_POLICY = {"imagePullCredentialsVerificationPolicy": "NeverVerifyAllowlistedImages"}
 
 
@@ -43,6 +55,15 @@ ENDS: tuple[tuple[Fields, str], ...] = (
     ({"tlsCipherSuites": ["TLS_AES_128_GCM_SHA256"]}, "tls-http2"),
     ({"tlsCurvePreferences": [29, 99]}, "tls-curve"),
     ({"systemCgroups": "/", "cgroupRoot": "/"}, "system-cgroups-root"),
+    ({"containerLogMaxSize": "0.5Gi"}, "log-size"),
+    ({"containerLogMaxSize": "1.5Ki"}, "log-size"),
+    ({"containerLogMaxSize": "100000Gi"}, "log-size"),
+    ({"containerLogMaxSize": "10.0"}, "log-size"),
+    ({"allowedUnsafeSysctls": ["kernel.msgmn*"]}, "sysctl"),
+    ({"allowedUnsafeSysctls": ["kernel.shm_next_id"]}, "sysctl"),
+    ({"maxPods": 65536}, "user-namespaces"),
+    ({"userNamespaces": {"idsPerPod": 2**26}}, "user-namespaces"),
+    (BY_SOCKET, "cpu-policy-options"),
     ({"syncFrequency": "-1s"}, "frequency"),
     ({"fileCheckFrequency": "-1s", "staticPodPath": "/etc/kubernetes/manifests"}, "frequency"),
     ({"runtimeRequestTimeout": "-1s"}, "frequency"),
@@ -55,6 +76,7 @@ ENDS: tuple[tuple[Fields, str], ...] = (
     ({"memoryManagerPolicy": "BestEffort"}, "memory-policy"),
     (memory(hugepages_2Mi="2Mi"), "static-memory"),
     (memory(-1), "static-memory"),
+    (dict(STATIC_MEMORY, **HALF_GIBIBYTE), "static-memory"),
     (enforced("system-reserved", systemReservedCgroup="/system"), "enforced-reservation"),
     (enforced("kube-reserved", kubeReservedCgroup="/kube"), "enforced-reservation"),
     (enforced("kube-reserved-compressible", kubeReservedCgroup="/kube"), "enforced-reservation"),
@@ -75,6 +97,7 @@ HIDES: tuple[tuple[Fields, str], ...] = (
     ({"enableServer": False}, "hides-kubelet"),
     ({"enableDebuggingHandlers": False}, "hides-kubelet"),
     ({"address": "127.0.0.1"}, "hides-kubelet"),
+    ({"authentication": NO_CLIENT_CA}, "hides-kubelet"),
     ({"healthzPort": 10250}, "same-port"),
     ({"tlsCertFile": "/etc/hostname"}, "tls-pair"),
     ({"tlsPrivateKeyFile": "/etc/hostname"}, "tls-pair"),
@@ -87,11 +110,19 @@ STARTS: tuple[Fields, ...] = (
     {"tlsCipherSuites": ["TLS_RSA_WITH_AES_128_CBC_SHA", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"]},
     {"tlsCipherSuites": []},
     {"tlsCurvePreferences": [29, 4588]},
-    {"fileCheckFrequency": "-1s"},
+    # The node's own file has a folder of static pods.
+    {"fileCheckFrequency": "-1s", "staticPodPath": ""},
     {"httpCheckFrequency": "-1s"},
     {"nodeStatusUpdateFrequency": "-1s"},
     {"volumeStatsAggPeriod": "-1s"},
     {"readOnlyPort": 10255},
+    {"containerLogMaxSize": "-1"},
+    {"containerLogMaxSize": "10.5M"},
+    {"containerLogMaxSize": "99999Gi"},
+    {"allowedUnsafeSysctls": ["kernel.msg*", "kernel.shm_rmid_forced", "kernel.sem*", "net.core.*", "fs/mqueue/*"]},
+    {"maxPods": 65535},
+    {"userNamespaces": {"idsPerPod": 2**25}},
+    {"authentication": {**NO_CLIENT_CA, "anonymous": {"enabled": True}}, "authorization": {"mode": "AlwaysAllow"}},
     {"clusterDNS": ["10.096.0.10"]},
     {"healthzBindAddress": "localhost"},
     {"reservedSystemCPUs": "0-1"},

@@ -10,7 +10,7 @@ import typing as t
 from ..._config.fields import complete_config as pure_configz
 from ..._config.forecast import node_capacity
 from ..._config.values import document, identity
-from ..api import parallel
+from ..api import kubelet_endpoint, parallel
 from ..api.errors import ClusterError, NodesFailed
 from ..api.session import Session
 from ..objects import config_sources, configz, nodes
@@ -60,6 +60,7 @@ def dump(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
             **({"uid": node.uid} if node.uid else {}),
             **({"malformed": node.malformed} if node.malformed else {}),
             **({"capacity": has} if has else {}),
+            **({"read": options["read"]} if options.get("read") == kubelet_endpoint.NODE else {}),
         }
     if goals is not None:
         _goals(session, table, found, goals)

@@ -15,6 +15,7 @@ from ..delivery import choice
 from ..delivery.choice import CHECKPOINT, DROPIN, NATIVE, OWN_FILE_MINOR
 from ..fields.field_row import EFFECTS, FORBIDDEN
 from ..forecast import node_capacity
+from ..rules import start_rules
 from ..rules.problem import REFUSAL, WARNING, Problem
 from ..values import annotation, annotation_reader, own_values
 from ..values.document import API_VERSION, KIND, accept, parse, render
@@ -47,12 +48,13 @@ def make_plan(
     """Return the plan after which every node runs its own configuration merged with the layers.
 
     ``current`` is a table as the dump returns it: ``{variants: {hash: config}, nodes: {name: {variant, kubelet_version,
-    source, status, own, capacity}}}``. A layer is a mapping or a YAML text. ``config`` is a layer, or a list of them,
-    for all nodes; ``node_configs`` is the same per node, or these by layers.OF_HOSTS, and is merged last. ``flags``
-    holds the words of the kubelets' command lines, where known. ``allow_effect`` is the highest accepted effect (safe,
-    disrupt, drain or reboot), and ``allow_effects`` is that of single nodes. With ``allow_invalid``, what the kubelet's
-    validation refuses is a warning only. A ``target`` is one complete configuration (a mapping or a text) that takes
-    the place of every live configuration before the layers, except for the fields that belong to one machine.
+    source, status, own, capacity, read}}}``. A layer is a mapping or a YAML text. ``config`` is a layer, or a list of
+    them, for all nodes; ``node_configs`` is the same per node, or these by layers.OF_HOSTS, and is merged last.
+    ``flags`` holds the words of the kubelets' command lines, where known. ``allow_effect`` is the highest accepted
+    effect (safe, disrupt, drain or reboot), and ``allow_effects`` is that of single nodes. With ``allow_invalid``, what
+    the kubelet's validation refuses is a warning only. A ``target`` is one complete configuration (a mapping or a text)
+    that takes the place of every live configuration before the layers, except for the fields that belong to one
+    machine.
 
     ``deliveries`` holds the requested delivery of nodes (delivery/choice.py). With ``dropin``, the desired
     configuration is what the layers declare, and nothing else: all other values stay the node's own.
@@ -125,6 +127,8 @@ def make_plan(
         nodes[name] = _planned(
             row, desired, reference, delivery, minor, lays and (moves or migrate == STAY), moves, beyond
         )
+        if row.get("read") == "node":
+            nodes[name]["problems"] = start_rules.asked_on_host(nodes[name]["problems"])
         if moves:
             _migrates(nodes[name], migrate)
         if unread and (nodes[name]["action"] == "assign" or row.get("source") is not None):

@@ -83,9 +83,9 @@ def _refuse(path: str, message: str, remedy: str, rule: str) -> Problem:
 
 
 def _gate(config: EffectiveConfig) -> Iterator[Problem]:
-    # cmd/kubelet/app/options/options.go: fatal with --dynamic-config-dir, on every start. 1.26 removed the gate.
+    # cmd/kubelet/app/options/options.go: fatal with --dynamic-config-dir, on every start. 1.24 removed the flag.
     gates = config.value("featureGates")
-    if config.minor < 26 and isinstance(gates, dict) and gates.get("DynamicKubeletConfig") is False:
+    if config.minor < 24 and isinstance(gates, dict) and gates.get("DynamicKubeletConfig") is False:
         yield _refuse(
             "featureGates.DynamicKubeletConfig",
             "the DynamicKubeletConfig feature gate must be enabled in order to use the --dynamic-config-dir flag: "
@@ -259,24 +259,32 @@ def _log_files(config: EffectiveConfig) -> Iterator[Problem]:
 
 
 def _log_size(config: EffectiveConfig) -> Iterator[Problem]:
+    # pkg/kubelet/logs/container_log_manager.go parseMaxSize; a size below 0 stops the rotation from 1.21 on
     value = config.text("containerLogMaxSize")
     if not value:
         return
     try:
-        problem = "" if quantity.parse(value).denominator == 1 else "invalid max log size"
+        size = quantity.int64(value)
+        refused = size is None or (size < 0 and config.minor <= 20)
+        problem = "invalid max log size" if refused else ""
     except ValueError as error:
         problem = str(error)
     if problem:
         yield _refuse(
             "containerLogMaxSize",
             f'failed to parse container log max size "{value}": {problem}',
-            'Write whole bytes as a quantity, such as "10Mi".',
+            'Write whole bytes without a decimal point, such as "10Mi".',
             "log-size",
         )
 
 
 _SYSCTL = re.compile(r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?\.)*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]", re.ASCII)
 _NAMESPACED = ("kernel.shm", "kernel.msg", "fs.mqueue.", "net.")
+_NAMESPACED_WORDS = {
+    "kernel.sem",
+    *("kernel.shm", "kernel.shmall", "kernel.shmmax", "kernel.shmmni", "kernel.shm_rmid_forced"),
+    *("kernel.msg", "kernel.msgmax", "kernel.msgmnb", "kernel.msgmni"),
+}
 
 
 def _sysctls(config: EffectiveConfig) -> Iterator[Problem]:
@@ -292,13 +300,20 @@ def _sysctls(config: EffectiveConfig) -> Iterator[Problem]:
                 'Write a sysctl name or a pattern that ends in "*", such as "net.core.*".',
                 "sysctl",
             )
-        elif pattern not in ("kernel.sem", "kernel.sem*") and not pattern.startswith(_NAMESPACED):
+        elif not _is_namespaced(pattern, config.minor):
             yield _refuse(
                 path,
                 f'the sysctls "{given}" are not known to be namespaced',
                 "Only kernel.shm*, kernel.msg*, kernel.sem, fs.mqueue.* and net.* can be allowed.",
                 "sysctl",
             )
+
+
+def _is_namespaced(pattern: str, minor: int) -> bool:
+    # From 1.29 on component-helpers/node/util/sysctl/namespace.go, which knows no others that begin with kernel.
+    if minor >= 29 and pattern.startswith("kernel."):
+        return pattern.partition("*")[0] in _NAMESPACED_WORDS
+    return pattern in ("kernel.sem", "kernel.sem*") or pattern.startswith(_NAMESPACED)
 
 
 def _addresses(config: EffectiveConfig) -> Iterator[Problem]:

@@ -49,6 +49,11 @@ _RULES: dict[str, tuple[Any, str, str]] = {
         "neither /configz nor logs and exec work on a node before",
         "Have an approver for kubernetes.io/kubelet-serving, or run `kubectl certificate approve` while verify waits.",
     ),
+    "memorySwap.swapBehavior": (
+        "LimitedSwap",
+        "a kubelet of 1.30 or later does not start with it on a node with cgroup v1",
+        "Move the node to cgroup v2 first, or use NoSwap.",
+    ),
     "failSwapOn": (True, "the kubelet does not start on a node with swap on", "Switch swap off on the node first."),
     "protectKernelDefaults": (
         True,

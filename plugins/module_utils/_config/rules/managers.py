@@ -22,25 +22,30 @@ ALPHA, BETA, STABLE = "Alpha", "Beta", ""
 
 
 class Option(NamedTuple):
-    """A policy option: the first minors in which it is known as alpha, beta, and without a group's gate."""
+    """A policy option: the first minors in which it is known as alpha, beta, and without a group's gate.
+
+    ``early``: the minor that knew it before there were groups.
+    """
 
     alpha: int | None = None
     beta: int | None = None
     stable: int | None = None
+    early: int | None = None
 
     def stage(self, minor: int) -> str | None:
         """Return the group of the option in a minor, None if that minor does not know it."""
-        stages = zip(self, (ALPHA, BETA, STABLE))
+        stages = zip(self, (ALPHA, BETA, STABLE, STABLE))
         found = [(since, name) for since, name in stages if since is not None and since <= minor]
         return max(found)[1] if found else None
 
 
 _ACROSS_CORES, _ACROSS_NUMA = "distribute-cpus-across-cores", "distribute-cpus-across-numa"
+_BY_SOCKET, _ONE_NUMA_NODE = "align-by-socket", "single-numa-node"
 _FULL, _UNCORE = "full-pcpus-only", "prefer-align-cpus-by-uncorecache"
 CPU_OPTIONS = {
-    _FULL: Option(stable=22, beta=23),
+    _FULL: Option(early=22, beta=23, stable=33),
     _ACROSS_NUMA: Option(alpha=23, beta=33),
-    "align-by-socket": Option(alpha=25),
+    _BY_SOCKET: Option(alpha=25),
     _ACROSS_CORES: Option(alpha=31),
     _UNCORE: Option(alpha=32, beta=34, stable=36),
     "strict-cpu-reservation": Option(alpha=32, beta=33, stable=35),
@@ -132,6 +137,12 @@ def _static_memory(config: EffectiveConfig) -> Iterator[Finding]:
                 f"{kind} is not part of Node Allocatable, and a kubelet with memoryManagerPolicy Static ends",
                 f"Remove {kind} from reservedMemory.",
             )
+        if kind == "memory" and quantity.int64(str(amount)) is None:
+            yield (
+                "reservedMemory",
+                f"could not covert a variable of type Quantity to int64: {amount}",
+                "Write whole bytes without a decimal point, such as 512Mi.",
+            )
     if total != wanted:
         yield (
             "reservedMemory",
@@ -177,6 +188,13 @@ def _cpu_options(config: EffectiveConfig) -> Iterator[Finding]:
                 f"static policy options {pair[0]} and {pair[1]} can not be used at the same time",
                 "Keep one of them.",
             )
+    # ValidateStaticPolicyOptions
+    if _BY_SOCKET in chosen and config.minor >= 25 and config.text("topologyManagerPolicy") == _ONE_NUMA_NODE:
+        yield (
+            path,
+            f"Topolgy manager {_ONE_NUMA_NODE} policy is incompatible with CPUManager {_BY_SOCKET} policy option",
+            f"Remove {_BY_SOCKET}, or use another topologyManagerPolicy.",
+        )
 
 
 def _topology_options(config: EffectiveConfig) -> Iterator[Finding]:

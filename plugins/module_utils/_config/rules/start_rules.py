@@ -14,9 +14,12 @@ from typing import Iterator
 
 from ..fields.effective_config import EffectiveConfig
 from ..values import short_texts
-from .problem import REFUSAL, Finding, Problem, Rule
+from .problem import REFUSAL, WARNING, Finding, Problem, Rule
 
 HTTP2_SUITES = ("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256")
+CLIENT_CA = "authentication.x509.clientCAFile"
+IDS_PER_POD = 65536
+"""The default, and what idsPerPod is a multiple of."""
 MOST_CPUS = 2**16
 """More than any Linux kernel is built for (NR_CPUS in its Kconfig files)."""
 _ENFORCED = {
@@ -35,6 +38,31 @@ def _http2(config: EffectiveConfig) -> Iterator[Finding]:
             "it has none of the suites that HTTP/2 requires, and the kubelet's server ends without one",
             f"Add {' or '.join(HTTP2_SUITES)}, or set tlsMinVersion: VersionTLS13.",
         )
+
+
+def _http2_of_old_go(config: EffectiveConfig) -> Iterator[Finding]:
+    # The same function of Go 1.15 and 1.16. A build with a newer Go, such as Debian's, does not have this.
+    suites = config.texts("tlsCipherSuites")
+    modern = [_is_modern(suite) for suite in suites]
+    without = suites and not set(HTTP2_SUITES) & set(suites)
+    if modern != sorted(modern, reverse=True):
+        yield (
+            "tlsCipherSuites",
+            "it has a suite of HTTP/2 after one that HTTP/2 forbids, and a kubelet built with Go 1.16 or older ends",
+            "Move the suites with ECDHE and GCM or CHACHA20 to the front.",
+        )
+    elif without and config.text("tlsMinVersion") == "VersionTLS13":
+        yield (
+            "tlsCipherSuites",
+            "it has none of the suites that HTTP/2 requires, and a kubelet built with Go 1.16 or older ends",
+            f"Add {' or '.join(HTTP2_SUITES)}.",
+        )
+
+
+def _is_modern(suite: str) -> bool:
+    """Return whether a suite is none of those that HTTP/2 forbids (RFC 7540, appendix A)."""
+    of_tls_1_3 = "_WITH_" not in suite
+    return of_tls_1_3 or ("ECDHE" in suite and ("GCM" in suite or "CHACHA20" in suite))
 
 
 def _root_cgroup(config: EffectiveConfig) -> Iterator[Finding]:
@@ -75,6 +103,45 @@ def _ports(config: EffectiveConfig) -> Iterator[Finding]:
         other = seen.setdefault(number, field)
         if number > 0 and other != field and short_texts.overlap(address, served[other]):
             yield field, f"{other} is {number} too, and one of the two servers cannot listen", "Use another port."
+
+
+def _iptables_bits(config: EffectiveConfig) -> Iterator[Finding]:
+    # pkg/kubelet/kubelet.go NewMainKubelet of 1.27
+    mark = config.number("iptablesMasqueradeBit")
+    if config.truth("makeIPTablesUtilChains") and mark is not None and mark == config.number("iptablesDropBit"):
+        yield (
+            "iptablesMasqueradeBit",
+            "iptables-masquerade-bit and iptables-drop-bit must be different",
+            "Use another bit from 0 to 31.",
+        )
+
+
+def _user_namespaces(config: EffectiveConfig) -> Iterator[Finding]:
+    # pkg/kubelet/userns/userns_manager.go MakeUserNsManager; up to 1.34 without a look at the gate
+    if config.minor >= 35 and not config.gate("UserNamespacesSupport"):
+        return
+    given = config.number("userNamespaces.idsPerPod") or 0
+    # Validation reports others.
+    ids = given if config.minor >= 33 and IDS_PER_POD <= given < 2**32 else IDS_PER_POD
+    # The first ones are those of the host.
+    most = 2**32 // ids - 1
+    if (config.number("maxPods") or 0) > most:
+        yield (
+            "maxPods",
+            f"user namespaces of {ids} IDs are enough for {most} pods, and the kubelet ends",
+            f"Give {most} or less.",
+        )
+
+
+def _ids_per_pod(config: EffectiveConfig) -> Iterator[Finding]:
+    # As above. The kubelet of 1.33 and 1.34 takes the default range of IDs, which begins at 65536.
+    given = config.number("userNamespaces.idsPerPod")
+    if given and given != IDS_PER_POD:
+        yield (
+            "userNamespaces.idsPerPod",
+            f"the kubelet ends, unless its node has a user kubelet with IDs of its own for {given} of each pod",
+            "Give that user sub-IDs that begin at a multiple of idsPerPod, or leave it out.",
+        )
 
 
 def _enforced(config: EffectiveConfig) -> Iterator[Finding]:
@@ -122,16 +189,22 @@ def _cpus(config: EffectiveConfig) -> list[short_texts.CpuRange]:
 
 FATAL = (
     Rule("tls-http2", 0, None, _http2),
+    # Which Go a distribution builds with differs.
+    Rule("tls-http2-order", 0, 23, _http2_of_old_go, sure=False),
     Rule("system-cgroups-root", 0, None, _root_cgroup),
     Rule("frequency", 0, None, _frequencies),
     Rule("runtime-endpoint", 27, None, _endpoints),
     Rule("same-port", 0, None, _ports),
+    Rule("iptables-bits", 0, 27, _iptables_bits),
+    Rule("user-namespaces", 30, None, _user_namespaces, ("UserNamespacesSupport",)),
+    Rule("ids-of-user", 33, 34, _ids_per_pod, sure=False),
     Rule("enforced-reservation", 0, None, _enforced),
     Rule("reserved-cpus-order", 17, None, _cpu_order),
     Rule("reserved-cpus-number", 17, None, _cpu_numbers),
 )
 """What ends the kubelet after its validation."""
-NAMES = frozenset((*(rule.name for rule in FATAL), "hides-kubelet", "tls-pair"))
+HIDES = "hides-kubelet"
+NAMES = frozenset((*(rule.name for rule in FATAL), HIDES, "tls-pair"))
 """The identifiers of all rules here."""
 
 
@@ -144,17 +217,35 @@ def hidden(config: EffectiveConfig) -> Iterator[Problem]:
     for field, served in (("enableServer", "nothing"), ("enableDebuggingHandlers", "no /configz, logs or exec")):
         if config.truth(field) is False:
             yield _hides(field, f"false: the kubelet serves {served} then", f"Leave {field} out, or set it to true.")
-    address = config.text("address")
+    x509, address = config.value("authentication.x509"), config.text("address")
     if short_texts.is_loopback(address):
         why = f"{address}: the API server does not reach the kubelet at a loopback address"
-        yield _hides("address", why, "Write 0.0.0.0, or the address of this node.")
+        remedy = (
+            "Write 0.0.0.0 or the address of this node, or let its host ask the kubelet: kubelet_config_read: node."
+        )
+        yield _hides("address", why, remedy)
+    # cmd/kubelet/app/auth.go BuildAuthn
+    if isinstance(x509, dict) and not config.text(CLIENT_CA) and not config.truth("authentication.anonymous.enabled"):
+        yield _hides(CLIENT_CA, "empty: the kubelet knows no certificate of the API server", "Name the cluster's CA.")
     yield from _half_pair(config)
 
 
+def asked_on_host(rows: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Return rows of problems for a node whose host asks its kubelet, at a loopback address."""
+    return [_ON_HOST if (row["rule"], row["path"]) == (HIDES, "address") else row for row in rows]
+
+
+_ON_HOST = Problem(
+    WARNING,
+    "address",
+    "only its own host reaches the kubelet at a loopback address: kubectl logs, exec and metrics do not work",
+    "Keep kubelet_config_read: node for this node.",
+    HIDES,
+).row()
+
+
 def _hides(path: str, cause: str, remedy: str) -> Problem:
-    return Problem(
-        REFUSAL, path, f"{cause}, so that a rollout has no proof and a plan no live values", remedy, "hides-kubelet"
-    )
+    return Problem(REFUSAL, path, f"{cause}, so that a rollout has no proof and a plan no live values", remedy, HIDES)
 
 
 def _half_pair(config: EffectiveConfig) -> Iterator[Problem]:

@@ -56,6 +56,25 @@ def parse(text: str) -> Fraction:
     return Fraction(found.group("number")) * scale
 
 
+def int64(text: str) -> int | None:
+    """Return the value of a quantity as Go's AsInt64 does; None where Go has none, as for ``0.5Gi`` and ``1024Ti``.
+
+    Raises ValueError as parse(). Source: ParseQuantity and AsInt64 in apimachinery/pkg/api/resource/quantity.go.
+    """
+    value, found = parse(text), _QUANTITY.fullmatch(text)
+    assert found is not None
+    whole, _point, after = found.group("number").lstrip("+-").partition(".")
+    digits = len(whole.lstrip("0") or "0") + len(after)
+    suffix = found.group("suffix") or ""
+    if suffix in _BINARY:
+        kept = not after and digits + 3 * _BINARY.index(suffix) < 12
+    else:
+        exponent = found.group("exponent")
+        tens = int(exponent[1:]) if exponent else 3 * _DECIMAL.index(suffix) - 9
+        kept = digits <= 18 and len(after) <= tens
+    return int(value) if kept and abs(value) <= _MOST else None
+
+
 def canonical(text: str, digits: int = 9) -> str:
     """Return a quantity as Go writes it: ``2Gi`` for ``2048Mi``, ``1500m`` for ``1.5``, ``1k`` for ``1000``.
 

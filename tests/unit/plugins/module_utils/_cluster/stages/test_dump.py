@@ -81,6 +81,13 @@ def test_a_row_contains_what_the_node_has() -> None:
     assert table["nodes"]["n1"]["capacity"] == has
 
 
+@pytest.mark.parametrize(("read", "shown"), [("node", "node"), ("kubelet", None), ("proxy", None), (None, None)])
+def test_a_row_says_that_the_host_of_the_node_was_asked(read: str | None, shown: str | None) -> None:
+    with Calls(Call("GET", NODES, items(node("n1")), PAGE), live("n1", {"maxPods": 50})) as session:
+        table = dump.dump(session, {**ALL, "read": read}, False)["ansible_facts"]["kubelet_configz"]
+    assert table["nodes"]["n1"].get("read") == shown
+
+
 def test_options_choose_the_nodes() -> None:
     with Calls(
         Call("GET", NODES, items(node("n1"), node("n2")), (("labelSelector", "a"), *PAGE)),

@@ -371,6 +371,26 @@ def test_a_target_may_be_of_the_first_kubelets() -> None:
     assert [change["after"] for change in made["nodes"]["n0"]["changes"]] == [70]
 
 
+@pytest.mark.parametrize(
+    ("layer", "more", "severity"),
+    [
+        ({"address": "127.0.0.1"}, {}, "refusal"),
+        ({"address": "127.0.0.1"}, {"read": "node"}, "warning"),
+        ({"address": "127.0.0.300"}, {"read": "node"}, "refusal"),
+        ({"enableServer": False}, {"read": "node"}, "refusal"),
+        ({"enableDebuggingHandlers": False}, {"read": "node"}, "refusal"),
+    ],
+)
+def test_a_host_can_ask_its_kubelet_at_a_loopback_address(
+    layer: dict[str, Any], more: dict[str, Any], severity: str
+) -> None:
+    table = tables.table(LIVE)
+    table["nodes"]["n0"].update(more)
+    [problem] = plan.make_plan(table, layer, allow_effect="reboot")["nodes"]["n0"]["problems"]
+    assert (problem["severity"], problem["path"]) == (severity, next(iter(layer)))
+    assert problem["remedy"]
+
+
 def test_a_plan_names_the_node_that_it_was_made_for() -> None:
     """Another Node of that name is not assigned what was planned for this one."""
     assert plan.make_plan(tables.table(LIVE, uid="u1"))["nodes"]["n0"]["node_uid"] == "u1"

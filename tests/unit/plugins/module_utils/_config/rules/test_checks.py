@@ -25,7 +25,8 @@ def test_only_refusals_by_the_validation_can_be_softened() -> None:
 
 
 def test_a_plain_configuration_has_no_problem() -> None:
-    assert checks.problems({**model.HEADER, **model.configz({})}, 20) == []
+    trusting = {"authentication": {"x509": {"clientCAFile": "/etc/kubernetes/pki/ca.crt"}}}
+    assert checks.problems({**model.HEADER, **model.configz({}), **trusting}, 20) == []
 
 
 def test_refusals_come_first_then_by_path_and_all_three_kinds_are_asked() -> None:

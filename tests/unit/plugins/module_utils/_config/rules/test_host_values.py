@@ -17,6 +17,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules im
         ("cgroupDriver", "cgroupfs", "systemd", 1),
         ("serverTLSBootstrap", False, True, 1),
         ("serverTLSBootstrap", True, False, 0),
+        ("memorySwap.swapBehavior", "", "LimitedSwap", 1),
+        ("memorySwap.swapBehavior", "", "NoSwap", 0),
         ("failSwapOn", False, True, 1),
         ("failSwapOn", True, False, 0),
         ("maxPods", 1, 2, 0),

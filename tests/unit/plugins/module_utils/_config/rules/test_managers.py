@@ -62,6 +62,7 @@ REFUSED: tuple[tuple[dict[str, Any], str, Iterable[int]], ...] = (
     ({"memoryManagerPolicy": "static", **on("MemoryManager")}, "memory-policy", since(21)),
     (static(HARD, {"memory": "1Gi"}), "static-memory", since(22)),
     (static(HARD), "static-memory", since(22)),
+    (static(HARD, {"memory": "0.5Gi"}, kubeReserved={"memory": "412Mi"}), "static-memory", since(22)),
     (static(HARD, {"memory": "100Mi", "hugepages-2Mi": "2Mi"}), "static-memory", since(22)),
     (static({"nodefs.available": "5%"}, {"memory": "1Gi"}), "static-memory", since(22)),
     (static(HARD, {"memory": "100Mi"}, kubeReserved={"memory": "1Gi"}), "static-memory", since(22)),
@@ -78,6 +79,16 @@ REFUSED: tuple[tuple[dict[str, Any], str, Iterable[int]], ...] = (
     # They go together. 1.22 does not know the second one.
     (cpu("full-pcpus-only", "true", CPU, ALPHA_CPU, **ACROSS_NUMA), "cpu-policy-options", {22}),
     ({**cpu("full-pcpus-only"), **off(CPU)}, "cpu-policy-options", range(22, 33)),
+    (
+        {**cpu("full-pcpus-only"), "featureGates": {CPU: True, BETA_CPU: False}},
+        "cpu-policy-options",
+        range(23, 33),
+    ),
+    (
+        {**cpu("align-by-socket", "true", CPU, ALPHA_CPU), "topologyManagerPolicy": "single-numa-node"},
+        "cpu-policy-options",
+        since(22),
+    ),
     # An empty map is a map as well.
     ({"cpuManagerPolicyOptions": {}}, "cpu-policy-options", {22}),
     (topology("prefer-closest-numa-nodes", "true"), "topology-policy-options", {26, 27}),
@@ -110,6 +121,7 @@ ACCEPTED: tuple[dict[str, Any], ...] = (
     static({}, {"memory": "1536Mi"}, systemReserved={"memory": "1Gi"}, kubeReserved={"memory": "512Mi"}),
     {"memoryManagerPolicy": "Static", **off("MemoryManager")},
     cpu("full-pcpus-only", "true", CPU, BETA_CPU),
+    {**cpu("full-pcpus-only", "true", CPU, BETA_CPU), "topologyManagerPolicy": "single-numa-node"},
     {"cpuManagerPolicyOptions": {}, **on(CPU)},
 )
 

@@ -114,6 +114,7 @@ REFUSED: tuple[tuple[dict[str, Any], str, Iterable[int]], ...] = (
     ({POLICY: "AlwaysVerify", **ALLOWLIST}, "pull-policy", since(33)),
     (ids(65535), "ids-per-pod", since(33)),
     (ids(65537), "ids-per-pod", since(33)),
+    (ids(2**32 - 65536), "ids-per-pod", ()),
     (ids(2**32), "ids-per-pod", since(33)),
     ({"imageMinimumGCAge": "-1s"}, "image-minimum-age", {36}),
     ({"memoryReservationPolicy": "Tiered"}, "memory-reservation", {36}),
@@ -154,7 +155,6 @@ ACCEPTED: tuple[dict[str, Any], ...] = (
     {**restart("300000999us"), **on("KubeletCrashLoopBackOffMax")},
     {POLICY: "NeverVerifyAllowlistedImages", **ALLOWLIST, **on("KubeletEnsureSecretPulledImages")},
     ids(65536),
-    ids(2**32 - 65536),
     {"memoryReservationPolicy": "None"},
     {"memoryReservationPolicy": "TieredReservation", **on("MemoryQoS")},
 )

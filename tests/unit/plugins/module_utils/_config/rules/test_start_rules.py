@@ -13,7 +13,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.e
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import start_rules, validation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL, WARNING
 from tests.support.kubelet_starts import RSA_ONLY, enforced
-from tests.support.rule_minors import MINORS, since
+from tests.support.rule_minors import MINORS, NEWEST, off, since
 
 HALF = {"tlsCertFile": "/a.crt"}
 
@@ -23,6 +23,13 @@ HALF = {"tlsCertFile": "/a.crt"}
     [
         ({"tlsCipherSuites": RSA_ONLY}, "tls-http2", since(20)),
         ({"syncFrequency": "-1ns"}, "frequency", since(20)),
+        ({"iptablesMasqueradeBit": 15}, "iptables-bits", range(20, 28)),
+        ({"iptablesMasqueradeBit": 15, "makeIPTablesUtilChains": False}, "iptables-bits", ()),
+        ({"maxPods": 65536}, "user-namespaces", since(30)),
+        ({"maxPods": 65536, **off("UserNamespacesSupport")}, "user-namespaces", range(30, 35)),
+        ({"maxPods": 65535}, "user-namespaces", ()),
+        ({"maxPods": 32767, "userNamespaces": {"idsPerPod": 131072}}, "user-namespaces", ()),
+        ({"maxPods": 32768, "userNamespaces": {"idsPerPod": 131072}}, "user-namespaces", since(33)),
         ({"containerRuntimeEndpoint": "tcp://x"}, "runtime-endpoint", since(27)),
         ({"containerRuntimeEndpoint": "UNIX:///run/x"}, "runtime-endpoint", ()),
         ({"containerRuntimeEndpoint": "/run/x"}, "runtime-endpoint", ()),
@@ -46,7 +53,30 @@ def test_the_minors_that_refuse(config: dict[str, Any], rule: str, minors: Any) 
                 assert problem.value not in ("", "null") and problem.remedy
                 found[problem.severity].add(minor)
     assert found[REFUSAL] == set(minors)
-    assert bool(found[WARNING]) == bool(minors)
+    assert bool(found[WARNING]) == (NEWEST in minors)
+
+
+LATE = "TLS_AES_128_GCM_SHA256"
+
+
+@pytest.mark.parametrize(
+    ("config", "rule", "minors"),
+    [
+        ({"tlsCipherSuites": [*RSA_ONLY, *start_rules.HTTP2_SUITES]}, "tls-http2-order", range(24)),
+        ({"tlsCipherSuites": [*start_rules.HTTP2_SUITES, *RSA_ONLY]}, "tls-http2-order", ()),
+        ({"tlsCipherSuites": [LATE, start_rules.HTTP2_SUITES[0]]}, "tls-http2-order", ()),
+        ({"tlsCipherSuites": [LATE], "tlsMinVersion": "VersionTLS13"}, "tls-http2-order", range(24)),
+        ({"tlsCipherSuites": []}, "tls-http2-order", ()),
+        ({"userNamespaces": {"idsPerPod": 131072}}, "ids-of-user", (33, 34)),
+        ({"userNamespaces": {"idsPerPod": 65536}}, "ids-of-user", ()),
+    ],
+)
+def test_the_minors_that_warn(config: dict[str, Any], rule: str, minors: Any) -> None:
+    """What decides is not in the configuration: the Go of the build, and a user of the node."""
+    for minor in MINORS:
+        found = [problem for problem in validation.check(EffectiveConfig(config, minor)) if problem.rule == rule]
+        assert [problem.severity for problem in found] == [WARNING] * (minor in minors), minor
+        assert all(problem.remedy for problem in found)
 
 
 @pytest.mark.parametrize(
@@ -59,6 +89,11 @@ def test_the_minors_that_refuse(config: dict[str, Any], rule: str, minors: Any) 
         ),
         ({"enableDebuggingHandlers": False}, "enableDebuggingHandlers", "serves no /configz"),
         ({"address": "127.0.0.1"}, "address", "127.0.0.1: the API server does not reach the kubelet"),
+        (
+            {"authentication": {"x509": {}}},
+            "authentication.x509.clientCAFile",
+            "empty: the kubelet knows no certificate of the API server",
+        ),
         ({"address": "::1"}, "address", "::1: the API server does not reach the kubelet"),
         (HALF, "tlsCertFile", "/a.crt without tlsPrivateKeyFile"),
         ({"tlsPrivateKeyFile": "/a.key"}, "tlsPrivateKeyFile", "/a.key without tlsCertFile"),
@@ -77,6 +112,8 @@ def test_what_hides_a_kubelet(config: dict[str, Any], path: str, words: str, min
         {},
         {"enableServer": True, "enableDebuggingHandlers": True, "address": "192.0.2.1"},
         {**HALF, "tlsPrivateKeyFile": "/a.key"},
+        {"authentication": {"x509": {"clientCAFile": "/a.crt"}}},
+        {"authentication": {"anonymous": {"enabled": True}, "x509": {}}},
         # Kubelets differ.
         {**HALF, "serverTLSBootstrap": True},
     ],

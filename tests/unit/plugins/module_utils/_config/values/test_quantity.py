@@ -37,6 +37,37 @@ def test_values(text: str, value: int | Fraction) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        # As apimachinery of 1.20 reads them.
+        ("10Mi", 10 * 2**20),
+        ("-1", -1),
+        ("+1.Gi", 2**30),
+        ("0.5Gi", None),
+        ("1.0Gi", None),
+        ("10.5M", 10500000),
+        ("1.50k", 1500),
+        ("10.0", None),
+        ("500m", None),
+        ("0", 0),
+        ("000000012Gi", 12 * 2**30),
+        ("99999Gi", 99999 * 2**30),
+        ("100000Gi", None),
+        ("99Ti", 99 * 2**40),
+        ("100Ti", None),
+        ("1Pi", None),
+        ("9e18", 9 * 10**18),
+        ("1e19", None),
+        ("1E", 10**18),
+        ("123456789012345678", 123456789012345678),
+        ("1234567890123456789", None),
+    ],
+)
+def test_integers(text: str, value: int | None) -> None:
+    assert quantity.int64(text) == value
+
+
+@pytest.mark.parametrize(
     "text",
     ["", "Mi", "1K", "1mi", "1Gb", "1 Gi", "<100Mi", "10%", "1.2.3", "1e", "1ee3", ".", "1e9999", "--1", "\u0661"],
 )
