@@ -292,7 +292,8 @@ def test_a_confirmation_after_a_verdict_is_refused(
     else:
         with contextlib.suppress(StoreError):
             records.remember(Progress(name=armed.name, verdict=reason))
-    with pytest.raises(StoreError, match=f"cannot be confirmed, because the node reverted it: .*{reason}"):
+    refused = f"^ConfigMap kube-system/a .* cannot be confirmed, because the node reverted it: .*{reason}"
+    with pytest.raises(StoreError, match=refused):
         confirm(place)
     assert not t.cast(Trial, place.store.trial()).confirmed
     disk.full = False
@@ -343,3 +344,24 @@ def test_a_switch_that_fails_leaves_no_trial(place: Place, monkeypatch: pytest.M
     armed = t.cast(Trial, place.store.trial())
     assert place.store.active_source() == before
     assert armed.failed == "no space left" or armed.to == before
+
+
+@pytest.mark.parametrize("assigned", [True, False])
+def test_the_cause_of_a_failed_switch_is_named_although_its_trial_stays(
+    place: Place, monkeypatch: pytest.MonkeyPatch, assigned: bool
+) -> None:
+    """On a disk that takes nothing any more. The guard ends the trial at its next look."""
+
+    def fail(_store: Store, source: t.Any) -> t.NoReturn:
+        if assigned:
+            place.store._write_source("assigned", source)
+        monkeypatch.setattr(Store, "record", full)
+        monkeypatch.setattr(Store, "withdraw", full)
+        raise StoreError("cannot write: no space left")
+
+    def full(*_arguments: object) -> t.NoReturn:
+        raise StoreError("cannot end the trial")
+
+    monkeypatch.setattr(Store, "switch", fail)
+    with pytest.raises(StoreError, match="cannot write: no space left"):
+        place.assign("a")
