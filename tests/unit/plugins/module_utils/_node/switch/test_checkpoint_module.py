@@ -195,20 +195,26 @@ def test_a_guard_that_does_not_start_leaves_the_trial_before_as_it_was(
     assert place.store.active_source() == place.store.assigned() and (place.store.assigned() or {})["name"] == "b"
 
 
-def test_the_guard_need_not_ask_for_its_node(tmp_path: Path) -> None:
+def test_what_a_trial_does_not_know_or_need(tmp_path: Path) -> None:
     place = Place(tmp_path)
-    place.assign("a", node_proof=False)
+    place.assign("a", node_proof=False, kubelet_version=None)
     armed = place.store.trial()
-    assert armed and armed.extra["node_proof"] is False
+    assert armed and armed.extra["node_proof"] is False and armed.kubelet_version == ""
 
 
-def test_a_second_change_knows_that_the_kubelet_was_healthy_before_the_first(tmp_path: Path) -> None:
+@pytest.mark.parametrize("graduated", [True, False])
+@pytest.mark.parametrize(("before", "known"), [(True, True), (False, False), (None, True)])
+def test_a_second_change_knows_whether_the_kubelet_was_healthy_before_the_first(
+    place: Place, graduated: bool, before: bool | None, known: bool
+) -> None:
     """The first configuration has stopped the kubelet; the guard must not take that for the state before."""
-    place = Place(tmp_path)
-    place.assign("a")
+    if graduated:
+        place.assign("good")
+        place.store.graduate(t.cast("dict[str, str]", place.store.assigned()), "v1.20.2")
+    place.assign("a", was_healthy=before)
     place.assign("b", was_healthy=False)
     armed = place.store.trial()
-    assert armed and armed.extra["was_healthy"]
+    assert armed and armed.extra["was_healthy"] == known
 
 
 def test_a_change_after_a_reverted_one_has_terms_of_its_own(tmp_path: Path) -> None:
