@@ -207,7 +207,8 @@ def test_the_local_configuration_is_renewed_as_a_whole(store: Store, tmp_path: P
 
 def test_revert_without_a_trial(store: Store) -> None:
     store.switch(B)
-    assert store.revert("by hand").source == A
+    for found in (store.revert("by hand"), store.settle()):
+        assert (found.source, found.reasons) == (A, ("by hand",))
     store.reset()
     assert store.revert("by hand") == (None, "store/local/config", ())
 

@@ -50,6 +50,17 @@ def test_from_a_trial_to_the_end_of_its_revert(store: Store) -> None:
     assert states(store) == (False, True, False)
 
 
+@pytest.mark.parametrize("switched", [True, False])
+def test_a_revert_knows_from_its_trial_what_a_crash_has_emptied(store: Store, switched: bool) -> None:
+    """Only what is active shows that the switch to what is on trial took place."""
+    assign(store, B)
+    if not switched:
+        store.point("store/checkpoints/uid-a/7")
+    under(store, "store", "meta", "assigned").write_bytes(b"")
+    found = store.revert("it crashed")
+    assert (store.assigned(), found.source, store.error()) == ((B, A, "it crashed") if switched else (None, None, ""))
+
+
 def test_a_revert_with_a_restart_orders_it(store: Store) -> None:
     assign(store, B)
     store.revert("it crashed", LATER)
