@@ -61,6 +61,24 @@ def test_a_revert_knows_from_its_trial_what_a_crash_has_emptied(store: Store, sw
     assert (store.assigned(), found.source, store.error()) == ((B, A, "it crashed") if switched else (None, None, ""))
 
 
+def test_a_trial_that_has_failed_is_only_recorded(store: Store) -> None:
+    store.arm(Trial(B, A, NOW, failed="it crashed"))
+    armed = store.last_armed()
+    assert armed and (armed.to, armed.failed) == (B, "it crashed")
+    assert not os.path.lexists(store.links.prepared)
+
+
+@pytest.mark.parametrize("before", [None, b"{"], ids=["absent", "damaged"])
+def test_a_switch_writes_last_known_good_where_there_is_none(store: Store, before: bytes | None) -> None:
+    """A damaged one stays, so that the status goes on naming it."""
+    path = under(store, "store", "meta", "last-known-good")
+    path.unlink()
+    if before:
+        path.write_bytes(before)
+    store.switch(B)
+    assert path.read_bytes() == (before or b"")
+
+
 def test_a_revert_with_a_restart_orders_it(store: Store) -> None:
     assign(store, B)
     store.revert("it crashed", LATER)
