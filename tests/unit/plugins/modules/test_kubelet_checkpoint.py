@@ -240,7 +240,11 @@ def test_old_checkpoints_are_removed(run: Run, store: Store) -> None:
             {"source": source("a"), "data": {"kubelet": "{}"}, "local_config": "/no/such/file"},
             "no kubelet config file",
         ),
-        ("confirmed", {}, "the local config cannot be confirmed"),
+        (
+            "confirmed",
+            {},
+            "the local config cannot be confirmed, because the assigned source is local: assign a source",
+        ),
     ],
 )
 def test_refusals(run: Run, state: str, options: dict[str, t.Any], words: str) -> None:
@@ -255,6 +259,59 @@ def test_confirming_a_source_that_is_not_assigned(run: Run) -> None:
         "b at resourceVersion 7 cannot be confirmed, because the assigned source is ConfigMap kube-system/a"
         in run("confirmed", "b")["msg"]
     )
+
+
+def test_confirming_a_source_whose_trial_is_lost(run: Run, store: Store) -> None:
+    run("assigned", "a")
+    os.remove(store.trial_path)
+    message = f"{store.config_dir}: ConfigMap kube-system/a at resourceVersion 7 cannot be confirmed, it has no trial"
+    assert f"{message}: assign it again" in run("confirmed")["msg"]
+
+
+@pytest.mark.parametrize("what", ["its trial failed", "active leads elsewhere", "its checkpoint is damaged"])
+def test_assigning_again_arms_a_trial_where_one_is_needed(run: Run, store: Store, what: str) -> None:
+    """What is assigned is on the disk already: only this shows that it is not what runs well."""
+    run("assigned", "a")
+    if what == "its trial failed":
+        armed = store.trial()
+        assert armed
+        store.record(armed.but(failed="it ended"))
+    elif what == "active leads elsewhere":
+        store.point("store/local/config")
+    else:
+        store.graduate(source("a"), "v1.20.2")
+        run("assigned", "b")
+        (Path(store.config_dir) / store.target(source("a")) / "kubelet").write_text("torn")
+    done = run("assigned", "a")
+    assert done["changed"] and done["active"] == source("a") and not done["error"]
+    assert (done["trial"]["to"], done["trial"]["failed"]) == (source("a"), "")
+
+
+@pytest.mark.parametrize(
+    ("trial", "only", "reverted"),
+    [
+        ("open", True, True),
+        ("confirmed", True, False),
+        ("confirmed", False, True),
+        ("lost", True, False),
+        ("lost", False, True),
+    ],
+)
+@pytest.mark.fault(case=71)
+def test_which_trial_a_revert_ends(run: Run, store: Store, trial: str, only: bool, reverted: bool) -> None:
+    """`only`: unconfirmed_only, as after a failed run. By hand, also what was confirmed, or has no trial any more."""
+    run("assigned", "a")
+    store.graduate(source("a"), "v1.20.2")
+    run("assigned", "b")
+    if trial == "confirmed":
+        run("confirmed")
+    if trial == "lost":
+        os.remove(store.trial_path)
+    done = run("rolled_back", reason="pods were lost", unconfirmed_only=only)
+    assert (done["changed"], done["active"]) == (reverted, source("a" if reverted else "b"))
+    if reverted:
+        ends = (done["trial"]["to"], done["trial"]["revert_to"])
+        assert (ends, done["error"]) == ((source("b"), source("a")), "pods were lost")
 
 
 def test_revert_on_a_full_disk(run: Run, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,6 +56,7 @@ def test_confirmed_and_held_graduates_at_the_end_of_the_time() -> None:
     assert play(CONFIRMED, at(110), at(710))[0].what == GRADUATE
 
 
+@pytest.mark.fault(case=9)
 def test_the_node_is_asked_for_and_waited_for() -> None:
     assert play(CONFIRMED, at(110, node=None), at(709, node=None))[0].what == WAIT
     assert play(CONFIRMED, at(110, node=None), at(710, node=None))[0].what == ASK

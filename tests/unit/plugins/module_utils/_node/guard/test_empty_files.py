@@ -73,6 +73,7 @@ def configuration(node: Node) -> str:
 
 
 @pytest.mark.parametrize("name", FILES)
+@pytest.mark.fault(case=19)
 def test_the_guard_starts_a_kubelet_and_reverts(node: Node, name: str) -> None:
     Path(node.store.config_dir, name).write_bytes(b"")
     shown = error_of(node.store)

@@ -94,6 +94,7 @@ def test_two_ends_days_apart(node: Node, confirmed: bool) -> None:
 
 
 @pytest.mark.parametrize("away", ["", AWAY])
+@pytest.mark.fault(case=81)
 def test_a_refusal_reverts_at_the_first_end_with_its_words(node: Node, away: str) -> None:
     node.assign()
     node.start()
@@ -116,6 +117,7 @@ def test_the_words_of_the_former_kubelet_and_of_a_killed_one_are_no_evidence(nod
     assert node.ran == [NEW, NEW]
 
 
+@pytest.mark.fault(case=77)
 def test_a_signal_that_only_the_journal_still_shows_is_known(node: Node) -> None:
     """systemd 252 shows ExecMainCode=0 in the step before the next start."""
     node.assign()

@@ -61,9 +61,9 @@ def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
     return node
 
 
-def apply(node: Node, state: str, **options: t.Any) -> dict[str, t.Any]:
+def apply(node: Node, state: str, pretend: bool = False, **options: t.Any) -> dict[str, t.Any]:
     given = {**SPEC, "state": state, "config_dir": node.store.config_dir, "local_config": str(node.own), **options}
-    return checkpoint_module.apply(given, pretend=False, store=node.store)
+    return checkpoint_module.apply(given, pretend, store=node.store)
 
 
 @pytest.mark.fault(case=34)
@@ -159,7 +159,8 @@ def test_a_confirmed_reset_stays(node: Node) -> None:
     apply(node, "reset")
     node.start()
     node.later()
-    done = apply(node, "confirmed")
+    foretold, done = apply(node, "confirmed", pretend=True), apply(node, "confirmed")
+    assert all(foretold[key] == done[key] for key in ("changed", "trial", "lastKnownGood", "assigned", "active"))
     assert done["changed"] and not done["restart_needed"] and done["trial"] is None and done["lastKnownGood"] is None
     for restarts in (1, 2, 3):
         node.start(restarts)

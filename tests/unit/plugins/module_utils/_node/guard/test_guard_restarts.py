@@ -126,6 +126,7 @@ def test_a_masked_unit_is_reverted_and_reported_once(node: Failing) -> None:
     assert [event for event in events if "healthz" in event] == [events[-1]]
 
 
+@pytest.mark.fault(case=20)
 def test_a_healthy_kubelet_is_not_restarted_again_although_nothing_can_be_written(tmp_path: Path) -> None:
     """Neither to the store's disk nor to /run."""
     disk, memory = NoRoom(), NoRoom()

@@ -43,9 +43,9 @@ def keep_time(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Moment, "now", lambda: Moment(node.boot, node.seconds, node.wall))
 
 
-def rolled_back(node: Node) -> dict[str, t.Any]:
+def rolled_back(node: Node, pretend: bool = False) -> dict[str, t.Any]:
     """What the module does, without the restart that the role adds."""
-    return checkpoint_module.apply({**SPEC, "config_dir": node.store.config_dir}, pretend=False, store=node.store)
+    return checkpoint_module.apply({**SPEC, "config_dir": node.store.config_dir}, pretend, store=node.store)
 
 
 @pytest.mark.parametrize("observed", [True, False])
@@ -167,6 +167,7 @@ def test_the_guard_is_started(node: Node, monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setattr(checkpoint_module, "GUARD", str(unit))
     monkeypatch.setattr(checkpoint_module, "execute", execute)
     node.assign()
+    assert (rolled_back(node, pretend=True)["warnings"], asked) == ([], [])
     warnings = rolled_back(node)["warnings"]
     assert asked == [["systemctl", "start", unit.name]] and "no bus" in warnings[0]
     assert node.store.running() == LOCAL

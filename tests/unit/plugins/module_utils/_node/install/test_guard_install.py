@@ -223,6 +223,7 @@ def test_no_program_is_installed_where_others_may_write(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "folder", [None, Folder("/etc/k.d", "unit", True, False), Folder("/x/conf.d", "us", False, False)]
 )
+@pytest.mark.fault(case=80)
 def test_both_units_wait_for_the_mount_of_the_store(tmp_path: Path, folder: Folder | None) -> None:
     place = str(tmp_path / "config")
     line = f"RequiresMountsFor={place}"

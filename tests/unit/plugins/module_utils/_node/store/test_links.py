@@ -57,3 +57,19 @@ def test_a_link_out_of_the_store_is_an_error(tmp_path: Path) -> None:
     os.symlink("../other", links.active)
     with pytest.raises(StoreError, match="out of the store"):
         links.running()
+
+
+def test_nothing_is_prepared_on_a_full_disk(tmp_path: Path) -> None:
+    """So a switch is refused that a full disk could not revert."""
+    disk = NoRoom()
+    disk.full = True
+    with pytest.raises(FileError, match="No space left"):
+        Links(str(tmp_path), disk).prepare(ONE)
+
+
+@pytest.mark.parametrize(("active", "left"), [(None, []), (LOCAL_TARGET, []), (ONE, ["last-resort"])])
+def test_the_last_resort_stays_while_a_kubelet_may_need_it(tmp_path: Path, active: str | None, left: list[str]) -> None:
+    links = Links(str(tmp_path), NoRoom())
+    links.prepare(OTHER)
+    links.release(active)
+    assert os.listdir(tmp_path) == left

@@ -177,13 +177,16 @@ def test_revert(store: Store) -> None:
             False,
         ),
         (lambda store: os.unlink(store.active), False),
+        # A trial that was disarmed, and one of a first configuration.
+        (lambda store: os.unlink(store.links.prepared), False),
+        (lambda store: (store.links.prepare("store/local/config"), store.point("store/local/config")), True),
     ],
 )
 def test_a_revert_shows_without_its_trial(store: Store, act: t.Callable[[Store], object], reverted: bool) -> None:
     assign(store, B)
     act(store)
     under(store, "store", "trial").write_bytes(b"{")
-    assert store.reverted() == reverted
+    assert store.reverted() == reverted and "store/trial is not JSON text" in store.error()
 
 
 def test_the_local_configuration_is_renewed_as_a_whole(store: Store, tmp_path: Path) -> None:
@@ -207,7 +210,8 @@ def test_the_local_configuration_is_renewed_as_a_whole(store: Store, tmp_path: P
 
 def test_revert_without_a_trial(store: Store) -> None:
     store.switch(B)
-    assert store.revert("by hand").source == A
+    for found in (store.revert("by hand"), store.settle()):
+        assert (found.source, found.reasons) == (A, ("by hand",))
     store.reset()
     assert store.revert("by hand") == (None, "store/local/config", ())
 

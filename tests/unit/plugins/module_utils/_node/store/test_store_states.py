@@ -50,6 +50,57 @@ def test_from_a_trial_to_the_end_of_its_revert(store: Store) -> None:
     assert states(store) == (False, True, False)
 
 
+@pytest.mark.parametrize(
+    ("damaged", "leads_to", "words"),
+    [
+        ([], C, "it crashed"),
+        (["checkpoints/uid-c/7/kubelet"], A, "uid-c/7 does not match its digest"),
+        (["checkpoints/uid-c/7/kubelet", "checkpoints/uid-a/7/kubelet"], None, "uid-a/7 does not match its digest"),
+        (["checkpoints/uid-c/7/kubelet", "meta/last-known-good"], None, "store/meta/last-known-good"),
+    ],
+)
+@pytest.mark.fault(case=76)
+def test_a_revert_leads_to_what_its_trial_names_then_last_known_good_then_the_local_configuration(
+    store: Store, damaged: list[str], leads_to: dict[str, str] | None, words: str
+) -> None:
+    store.arm(Trial(B, C, NOW))
+    store.switch(B)
+    for name in damaged:
+        under(store, "store", name).write_bytes(b"{")
+    found = store.revert("it crashed")
+    assert (found.source, store.active_source(), store.running()) == (leads_to, leads_to, store.target(leads_to))
+    assert found.reasons[0] == "it crashed" and words in store.error()
+
+
+@pytest.mark.parametrize("switched", [True, False])
+def test_a_revert_knows_from_its_trial_what_a_crash_has_emptied(store: Store, switched: bool) -> None:
+    """Only what is active shows that the switch to what is on trial took place."""
+    assign(store, B)
+    if not switched:
+        store.point("store/checkpoints/uid-a/7")
+    under(store, "store", "meta", "assigned").write_bytes(b"")
+    found = store.revert("it crashed")
+    assert (store.assigned(), found.source, store.error()) == ((B, A, "it crashed") if switched else (None, None, ""))
+
+
+def test_a_trial_that_has_failed_is_only_recorded(store: Store) -> None:
+    store.arm(Trial(B, A, NOW, failed="it crashed"))
+    armed = store.last_armed()
+    assert armed and (armed.to, armed.failed) == (B, "it crashed")
+    assert not os.path.lexists(store.links.prepared)
+
+
+@pytest.mark.parametrize("before", [None, b"{"], ids=["absent", "damaged"])
+def test_a_switch_writes_last_known_good_where_there_is_none(store: Store, before: bytes | None) -> None:
+    """A damaged one stays, so that the status goes on naming it."""
+    path = under(store, "store", "meta", "last-known-good")
+    path.unlink()
+    if before:
+        path.write_bytes(before)
+    store.switch(B)
+    assert path.read_bytes() == (before or b"")
+
+
 def test_a_revert_with_a_restart_orders_it(store: Store) -> None:
     assign(store, B)
     store.revert("it crashed", LATER)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -92,3 +93,10 @@ def test_time_passes_within_a_boot_only() -> None:
     """The wall clock may jump and a reboot resets the other clock, so the boot's id belongs to each moment."""
     first, second = Moment.now(), Moment.now()
     assert first.boot_id == second.boot_id and 0 <= second.monotonic - first.monotonic < 5
+
+
+@pytest.mark.fault(case=74)
+def test_no_time_passes_while_the_machine_sleeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CLOCK_BOOTTIME goes on then: an hour asleep would be an hour of a healthy kubelet."""
+    monkeypatch.setattr(time, "monotonic", lambda: 7.5)
+    assert Moment.now().monotonic == 7.5

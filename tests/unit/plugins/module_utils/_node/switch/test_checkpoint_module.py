@@ -192,20 +192,26 @@ def test_a_guard_that_does_not_start_leaves_the_trial_before_as_it_was(
     assert place.store.active_source() == place.store.assigned() and (place.store.assigned() or {})["name"] == "b"
 
 
-def test_the_guard_need_not_ask_for_its_node(tmp_path: Path) -> None:
+def test_what_a_trial_does_not_know_or_need(tmp_path: Path) -> None:
     place = Place(tmp_path)
-    place.assign("a", node_proof=False)
+    place.assign("a", node_proof=False, kubelet_version=None)
     armed = place.store.trial()
-    assert armed and armed.extra["node_proof"] is False
+    assert armed and armed.extra["node_proof"] is False and armed.kubelet_version == ""
 
 
-def test_a_second_change_knows_that_the_kubelet_was_healthy_before_the_first(tmp_path: Path) -> None:
+@pytest.mark.parametrize("graduated", [True, False])
+@pytest.mark.parametrize(("before", "known"), [(True, True), (False, False), (None, True)])
+def test_a_second_change_knows_whether_the_kubelet_was_healthy_before_the_first(
+    place: Place, graduated: bool, before: bool | None, known: bool
+) -> None:
     """The first configuration has stopped the kubelet; the guard must not take that for the state before."""
-    place = Place(tmp_path)
-    place.assign("a")
+    if graduated:
+        place.assign("good")
+        place.store.graduate(t.cast("dict[str, str]", place.store.assigned()), "v1.20.2")
+    place.assign("a", was_healthy=before)
     place.assign("b", was_healthy=False)
     armed = place.store.trial()
-    assert armed and armed.extra["was_healthy"]
+    assert armed and armed.extra["was_healthy"] == known
 
 
 def test_a_change_after_a_reverted_one_has_terms_of_its_own(tmp_path: Path) -> None:
@@ -289,7 +295,8 @@ def test_a_confirmation_after_a_verdict_is_refused(
     else:
         with contextlib.suppress(StoreError):
             records.remember(Progress(name=armed.name, verdict=reason))
-    with pytest.raises(StoreError, match=f"cannot be confirmed, because the node reverted it: .*{reason}"):
+    refused = f"^ConfigMap kube-system/a .* cannot be confirmed, because the node reverted it: .*{reason}"
+    with pytest.raises(StoreError, match=refused):
         confirm(place)
     assert not t.cast(Trial, place.store.trial()).confirmed
     disk.full = False
@@ -340,3 +347,24 @@ def test_a_switch_that_fails_leaves_no_trial(place: Place, monkeypatch: pytest.M
     armed = t.cast(Trial, place.store.trial())
     assert place.store.active_source() == before
     assert armed.failed == "no space left" or armed.to == before
+
+
+@pytest.mark.parametrize("assigned", [True, False])
+def test_the_cause_of_a_failed_switch_is_named_although_its_trial_stays(
+    place: Place, monkeypatch: pytest.MonkeyPatch, assigned: bool
+) -> None:
+    """On a disk that takes nothing any more. The guard ends the trial at its next look."""
+
+    def fail(_store: Store, source: t.Any) -> t.NoReturn:
+        if assigned:
+            place.store._write_source("assigned", source)
+        monkeypatch.setattr(Store, "record", full)
+        monkeypatch.setattr(Store, "withdraw", full)
+        raise StoreError("cannot write: no space left")
+
+    def full(*_arguments: object) -> t.NoReturn:
+        raise StoreError("cannot end the trial")
+
+    monkeypatch.setattr(Store, "switch", fail)
+    with pytest.raises(StoreError, match="cannot write: no space left"):
+        place.assign("a")

@@ -57,6 +57,7 @@ def test_real_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077, 0o777])
+@pytest.mark.fault(case=78)
 def test_modes_are_those_asked_for_whatever_the_umask(tmp_path: Path, umask: int) -> None:
     made = tmp_path / "a" / "b"
     before = os.umask(umask)

@@ -279,6 +279,7 @@ ROWS: tuple[tuple[str, str, str], ...] = (
 
 
 @pytest.mark.parametrize(("source", "words", "kind"), ROWS, ids=[f"{row[0]}: {row[1][-60:]}" for row in ROWS])
+@pytest.mark.fault(case=81)
 def test_each_error_that_ends_a_kubelet_has_its_kind(source: str, words: str, kind: str) -> None:
     assert last_words.kind(words) == kind, source
     assert last_words.ended_at_start(words)

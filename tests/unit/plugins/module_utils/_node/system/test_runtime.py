@@ -130,6 +130,7 @@ def endless(connection: socket.socket) -> None:
     [until_closed, answers(SETTINGS), answers(SETTINGS, SETTINGS[:5]), answers(SETTINGS, PING, WINDOW_UPDATE), endless],
     ids=["nothing", "settings", "half a frame", "transport", "transport without end"],
 )
+@pytest.mark.fault(case=36)
 def test_a_runtime_that_hangs_is_away(path: str, monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
     """What the transport sends by itself is none: the process behind it may hang."""
     monkeypatch.setattr(health, "RUNTIME_SECONDS", 0.2)

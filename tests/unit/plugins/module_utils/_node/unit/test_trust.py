@@ -110,6 +110,7 @@ def test_a_store_may_be_where_a_unit_can_name_it(disk: Disk, path: str) -> None:
         *(f"/srv/a{letter}b" for letter in " \t\n'\"%$;\\#&|:@=~*?\0\x1b\x7f\u00e4\udc80"),
     ],
 )
+@pytest.mark.fault(case=79)
 def test_a_folder_that_needs_quotes_in_a_unit_holds_no_store(disk: Disk, path: str) -> None:
     with pytest.raises(files.FileError, match=r"a systemd unit cannot name this path as it is.*set another config_dir"):
         trust.check_config_dir(path, disk)

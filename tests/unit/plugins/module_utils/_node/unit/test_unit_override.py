@@ -251,6 +251,7 @@ def test_a_path_that_needs_quoting_is_refused(node: Systemd, path: str) -> None:
 
 @pytest.mark.parametrize("path", [ACTIVE, unit_override.Layer("/store/conf.d"), unit_override.Layer()])
 @pytest.mark.parametrize("form", ["kubeadm", "plain"])
+@pytest.mark.fault(case=80)
 def test_the_kubelet_waits_for_the_mount_of_the_store(
     node: Systemd, form: str, path: str | unit_override.Layer
 ) -> None:
