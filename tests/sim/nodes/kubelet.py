@@ -25,6 +25,8 @@ import typing as t
 import urllib.parse
 from pathlib import Path
 
+import yaml
+
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.health import endpoint, flag
 from tests.sim.kubelets import pages
 from tests.sim.nodes import kubelet_config
@@ -67,6 +69,9 @@ class Kubelet:
             text = f"strict decoding error: {names}"
             log("E", "codec.go:170", f'"Using lenient decoding as strict decoding failed" err={quoted(text)}')
         self.config = found.config
+        if self.minor >= 37:
+            lines = "".join(f"\t{line}\n" for line in yaml.safe_dump(self._configz()).splitlines())
+            log("I", "server.go:262", f'"Effective KubeletConfiguration" config=<\n{lines} >')
         log("I", "server.go:487", f'"Kubelet version" kubeletVersion={quoted(self.version)}')
         self._check_identity()
         dead = kubelet_config.deadly(self.config, self.minor, self.root) or self._runtime()

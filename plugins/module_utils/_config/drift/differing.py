@@ -13,8 +13,8 @@ from typing import Any, Iterable, Iterator, Mapping
 
 from ..fields import compare, fields, merged_dropins, overlay
 from ..values import paths
-from .drift_cause import ASSIGNED, DECLARED, DISK, LIVE
 
+STAGES = DECLARED, PUSHED, ASSIGNED, DISK, LIVE = ("declared", "pushed", "assigned", "disk", "live")
 _CREATED = {"tlsCertFile": "/kubelet.crt", "tlsPrivateKeyFile": "/kubelet.key"}
 """How these paths end where they are not set: the kubelet creates a certificate, and shows where it is."""
 

@@ -15,6 +15,7 @@ from ..delivery import choice as delivery
 from ..fields import compare, fields, shadow
 from ..plan import host_facts
 from ..values.reference import describe
+from . import differing
 from .drift_facts import Facts, Host
 
 FLAG, DROP_IN, EDITED, NOT_RESTARTED = "flag", "drop-in", "edited file", "not restarted"
@@ -46,7 +47,7 @@ CAUSES = (
     UNKNOWN,
 )
 
-STAGES = DECLARED, PUSHED, ASSIGNED, DISK, LIVE = ("declared", "pushed", "assigned", "disk", "live")
+STAGES = DECLARED, PUSHED, ASSIGNED, DISK, LIVE = differing.STAGES
 SOURCE = "(config source)"
 """The path of a row about the node as a whole; its columns hold the references."""
 

@@ -71,12 +71,12 @@ class Unit(NamedTuple):
 class Facts(NamedTuple):
     """What is observed at one moment.
 
-    `now`: seconds of CLOCK_MONOTONIC. `healthy`: None if healthz was not asked. `node`: None if the API server was not
-    asked whether the Node is Ready with a heartbeat of the running kubelet; empty if it is, or if the kubelet has no
-    API server; else the reason why this is not verified. `words`, `kind`: what the kubelet that has just ended logged
-    last, and what that is evidence of (last_words.kind); empty if none ended or it was killed. `runtime`: why the
-    container runtime does not answer; empty if it does or was not asked. `killed`: whether a signal ended the kubelet.
-    `former`: whether the kubelet was started with another configuration than the one on trial.
+    `now`: seconds of CLOCK_MONOTONIC. `healthy`: None if healthz was not asked. `node`: None if the guard's command
+    `verify` was not run; empty if the kubelet's log and its Node do not contradict the configuration on trial; else the
+    reason to wait. `words`, `kind`: what the kubelet that has just ended logged last, and what that is evidence of
+    (last_words.kind); empty if none ended or it was killed. `runtime`: why the container runtime does not answer; empty
+    if it does or was not asked. `killed`: whether a signal ended the kubelet. `former`: whether the kubelet was started
+    with another configuration than the one on trial.
     """
 
     boot: str
@@ -98,7 +98,6 @@ class Terms(NamedTuple):
     then. `confirm_seconds`: how long the controller may take to confirm. `hold_seconds`: how long the kubelet must be
     healthy without interruption. `was_healthy`: whether the kubelet was healthy before. `can_revert`: whether the guard
     would revert to something else than what is on trial. `confirmed`: whether the controller has verified the node.
-    `node_proof`: whether the guard must see the Node as Ready itself. If not, it cannot ask the API server.
     `other_runtime`: whether the configuration on trial names another container runtime than the one that a revert leads
     to. If that one is away, this configuration is the reason.
     """
@@ -113,7 +112,6 @@ class Terms(NamedTuple):
     can_revert: bool = True
     confirmed: bool = False
     unhealthy_seconds: float = UNHEALTHY_SECONDS
-    node_proof: bool = True
     boot_grace_seconds: float = evidence.BOOT_GRACE_SECONDS
     recovery_seconds: float = evidence.RECOVERY_SECONDS
     other_runtime: bool = False
@@ -311,12 +309,10 @@ def _after_hold_time(terms: Terms, progress: Progress, facts: Facts) -> Action:
     the controller's own verification must do, for a trial that stays open would blame its configuration for any end.
     """
     held = f"confirmed, and healthy for {terms.hold_seconds:.0f} s without interruption"
-    if not terms.node_proof:
-        return Action(GRADUATE, f"{held}; the guard cannot ask for its Node, the controller has")
     if facts.node is None:
         return Action(ASK, held)
     if facts.node and _healthy_for(progress, facts) < terms.hold_seconds + NODE_SECONDS:
-        return Action(WAIT, f"{held}; waiting for its Node: {facts.node}")
+        return Action(WAIT, f"{held}; {facts.node}")
     return Action(GRADUATE, held)
 
 

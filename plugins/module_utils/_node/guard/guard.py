@@ -37,9 +37,9 @@ PRESTART = Unit(active="activating", sub="start-pre", known=False)
 class Guard(NewBinary, WithoutTrial):
     """One node's guard.
 
-    `ask` asks healthz of a process. `verify` asks the API server for the Node: it returns why the Node does not verify
-    the running kubelet, empty when it does. `away` returns why nothing answers on the container runtime's socket, empty
-    when a process does. `started`: what the kubelet was started with.
+    `ask` asks healthz of a process. `verify` asks the kubelet's log and the API server: it returns what contradicts the
+    configuration on trial, empty for nothing. `away` returns why nothing answers on the container runtime's socket,
+    empty when a process does. `started`: what the kubelet was started with.
     """
 
     def __init__(
@@ -214,6 +214,7 @@ class Guard(NewBinary, WithoutTrial):
             [*installed.program(sys.executable, self.store.config_dir), "verify"], pacing.API_SECONDS
         )
         if done.returncode == 0:
+            sys.stderr.write(done.stderr)
             return ""
         return (done.stderr.strip().splitlines() or [f"the API server was not asked (exit {done.returncode})"])[-1]
 

@@ -10,12 +10,13 @@ import os
 import sys
 import time
 
+from ..._config.values.short_texts import minor_of
 from ..report import status_annotation
 from ..store import installed
 from ..store.local import LINK
 from ..store.store import Store
 from ..store.store_reader import quietly
-from ..store.trial import Progress
+from ..store.trial import Progress, Trial
 from ..system import command
 from ..system.files import StoreError
 from ..system.lock import LockError
@@ -28,6 +29,8 @@ SERVICE = "livenodes-kubelet-guard.service"
 RAN = "ran"
 FIRST_PAUSE = 5.0
 LONGEST_PAUSE = 60.0
+MOST_PATHS = 5
+"""Paths that a reason names: the annotation has one line."""
 
 
 def main(folder: str, words: list[str]) -> int:
@@ -131,17 +134,53 @@ def report(guard: Guard) -> int:
 
 
 def verify(guard: Guard) -> int:
-    """Ask the API server whether the Node is Ready with a heartbeat of the running kubelet.
+    """Ask the journal whether the running kubelet logged the configuration on trial, and the API server whether the
+    Node is Ready with a heartbeat of that kubelet.
 
-    If not, the last line of standard error is the reason.
+    If one contradicts, the last line of standard error is the reason. A log without the configuration does not.
     """
-    from ..report import status_reporter
-
-    words, started = _kubelet(guard)
-    wrong = status_reporter.unverified(lambda: status_reporter.api_of(words), started)
+    trial = quietly(guard.store.trial)
+    wrong = _logged_otherwise(guard, trial) if trial else ""
+    if not wrong and (trial is None or trial.extra.get("node_proof", True)):
+        wrong = _unverified_node(guard)
     if wrong:
         sys.stderr.write(" ".join(wrong.split()) + "\n")
     return 1 if wrong else 0
+
+
+def _logged_otherwise(guard: Guard, trial: Trial) -> str:
+    """Return where the configuration on trial and the one that the running kubelet logged differ; empty if nowhere, and
+    if it logged none, which is printed.
+    """
+    from ..records import logged
+    from ..system import config_summary, files
+
+    seen = observe.kubelet(guard.settings.unit, guard.run)
+    config = logged.read(guard.settings.unit, seen.unit.invocation, guard.run) if seen else None
+    minor = minor_of(trial.kubelet_version)
+    if config is None or minor is None:
+        sys.stderr.write("not verified by the kubelet's log: it has no whole configuration of this start\n")
+        return ""
+    path = os.path.join(guard.store.config_dir, guard.store.target(trial.to), guard.settings.key)
+    try:
+        wanted = config_summary.load(files.text(path))
+    except (OSError, ValueError) as error:
+        sys.stderr.write(f"not verified by the kubelet's log: {path} cannot be read: {error}\n")
+        return ""
+    paths = logged.unlike(wanted, config, minor, bool(guard.settings.folder))
+    if not paths:
+        sys.stderr.write("verified by the kubelet's log: it logged the configuration on trial\n")
+        return ""
+    more = "" if len(paths) <= MOST_PATHS else f" and {len(paths) - MOST_PATHS} more"
+    return f"the kubelet logged other values than those on trial: {', '.join(paths[:MOST_PATHS])}{more}"
+
+
+def _unverified_node(guard: Guard) -> str:
+    from ..report import status_reporter
+
+    words, started = _kubelet(guard)
+    cause = status_reporter.unverified(lambda: status_reporter.api_of(words), started)
+    return cause and f"waiting for its Node: {cause}"
 
 
 def _kubelet(guard: Guard) -> tuple[list[str], float | None]:

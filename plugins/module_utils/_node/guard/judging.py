@@ -286,7 +286,6 @@ def terms_of(trial: Trial) -> Terms:
         can_revert=trial.revert_to != trial.to,
         confirmed=trial.confirmed,
         unhealthy_seconds=float(extra.get("unhealthy_seconds", decide.UNHEALTHY_SECONDS)),
-        node_proof=bool(extra.get("node_proof", True)),
         boot_grace_seconds=float(extra.get("boot_grace_seconds", evidence.BOOT_GRACE_SECONDS)),
         recovery_seconds=float(extra.get("recovery_seconds", evidence.RECOVERY_SECONDS)),
     )

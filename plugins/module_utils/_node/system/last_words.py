@@ -178,11 +178,11 @@ def _unassigned(unit: str, invocation: str, run: command.Run) -> list[str]:
         if start:
             ours = start == invocation
         elif ours and entry.get("_PID") != "1":
-            found.extend(_text(entry.get("MESSAGE")).splitlines())
+            found.extend(text_of(entry.get("MESSAGE")).splitlines())
     return found
 
 
-def _text(message: Any) -> str:
+def text_of(message: Any) -> str:
     """Return the message of an entry in JSON: a list of bytes if it is not UTF-8, of texts if it has several."""
     if isinstance(message, list) and all(isinstance(value, int) for value in message):
         return bytes(message).decode("utf-8", "replace")

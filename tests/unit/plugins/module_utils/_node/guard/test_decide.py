@@ -60,10 +60,6 @@ def test_confirmed_and_held_graduates_at_the_end_of_the_time() -> None:
 def test_the_node_is_asked_for_and_waited_for() -> None:
     assert play(CONFIRMED, at(110, node=None), at(709, node=None))[0].what == WAIT
     assert play(CONFIRMED, at(110, node=None), at(710, node=None))[0].what == ASK
-    # A guard that cannot ask, which the operator allowed: the controller has asked.
-    alone = CONFIRMED._replace(node_proof=False)
-    assert play(alone, at(110, node=None), at(710, node=None))[0].what == GRADUATE
-    assert play(alone, at(110, node=None), at(709, node=None))[0].what == WAIT
     action, _progress = play(CONFIRMED, at(110), at(710, node="it is not Ready"), at(87109, node="it is not Ready"))
     assert action.what == WAIT and "it is not Ready" in action.reason
     assert play(CONFIRMED, at(110), at(710, node="it is not Ready"), at(99999))[0].what == GRADUATE

@@ -22,9 +22,15 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard impo
     pacing,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Settings
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.records import logged
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_reporter, textfile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress, ProgressFile
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import (
+    Moment,
+    Progress,
+    ProgressFile,
+    Trial,
+)
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.lock import locked
 from tests.support.stored import CONFIG, A, Owners, stored
 
@@ -74,6 +80,16 @@ def test_a_question_to_the_api_server_that_hangs_ends_at_its_limit(folder: Path)
     assert time.monotonic() - begun < 10
 
 
+def test_what_verify_prints_of_the_log_of_a_good_kubelet_is_in_the_log(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asking = guard.Guard(Store(str(folder.parent)), guard.Settings())
+    (folder / "__main__.py").write_text("import sys\nsys.stderr.write('verified\\n')\n")
+    assert asking.verify() == "" and capsys.readouterr().err == "verified\n"
+    (folder / "__main__.py").write_text("import sys\nsys.stderr.write('not verified\\nother values\\n')\nsys.exit(1)\n")
+    assert asking.verify() == "other values" and capsys.readouterr().err == ""
+
+
 def test_what_a_report_prints_is_in_the_log(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "__main__.py").write_text("import sys\nsys.exit('the API server is away')\n")
     guard_main.watch(t.cast(guard.Guard, Watched()), str(folder))
@@ -94,7 +110,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the folder of an installed guard, whose kubelet runs with other words than at the installation."""
     config = stored(tmp_path, Owners()).config_dir
     monkeypatch.setattr(guard_main, "Store", lambda place: Store(place, Owners()))
-    monkeypatch.setattr(observe, "kubelet", lambda unit: Seen() if unit == "kubelet.service" else None)
+    monkeypatch.setattr(observe, "kubelet", lambda unit, *_run: Seen() if unit == "kubelet.service" else None)
     monkeypatch.setattr(observe, "argv", lambda pid: ["kubelet", "--hostname-override=n7"] if pid == Seen.pid else [])
     settings = {"unit": "kubelet.service", "argv": ["kubelet", "--v=2"], "config": CONFIG, "metrics": "/m"}
     place = Path(config, "guard")
@@ -133,7 +149,10 @@ def test_tick_prints_when_to_look_again(
     assert capsys.readouterr().out == "1.0\n"
 
 
-@pytest.mark.parametrize(("wrong", "status", "line"), [("", 0, ""), ("no\n  heartbeat ", 1, "no heartbeat\n")])
+@pytest.mark.parametrize(
+    ("wrong", "status", "line"),
+    [("", 0, ""), ("no\n  heartbeat ", 1, "waiting for its Node: no heartbeat\n")],
+)
 def test_verify_asks_about_the_running_kubelet(
     program: Path,
     wrong: str,
@@ -156,6 +175,56 @@ def test_verify_asks_about_the_running_kubelet(
     assert guard_main.main(str(program), ["verify"]) == status
     assert asked == [(["kubelet", "--hostname-override=n7"], 1000.0), (["kubelet", "--v=2"], None)]
     assert capsys.readouterr().err == line * 2
+
+
+NOT_LOGGED = "not verified by the kubelet's log: it has no whole configuration of this start\n"
+AS_LOGGED = "verified by the kubelet's log: it logged the configuration on trial\n"
+OTHERWISE = "the kubelet logged other values than those on trial: "
+
+
+@pytest.mark.parametrize(
+    ("logs", "version", "text", "status", "line"),
+    [
+        pytest.param({"maxPods": 61}, "v1.37.0", "maxPods: 61", 0, AS_LOGGED, id="alike"),
+        pytest.param({"maxPods": 61}, "v1.37.0", "maxPods: 62", 1, f"{OTHERWISE}maxPods\n", id="other"),
+        pytest.param(
+            {},
+            "v1.37.0",
+            "".join(f"{name}: 7\n" for name in "abcdefg"),
+            1,
+            f"{OTHERWISE}a, b, c, d, e and 2 more\n",
+            id="many",
+        ),
+        pytest.param(None, "v1.37.0", "maxPods: 62", 0, NOT_LOGGED, id="no log"),
+        pytest.param({"maxPods": 61}, "", "maxPods: 62", 0, NOT_LOGGED, id="no version"),
+        pytest.param({"maxPods": 61}, "v1.37.0", "- 1", 0, "cannot be read", id="no configuration"),
+        pytest.param({"maxPods": 61}, "v1.37.0", None, 0, "cannot be read", id="no file"),
+    ],
+)
+def test_verify_compares_what_the_kubelet_logged_with_what_is_on_trial(
+    program: Path,
+    logs: dict[str, t.Any] | None,
+    version: str,
+    text: str | None,
+    status: int,
+    line: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Without a question to the API server, which this guard cannot ask."""
+    store = Store(str(program.parent), Owners())
+    store.arm(Trial(A, None, Moment("b1", 1.0, 1.0), kubelet_version=version, extra={"node_proof": False}))
+    checkpoint = program.parent / store.target(A) / "kubelet"
+    checkpoint.write_text(text or "")
+    if text is None:
+        checkpoint.unlink()
+    settings = json.loads((program / "settings.json").read_text())
+    (program / "settings.json").write_text(json.dumps({**settings, "folder": "/d"}))
+    monkeypatch.setattr(observe, "kubelet", lambda *_words: observe.Kubelet(decide.Unit(invocation="i1")))
+    read = {("kubelet.service", "i1"): logs}
+    monkeypatch.setattr(logged, "read", lambda unit, invocation, _run: read[unit, invocation])
+    assert guard_main.main(str(program), ["verify"]) == status
+    assert line in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("failure", ["", "the API server is away"])

@@ -27,7 +27,7 @@ def test_the_terms_of_a_trial_without_options() -> None:
         evidence.BOOT_GRACE_SECONDS,
         evidence.RECOVERY_SECONDS,
     )
-    assert (terms.was_healthy, terms.can_revert, terms.confirmed, terms.node_proof) == (True, True, False, True)
+    assert (terms.was_healthy, terms.can_revert, terms.confirmed) == (True, True, False)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,6 @@ def test_the_terms_of_a_trial_without_options() -> None:
         ("confirm_seconds", 7),
         ("was_healthy", False),
         ("unhealthy_seconds", 7),
-        ("node_proof", False),
         ("boot_grace_seconds", 7),
         ("recovery_seconds", 7),
     ],

@@ -51,7 +51,7 @@ def test_the_program_is_what_it_imports() -> None:
         ("from . import decide, observe", {"_node.guard.decide", "_node.guard.observe"}),
         ("        from ..system import binary  # late", {"_node.system.binary"}),
         ("from ..system import (\n    files,\n    lock,\n)", {"_node.system.files", "_node.system.lock"}),
-        ("from ..._config.values.version import minor_of", {"_config.values.version"}),
+        ("from ..._config.values.short_texts import minor_of", {"_config.values.short_texts"}),
         ("import os", set()),
     ],
 )

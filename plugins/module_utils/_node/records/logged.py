@@ -1,0 +1,108 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The configuration that a kubelet logged at its start: what it runs, without any permission.
+
+From 1.37 a kubelet logs its effective configuration as /configz has it, before it validates that and whatever its
+verbosity (cmd/kubelet/app/server.go, NewKubeletCommand): YAML, with the values of `staticPodURLHeader` masked
+(marshalKubeletConfigForLog). klog's text has a line for each of the YAML, each an entry of the journal: a tab before
+it, ` >` after the last (klog/v2, internal/serialize/keyvalues.go). `logging.format: json` has one line with the whole
+text. journald drops lines above its rate limit and splits long ones (LineMax in journald.conf). Its own line about
+dropped ones is asked for too, so that it stands between the others.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Iterator, Mapping, Sequence
+
+from ..._config.drift import differing
+from ..._config.fields import complete_config
+from ..._config.values.document import API_VERSION, KIND
+from ..system import command, config_summary, last_words
+
+MOST_BYTES = 1_000_000
+"""Bytes read of a start's log, from its begin: the configuration follows the warnings about flags."""
+_NAME = "Effective KubeletConfiguration"
+_FIRST, _LAST = f'] "{_NAME}" config=<', " >"
+_MASKED = "<masked>"
+_DROPPED = "MESSAGE_ID=a596d6fe7bfa4994828e72309e95d61e"
+"""systemd, sd-messages.h: SD_MESSAGE_JOURNAL_DROPPED."""
+_BEGIN = f'journalctl "$@" | head -c {MOST_BYTES}'
+
+
+def read(unit: str, invocation: str, run: command.Run = command.execute) -> dict[str, Any] | None:
+    """Return the configuration that this start of the kubelet logged, by its InvocationID; None if it is not there, or
+    not whole. Never raises.
+    """
+    shown = ("--quiet", "--no-pager", "--all", "--output=json", "--output-fields=MESSAGE")
+    start, dropped = f"_SYSTEMD_INVOCATION_ID={invocation}", (_DROPPED, f"OBJECT_SYSTEMD_UNIT={unit}")
+    words = ["timeout", str(last_words.SECONDS), "sh", "-c", _BEGIN, "sh", *shown, start, "+", *dropped]
+    return whole(_messages(run(words).stdout)) if invocation else None
+
+
+def whole(messages: Sequence[str]) -> dict[str, Any] | None:
+    """Return the configuration in these lines of a kubelet's log; None unless there is exactly one, whole and unmasked.
+
+    One with a masked value is not known as a whole.
+    """
+    found = [*_texts(messages)]
+    text = found[0] if len(found) == 1 else ""
+    try:
+        config = config_summary.load(text)
+    except ValueError:
+        return None
+    complete = (config.get("kind"), config.get("apiVersion")) == (KIND, API_VERSION) and _MASKED not in text
+    return config if complete else None
+
+
+def unlike(wanted: Mapping[str, Any], logged: Mapping[str, Any], minor: int, dropin: bool) -> list[str]:
+    """Return the paths of a source's values that a kubelet of this minor did not log, by the rule of the stage verify.
+
+    `dropin`: whether the source holds what is declared and nothing else.
+    """
+    compare = differing.of_dropin if dropin else differing.between
+    return [path for path, _wanted, _logged in compare(wanted, complete_config.restore(logged, minor), minor)]
+
+
+def _messages(output: str) -> list[str]:
+    """Return the messages of journal entries in JSON. The last entry may be cut, and is no JSON then."""
+    found = []
+    for line in output.splitlines():
+        try:
+            found.append(last_words.text_of(json.loads(line).get("MESSAGE")))
+        except (ValueError, AttributeError):
+            found.append("")
+    return found
+
+
+def _texts(messages: Sequence[str]) -> Iterator[str]:
+    """Yield the YAML of each logged configuration, an empty text for one that is not whole."""
+    lines = iter(messages)
+    for line in lines:
+        if line.endswith(_FIRST):
+            yield _continued(lines)
+        elif line.startswith("{") and _NAME in line:
+            yield from _of_json(line)
+
+
+def _continued(lines: Iterator[str]) -> str:
+    found: list[str] = []
+    for line in lines:
+        if line == _LAST:
+            return "\n".join(found)
+        if not line.startswith("\t"):
+            break
+        found.append(line[1:])
+    return ""
+
+
+def _of_json(line: str) -> Iterator[str]:
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError):
+        yield ""
+        return
+    # Another message may quote the name.
+    if entry.get("msg") == _NAME:
+        yield str(entry.get("config"))

@@ -1,0 +1,78 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The configuration that a kubelet 1.37 logs at its start is a proof that the guard needs no permission for."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from tests.sim.cluster import Cluster
+from tests.sim.nodes.calls import Calls
+from tests.sim.nodes.node import KUBELET, SimNode
+
+GUARD = "livenodes-kubelet-guard.service"
+STATUS = "kubelet-config.livenodes.io/status"
+CONFIG = "/var/lib/kubelet-config"
+
+
+class Trials:
+    """A node with a kubelet 1.37 and one delivery."""
+
+    def __init__(self, cluster: Cluster, node: SimNode, delivery: str) -> None:
+        self.cluster, self.node = cluster, node
+        self.calls = Calls(node, delivery)
+
+    def switched(self, pods: int) -> dict[str, str]:
+        """Switch to a `maxPods` and wait for it; return the source."""
+        done = self.calls.switch({"maxPods": pods}, trial_seconds=1)
+        self.node.wait(lambda: self.node.configz().get("maxPods") == pods, 20, "the new configuration")
+        return t.cast("dict[str, str]", done["source"])
+
+    def confirm(self, source: dict[str, str]) -> None:
+        """Confirm a source, as the controller does."""
+        self.calls.apply("confirmed", source=source)
+
+    def reason(self) -> str:
+        """Return the reason that the guard reported last."""
+        text = self.cluster.node(self.node.name)["metadata"].get("annotations", {}).get(STATUS, "{}")
+        return str(json.loads(text).get("reason", ""))
+
+    def passed(self) -> bool:
+        """Whether the configuration became last-known-good."""
+        return self.reason() == "passed its trial"
+
+
+@pytest.fixture(params=["checkpoint", "dropin"])
+def trials(cluster: Cluster, tmp_path: Path, request: pytest.FixtureRequest) -> t.Iterator[Trials]:
+    """Yield a node of its own, since a journal is never empty again."""
+    with SimNode(cluster, tmp_path, f"logs-{request.param}", "v1.37.0") as node:
+        node.wait(node.healthy, 20, "healthz")
+        yield Trials(cluster, node, request.param)
+    cluster.remove(node.name)
+
+
+def test_the_guard_verifies_what_the_kubelet_logged(trials: Trials) -> None:
+    trials.confirm(trials.switched(71))
+    trials.node.wait(trials.passed, 30, "last-known-good")
+    assert "verified by the kubelet's log: it logged the configuration on trial" in trials.node.journal(GUARD)
+
+
+@pytest.mark.parametrize("trials", ["dropin"], indirect=True)
+def test_a_drop_in_that_wins_is_named(trials: Trials) -> None:
+    """The kubelet was restarted with it after the controller's last look and before its confirmation."""
+    source = trials.switched(72)
+    later = f"{CONFIG}/conf.d/95-other.conf"
+    header = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+    trials.node.write(later, f"{header}maxPods: 61\n")
+    trials.node.systemctl("restart", KUBELET)
+    trials.confirm(source)
+    wanted = "the kubelet logged other values than those on trial: maxPods"
+    trials.node.wait(lambda: trials.reason().endswith(wanted), 30, "the reason")
+    trials.node.at(later).unlink()
+    trials.node.systemctl("restart", KUBELET)
+    trials.node.wait(trials.passed, 40, "last-known-good")
