@@ -12,6 +12,7 @@ from __future__ import annotations
 MODULES = (
     "_config",
     "_config.fields",
+    "_config.fields.binary_facts",
     "_config.fields.compare",
     "_config.fields.field_row",
     "_config.fields.fields",
@@ -23,6 +24,7 @@ MODULES = (
     "_config.values.duration",
     "_config.values.paths",
     "_config.values.quantity",
+    "_config.values.version",
     "_node",
     "_node.guard",
     "_node.guard.base",
@@ -61,6 +63,7 @@ MODULES = (
     "_node.store.store_reader",
     "_node.store.trial",
     "_node.system",
+    "_node.system.ask_binary",
     "_node.system.binary",
     "_node.system.command",
     "_node.system.config_summary",
