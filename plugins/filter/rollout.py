@@ -11,7 +11,7 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import layers, own_file
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout import goals, order, rows, value, window
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout import skipped as skipping
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.undo import changed_by
@@ -106,6 +106,7 @@ STEPS: dict[str, t.Callable[..., t.Any]] = {
     "stopped": rows.stopped,
     "moving": goals.moving,
     "own_files": own_file.needed,
+    "asked": layers.asked,
     "results": rows.results,
     "window": of_window,
     "found_on_hosts": rows.found_on_hosts,

@@ -87,6 +87,14 @@ options:
       - By default, and for a kubelet without a certificate in its kubeconfig, the module does not compare.
     type: str
     default: ""
+  ask:
+    description:
+      - Fields, such as V(memorySwap.swapBehavior), and feature gates, such as V(featureGates.NodeSwap).
+      - The node's kubelet binary is asked whether it has them, besides those in its files and flags. For
+        RV(kubelet.facts).
+    type: list
+    elements: str
+    default: []
 extends_documentation_fragment:
   - livenodes.kubelet.layer
   - livenodes.kubelet.attributes
@@ -185,6 +193,18 @@ kubelet:
         file.
       type: dict
       sample: {maxPods: {flag: --max-pods=61, file: /etc/default/kubelet, line: 1}}
+    facts:
+      description:
+        - What the kubelet's binary says of itself, without O(config) and O(local). V(null) if it says nothing.
+        - C(version). C(flags), all of them. C(gates), a word for each feature gate, with the stage (C(a), C(b), C(g),
+          C(d)), the default (C(+) or C(-)), and C(!) if it is locked; C(x) for one that it does not know. C(fields),
+          whether it has each field that it was asked about.
+        - The answers of a binary are kept in C(/run) until it is replaced, or the node reboots.
+      type: dict
+    differences:
+      description: Flags, feature gates and fields in which the binary differs from the release of its version.
+      type: list
+      elements: str
 host:
   description: The settings of the host. V(null) means unknown.
   returned: success
@@ -366,6 +386,7 @@ def main() -> None:
             "allow_unchecked": {"type": "bool", "default": False},
             "allow_offline_guard": {"type": "bool", "default": False},
             "node": {"type": "str", "default": ""},
+            "ask": {"type": "list", "elements": "str", "default": []},
         },
         supports_check_mode=True,
     )

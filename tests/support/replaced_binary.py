@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary, files
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.binary_facts import BinaryFacts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import ask_binary, binary, files
 from tests.support.guard_node import SOURCE, Node
 
 OLD_VERSION, NEW_VERSION = "v1.28.3", "v1.36.2"
@@ -23,12 +24,17 @@ class Kubelet:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.asked: list[str] = []
+        self.flags: tuple[str, ...] = ()
         self.answer: binary.Verdict | None = None
         self.replace(OLD_VERSION)
 
     def replace(self, version: str, *refuses: str) -> None:
         self.version, self.refuses = version, refuses
         self.path.write_text(version + " ".join(refuses))
+
+    def facts(self, program: str, **_more: t.Any) -> BinaryFacts:
+        assert program == str(self.path)
+        return BinaryFacts(self.version, self.flags, {}, {})
 
     def check(self, text: str, argv: t.Sequence[str], **_more: t.Any) -> binary.Verdict:
         assert argv[0] == str(self.path)
@@ -41,7 +47,7 @@ def replaceable(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Kubelet:
     """Put a kubelet's binary into a folder; it answers what the guard asks of one."""
     found = Kubelet(folder / "kubelet")
     monkeypatch.setattr(binary, "check", found.check)
-    monkeypatch.setattr(binary, "version", lambda *_arguments: found.version)
+    monkeypatch.setattr(ask_binary, "ask", found.facts)
     return found
 
 

@@ -9,17 +9,19 @@ from typing import Any, Mapping
 
 from ..values import duration
 from . import compare, fields, gates
+from .binary_facts import BinaryFacts
 
 
 class EffectiveConfig:
     """Typed access to the effective values of a configuration for a kubelet of one minor.
 
     Every getter returns None, or an empty value, when the value is absent without a known default or has another type.
-    types.py reports wrong types.
+    types.py reports wrong types. `binary`: what this kubelet's own binary said, if it was asked.
     """
 
-    def __init__(self, config: Mapping[str, Any], minor: int) -> None:
+    def __init__(self, config: Mapping[str, Any], minor: int, binary: BinaryFacts | None = None) -> None:
         self.minor = minor
+        self.binary = binary
         self._config = compare.with_defaults(config, minor)
 
     def value(self, path: str) -> Any:
@@ -74,7 +76,8 @@ class EffectiveConfig:
         given = self.value("featureGates")
         if isinstance(given, dict) and isinstance(given.get(name), bool):
             return bool(given[name])
-        return gates.default(name, self.minor)
+        said = self.binary.default(name) if self.binary else None
+        return gates.default(name, self.minor) if said is None else said
 
     def knows_gate(self, name: str) -> bool:
         """Return whether gate() is certain: the configuration sets it, or nothing changes the defaults of all gates."""

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Any, Callable, Mapping, NamedTuple
 
+from ..fields import binary_facts
+from ..fields.binary_facts import BinaryFacts
 from ..values import document, paths
 
 Check = Callable[[Any], bool]
@@ -25,6 +27,16 @@ class Each(NamedTuple):
 def of_preflight(facts: Any) -> str:
     """Return where the result of kubelet_preflight_info, or a part of it, is malformed; empty if it is not."""
     return _wrong(facts, _PREFLIGHT)
+
+
+def binary_of(facts: Any, minor: int) -> BinaryFacts | None:
+    """Return what the binary of a node said, from the result of kubelet_preflight_info; None if it is not of this minor
+    of the running kubelet, was not asked, or if the result is malformed.
+    """
+    if not isinstance(facts, Mapping) or of_preflight(facts):
+        return None
+    found = binary_facts.read((facts.get("kubelet") or {}).get("facts"))
+    return found if found and found.minor == minor else None
 
 
 def of_upgrade(facts: Any) -> str:
@@ -106,6 +118,16 @@ def _is_word(value: Any) -> bool:
     return _is_place(value) and _is_text(value.get("text"))
 
 
+def _is_word_of_gate(value: Any) -> bool:
+    return _is_text(value) and bool(value)
+
+
+_FACTS = {
+    "version!": _is_text,
+    "flags!": [_is_text],
+    "gates!": Each(_is_text, _is_word_of_gate),
+    "fields!": Each(_is_text, lambda value: isinstance(value, bool)),
+}
 _KUBELET = {
     "version": _is_text,
     "local_config": _is_text,
@@ -113,6 +135,7 @@ _KUBELET = {
     "config_given_by": _is_place,
     "shadowed": Each(_is_path, _is_use),
     "config_dir_files": [_is_text],
+    "facts": _FACTS,
 }
 _DISK = {
     "path": _is_text,
@@ -131,6 +154,7 @@ _ANSWER = {
     "messages!": [_is_text],
     "refused_flags!": [_is_text],
     "unknown_fields!": [_is_text],
+    "facts": _FACTS,
 }
 _PREFLIGHT = {"kubelet": _KUBELET, "disk": _DISK, "own": [_FILE]}
 _UPGRADE = {

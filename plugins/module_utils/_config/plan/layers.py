@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 from typing import Any, Mapping
 
-from ..values.document import accept, parse
+from ..fields import binary_facts
+from ..values.document import DocumentError, accept, parse
 
 OF_HOSTS = ("kubelet_config", "kubelet_config_host")
 """The variables of the inventory that hold layers, in the order in which they apply."""
@@ -52,3 +53,15 @@ class Layers:
         if text not in self._known:
             self._known[text] = parse(text, origin) if layer is None else layer
         return (self._known[text],)
+
+
+def asked(given: Any) -> list[str]:
+    """Return the fields and gates in layers that the binary of a node is asked about; none if they cannot be read.
+
+    The plan reports what cannot be read.
+    """
+    try:
+        layers = Layers().read(given, "the configuration")
+    except DocumentError:
+        return []
+    return sorted({name for layer in layers for name in binary_facts.asked_of(layer)})

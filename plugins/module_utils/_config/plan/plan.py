@@ -22,7 +22,7 @@ from ..values.document import API_VERSION, KIND, accept, parse, render
 from ..values.identity import configmap_name as name_of
 from ..values.reference import same_place
 from ..values.short_texts import minor_of
-from . import dropin_plan, node_delivery, own_file, plan_node, plan_text
+from . import dropin_plan, host_facts, node_delivery, own_file, plan_node, plan_text
 from .layers import Layers
 
 STAY, EQUAL, CHANGED = "stay", "equal", "changed"
@@ -116,7 +116,16 @@ def make_plan(
         for_this = for_all + for_node.get(name, ())
         record = own_values.of_node(row)
         desired = planner.plan(
-            live, minor, for_this, known_flags.get(name), record, delivery, files, moves, allowed.get(name)
+            live,
+            minor,
+            for_this,
+            known_flags.get(name),
+            record,
+            delivery,
+            files,
+            moves,
+            allowed.get(name),
+            host_facts.binary_of(looked_at.get(name), minor),
         )
         if desired.variant not in names:
             variants[desired.variant] = desired.config

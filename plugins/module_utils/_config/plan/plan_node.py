@@ -11,6 +11,7 @@ from typing import Any, Container, Iterator, Mapping, Sequence, Tuple
 from ..delivery import dropin_rules
 from ..delivery.choice import DROPIN
 from ..fields import compare, difftext, fields, overlay, shadow
+from ..fields.binary_facts import BinaryFacts
 from ..fields.field_row import EFFECTS
 from ..rules import checks, host_values, start_rules, types
 from ..rules.problem import REFUSAL, WARNING, Problem
@@ -90,7 +91,8 @@ class Planner:
         self._shared = shared
         self._plans: dict[Any, NodePlan] = {}
         self._held: list[Layers] = []
-        self._live_problems: dict[tuple[str, int], set[Problem]] = {}
+        self._binaries: dict[str, BinaryFacts | None] = {}
+        self._live_problems: dict[tuple[str, int, int], set[Problem]] = {}
 
     def plan(
         self,
@@ -103,6 +105,7 @@ class Planner:
         files: own_file.Files | None,
         moves: bool,
         allow_effect: str | None = None,
+        binary: BinaryFacts | None = None,
     ) -> NodePlan:
         """Return the plan of a node that runs variant ``live``; equal layers must be the same objects.
 
@@ -110,7 +113,10 @@ class Planner:
         holds follows from its ``delivery``: the whole configuration, or what is declared. With its ``files``, the
         whole configuration is the node's own file with what is declared. A drop-in is laid over that file: with
         ``moves``, in place of a checkpoint. ``allow_effect`` replaces that of the planner.
+        ``binary`` is what the node's own binary said.
         """
+        # Equal nodes share the object, as they share layers.
+        binary = self._binaries.setdefault(json.dumps(binary), binary)
         flags = shadow.shadows(argv or (), minor)
         dropin = delivery == DROPIN
         reverts = self._reverts or (dropin and self._target is not None)
@@ -120,12 +126,12 @@ class Planner:
         taken = moves or not dropin or (files and files.outdated) or (reverts and former.left(record, layers, True))
         read = files if taken else None
         key = json.dumps([flags, record, dropin, read, moves, allow_effect], sort_keys=True)
-        known = (live, minor, tuple(id(layer) for layer in layers), key)
+        known = (live, minor, tuple(id(layer) for layer in layers), key, id(binary))
         if known not in self._plans:
             # Keep a reference, so that no later layer gets the id of a deleted one.
             self._held.append(layers)
             self._plans[known] = self._make(
-                live, minor, layers, flags, record, reverts, dropin, read, moves, allow_effect
+                live, minor, layers, flags, record, reverts, dropin, read, moves, allow_effect, binary
             )
         return self._plans[known]
 
@@ -141,6 +147,7 @@ class Planner:
         files: own_file.Files | None,
         moves: bool,
         allow_effect: str | None,
+        binary: BinaryFacts | None,
     ) -> NodePlan:
         before = self._variants[live]
         based, laid_over = (None, files) if dropin and not moves else (files, None)
@@ -168,21 +175,21 @@ class Planner:
             unchanged = dict(before)
             nothing = dropin_plan.Source(unchanged, unchanged, [], {}, [], record)
             return NodePlan(nothing, [], [Problem(REFUSAL, "", cause, remedy, "layers")], [], ())
-        found = self._problems(desired.expected, live, minor, flags)
+        found = self._problems(desired.expected, live, minor, flags, binary)
         desired = own_file.taken_up(desired, pending, before, minor)
         # What the running source leaves to the kubelet already, it need not lose again.
         absent = {*record["absent"]}.intersection(former.absent_after(desired.changes))
         changes = [change for change in desired.changes if change.path not in absent]
         if dropin:
-            of_dropin = {*dropin_rules.check(desired.config, minor), *types.check(desired.config, minor)}
-            found += of_dropin - {*found} - self._known_harmless(live, minor)
+            of_dropin = {*dropin_rules.check(desired.config, minor), *types.check(desired.config, minor, binary)}
+            found += of_dropin - {*found} - self._known_harmless(live, minor, binary)
         restart = {change.path for change in pending}
         from_file = {*own_file.undeclared(changes, layers)} if based else restart
         undeclared = {*no_longer.known, *no_longer.unknown, *(path for path in from_file if path in record["own"])}
         costs = Costs(before, desired.expected, minor)
         for_all = [layer for layer in layers if any(layer is shared for shared in self._shared)]
         own = [layer for layer in layers if not any(layer is shared for shared in self._shared)]
-        from_own = self._problems(desired.expected, live, minor, flags) if pending else []
+        from_own = self._problems(desired.expected, live, minor, flags, binary) if pending else []
         on_assign = [
             *(problem for problem in from_own if problem not in found),
             *costs.refusals(changes, allow_effect or self._allow, {*from_file, *undeclared}),
@@ -224,12 +231,19 @@ class Planner:
         replaced = {change.path: change.before for change in changes}
         return dropin_plan.Source(config, config, changes, replaced, former.absent_after(changes), record)
 
-    def _problems(self, config: Mapping[str, Any], live: str, minor: int, flags: Mapping[str, str]) -> list[Problem]:
+    def _problems(
+        self,
+        config: Mapping[str, Any],
+        live: str,
+        minor: int,
+        flags: Mapping[str, str],
+        binary: BinaryFacts | None = None,
+    ) -> list[Problem]:
         """Return the problems of a configuration, each refusal that is allowed or not certain as a warning.
 
         A kubelet that runs with a value that breaks a rule does not check this rule. A flag overrides the value.
         """
-        harmless = self._known_harmless(live, minor)
+        harmless = self._known_harmless(live, minor, binary)
         unchecked = {(problem.rule, problem.path) for problem in harmless}
         undecided = self._undecided(config, live, minor, flags)
         return [
@@ -238,7 +252,7 @@ class Planner:
             else checks.softened(problem)
             if self._allow_invalid or (problem.rule, problem.path) in unchecked or shadow.shadow_of(problem.path, flags)
             else problem
-            for problem in set(checks.problems(config, minor)) - harmless
+            for problem in set(checks.problems(config, minor, binary)) - harmless
         ]
 
     def _undecided(
@@ -252,11 +266,12 @@ class Planner:
         kills = {problem for problem in checks.problems(config, minor) if problem.rule in start_rules.NAMES}
         return kills - {*checks.problems(runs, minor)}
 
-    def _known_harmless(self, live: str, minor: int) -> set[Problem]:
+    def _known_harmless(self, live: str, minor: int, binary: BinaryFacts | None = None) -> set[Problem]:
         """Return the problems of the live configuration: the kubelet runs with them, so they are harmless."""
-        if (live, minor) not in self._live_problems:
-            self._live_problems[live, minor] = set(checks.problems(self._variants[live], minor))
-        return self._live_problems[live, minor]
+        key = live, minor, id(binary)
+        if key not in self._live_problems:
+            self._live_problems[key] = set(checks.problems(self._variants[live], minor, binary))
+        return self._live_problems[key]
 
 
 def effect(rows: Sequence[Mapping[str, Any]]) -> str | None:

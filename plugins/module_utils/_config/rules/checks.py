@@ -9,6 +9,7 @@ import copy
 from dataclasses import replace
 from typing import Any, Mapping
 
+from ..fields.binary_facts import BinaryFacts
 from ..fields.effective_config import EffectiveConfig
 from ..values import paths
 from . import fatal, feature_gates, start_rules, types, validation
@@ -21,15 +22,18 @@ VALIDATED = {*validation.NAMES, *feature_gates.NAMES}
 """The rules of the kubelet's validation."""
 
 
-def problems(config: Mapping[str, Any], minor: int) -> list[Problem]:
-    """Return the problems of a complete configuration for a kubelet of this minor: refusals first, then by path."""
-    found = {_helped(problem, config, minor) for problem in _found(config, minor)}
+def problems(config: Mapping[str, Any], minor: int, binary: BinaryFacts | None = None) -> list[Problem]:
+    """Return the problems of a complete configuration for a kubelet of this minor: refusals first, then by path.
+
+    `binary`: what this kubelet's own binary said, if it was asked.
+    """
+    found = {_helped(problem, config, minor) for problem in _found(config, minor, binary)}
     return sorted(found, key=lambda problem: (problem.severity, problem.path, problem.rule, problem.message))
 
 
-def _found(config: Mapping[str, Any], minor: int) -> set[Problem]:
-    effective = EffectiveConfig(config, minor)
-    found = {*types.check(config, minor), *validation.check(effective), *fatal.check(effective)}
+def _found(config: Mapping[str, Any], minor: int, binary: BinaryFacts | None = None) -> set[Problem]:
+    effective = EffectiveConfig(config, minor, binary)
+    found = {*types.check(config, minor, binary), *validation.check(effective), *fatal.check(effective)}
     found.update(feature_gates.check(effective), start_rules.hidden(effective))
     return found
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any, Iterator, Mapping
 
 from ..fields import gates
+from ..fields.binary_facts import BinaryFacts
 from ..fields.effective_config import EffectiveConfig
 from ..fields.fields import NEWEST_MINOR
 from .problem import REFUSAL, WARNING, Problem
@@ -27,15 +28,20 @@ _OFF = "features that are disabled"
 def check(config: EffectiveConfig) -> Iterator[Problem]:
     """Yield a problem for each gate that the kubelet refuses.
 
-    For a kubelet that is newer than the table, only gates that the table lacks by then or has locked yield one, as a
-    warning: only its binary shows what a newer kubelet knows. Kubelets that are older than the table yield none.
+    What its binary said of a gate wins over the table. Without that, for a kubelet that is newer than the table, only
+    gates that the table lacks by then or has locked yield one, as a warning. Kubelets that are older than the table
+    yield none.
     """
     given = config.value(_FIELD)
     if not isinstance(given, dict) or config.minor < gates.OLDEST_MINOR:
         return
     newer = config.minor > NEWEST_MINOR
     for name, value in given.items():
-        if name not in gates.GROUPS and isinstance(value, bool):
+        if name in gates.GROUPS or not isinstance(value, bool):
+            continue
+        if config.binary and name in config.binary.gates:
+            yield from _answered(name, value, config.binary, config.minor)
+        else:
             for problem in _one(name, value, min(config.minor, NEWEST_MINOR)):
                 if not newer:
                     yield problem
@@ -57,6 +63,17 @@ def _one(name: str, value: bool, minor: int) -> Iterator[Problem]:
         yield _locked(name, value, False)
 
 
+def _answered(name: str, value: bool, binary: BinaryFacts, minor: int) -> Iterator[Problem]:
+    only = binary.locked(name)
+    if binary.lacks_gate(name):
+        remedy = _remedy(name, gates.lookup(name), minor)
+        yield _problem(name, value, UNKNOWN, f"unrecognized feature gate: {name}", remedy)
+    elif only is not None and value is not only:
+        yield _locked(name, value, only)
+    elif name == _DYNAMIC and value and minor >= 24:
+        yield _locked(name, value, False)
+
+
 def _remedy(name: str, gate: gates.Gate | None, minor: int) -> str:
     if gate is None:
         near = gates.nearest(name, minor)
@@ -64,6 +81,8 @@ def _remedy(name: str, gate: gates.Gate | None, minor: int) -> str:
     if gate.removed_in is not None and minor >= gate.removed_in:
         last = "on" if gate.states[-1].default else "off"
         return f"Remove it: 1.{gate.removed_in} removed the gate, which was {last} by default before."
+    if minor >= gate.states[0].since:
+        return "Remove it: the binary of this kubelet does not have the gate."
     return f"Remove it for this node: the gate exists from 1.{gate.states[0].since} on, and this kubelet is 1.{minor}."
 
 

@@ -15,6 +15,7 @@ from typing import Any, Callable, Iterator, Mapping
 
 from ..alpha import first_fields
 from ..fields import fields
+from ..fields.binary_facts import BinaryFacts
 from ..fields.compare import FLUSH_TEXT, moment
 from ..fields.field_row import Field
 from ..values import document, duration, paths, quantity
@@ -29,8 +30,11 @@ QUOTE = "Put it in quotes"
 _BOOL_WORDS = {"true", "false", "yes", "no", "on", "off"}
 
 
-def check(config: Mapping[str, Any], minor: int) -> Iterator[Problem]:
-    """Yield the wrong names and types for a kubelet of this minor. Nulls are skipped: they stand for absence."""
+def check(config: Mapping[str, Any], minor: int, binary: BinaryFacts | None = None) -> Iterator[Problem]:
+    """Yield the wrong names and types for a kubelet of this minor. Nulls are skipped: they stand for absence.
+
+    Whether it has a field, its binary says, where it was asked, and the tables otherwise.
+    """
     for key, wanted in (("kind", KIND), ("apiVersion", api_version(minor))):
         if key in config and config[key] != wanted:
             yield Problem(
@@ -48,57 +52,63 @@ def check(config: Mapping[str, Any], minor: int) -> Iterator[Problem]:
             cause, remedy = first
             yield from [Problem(REFUSAL, key, cause, remedy, "first-fields")] if cause else []
         else:
-            yield from _check_field((key,), value, minor)
+            yield from _check_field((key,), value, minor, binary)
 
 
-def _check_field(at: paths.Path, value: Any, minor: int) -> Iterator[Problem]:
+def _check_field(at: paths.Path, value: Any, minor: int, binary: BinaryFacts | None) -> Iterator[Problem]:
     if value is None:
         return
     field = fields.lookup(at)
+    has = binary.has(at) if binary else None
     if field is None:
-        yield unknown(at, minor)
+        # Its binary has judged the type of a field that no table has.
+        yield from [] if has else [unknown(at, minor, has)]
         return
-    if not field.exists_at(minor):
-        yield _other_version(field, at, minor)
+    if not (field.exists_at(minor) if has is None else has):
+        yield _not_in_binary(at) if field.exists_at(minor) else _other_version(field, at, minor)
         return
     if field.type == "object":
         if isinstance(value, Mapping):
             for key, inner in value.items():
-                yield from _check_field((*at, key), inner, minor)
+                yield from _check_field((*at, key), inner, minor, binary)
         else:
             members = ", ".join(fields.children(field.path)) or "see the Kubernetes reference"
             yield _wrong(at, value, "a mapping", f"Write its members below it: {members}.", field)
     else:
-        yield from _check_value(field.type, at, value, field, minor)
+        yield from _check_value(field.type, at, value, field, minor, binary)
 
 
-def _check_value(kind: str, at: paths.Path, value: Any, field: Field, minor: int) -> Iterator[Problem]:
+def _check_value(
+    kind: str, at: paths.Path, value: Any, field: Field, minor: int, binary: BinaryFacts | None
+) -> Iterator[Problem]:
     if kind.startswith("list["):
         if not isinstance(value, list):
             yield _wrong(at, value, "a list", "Write a list, also for one entry: `[value]`.", field)
             return
         for position, inner in enumerate(value):
             if kind == "list[object]":
-                yield from _check_element((*at, position), inner, field, minor)
+                yield from _check_element((*at, position), inner, field, minor, binary)
             else:
-                yield from _check_value(kind[5:-1], (*at, position), inner, field, minor)
+                yield from _check_value(kind[5:-1], (*at, position), inner, field, minor, binary)
     elif kind.startswith("map["):
         if not isinstance(value, Mapping):
             yield _wrong(at, value, "a mapping", "Write `key: value` lines below it.", field)
             return
         for key, inner in value.items():
             if inner is not None:
-                yield from _check_value(kind[len("map[string]") :], (*at, key), inner, field, minor)
+                yield from _check_value(kind[len("map[string]") :], (*at, key), inner, field, minor, binary)
     else:
         yield from _SCALARS[kind](at, value, field)
 
 
-def _check_element(at: paths.Path, value: Any, field: Field, minor: int) -> Iterator[Problem]:
+def _check_element(
+    at: paths.Path, value: Any, field: Field, minor: int, binary: BinaryFacts | None
+) -> Iterator[Problem]:
     if not isinstance(value, Mapping):
         yield _wrong(at, value, "a mapping", "Write each entry as `key: value` lines.", field)
         return
     for key, inner in value.items():
-        yield from _check_field((*at, key), inner, minor)
+        yield from _check_field((*at, key), inner, minor, binary)
 
 
 def _bool(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
@@ -241,8 +251,10 @@ def _wrong(at: paths.Path, value: Any, wanted: str, remedy: str, field: Field) -
     )
 
 
-def unknown(at: paths.Path, minor: int) -> Problem:
-    """Return the refusal of a name that no table has. Whether a kubelet beyond the tables has it, its binary knows."""
+def unknown(at: paths.Path, minor: int, has: bool | None = None) -> Problem:
+    """Return the refusal of a name that no table has. Whether a kubelet beyond the tables has it, its binary knows:
+    `has` is what it said, None if it was not asked.
+    """
     newest = fields.NEWEST_MINOR
     near = fields.nearest(paths.field_path(at))
     message = f"no kubelet up to 1.{newest} knows this field; kubelets ignore it silently"
@@ -251,12 +263,19 @@ def unknown(at: paths.Path, minor: int) -> Problem:
         if near
         else "Check the name in the Kubernetes reference of KubeletConfiguration v1beta1, or remove it."
     )
-    if minor > newest:
+    if minor > newest and has is False:
+        message = f"the binary of this 1.{minor} does not know this field and would ignore it silently"
+    elif minor > newest:
         message = f"{message}, and the binary of this 1.{minor} was not asked"
         remedy += (
             f" If 1.{minor} has it, set it in the node's own file first: what the live configuration shows is accepted."
         )
     return Problem(REFUSAL, paths.show(at), message, remedy, "unknown-field")
+
+
+def _not_in_binary(at: paths.Path) -> Problem:
+    message = "the binary of this kubelet does not know the field and would ignore it silently"
+    return Problem(REFUSAL, paths.show(at), message, "Remove it (in an override: set it to null).", "unknown-field")
 
 
 def _other_version(field: Field, at: paths.Path, minor: int) -> Problem:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Iterator, Mapping, Sequence
 
 from ..values.short_texts import minor_of
+from . import binary_differences
 from .finding import BINARY, CGROUP, CHANGES, FIELD, FLAG, GATE, STOPS, UNKNOWN, VALUE, Finding
 from .node_facts import Facts
 
@@ -21,13 +22,28 @@ _WORDS = {"failCgroupV1": "configured to not run on a host using cgroup v1"}
 def weighed(facts: Facts, target: int, found: Sequence[Finding]) -> list[Finding]:
     """Return the findings of the tables with those of the binary. Where both speak, the binary is right.
 
-    What it refuses and a finding already names, appears once. What it accepts does not stop the kubelet.
+    What it refuses and a finding already names, appears once, and stops the kubelet. What it accepts does not.
     """
     if facts.check is None:
         return list(found)
+    if facts.check["verdict"] == INVALID and minor_of(facts.check.get("version")) in (None, target):
+        found = [_refused(one) if any(_says(one, text) for text in facts.check["messages"]) else one for one in found]
     own = list(_said(facts, facts.check, target, found))
     accepted = facts.check["verdict"] == VALID and not own
-    return [*(_accepted(one) if accepted and _is_validated(one) else one for one in found), *own]
+    return [
+        *(_accepted(one) if accepted and _is_validated(one) else one for one in found),
+        *own,
+        *_differing(facts, target),
+    ]
+
+
+def _differing(facts: Facts, target: int) -> Iterator[Finding]:
+    """Yield one finding with all names in which the binary differs from the tables, such as that of a distribution."""
+    binary = facts.known_of(target)
+    found = binary_differences.differences(binary) if binary else []
+    if found:
+        path = str((facts.check or {}).get("binary"))
+        yield Finding(CHANGES, BINARY, path, "; ".join(found), "Nothing: the answers of this binary were used.")
 
 
 def _said(facts: Facts, check: Mapping[str, Any], target: int, found: Sequence[Finding]) -> Iterator[Finding]:
@@ -70,6 +86,11 @@ def _says(finding: Finding, message: str) -> bool:
     """Return whether a message of the binary is about the same as a finding."""
     about = (finding.message, finding.name, _WORDS.get(finding.name))
     return any(words and words in message for words in about)
+
+
+def _refused(finding: Finding) -> Finding:
+    """Return a finding that the tables are not sure of, and the binary is, such as beyond the tables."""
+    return finding._replace(severity=STOPS) if finding.kind in _VALIDATED else finding
 
 
 def _is_validated(finding: Finding) -> bool:

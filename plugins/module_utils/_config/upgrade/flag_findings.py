@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Iterator
 
+from ..fields.binary_facts import BinaryFacts
 from .finding import FLAG, RUNTIME, STOPS, Finding
 from .flags_table import LAST_MINOR
 from .node_facts import Facts
@@ -19,19 +20,26 @@ _NO_CLOUD, _NO_CLOUD_AT_ALL = 29, 31
 
 def check(facts: Facts, target: int) -> Iterator[Finding]:
     """Yield the flags that stop a kubelet of the target minor, and those that it lacks."""
+    binary = facts.known_of(target)
     for flag in facts.flags:
-        last = LAST_MINOR.get(flag.name)
-        if last is not None and last < target:
-            yield Finding(
-                STOPS,
-                FLAG,
-                f"--{flag.name}",
-                f"1.{last} was the last version with this flag; a later kubelet ends with `unknown flag`",
-                f"Remove it{f' from {flag.where}' if flag.where else ''} with the upgrade.",
-                flag.where,
-            )
+        cause = _gone(flag.name, target, binary)
+        if cause:
+            remedy = f"Remove it{f' from {flag.where}' if flag.where else ''} with the upgrade."
+            yield Finding(STOPS, FLAG, f"--{flag.name}", cause, remedy, flag.where)
     yield from _docker(facts, target)
     yield from _cloud(facts, target)
+
+
+def _gone(name: str, target: int, binary: BinaryFacts | None) -> str:
+    """Return why the target ends because of a flag, empty if it does not. Its binary knows better than the table."""
+    last = LAST_MINOR.get(name)
+    removed = last is not None and last < target
+    if binary and binary.flags:
+        if name in binary.flags:
+            return ""
+        if not removed:
+            return f"{binary.version} does not know this flag and would not start"
+    return f"1.{last} was the last version with this flag; a later kubelet ends with `unknown flag`" if removed else ""
 
 
 def _docker(facts: Facts, target: int) -> Iterator[Finding]:

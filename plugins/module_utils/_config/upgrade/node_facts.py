@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
-from ..fields import merged_dropins, shadow
+from ..fields import binary_facts, merged_dropins, shadow
+from ..fields.binary_facts import BinaryFacts
 from ..values import paths
 from ..values.short_texts import minor_of
 
@@ -76,11 +77,17 @@ class Facts:
     static_pods: Sequence[StaticPod] = ()
     check: Mapping[str, Any] | None = None
     """The target binary's answer; None if there is no target binary."""
+    binary: BinaryFacts | None = None
+    """What the target binary said of itself; None if there is none, or if it said nothing."""
 
     @property
     def minor(self) -> int | None:
         """The kubelet's minor version, None if it is not known."""
         return minor_of(self.version)
+
+    def known_of(self, target: int) -> BinaryFacts | None:
+        """Return what the target binary said of itself if it is of this minor: the answers of another do not count."""
+        return self.binary if self.binary and self.binary.minor == target else None
 
     def flag(self, name: str) -> Flag | None:
         """Return the use of a flag that counts: the last one."""
@@ -148,6 +155,7 @@ def read(result: Mapping[str, Any]) -> Facts:
             for one in result.get("static_pods") or ()
         ],
         check=result.get("target"),
+        binary=binary_facts.read((result.get("target") or {}).get("facts")),
     )
 
 

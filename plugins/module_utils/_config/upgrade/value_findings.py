@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, Iterator, Mapping
 
 from ..fields import fields, gates, shadow
+from ..fields.binary_facts import BinaryFacts
 from ..fields.effective_config import EffectiveConfig
 from ..rules import fatal, feature_gates, types, validation
 from ..rules.problem import REFUSAL, Problem
@@ -31,14 +32,15 @@ def check(facts: Facts, target: int) -> Iterator[Finding]:
 
 def _gates(facts: Facts, merged: Mapping[str, Any], target: int) -> Iterator[Finding]:
     found: set[Problem] = set()
+    binary = facts.known_of(target)
     flags = shadow.values(facts.argv, target)
     own = {path[len(_GATES) + 1 :]: value for path, value in flags.items() if path.startswith(f"{_GATES}.")}
     # Each file and the flags have to be right by themselves; only gates that need others are judged together.
     for given in (*(one.content.get(_GATES) for one in facts.files), own):
         if isinstance(given, Mapping):
-            alone = feature_gates.check(EffectiveConfig({_GATES: dict(given)}, target))
+            alone = feature_gates.check(EffectiveConfig({_GATES: dict(given)}, target, binary))
             found.update(problem for problem in alone if problem.rule != feature_gates.NEEDS)
-    together = feature_gates.check(EffectiveConfig({_GATES: merged.get(_GATES)}, target))
+    together = feature_gates.check(EffectiveConfig({_GATES: merged.get(_GATES)}, target, binary))
     found.update(problem for problem in together if problem.rule == feature_gates.NEEDS)
     for problem in found:
         gate = gates.lookup(_gate_of(problem))
@@ -53,7 +55,7 @@ def _gate_of(problem: Problem) -> str:
 
 
 def _refused(facts: Facts, merged: Mapping[str, Any], target: int) -> Iterator[Finding]:
-    new = set(_problems(merged, target))
+    new = set(_problems(merged, target, facts.known_of(target)))
     if facts.minor is not None:
         # A warning that holds for the running kubelet too is not about the upgrade. A refusal is always shown: the
         # running kubelet may have been started before the file changed.
@@ -62,30 +64,28 @@ def _refused(facts: Facts, merged: Mapping[str, Any], target: int) -> Iterator[F
         yield _finding(facts, problem, VALUE, target)
 
 
-def _problems(config: Mapping[str, Any], minor: int) -> Iterator[Problem]:
+def _problems(config: Mapping[str, Any], minor: int, binary: BinaryFacts | None = None) -> Iterator[Problem]:
     known = {key: value for key, value in config.items() if value is not None}
-    effective = EffectiveConfig(known, minor)
-    yield from (problem for problem in types.check(known, minor) if problem.rule not in _IGNORED)
+    effective = EffectiveConfig(known, minor, binary)
+    yield from (problem for problem in types.check(known, minor, binary) if problem.rule not in _IGNORED)
     yield from validation.check(effective)
     yield from fatal.check(effective)
 
 
 def _gone(facts: Facts, target: int) -> Iterator[Finding]:
     found = {}
+    binary = facts.known_of(target)
     for one in facts.files:
         for keys in leaves(one.content):
             field = fields.owner(keys)
-            if field is not None and field.until is not None and field.until < target:
-                found[field.path] = field
-    for path, field in found.items():
-        yield Finding(
-            CHANGES,
-            FIELD,
-            path,
-            f"1.{field.until} was the last version with this field; a later kubelet ignores it",
-            "Remove it after the upgrade.",
-            facts.places(path, target),
-        )
+            has = binary.has(keys) if binary else None
+            if has is None and field is not None and field.until is not None and field.until < target:
+                found[field.path] = f"1.{field.until} was the last version with this field; a later kubelet ignores it"
+        if binary:
+            cause = f"{binary.version} does not know this field and ignores it"
+            found.update(dict.fromkeys(binary.ignored(one.content), cause))
+    for path, cause in found.items():
+        yield Finding(CHANGES, FIELD, path, cause, "Remove it after the upgrade.", _places(facts, path, target))
 
 
 def _finding(facts: Facts, problem: Problem, kind: str, target: int) -> Finding:

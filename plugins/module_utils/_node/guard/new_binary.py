@@ -11,7 +11,6 @@ binary is the same, this costs one `stat` and one small file. An answer that is 
 from __future__ import annotations
 
 import os
-import re
 import sys
 from functools import partial
 from typing import NamedTuple
@@ -33,7 +32,6 @@ LIMIT_SECONDS = 8.0
 # A binary that gives no clear answer is asked again at its next starts, up to so many times.
 MOST_UNANSWERED = 3
 _LONGEST_REASON = 500
-_UNKNOWN_FLAG = re.compile(r"unknown (?:shorthand )?flag: (.*)")
 
 
 class Answers:
@@ -106,13 +104,14 @@ class NewBinary(Judging):
         if before and now.same(before):
             now = before
         # Asking is large and rare: a guard that only waits does not load it.
-        from ..system import binary
+        from ..system import ask_binary
 
         active = self._running()
         if active is None:
             return False
         run = command.until(self.run, LIMIT_SECONDS)
-        version = binary.version(path, run) or ""
+        facts = ask_binary.ask(path, run=run)
+        version = facts.version if facts else ""
         now = now._replace(version=version)
         if before is None and version and version == self._verified_with(active):
             # The guard was installed just now, and the controller has asked this binary.
@@ -123,7 +122,8 @@ class NewBinary(Judging):
         with locked(self.store.config_dir, self.settings.lock_seconds):
             if self._running() != active:
                 return False
-            self._attempt(partial(record.write, self._act(now, active, choice)))
+            lacks = facts.without(ask_binary.flags_in(argv)) if facts else []
+            self._attempt(partial(record.write, self._act(now, active, choice, lacks)))
         return self.records.report() is not None
 
     # Asking, without the lock
@@ -189,8 +189,8 @@ class NewBinary(Judging):
 
     # Acting, under the lock
 
-    def _act(self, now: Binary, active: str, choice: Choice) -> Binary:
-        """Do what was chosen; return what to record of the binary."""
+    def _act(self, now: Binary, active: str, choice: Choice, lacks: list[str]) -> Binary:
+        """Do what was chosen; return what to record of the binary. `lacks`: flags of its unit that it does not know."""
         name = f"kubelet {now.version}" if now.version else f"the kubelet {now.path}"
         for source in choice.refused:
             self._attempt(partial(self.store.forget, source))
@@ -202,12 +202,12 @@ class NewBinary(Judging):
             return now._replace(settled=self._running() == choice.target)
         if choice.verdict == "valid":
             return now._replace(settled=True)
-        flag = _UNKNOWN_FLAG.search(choice.reason)
         if choice.verdict == "invalid":
             own = self._own_name() if self.settings.folder else f"the node's own file {self._own_name()}"
             wrong = f"{name} refuses this configuration and {own}: {choice.reason}"
-        elif flag:
-            wrong = f"{name} does not know a flag of its unit, {flag.group(1).strip()}: remove it from the unit"
+        elif lacks:
+            flags = ", ".join(f"--{flag}" for flag in lacks)
+            wrong = f"{name} does not know flags of its unit, {flags}: remove them from the unit"
         else:
             unanswered = now.unanswered + 1
             return now._replace(unanswered=unanswered, settled=unanswered >= MOST_UNANSWERED)

@@ -38,6 +38,7 @@ class Terms(NamedTuple):
     dropin_dir: str = ""
     key: str = "kubelet"
     node: str = ""
+    ask: Sequence[str] = ()
 
 
 DEFAULTS = Terms()

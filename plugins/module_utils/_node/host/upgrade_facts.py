@@ -5,21 +5,18 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from typing import Any, Mapping, Sequence
 
 from ..._config.fields import difftext
-from ..._config.values.short_texts import minor_of
 from ..records import static_pods
-from ..system import binary, command, config_summary, files, health
+from ..system import ask_binary, binary, command, config_summary, files, health
 from ..unit.unit import Unit
 from . import dropin_look, host_checks, preflight, preflight_decisions
 from .preflight_decisions import masked
 
-_UNKNOWN_FLAG = re.compile(r"unknown (?:shorthand )?flag: '?-{0,2}([a-z0-9][A-Za-z0-9_-]*)")
-_MOST_FLAGS = 30
-"""The largest number of flags that are taken out one by one: 1.23 to 1.36 removed more, but no unit has them all."""
 _OWN_PATH_OF_RUNTIME = {"containerd": "containerd", "cri-o": "crio"}
 _COPY = re.compile(r"/[^\s:,]*/livenodes-check-[^/\s]+/kubelet\b")
 _VERSION = re.compile(r"\bv?(\d+\.\d+\.\d+\S*)")
@@ -58,7 +55,7 @@ def look(
         "huge_pages": huge_pages(root),
         "lines": {path: lines(path, content, root) for path, content in layers if content},
         "static_pods": static_pods.look(static_pods.folder(argv, layers), root),
-        "target": asked(target, argv, root, run) if target else None,
+        "target": asked(target, argv, [content for _path, content in layers], root, run) if target else None,
     }
 
 
@@ -109,16 +106,22 @@ def runtime_version(name: str | None, root: str = "/", run: command.Run = comman
     return match.group(1) if match and not done.returncode else None
 
 
-def asked(target: str, argv: Sequence[str], root: str = "/", run: command.Run = command.execute) -> dict[str, Any]:
-    """Return the answer of another kubelet binary to the node's config file, with the arguments of the command line.
+def asked(
+    target: str,
+    argv: Sequence[str],
+    layers: Sequence[Any] = (),
+    root: str = "/",
+    run: command.Run = command.execute,
+) -> dict[str, Any]:
+    """Return the facts of another kubelet binary about the names in these layers and flags, and its answer to the
+    node's own config file with the arguments of the command line.
 
-    A flag that the binary does not know is noted and left out, and the binary is asked again: it names one at a time,
-    and judges the configuration only if it knows all flags.
+    Flags that the binary does not have are noted and left out: it judges a configuration only if it knows all flags.
     """
-    version = binary.version(target, run) if os.path.isfile(target) else None
+    facts = ask_binary.ask(target, ask_binary.names_of(argv, layers), run)
+    refused = facts.without(ask_binary.flags_in(argv)) if facts else []
+    words = functools.reduce(without_flag, refused, list(argv))
     path = health.flag(argv, "config") or ""
-    refused: list[str] = []
-    words = list(argv)
     try:
         # A kubelet refuses what is no UTF-8 itself.
         text = files.text(files.below(root, path))
@@ -126,19 +129,17 @@ def asked(target: str, argv: Sequence[str], root: str = "/", run: command.Run = 
         why = f"{path}: {error.strerror}" if path else "the command line names no config file"
         answer = binary.Verdict(binary.NOT_CHECKED, [why], [])
     else:
-        answer = binary.check(text, words, target, lambda: minor_of(version), run)
-        while answer.verdict == binary.NOT_CHECKED and len(refused) < _MOST_FLAGS:
-            unknown = _UNKNOWN_FLAG.search(" ".join(answer.messages))
-            shorter = without_flag(words, unknown.group(1)) if unknown else words
-            if unknown is None or shorter == words:
-                break
-            refused.append(unknown.group(1))
-            words = shorter
-            answer = binary.check(text, words, target, lambda: minor_of(version), run)
+        answer = binary.check(text, words, target, lambda: facts.minor if facts else None, run)
         # The sandbox has a copy of the file in a folder with a random name.
         shown = [_COPY.sub(path, message) for message in config_summary.without_secrets(answer.messages, text)]
         answer = answer._replace(messages=shown)
-    return {"binary": target, "version": version, "refused_flags": refused, **answer._asdict()}
+    return {
+        "binary": target,
+        "version": facts.version if facts else None,
+        "refused_flags": refused,
+        "facts": facts._asdict() if facts else None,
+        **answer._asdict(),
+    }
 
 
 def without_flag(words: Sequence[str], name: str) -> list[str]:

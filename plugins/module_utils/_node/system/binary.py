@@ -147,40 +147,69 @@ def check(
     below `scratch`; without a sandbox it does not run at all.
     """
     program = binary or (argv[0] if argv else "")
+    started = start(program, harmless(argv[1:]), text, run, scratch, beneath)
+    if isinstance(started, str):
+        return _not_checked(started)
+    answer = verdict(started.output, started.missing, started.code)
+    messages = answer.messages
+    for quoted in (text, *((beneath.base or "", *beneath.others.values()) if beneath else ())):
+        messages = config_summary.without_secrets(messages, quoted)
+    unknown = config_summary.complete(answer.unknown_fields, text, minor())
+    return answer._replace(messages=messages, unknown_fields=unknown)
+
+
+class Started(NamedTuple):
+    """What a binary printed, its exit status, and the path of the kubeconfig that does not exist."""
+
+    output: str
+    code: int
+    missing: str
+
+
+def start(
+    program: str,
+    flags: Sequence[str],
+    text: str,
+    run: command.Run = command.execute,
+    scratch: str = "/run",
+    beneath: Beneath | None = None,
+    walled: bool = True,
+) -> Started | str:
+    """Start a kubelet binary with a config text, or return why it could not be started; never raises.
+
+    Its folders and its kubeconfig are in a new folder below `scratch`. Without `walled` there is no sandbox, which
+    needs root: for a user who owns nothing that a kubelet could change.
+    """
     if not os.path.isfile(program):
-        return _not_checked(f"there is no kubelet binary {program or '(none named)'}")
+        return f"there is no kubelet binary {program or '(none named)'}"
     try:
         place = tempfile.mkdtemp(prefix="livenodes-check-", dir=scratch)
     except OSError as error:
-        return _not_checked(f"no scratch folder can be created: {error}")
+        return f"no scratch folder can be created: {error}"
     try:
         missing = _furnish(place, text, beneath)
         words = [
             program,
-            *harmless(argv[1:]),
+            *flags,
             *_files(place, beneath),
             f"--kubeconfig={missing}",
             f"--root-dir={place}/root",
             f"--cert-dir={place}/pki",
         ]
+        if not walled:
+            done = run(["timeout", "--signal=KILL", str(LIMIT), *words])
+            return Started(f"{done.stdout}\n{done.stderr}", done.returncode, missing)
         walls = [f"--property={wall}" for wall in (*_WALLS, f"BindPaths={place}", f"ReadWritePaths={place}")]
         gated = [*walls, "/bin/sh", "-c", _GATE, "sh", _host_network(), *words]
         done = command.transient(run, "check of a configuration", gated)
         if _IN_FORCE not in done.stdout:
-            return _not_checked(
+            return (
                 "systemd provides no sandbox without network and with read-only folders here: "
                 + (done.stderr.strip() or "no reason given")[:300]
             )
-        answer = verdict(f"{done.stdout.replace(_IN_FORCE, '')}\n{done.stderr}", missing, done.returncode)
-        messages = answer.messages
-        for quoted in (text, *((beneath.base or "", *beneath.others.values()) if beneath else ())):
-            messages = config_summary.without_secrets(messages, quoted)
-        return answer._replace(
-            messages=messages,
-            unknown_fields=config_summary.complete(answer.unknown_fields, text, minor()),
-        )
+        return Started(f"{done.stdout.replace(_IN_FORCE, '')}\n{done.stderr}", done.returncode, missing)
     except OSError as error:
-        return _not_checked(str(error))
+        return str(error)
     finally:
         shutil.rmtree(place, ignore_errors=True)
 
@@ -248,7 +277,7 @@ def verdict(output: str, missing: str, code: int) -> Verdict:
     messages = _messages(output)
     about_fields = [text for text in messages if _LENIENT in text]
     others = [text for text in messages if _LENIENT not in text]
-    unknown = sorted(set(_UNKNOWN.findall("\n".join(about_fields))))
+    unknown = unknown_fields(output)
     if code and _reached_kubeconfig(others, missing):
         unnamed = about_fields and not unknown
         return Verdict(VALID, ["the kubelet ignores unknown fields and does not name them"] if unnamed else [], unknown)
@@ -258,6 +287,11 @@ def verdict(output: str, missing: str, code: int) -> Verdict:
     if not output.strip():
         return _not_checked(f"the kubelet printed nothing; it is killed if it has not ended after {LIMIT} s")
     return _not_checked(f"the kubelet's answer is unknown (exit status {code}): {_last_words(others, output)}")
+
+
+def unknown_fields(output: str) -> list[str]:
+    """Return the fields that a kubelet names as unknown, and ignores."""
+    return sorted({name for text in _messages(output) if _LENIENT in text for name in _UNKNOWN.findall(text)})
 
 
 def _reached_kubeconfig(messages: Sequence[str], missing: str) -> bool:

@@ -21,6 +21,7 @@ ANSWER = {
 }
 PAUSE = "--pod-infra-container-image=pause:3.9"
 GATE = {"featureGates": {"AppArmor": True}}
+SWAP = {"memorySwap": {"swapBehavior": "NoSwap"}}
 SANITIZED = {"logging": {"sanitization": True}}
 
 
@@ -73,6 +74,60 @@ def test_answers(
 ) -> None:
     given = result("v1.33.0", *flags, config=config, target={**ANSWER, **answer})
     assert found(36, given) == expected
+
+
+FACTS = {"version": "v1.36.2", "flags": ["config", "docker"], "gates": {}, "fields": {}}
+
+
+@pytest.mark.parametrize(
+    ("facts", "flags", "config", "expected"),
+    [
+        # Its own list of flags is right, whatever the tables say.
+        ({}, ("--docker=x",), {}, []),
+        ({}, ("--max-pods=5",), {}, [("stops", "flag", "--max-pods")]),
+        ({"flags": []}, ("--max-pods=5", "--docker=x"), {}, [("stops", "flag", "--docker")]),
+        ({"gates": {"AppArmor": "g+!"}}, (), {"featureGates": {"AppArmor": True}}, []),
+        ({"gates": {"AppArmor": "g-!"}}, (), GATE, [("stops", "gate", "AppArmor")]),
+        ({"gates": {"NodeSwap": "x"}}, (), {"featureGates": {"NodeSwap": True}}, [("stops", "gate", "NodeSwap")]),
+        ({"fields": {"maxPods": False}}, (), {"maxPods": 5}, [("changes", "field", "maxPods")]),
+        (
+            {"fields": {"memorySwap": False, "memorySwap.swapBehavior": False}},
+            (),
+            SWAP,
+            [("changes", "field", "memorySwap")],
+        ),
+        ({"fields": {"logging.sanitization": True}}, (), SANITIZED, []),
+        # The facts of another minor do not count, and its answer is unknown.
+        ({"version": "v1.35.0", "gates": {"NodeSwap": "x"}}, (), {"featureGates": {"NodeSwap": True}}, []),
+    ],
+)
+def test_the_facts_of_the_binary_win(
+    facts: dict[str, t.Any], flags: tuple[str, ...], config: dict[str, t.Any], expected: list[tuple[str, str, str]]
+) -> None:
+    answer = {**ANSWER, "verdict": "invalid", "facts": {**FACTS, **facts}}
+    rows = found(36, result("v1.33.0", *flags, config=config, target=answer))
+    assert [row for row in rows if row[1] != "binary"] == expected
+
+
+def test_differences_from_the_tables_are_one_finding() -> None:
+    facts = facts_of("v1.33.0", target={**ANSWER, "facts": {**FACTS, "gates": {"Mine": "a-", "NodeSwap": "b-"}}})
+    (one,) = [row for row in binary_findings.weighed(facts, 36, []) if row.kind == "binary"]
+    assert (
+        one.severity == "changes" and "has the feature gate Mine that the tables do not give to 1.36; " in one.message
+    )
+    assert "this kubelet has no flag --max-pods that the tables give to 1.36" in one.message
+
+
+def test_a_finding_that_the_tables_are_not_sure_of_stops_if_the_binary_says_so() -> None:
+    rows = [
+        Finding("changes", "value", "maxPods", "maxPods is wrong", "Do."),
+        Finding("changes", "default", "a", "b", "c"),
+    ]
+    answer = {**ANSWER, "verdict": "invalid", "messages": ["invalid configuration: maxPods is wrong"]}
+    found_now = binary_findings.weighed(facts_of("v1.33.0", target=answer), 36, rows)
+    assert [one.severity for one in found_now] == ["stops", "changes"], "it appears once"
+    other = binary_findings.weighed(facts_of("v1.33.0", target={**answer, "version": "v1.35.1"}), 36, rows)
+    assert [one.severity for one in other] == ["changes", "changes", "unknown"]
 
 
 def test_a_flag_that_only_the_binary_refuses_has_its_place() -> None:

@@ -141,13 +141,17 @@ def test_no_clear_answer_is_no_refusal(node: Node, kubelet: Kubelet, verdict: st
     assert len(kubelet.asked) == (MOST_UNANSWERED if verdict == "not checked" else 1)
 
 
-def test_a_flag_that_it_does_not_know_is_reported(node: Node, kubelet: Kubelet) -> None:
+def test_the_flags_that_it_does_not_know_are_reported(node: Node, kubelet: Kubelet) -> None:
+    """All of them at once, as the binary's own list of flags has them; its message names the first one only."""
     kubelet.replace(NEW_VERSION, "FIRST")
+    kubelet.flags = ("config", "max-pods")
     kubelet.answer = binary.Verdict("not checked", ["failed to parse kubelet flag: unknown flag: --network-plugin"], [])
+    program, node.argv = node.argv, (*node.argv, "--network-plugin=cni", "--max-pods=5", "--cni_bin_dir", "/opt")
     node.start()
-    assert node.ran[-1] == NEW and f"{NEW_VERSION} does not know a flag of its unit, --network-plugin" in node.error()
-    # The flag was removed from the unit's files, and now the binary reads the configuration.
-    kubelet.answer = None
+    assert node.ran[-1] == NEW
+    assert f"{NEW_VERSION} does not know flags of its unit, --network-plugin, --cni-bin-dir: remove" in node.error()
+    # The flags were removed from the unit's files, and now the binary reads the configuration.
+    node.argv, kubelet.answer = program, None
     node.start()
     assert node.ran[-1] == LOCAL
 

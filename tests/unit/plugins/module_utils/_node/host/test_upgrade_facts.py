@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import binary_facts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import upgrade_facts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary, health
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import ask_binary, binary, health
 from tests.unit.plugins.modules.test_kubelet_preflight_info import ARGV, Node
 
 SECRET = "hunter2"
@@ -168,29 +169,30 @@ def test_without_flag(words: list[str], name: str, left: list[str]) -> None:
 
 
 class Kubelet:
-    """A target binary that does not know some flags and names one at a time."""
+    """A target binary with some flags, which judges a configuration if it knows all flags."""
 
-    def __init__(self, *unknown: str, verdict: str = binary.VALID) -> None:
-        self.unknown, self.verdict = unknown, verdict
+    def __init__(self, *flags: str, verdict: str = binary.VALID) -> None:
+        self.flags, self.verdict = flags, verdict
         self.asked: list[list[str]] = []
+        self.names: set[str] = set()
+
+    def ask(self, _program: str, names: set[str], *_rest: t.Any) -> binary_facts.BinaryFacts:
+        self.names = names
+        return binary_facts.BinaryFacts("v1.36.2", self.flags, {}, {})
 
     def check(self, text: str, argv: t.Sequence[str], *_rest: t.Any) -> binary.Verdict:
         self.asked.append(list(argv))
-        names = [word.lstrip("-").partition("=")[0] for word in argv]
-        unknown = next((name for name in names if name in self.unknown), None)
-        if unknown:
-            why = f"failed to parse kubelet flag: unknown flag: --{unknown}"
-            return binary.Verdict(binary.NOT_CHECKED, [f"the kubelet's answer is unknown (exit status 1): {why}"], [])
         return binary.Verdict(self.verdict, [f"it read {text.split()[0]}"], ["noSuchField"])
 
 
 @pytest.mark.parametrize(
-    ("kubelet", "flags", "refused", "verdict"),
+    ("kubelet", "flags", "refused", "left"),
     [
-        (Kubelet(), ["--x=1"], [], "valid"),
-        (Kubelet("x", "y"), ["--x=1", "--y", "2", "--z"], ["x", "y"], "valid"),
-        (Kubelet("x", verdict=binary.INVALID), ["--x"], ["x"], "invalid"),
-        (Kubelet(verdict=binary.NOT_CHECKED), ["--x"], [], "not checked"),
+        (Kubelet("config", "x"), ["--x=1"], [], ["--x=1"]),
+        (Kubelet("config", "z"), ["--x=1", "--y_y", "2", "--z"], ["x", "y-y"], ["--z"]),
+        (Kubelet("config", verdict=binary.INVALID), ["--x", "-v=2"], ["x"], ["-v=2"]),
+        # A binary that could not be started has not said which flags it has.
+        (Kubelet(verdict=binary.NOT_CHECKED), ["--x"], [], ["--x"]),
     ],
 )
 def test_flags_that_the_target_does_not_know_are_left_out(
@@ -199,15 +201,27 @@ def test_flags_that_the_target_does_not_know_are_left_out(
     kubelet: Kubelet,
     flags: list[str],
     refused: list[str],
-    verdict: str,
+    left: list[str],
 ) -> None:
     monkeypatch.setattr(binary, "check", kubelet.check)
+    monkeypatch.setattr(ask_binary, "ask", kubelet.ask)
     (tmp_path / "c.yaml").write_text("kind: KubeletConfiguration\n")
-    found = upgrade_facts.asked("/opt/none", ["kubelet", "--config=/c.yaml", *flags], str(tmp_path), Node(tmp_path).run)
-    assert (found["refused_flags"], found["verdict"], found["version"]) == (refused, verdict, None)
-    if verdict != "not checked":
-        assert found["unknown_fields"] == ["noSuchField"] and found["messages"] == ["it read kind:"]
-    assert len(kubelet.asked) == len(refused) + 1
+    argv = ["kubelet", "--config=/c.yaml", *flags]
+    found = upgrade_facts.asked("/opt/none", argv, (), str(tmp_path), Node(tmp_path).run)
+    assert (found["refused_flags"], found["verdict"], found["version"]) == (refused, kubelet.verdict, "v1.36.2")
+    assert found["unknown_fields"] == ["noSuchField"] and found["messages"] == ["it read kind:"]
+    assert kubelet.asked == [["kubelet", "--config=/c.yaml", *left]]
+
+
+def test_the_target_is_asked_about_the_names_of_the_node(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    kubelet = Kubelet()
+    monkeypatch.setattr(ask_binary, "ask", kubelet.ask)
+    monkeypatch.setattr(binary, "check", kubelet.check)
+    node.write("/etc/kubelet.yaml", "kind: KubeletConfiguration\nmaxPodz: 7\nfeatureGates: {A: true}\n")
+    facts = look(node, target="/opt/none")["target"]["facts"]
+    assert (facts["version"], facts["flags"]) == ("v1.36.2", ())
+    assert {"maxPodz", "featureGates.A"} <= kubelet.names
+    assert ask_binary.names_of(["kubelet", "--feature-gates=B=true", "--max-pods=5"], ()) == {"featureGates.B"}
 
 
 def test_the_answer_names_the_file_of_the_node(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -215,19 +229,9 @@ def test_the_answer_names_the_file_of_the_node(monkeypatch: pytest.MonkeyPatch, 
     text = "failed to load kubelet config file, path: /run/livenodes-check-a1_b/kubelet, error: why"
     monkeypatch.setattr(binary, "check", lambda *_given: binary.Verdict(binary.INVALID, [text], []))
     (tmp_path / "c.yaml").write_text("kind: KubeletConfiguration\n")
-    found = upgrade_facts.asked("/opt/none", ["kubelet", "--config=/c.yaml"], str(tmp_path), Node(tmp_path).run)
+    found = upgrade_facts.asked("/opt/none", ["kubelet", "--config=/c.yaml"], (), str(tmp_path), Node(tmp_path).run)
     assert found["messages"] == ["failed to load kubelet config file, path: /c.yaml, error: why"]
-
-
-def test_a_target_whose_answer_never_changes_is_asked_no_longer(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """It names a flag that is not in the command line."""
-    answer = binary.Verdict(binary.NOT_CHECKED, ["unknown flag: --other"], [])
-    monkeypatch.setattr(binary, "check", lambda *_given: answer)
-    (tmp_path / "c.yaml").write_text("kind: KubeletConfiguration\n")
-    found = upgrade_facts.asked("/opt/none", ["kubelet", "--config=/c.yaml"], str(tmp_path), Node(tmp_path).run)
-    assert (found["verdict"], found["refused_flags"]) == ("not checked", [])
+    assert (found["version"], found["facts"]) == (None, None), "no binary, no facts"
 
 
 @pytest.mark.parametrize(
@@ -238,7 +242,7 @@ def test_a_target_whose_answer_never_changes_is_asked_no_longer(
     ],
 )
 def test_without_a_config_file_there_is_nothing_to_ask(tmp_path: Path, argv: list[str], message: str) -> None:
-    found = upgrade_facts.asked("/opt/none", argv, str(tmp_path), Node(tmp_path).run)
+    found = upgrade_facts.asked("/opt/none", argv, (), str(tmp_path), Node(tmp_path).run)
     assert (found["verdict"], found["messages"]) == ("not checked", [message])
 
 

@@ -1,0 +1,257 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Asks a kubelet binary which version, flags, feature gates and fields it has.
+
+`--help` lists the gates that may still change, with stage and default (k8s.io/component-base/featuregate,
+KnownFeatures). The rest comes from starts with a kubeconfig that does not exist, as in binary.py: with -v=1 a kubelet
+logs all its flags, it names the gates that it does not know or has locked, and the fields that it ignores. It may name
+one at a time, so what was named is left out and the binary is asked again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+from typing import Any, Callable, Iterable, Mapping, NamedTuple, Sequence
+
+from ..._config.fields import binary_facts, fields, shadow
+from ..._config.fields.binary_facts import ABSENT, GATES, BinaryFacts
+from ..guard.known_binary import identity
+from ..records.typed import RecordFile
+from . import binary, command, files
+
+CACHE = "/run/livenodes-kubelet-binaries"
+"""What binaries have answered since the boot, for root alone: a file for each path."""
+HEADER = {"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1"}
+MOST_STARTS = 40
+"""The largest number of starts for the gates of one question. A start takes a tenth of a second."""
+_CHUNK = 1 << 20
+
+Start = Callable[[Mapping[str, Any]], str]
+"""Starts the binary with a configuration, and returns its output; empty if it could not be started."""
+
+_HELP_GATE = re.compile(
+    r"^\s+(?:--feature-gates.*? )?([A-Za-z0-9]+)=true\|false \(([A-Z]+) - default=(true|false)\)", re.M
+)
+_FLAG = re.compile(r"\] FLAG: --([a-z0-9][A-Za-z0-9_.-]*)=")
+_REFUSED = re.compile(
+    r"unrecognized feature gate: ([A-Za-z0-9]+)"
+    r"|cannot set feature gate ([A-Za-z0-9]+) to (?:true|false), feature is (?:locked to (true|false)|PreAlpha)"
+)
+# From 1.22 on the message is structured.
+_OLD = re.compile(r'etting (GA|deprecated) feature gate(?: ([A-Za-z0-9]+)=|\..*? featureGate="?([A-Za-z0-9]+))')
+# Before 1.23 (json-iterator).
+_LAST_KEY_ONLY = "found unknown field"
+# Checked after each gate was accepted.
+_DEPENDS = "but depends on features that are disabled"
+_STAGES = {"ALPHA": "a", "BETA": "b", "DEPRECATED": "d", "GA": "g", "deprecated": "d"}
+# What the decoder of a type takes (apimachinery, metav1.Duration and resource.Quantity). All others take null.
+_SAMPLES: dict[str, Any] = {"duration": "0s", "duration or nanoseconds": 0, "quantity": "0"}
+
+
+class Cached(NamedTuple):
+    """The answers of the binary at a path, with what identifies the file, and its SHA-256."""
+
+    path: str
+    inode: int
+    size: int
+    modified: int
+    digest: str
+    version: str
+    flags: list[str]
+    gates: dict[str, str]
+    fields: dict[str, bool]
+
+
+def ask(
+    program: str,
+    names: Iterable[str] = (),
+    run: command.Run = command.execute,
+    scratch: str = "/run",
+    walled: bool = True,
+    cache: str = CACHE,
+) -> BinaryFacts | None:
+    """Return the facts of a kubelet binary; None for no binary, or one that prints no version; never raises.
+
+    `names` are the fields and gates that are asked besides those of --help, see binary_facts.asked_of(). With `walled`
+    each start is in the sandbox of binary.py, which needs root. `cache` is a folder, empty for none: as long as the
+    binary has the same digest, only what was not asked before is asked.
+    """
+    if not os.path.isfile(program):
+        return None
+    record = RecordFile(
+        os.path.join(cache, files.sha256(program.encode())[:16]), Cached("", 0, 0, 0, "", "", [], {}, {})
+    )
+    kept = _recalled(program, record) if cache else None
+    facts = BinaryFacts(*kept[5:]) if kept else of_help(program, run)
+    if facts is None:
+        return None
+
+    def start(config: Mapping[str, Any]) -> str:
+        started = binary.start(program, ["-v=1"], json.dumps({**HEADER, **config}), run, scratch, walled=walled)
+        return "" if isinstance(started, str) else started.output
+
+    complete = asked(facts, names, start)
+    if cache and (kept is None or complete != facts):
+        _remember(program, record, complete, kept.digest if kept else _digest(program))
+    return complete
+
+
+def asked(facts: BinaryFacts, names: Iterable[str], start: Start) -> BinaryFacts:
+    """Return facts with the flags, and with the answers about those of `names` that the facts do not have.
+
+    What the binary gave no clear answer about is missing.
+    """
+    left = [name for name in names if not facts.was_asked(name)]
+    of_gates = [name[len(GATES) + 1 :] for name in left if name.startswith(f"{GATES}.")]
+    of_fields = [name for name in left if not name.startswith(f"{GATES}.")]
+    if of_fields or not facts.flags:
+        answers, output = _fields(of_fields, start)
+        flags = sorted({name.replace("_", "-") for name in _FLAG.findall(output)})
+        facts = facts._replace(flags=flags or facts.flags, fields={**facts.fields, **answers})
+    return facts._replace(gates={**facts.gates, **_gates(of_gates, facts, start)}) if of_gates else facts
+
+
+def names_of(argv: Sequence[str], layers: Sequence[Any]) -> set[str]:
+    """Return the fields and gates that configurations and flags set, as a binary is asked about them."""
+    of_flags = [name for name in shadow.values(argv, None) if name.startswith(f"{GATES}.")]
+    return {*of_flags, *(name for content in layers for name in binary_facts.asked_of(content))}
+
+
+def flags_in(argv: Sequence[str]) -> list[str]:
+    """Return the names of the flags of a command line, with `-` for `_`; none of one letter."""
+    words = [word[2:].partition("=")[0].replace("_", "-") for word in argv if word.startswith("--")]
+    return [name for name in dict.fromkeys(words) if name]
+
+
+def of_help(program: str, run: command.Run) -> BinaryFacts | None:
+    """Return what a binary says without a start, None if it prints no version."""
+    version = binary.version(program, run)
+    if version is None:
+        return None
+    listed = _HELP_GATE.findall(run([program, "--help"]).stdout)
+    gates = {name: binary_facts.word(_STAGES.get(stage, "?"), default == "true") for name, stage, default in listed}
+    return BinaryFacts(version, [], gates, {})
+
+
+def _fields(names: Sequence[str], start: Start) -> tuple[dict[str, bool], str]:
+    """Return which of the fields the binary has, and the output of its last start, which has its flags."""
+    found: dict[str, bool] = {}
+    left = list(names)
+    output = start(_setting(left))
+    while _was_decoded(output):
+        ignored = [name for name in left if _is_ignored(name, output)]
+        found.update(dict.fromkeys(ignored, False))
+        left = [name for name in left if name not in ignored]
+        if not ignored:
+            return {**found, **dict.fromkeys(left, True)}, output
+        output = start(_setting(left))
+    if len(left) > 1:
+        # One of them has a type that does not take its sample.
+        for name in left:
+            answer, last = _fields([name], start)
+            found.update(answer)
+            output = last if _was_decoded(last) else output
+    return found, output
+
+
+def _was_decoded(output: str) -> bool:
+    """Return whether the binary has read its configuration: it logs its flags after that, and before it validates."""
+    return bool(_FLAG.search(output))
+
+
+def _is_ignored(name: str, output: str) -> bool:
+    """Return whether the binary names a field, or an object that it is in, as unknown. Old ones name the last key."""
+    named = {re.sub(r"\[\d+\]", "[]", one) for one in binary.unknown_fields(output)}
+    if _LAST_KEY_ONLY in output:
+        return bool(named & {*name.replace("[]", "").split(".")})
+    return name in named or any(name.startswith((f"{one}.", f"{one}[")) for one in named)
+
+
+def _setting(names: Sequence[str]) -> dict[str, Any]:
+    """Return a configuration that sets fields, each to a value of its type."""
+    config: dict[str, Any] = {}
+    for name in sorted(names):
+        *parents, last = name.split(".")
+        inside = config
+        for parent in parents:
+            inside = _member(inside, parent)
+        field = fields.ALL.get(name)
+        inside.setdefault(last, _SAMPLES.get(field.type) if field else None)
+    return config
+
+
+def _member(inside: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return the object at a name of a configuration, or the first one of a list (its name ends in []); add it."""
+    key, is_list = name.replace("[]", ""), name.endswith("[]")
+    if inside.get(key) is None:
+        inside[key] = [{}] if is_list else {}
+    found: dict[str, Any] = inside[key][0] if is_list else inside[key]
+    return found
+
+
+def _gates(names: Sequence[str], facts: BinaryFacts, start: Start) -> dict[str, str]:
+    """Return the words of gates: each is set to true, and to false."""
+    absent: set[str] = set()
+    locked: dict[str, bool] = {}
+    stages: dict[str, str] = {}
+    answered = set(names)
+    for value in (True, False):
+        left = {name for name in names if name not in absent and locked.get(name) is not value}
+        for _each in range(MOST_STARTS):
+            if not left:
+                break
+            output = start({GATES: dict.fromkeys(sorted(left), value)})
+            for stage, older, newer in _OLD.findall(output):
+                stages[older or newer] = _STAGES[stage]
+            refused = [found for found in _REFUSED.findall(output) if {*found} & left]
+            for unknown, kept, to in refused:
+                if kept and to:
+                    locked[kept] = to == "true"
+                else:
+                    absent.add(unknown or kept)
+                left -= {unknown, kept}
+            if not refused:
+                break
+        if left and (refused or not (_was_decoded(output) or _DEPENDS in output)):
+            answered -= left
+    words = dict.fromkeys(absent, ABSENT)
+    for name in answered - absent:
+        stage = stages.get(name) or facts.gates.get(name, "?")[0]
+        default = locked.get(name, facts.default(name))
+        words[name] = binary_facts.word(stage, default, name in locked)
+    return words
+
+
+def _recalled(program: str, record: RecordFile[Cached]) -> Cached | None:
+    """Return the answers of this binary, None without any. A file that was copied or touched has the same digest."""
+    kept, now = record.read(), identity(program)
+    if kept is None or now is None:
+        return None
+    return kept if kept[:4] == now[:4] or kept.digest == _digest(program) else None
+
+
+def _remember(program: str, record: RecordFile[Cached], facts: BinaryFacts, digest: str) -> None:
+    now = identity(program)
+    if now is None or not digest:
+        return
+    # Without a cache the binary is asked again.
+    with contextlib.suppress(files.FileError):
+        files.make_folder(os.path.dirname(record.path))
+        record.write(Cached(*now[:4], digest, facts.version, [*facts.flags], dict(facts.gates), dict(facts.fields)))
+
+
+def _digest(program: str) -> str:
+    """Return the SHA-256 of a file, empty if it cannot be read."""
+    found = hashlib.sha256()
+    try:
+        with open(program, "rb") as stream:
+            for chunk in iter(lambda: stream.read(_CHUNK), b""):
+                found.update(chunk)
+    except OSError:
+        return ""
+    return found.hexdigest()

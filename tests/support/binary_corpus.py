@@ -1,0 +1,139 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What kubelet binaries say of all names of the tables, and to all configurations of the rules: asked, or recorded.
+
+.nox/newest/bin/python -m tests.support.record_binary PATH_OF_A_KUBELET
+
+It records as any user, without a lab: a start ends before the kubelet would do anything (see ask_binary.py).
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import typing as t
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import binary_facts, fields, gates
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.binary_facts import BinaryFacts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import ask_binary, binary, command
+from tests.support.asked_rules import CONFIGS, FACTS
+
+SOME = (
+    "maxPods",
+    "maxPodz",
+    "memorySwap.swapBehavior",
+    "memorySwap.swop",
+    "noSuchField",
+    "shutdownGracePeriodByPodPriority[].priority",
+    "shutdownGracePeriodByPodPriority[].none",
+    "syncFrequency",
+    *(f"{binary_facts.GATES}.{name}" for name in ("AnyVolumeDataSource", "AppArmor", "NodeSwap", "NoSuchGate")),
+)
+"""The names whose starts are recorded word by word."""
+WIDTH = 110
+"""Characters of each line of --help that are recorded: the descriptions are long and say nothing here."""
+Fields = dict[str, t.Any]
+Answer = tuple[Fields, str, list[str]]
+"""A configuration, the verdict, and its messages."""
+
+
+def every_name() -> list[str]:
+    """Return all fields and gates of the tables, as a binary is asked about them."""
+    return [*fields.ALL, *(f"{binary_facts.GATES}.{name}" for name in gates.GATES)]
+
+
+def ask(program: str, names: t.Sequence[str]) -> BinaryFacts:
+    """Ask a binary about names, however many it does not know."""
+    limit, ask_binary.MOST_STARTS = ask_binary.MOST_STARTS, len(names) + 1
+    try:
+        with tempfile.TemporaryDirectory() as scratch:
+            found = ask_binary.ask(program, names, scratch=scratch, walled=False, cache="")
+    finally:
+        ask_binary.MOST_STARTS = limit
+    assert found is not None, f"{program} is no kubelet"
+    return found
+
+
+def judged(program: str) -> list[Answer]:
+    """Return what a binary says to the configurations of the rules. The host's cgroups are of version 1 or 2."""
+    found = []
+    with tempfile.TemporaryDirectory() as scratch:
+        for config in CONFIGS:
+            text = json.dumps({**ask_binary.HEADER, "failCgroupV1": False, **config})
+            started = binary.start(program, [], text, scratch=scratch, walled=False)
+            assert not isinstance(started, str), started
+            answer = binary.verdict(started.output, started.missing, started.code)
+            found.append((config, answer.verdict, [one.replace(scratch, "/run") for one in answer.messages]))
+    return found
+
+
+def starts(program: str) -> dict[str, str]:
+    """Return the output of each start that the question about SOME needs, by its configuration."""
+    found: dict[str, str] = {}
+
+    with tempfile.TemporaryDirectory() as scratch:
+
+        def start(config: t.Mapping[str, t.Any]) -> str:
+            key = json.dumps(config, sort_keys=True)
+            text = json.dumps({**ask_binary.HEADER, **config})
+            started = binary.start(program, ["-v=1"], text, scratch=scratch, walled=False)
+            assert not isinstance(started, str), started
+            found[key] = _short(started.output, not found).replace(scratch, "/run")
+            return started.output
+
+        of_help = ask_binary.of_help(program, command.execute)
+        assert of_help is not None
+        ask_binary.asked(of_help, SOME, start)
+    return found
+
+
+def _short(output: str, whole: bool) -> str:
+    """Return an output without the traces of goroutines, and, unless it is `whole`, with its first three flags only."""
+    kept, flags = [], 0
+    for line in output.partition("goroutine ")[0].splitlines():
+        flags += "] FLAG: " in line
+        if whole or flags <= 3 or "] FLAG: " not in line:
+            kept.append(line[: WIDTH * 9])
+    return "\n".join(kept)
+
+
+def record(program: str) -> None:
+    """Write what a binary says into the files of its version."""
+    facts = ask(program, every_name())
+    _write(f"binary-{facts.version}", facts._asdict())
+    record_starts(program, facts.version)
+    if facts.minor == fields.NEWEST_MINOR - 1:
+        _write(f"values-{facts.version}", judged(program))
+
+
+def record_starts(program: str, version: str) -> None:
+    """Write what a binary prints, in part, into the file of its version."""
+    shown = command.execute([program, "--help"]).stdout.splitlines()
+    shown = [line for line in shown if line.startswith("   ")]
+    _write(f"starts-{version}", {"help": [line[:WIDTH].rstrip() for line in shown], "starts": starts(program)})
+
+
+def recorded(version: str) -> BinaryFacts:
+    """Return the facts that were recorded of a version."""
+    return BinaryFacts(**_read(f"binary-{version}"))
+
+
+def recorded_values(version: str) -> list[Answer]:
+    """Return the answers that were recorded of a version."""
+    return [(config, verdict, messages) for config, verdict, messages in _read(f"values-{version}")]
+
+
+def recorded_starts(version: str) -> tuple[str, dict[str, str]]:
+    """Return the --help that was recorded of a version, and the outputs of its starts."""
+    found = _read(f"starts-{version}")
+    return "\n".join(found["help"]), found["starts"]
+
+
+def _write(name: str, value: t.Any) -> None:
+    lines = json.dumps(value, indent=0, sort_keys=True)
+    (FACTS / f"{name}.json").write_text(f"{lines}\n", encoding="utf-8")
+
+
+def _read(name: str) -> t.Any:
+    return json.loads((FACTS / f"{name}.json").read_text(encoding="utf-8"))

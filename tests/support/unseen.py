@@ -1,0 +1,93 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""All tables as they were before a minor of Kubernetes was added: data only, no code changes."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import sys
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields, gates
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.field_row import Field, Flag
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import rule, validation
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import flags_table
+
+OURS = "ansible_collections.livenodes.kubelet."
+CACHES = (fields.children, fields.nearest, gates.lookup)
+
+
+def end_before(monkeypatch: pytest.MonkeyPatch, minor: int) -> None:
+    """Let the tables end before a minor, until the end of the test."""
+    for table, row_of in (
+        (fields.ALL, _field),
+        (fields.FLAGS, _flag),
+        (gates.GATES, _gate),
+        (flags_table.LAST_MINOR, lambda last, minor: last if last < minor - 1 else None),
+    ):
+        _change(monkeypatch, t.cast("dict[t.Any, t.Any]", table), row_of, minor)
+    for name, paths in [*gates.FIELDS_OF.items()]:
+        monkeypatch.setitem(gates.FIELDS_OF, name, tuple(path for path in paths if path in fields.ALL))
+    for known in [one for one in gates.NEEDS if one >= minor]:
+        monkeypatch.delitem(gates.NEEDS, known)
+    monkeypatch.setattr(fields, "MEANINGS", [one for one in fields.MEANINGS if one.since < minor])
+    monkeypatch.setattr(rule, "LAST_READ", min(rule.LAST_READ, minor - 1))
+    monkeypatch.setattr(validation, "RULES", tuple(_rules(minor)))
+    for name, module in [*sys.modules.items()]:
+        if name.startswith(OURS) and hasattr(module, "NEWEST_MINOR"):
+            monkeypatch.setattr(module, "NEWEST_MINOR", minor - 1)
+    forget()
+
+
+def forget() -> None:
+    """Forget what was computed from the tables."""
+    for cache in CACHES:
+        cache.cache_clear()
+
+
+def _change(
+    monkeypatch: pytest.MonkeyPatch, table: dict[t.Any, t.Any], row_of: t.Callable[[t.Any, int], t.Any], minor: int
+) -> None:
+    for key, row in [*table.items()]:
+        former = row_of(row, minor)
+        if former is None:
+            monkeypatch.delitem(table, key)
+        elif former != row:
+            monkeypatch.setitem(table, key, former)
+
+
+def _field(row: Field, minor: int) -> Field | None:
+    if row.since is not None and row.since >= minor:
+        return None
+    return dataclasses.replace(
+        row,
+        until=_before(row.until, minor - 1),
+        unknown_since=_before(row.unknown_since, minor),
+        nil_since=_before(row.nil_since, minor),
+        later_defaults=tuple(one for one in row.later_defaults if one[0] < minor),
+        later=tuple(one for one in row.later if one[0] < minor),
+    )
+
+
+def _flag(row: Flag, minor: int) -> Flag | None:
+    gone = row.since is not None and row.since >= minor
+    return None if gone else dataclasses.replace(row, until=_before(row.until, minor - 1))
+
+
+def _gate(history: str, minor: int) -> str | None:
+    kept = [word for word in history.split() if not re.match(r"\d", word) or int(re.findall(r"\d+", word)[0]) < minor]
+    return " ".join(kept) if any(word[0].isdigit() for word in kept) else None
+
+
+def _rules(minor: int) -> t.Iterator[rule.Rule]:
+    for one in validation.RULES:
+        if one.since < minor:
+            yield one._replace(until=_before(one.until, minor - 1))
+
+
+def _before(at: int | None, minor: int) -> int | None:
+    return at if at is not None and at < minor else None
