@@ -102,7 +102,7 @@ class Guard(NewBinary, WithoutTrial):
             return
         argv, config = list(self.settings.argv), self._fields("active")
         if config:
-            trial = or_none(self.store.trial)
+            trial = quietly(self.store.trial)
             given_up = {entry["path"] for entry in trial.state_files} if trial else ()
             statefiles.fit(kept_files.root_folder(argv), config, argv, given_up)
 

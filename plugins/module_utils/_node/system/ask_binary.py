@@ -21,7 +21,7 @@ from typing import Any, Callable, Iterable, Mapping, NamedTuple, Sequence
 from ..._config.fields import binary_facts, fields, shadow
 from ..._config.fields.binary_facts import ABSENT, GATES, BinaryFacts
 from ..guard.known_binary import identity
-from ..records.typed import RecordFile
+from ..records.json_file import RecordFile
 from . import binary, command, files
 
 CACHE = "/run/livenodes-kubelet-binaries"
