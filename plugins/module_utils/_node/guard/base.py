@@ -11,7 +11,7 @@ import time
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from ..records import json_file
-from ..records.json_file import RecordFile
+from ..records.json_file import MemoryFile
 from ..report import status_annotation, textfile
 from ..report.status_annotation import Outbox
 from ..store.local import DEFAULT_KEY
@@ -125,33 +125,26 @@ class Started:
     """
 
     def __init__(self, path: str, fs: files.OS = files.DISK) -> None:
-        self.file = RecordFile(path, Start("", ""), fs)
-        self.path, self.fs = path, self.file.fs
         # A full /run must not make the watching process take a start for an unknown one.
-        self._held = Start("", "")
+        self.file = MemoryFile(path, Start("", ""), fs)
+        self.path, self.fs = path, fs
 
     def target(self, invocation: str) -> str:
         """Return what the kubelet of this InvocationID was started with; empty if that is unknown.
 
         It is unknown for a kubelet from before the guard, and where the prestart step was killed.
         """
-        known = (self.file.read(), self._held)
+        known = (self.file.read(), self.file.held)
         return next((start.target for start in known if start and start.invocation == invocation), "")
 
     def last(self) -> str:
         """Return what the last noted kubelet was started with, if its state files fit; empty if that is unknown."""
-        start = self.file.read() or self._held
-        return start.target if start.fits else ""
+        start = self.file.read() or self.file.held
+        return start.target if start and start.fits else ""
 
     def note(self, invocation: str, target: str | None, fits: bool = True) -> None:
         """Note what a kubelet is started with. Raises files.FileError; this process knows it all the same."""
-        start = Start(invocation, target or "", fits)
-        try:
-            files.make_folder(os.path.dirname(self.path), self.fs)
-            self.file.write(start)
-        except files.FileError:
-            self._held = start
-            raise
+        self.file.write(Start(invocation, target or "", fits))
 
 
 class Base:

@@ -8,13 +8,12 @@ from __future__ import annotations
 import os
 from typing import Any, Sequence
 
-from ..records.json_file import RecordFile
+from ..records.json_file import MemoryFile
 from ..report import status_annotation
 from ..store import kept_files, statefiles
 from ..store.meta import Source
 from ..store.store_reader import LOCAL_TARGET, quietly
 from ..store.trial import Progress
-from ..system import files
 from ..system.lock import locked
 from . import decide, evidence
 from .base import Base
@@ -67,7 +66,7 @@ class WithoutTrial(Base):
             next_step = kept_files.step(kept.reverted or self._begun(trial.name), boot, now, restarts)
             if next_step == kept_files.BEGIN:
                 first = kept_files.Reverted(boot, now, restarts)
-                self._attempt(lambda: self._remember_begun(kept_files.Begun(trial.name, *first)))
+                self._attempt(lambda: self._in_memory.write(kept_files.Begun(trial.name, *first)))
                 self._attempt(lambda: record.write(kept._replace(reverted=first)))
             if next_step in (kept_files.BEGIN, kept_files.WAIT):
                 return False
@@ -82,14 +81,9 @@ class WithoutTrial(Base):
             return bool(changed)
 
     @property
-    def _in_memory(self) -> RecordFile[kept_files.Begun]:
+    def _in_memory(self) -> MemoryFile[kept_files.Begun]:
         path = os.path.join(os.path.dirname(self.started.path), "begun")
-        return RecordFile(path, kept_files.Begun("", "", 0.0, 0), self.started.fs)
-
-    def _remember_begun(self, begun: kept_files.Begun) -> None:
-        # After a boot this may be the first file there.
-        files.make_folder(os.path.dirname(self.started.path), self.started.fs)
-        self._in_memory.write(begun)
+        return MemoryFile(path, kept_files.Begun("", "", 0.0, 0), self.started.fs)
 
     def _begun(self, trial: str) -> kept_files.Reverted | None:
         """Return the first start after the revert of a trial that a full disk could not record; None if unknown."""

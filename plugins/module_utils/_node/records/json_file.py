@@ -87,6 +87,21 @@ class RecordFile(t.Generic[Fields]):
         files.remove(self.path, self.fs)
 
 
+class MemoryFile(RecordFile[Fields]):
+    """A record in memory (/run), for what a full or read-only disk cannot hold. A boot removes it with its folder."""
+
+    held: Fields | None = None
+
+    def write(self, record: Fields) -> None:
+        """Write a record. Raises files.FileError; this process knows it all the same (`held`)."""
+        try:
+            files.make_folder(os.path.dirname(self.path), self.fs)
+            super().write(record)
+        except files.FileError:
+            self.held = record
+            raise
+
+
 def fields(value: t.Any, like: Fields) -> Fields:
     """Return a mapping that was read as a named tuple of the type of `like`, which has a value of the right type in
     each field: None stands for a number or None.

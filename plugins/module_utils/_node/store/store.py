@@ -32,7 +32,7 @@ from ..system.files import FileError, StoreError
 from . import meta
 from .checkpoints import describe
 from .kept_files import KeptFiles
-from .local import DEFAULT_KEY, File, Local, take
+from .local import DEFAULT_KEY, File, take
 from .store_reader import LOCAL_TARGET, Graduated, Resolution, StoreReader, quietly
 from .trial import Moment, Progress, Trial
 
@@ -72,11 +72,11 @@ class Store(StoreReader):
         if armed.failed:
             self.record(armed)
             return armed
-        known = self._local.offer()
+        self._local.offer()
         digests = {}
         for name, source in (("to", armed.to), ("revert_to", armed.revert_to)):
             if source is not None:
-                self._check_key(source, known)
+                self.check_key(source)
                 digests[name] = self.verify(source)
         armed = armed.but(digests=digests, replaced=self._former(armed))
         self.links.prepare(self.target(armed.revert_to))
@@ -108,9 +108,9 @@ class Store(StoreReader):
 
         Its trial must be armed before. Raises StoreError when the config is not whole or no revert would be possible.
         """
-        known = self._local.offer()
+        self._local.offer()
         if source is not None:
-            self._check_key(source, known)
+            self.check_key(source)
             self.verify(source)
         self._write_source("assigned", source)
         if quietly(self.last_known_good) is None and files.read(self._meta("last-known-good"), self.fs) is None:
@@ -336,13 +336,8 @@ class Store(StoreReader):
 
     def check_key(self, source: t.Mapping[str, str]) -> None:
         """Raise StoreError when a source has its configuration under another key than the kubelet reads."""
-        known = self._local.read()
-        if known is not None:
-            self._check_key(source, known)
-
-    def _check_key(self, source: t.Mapping[str, str], known: Local) -> None:
-        key = meta.checked(source)["kubeletConfigKey"]
-        if key != known.key:
+        known, key = self._local.read(), meta.checked(source)["kubeletConfigKey"]
+        if known is not None and key != known.key:
             raise StoreError(
                 f"{describe(source)} has its configuration under the key {key!r}, but the kubelet of this node reads "
                 f"the file {known.key!r}: use that key, or reset the node first"

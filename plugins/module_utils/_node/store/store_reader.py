@@ -216,17 +216,15 @@ class StoreReader:
         If the last one replaced the trial of what is assigned, and its own switch never happened, that counts again.
         """
         armed = self.last_armed()
-        former = self._replaced(armed) if armed and armed.replaced is not None else None
-        assigned = quietly(self.assigned) if former else None
-        return former if armed and former and former.to == assigned and armed.to != assigned else armed
+        if armed is None or armed.replaced is None:
+            return armed
+        former, assigned = self._decoded(json_file.encode(armed.replaced)), quietly(self.assigned)
+        return former if former.to == assigned != armed.to else armed
 
     def last_armed(self) -> Trial | None:
         """Return the trial that was written last, also if its switch never happened. Raises as `trial` does."""
         data = json_file.read(self.trial_path, self.fs)
         return None if data is None else self._decoded(data)
-
-    def _replaced(self, armed: Trial) -> Trial:
-        return self._decoded(json_file.encode(armed.replaced))
 
     def _decoded(self, data: bytes) -> Trial:
         try:

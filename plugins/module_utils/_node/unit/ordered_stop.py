@@ -14,7 +14,7 @@ import contextlib
 import os
 from typing import NamedTuple
 
-from ..records.json_file import RecordFile
+from ..records.json_file import MemoryFile
 from ..system import files
 
 FOLDER = "/run/livenodes-kubelet-guard"
@@ -31,17 +31,13 @@ class OrderedStop:
     """The note below a folder."""
 
     def __init__(self, folder: str = FOLDER, fs: files.OS = files.DISK) -> None:
-        self.file = RecordFile(os.path.join(folder, NAME), Stopped(""), fs)
-        # For a /run that is full.
-        self._held: Stopped | None = None
+        self.file = MemoryFile(os.path.join(folder, NAME), Stopped(""), fs)
 
     def note(self, invocation: str) -> None:
         """Note which kubelet is about to be stopped. Never raises."""
-        self._held = Stopped(invocation)
         with contextlib.suppress(files.FileError):
-            files.make_folder(os.path.dirname(self.file.path), self.file.fs)
-            self.file.write(self._held)
+            self.file.write(Stopped(invocation))
 
     def ours(self, invocation: str) -> bool:
         """Return whether the last kubelet, which has this InvocationID, was stopped by us."""
-        return Stopped(invocation) in (self.file.read(), self._held)
+        return Stopped(invocation) in (self.file.read(), self.file.held)

@@ -191,9 +191,8 @@ def _as_kubeadm(command: Setting, own: Sequence[Setting]) -> list[Form]:
 def without(words: Sequence[str], ours: str, own: Sequence[Setting]) -> list[str]:
     """Return a command line as it is without our drop-in. `ours`: its text; `own`: the assignments of other files."""
     texts = [setting.value for key in ("Environment", "ExecStart") for setting in unitfile.effective(own, key)]
-    lines = [line for line in ours.splitlines() if line.startswith(_REPEATED)]
     known = {word for text in texts for word in _OURS.findall(text)}
-    added = [word for line in lines for word in _OURS.findall(line) if word not in known]
+    added = [word for line in repeated(ours) for word in _OURS.findall(line) if word not in known]
     places = [at for at, word in enumerate(words) if added and word == added[-1]]
     if not places:
         return list(words)
@@ -235,15 +234,15 @@ def _repeating(form: Form, command: Setting, path: str | Layer) -> list[str]:
 
 def repeats(ours: str, command: Setting, own: Sequence[Setting], path: str | Layer) -> bool:
     """Return whether our drop-in repeats this ExecStart=, or a variable that own files still set as kubeadm does."""
-    lines = [line for line in ours.splitlines() if line.startswith(_REPEATED)]
+    lines = repeated(ours)
     if lines[:1] == ["ExecStart="]:
         return lines == _repeating(Form(PLAIN), command, path)
     return any(lines == _repeating(form, command, path) for form in _as_kubeadm(command, own))
 
 
-def repeated(text: str) -> bool:
-    """Return whether a drop-in of ours repeats a command or a variable of the unit's own files."""
-    return any(line.startswith(_REPEATED) for line in text.splitlines())
+def repeated(text: str) -> list[str]:
+    """Return the lines of a drop-in of ours that repeat a command or a variable of the unit's own files."""
+    return [line for line in text.splitlines() if line.startswith(_REPEATED)]
 
 
 def extra_lines(text: str) -> tuple[str, ...]:
