@@ -216,7 +216,9 @@ def molecule(session: nox.Session) -> None:
 
 @gate("quick")
 def browser(session: nox.Session) -> None:
-    """The HTML report in a real Chromium: 3, 100 and 3,000 nodes, light and dark, and nothing asked of the network."""
+    """The HTML report in a real Chromium: 3, 100 and 3,000 nodes, light and dark, and nothing asked of the network. The
+    style of the documentation site at phone width.
+    """
     browser_tools(session).pytest("tests/browser")
 
 

@@ -169,5 +169,5 @@ def _cause(options: t.Mapping[str, t.Any], error: Exception) -> str:
     if context and names and context not in names:
         return f"it has no context {context}, only {', '.join(names)}. Set context or K8S_AUTH_CONTEXT to one of them"
     if isinstance(error, (AttributeError, KeyError, TypeError)):
-        return f"it has not the form of a kubeconfig ({short(error)}). Name another file"
+        return "it has not the form of a kubeconfig. Name another file"
     return short(error)

@@ -194,7 +194,8 @@ def test_garbage_in_a_kubeconfig(garbage: bytes, tmp_path: Path) -> None:
 def test_a_file_that_is_no_kubeconfig(tmp_path: Path) -> None:
     path = tmp_path / "passwd"
     path.write_text("root:x:0:0:root:/root:/bin/bash\n")
-    with pytest.raises(ClusterError, match=rf"^kubeconfig {path} cannot be used: it has not the form of a kubeconfig"):
+    words = f"kubeconfig {path} cannot be used: it has not the form of a kubeconfig. Name another file"
+    with pytest.raises(ClusterError, match=f"^{words}$"):
         session.Session({"kubeconfig": str(path)})
 
 
