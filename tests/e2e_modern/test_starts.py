@@ -5,60 +5,21 @@
 
 from __future__ import annotations
 
-import contextlib
-import time
 import typing as t
 
 import pytest
 
-from tests.lab.console import LabError
-from tests.lab.kubeadm import OWN_CONFIG
 from tests.lab.lab import Lab
 from tests.support.dropin_node import DropinNode
-from tests.support.kubelet_starts import ENDS, HIDES, STARTS, Fields
-
-# How long a kubelet has to answer, and how long it is watched for an end after that.
-PATIENCE, WATCHED = 20.0, 3.0
+from tests.support.kubelet_starts import ENDS, HIDES, STARTS
+from tests.support.start_outcome import opened, outcome
 
 
 @pytest.fixture(scope="module")
 def node(lab: Lab) -> t.Iterator[DropinNode]:
     """Yield a node of the newest release whose config file may be changed."""
-    node = DropinNode(lab, "n3")
-    try:
-        node.bench.wait(node.bench.healthy, 60, "healthz")
-        node.open(f"--config={OWN_CONFIG}")
+    with opened(lab, "n3") as node:
         yield node
-    finally:
-        node.close()
-
-
-def restarts(node: DropinNode) -> int:
-    return int(node.run("systemctl show -P NRestarts kubelet"))
-
-
-def outcome(node: DropinNode, fields: Fields) -> str:
-    """Return what becomes of the kubelet with these fields: `ends`, `hides`, or `starts`."""
-    # Another kubelet's state is no part of this.
-    node.run("systemctl stop kubelet; rm -f /var/lib/kubelet/*_manager_state")
-    node.write(fields, {})
-    node.restart()
-    deadline = time.monotonic() + PATIENCE
-    answers_since = None
-    while time.monotonic() < deadline:
-        if restarts(node):
-            return "ends"
-        answered = False
-        with contextlib.suppress(LabError, OSError, ValueError):
-            answered = bool(node.bench.configz())
-        if not answered:
-            answers_since = None
-        elif answers_since is None:
-            answers_since = time.monotonic()
-        elif time.monotonic() - answers_since > WATCHED:
-            return "starts"
-        time.sleep(0.5)
-    return "hides"
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@
 
 Each was started with the kubelet v1.36.2 on a machine with two CPUs and cgroup v1. A unit test compares the rules of
 the plan with these tables, `tests/e2e_modern/test_starts.py` compares the kubelet of a node with them.
+`tests/e2e_node/test_starts.py` compares an older kubelet with the rules of its minor.
 """
 
 from __future__ import annotations
@@ -71,7 +72,6 @@ ENDS: tuple[tuple[Fields, str], ...] = (
     ({"containerRuntimeEndpoint": "npipe://x"}, "runtime-endpoint"),
     ({"imageServiceEndpoint": "tcp://127.0.0.1:1"}, "runtime-endpoint"),
     ({"readOnlyPort": 10250}, "same-port"),
-    ({"port": 10248}, "same-port"),
     ({"address": "fe80::1%lo"}, "address"),
     ({"memoryManagerPolicy": "BestEffort"}, "memory-policy"),
     (memory(hugepages_2Mi="2Mi"), "static-memory"),
@@ -98,11 +98,15 @@ HIDES: tuple[tuple[Fields, str], ...] = (
     ({"enableDebuggingHandlers": False}, "hides-kubelet"),
     ({"address": "127.0.0.1"}, "hides-kubelet"),
     ({"authentication": NO_CLIENT_CA}, "hides-kubelet"),
+    ({"port": 10248}, "same-port"),
     ({"healthzPort": 10250}, "same-port"),
     ({"tlsCertFile": "/etc/hostname"}, "tls-pair"),
     ({"tlsPrivateKeyFile": "/etc/hostname"}, "tls-pair"),
 )
-"""What lets the kubelet run, and closes the way to its /configz."""
+"""What lets the kubelet run, and closes the way to its /configz or its healthz."""
+
+OLDER: tuple[tuple[Fields, str], ...] = (({"iptablesMasqueradeBit": 15}, "iptables-bits"),)
+"""What ended the kubelet v1.20.2, and no new one."""
 
 STARTS: tuple[Fields, ...] = (
     {"tlsCipherSuites": RSA_ONLY, "tlsMinVersion": "VersionTLS13"},

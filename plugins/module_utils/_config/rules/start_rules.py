@@ -4,7 +4,7 @@
 """What passes a kubelet's validation and ends it while it starts, or hides it from every user who asks it.
 
 The words are our own: those of the kubelet do not name the field. Source: the functions of Kubernetes that the rules
-name, as 1.36 has them; tests/support/kubelet_starts.py has what a kubelet did.
+name, as 1.20, 1.21, 1.23 and 1.25 to 1.36 have them; tests/support/kubelet_starts.py has what a kubelet did.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def _ids_per_pod(config: EffectiveConfig) -> Iterator[Finding]:
     if given and given != IDS_PER_POD:
         yield (
             "userNamespaces.idsPerPod",
-            f"the kubelet ends, unless its node has a user kubelet with IDs of its own for {given} of each pod",
+            f"the kubelet ends with {given}, unless its node has a user kubelet with sub-IDs of its own",
             "Give that user sub-IDs that begin at a multiple of idsPerPod, or leave it out.",
         )
 
