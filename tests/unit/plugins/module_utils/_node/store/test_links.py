@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -51,11 +52,19 @@ def test_with_room_the_last_resort_stays(tmp_path: Path) -> None:
     assert links.running() == LOCAL_TARGET and os.readlink(links.last_resort) == LOCAL_TARGET
 
 
-def test_a_link_out_of_the_store_is_an_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize("target", ["../other", "store/checkpoints/./1", "store/checkpoints/u1/..", "store/local/u1/1"])
+def test_a_link_out_of_the_store_is_an_error(tmp_path: Path, target: str) -> None:
     links = Links(str(tmp_path), NoRoom())
     assert links.running() is None
-    os.symlink("../other", links.active)
+    os.symlink(target, links.active)
     with pytest.raises(StoreError, match="out of the store"):
+        links.running()
+
+
+def test_a_file_in_the_place_of_the_link_is_named(tmp_path: Path) -> None:
+    links = Links(str(tmp_path), NoRoom())
+    Path(links.active).touch()
+    with pytest.raises(FileError, match=f"^{links.active}: cannot read the link: Invalid argument"):
         links.running()
 
 
@@ -73,3 +82,17 @@ def test_the_last_resort_stays_while_a_kubelet_may_need_it(tmp_path: Path, activ
     links.prepare(OTHER)
     links.release(active)
     assert os.listdir(tmp_path) == left
+
+
+def test_the_last_resort_is_for_a_full_disk_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk = NoRoom()
+    links = Links(str(tmp_path), disk)
+    links.prepare(ONE)
+
+    def refuse(_target: str, _path: str) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(disk, "symlink", refuse)
+    with pytest.raises(FileError, match="Operation not permitted"):
+        links.point(LOCAL_TARGET)
+    assert links.running() is None and os.readlink(links.last_resort) == LOCAL_TARGET
