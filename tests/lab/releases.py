@@ -21,6 +21,8 @@ OLDEST = 24
 UPGRADED = ("v1.36", "n1=v1.28")
 # An earlier version whose kubelet reads drop-ins. Tests that need it are left out by themselves without its binaries.
 EARLIER = "v1.33"
+# The first minor whose kubelet logs its configuration. Tests that need it are left out by themselves too.
+LOGGING = "v1.37"
 # The version on which the node side runs again.
 NODE_SIDE = ("v1.36",)
 COMMANDS = ("kubelet", "kube-apiserver")

@@ -156,7 +156,7 @@ def _logged_otherwise(guard: Guard, trial: Trial) -> str:
     from ..system import config_summary, files
 
     seen = observe.kubelet(guard.settings.unit, guard.run)
-    config = logged.read(guard.settings.unit, seen.unit.invocation, guard.run) if seen else None
+    config = logged.read(seen.unit.invocation, guard.run) if seen else None
     minor = minor_of(trial.kubelet_version)
     if config is None or minor is None:
         sys.stderr.write("not verified by the kubelet's log: it has no whole configuration of this start\n")

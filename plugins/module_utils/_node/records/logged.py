@@ -3,12 +3,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The configuration that a kubelet logged at its start: what it runs, without any permission.
 
-From 1.37 a kubelet logs its effective configuration as /configz has it, before it validates that and whatever its
-verbosity (cmd/kubelet/app/server.go, NewKubeletCommand): YAML, with the values of `staticPodURLHeader` masked
-(marshalKubeletConfigForLog). klog's text has a line for each of the YAML, each an entry of the journal: a tab before
-it, ` >` after the last (klog/v2, internal/serialize/keyvalues.go). `logging.format: json` has one line with the whole
-text. journald drops lines above its rate limit and splits long ones (LineMax in journald.conf). Its own line about
-dropped ones is asked for too, so that it stands between the others.
+From 1.37 a kubelet logs its effective configuration, whatever its verbosity (cmd/kubelet/app/server.go,
+NewKubeletCommand): what it has read, in the YAML of what /configz shows, with the values of `staticPodURLHeader` masked
+(marshalKubeletConfigForLog). It does that before it validates them, completes the paths of its certificate and asks the
+container runtime for the cgroup driver. klog's text has a line for each of the YAML, each an entry of the journal: a
+tab before it, ` >` after the last (klog/v2, internal/serialize/keyvalues.go). `logging.format: json` has one line with
+the whole text. journald splits long lines (LineMax in journald.conf) and drops those above its rate limit, also in the
+middle: it writes a line of its own in their place, without a tab.
 """
 
 from __future__ import annotations
@@ -26,18 +27,17 @@ MOST_BYTES = 1_000_000
 _NAME = "Effective KubeletConfiguration"
 _FIRST, _LAST = f'] "{_NAME}" config=<', " >"
 _MASKED = "<masked>"
-_DROPPED = "MESSAGE_ID=a596d6fe7bfa4994828e72309e95d61e"
-"""systemd, sd-messages.h: SD_MESSAGE_JOURNAL_DROPPED."""
 _BEGIN = f'journalctl "$@" | head -c {MOST_BYTES}'
 
 
-def read(unit: str, invocation: str, run: command.Run = command.execute) -> dict[str, Any] | None:
-    """Return the configuration that this start of the kubelet logged, by its InvocationID; None if it is not there, or
+def read(invocation: str, run: command.Run = command.execute) -> dict[str, Any] | None:
+    """Return the configuration that the start of the kubelet with this InvocationID logged; None if it is not there, or
     not whole. Never raises.
     """
     shown = ("--quiet", "--no-pager", "--all", "--output=json", "--output-fields=MESSAGE")
-    start, dropped = f"_SYSTEMD_INVOCATION_ID={invocation}", (_DROPPED, f"OBJECT_SYSTEMD_UNIT={unit}")
-    words = ["timeout", str(last_words.SECONDS), "sh", "-c", _BEGIN, "sh", *shown, start, "+", *dropped]
+    # journald's own lines about a start name it in the second field.
+    match = (f"_SYSTEMD_INVOCATION_ID={invocation}", "+", f"OBJECT_SYSTEMD_INVOCATION_ID={invocation}")
+    words = ["timeout", str(last_words.SECONDS), "sh", "-c", _BEGIN, "sh", *shown, *match]
     return whole(_messages(run(words).stdout)) if invocation else None
 
 
