@@ -40,8 +40,11 @@ from tools.environments import (  # noqa: E402  # found only after the line abov
     Tools,
     browser_tools,
     lowest_tools,
-    newer_tools,
     newest,
+    node_pythons,
+    node_tools,
+    older_tools,
+    same_python,
     textlint_tools,
 )
 from tools.gates import selections  # noqa: E402  # found only after the line above
@@ -52,6 +55,7 @@ clean(os.environ)
 # One environment serves many gates, which nox itself cannot do: see Tools.
 nox.options.default_venv_backend = "none"
 
+NODE_CODE = ("plugins/module_utils/_config", "plugins/module_utils/_node")
 LONG = os.environ.get("TIER") == "long"
 CHOSEN = selections.tests(LONG)
 
@@ -117,7 +121,7 @@ def style(session: nox.Session) -> None:
 
 @gate("quick")
 def unit(session: nox.Session) -> None:
-    """Unit and property tests with the newest kubernetes and the newest ansible-core for this Python."""
+    """Unit and property tests with the newest kubernetes and the newest ansible-core that can run here."""
     newest(session).pytest(*CHOSEN["unit"])
 
 
@@ -157,18 +161,28 @@ def fuzz(session: nox.Session) -> None:
 
 @gate("quick")
 def unit_lowest(session: nox.Session) -> None:
-    """Unit tests with the lowest versions that the collection supports: ansible-core 2.17, kubernetes 28.1.0. Without
+    """Unit tests with the lowest versions that the collection supports: ansible-core 2.16, kubernetes 28.1.0. Without
     those of code that uses neither.
     """
     lowest_tools(session).pytest(*CHOSEN["unit_lowest"])
 
 
 @gate("quick", "short", "long")
-def unit_newer_python(session: nox.Session) -> None:
-    """Unit and property tests on Python 3.12 or later, which the newest ansible-core needs. Long: also those of code
-    that knows neither Ansible nor the package kubernetes.
+def unit_older_python(session: nox.Session) -> None:
+    """Unit and property tests on Python 3.11 with its newest ansible-core, 2.19. Long: also those of code that knows
+    neither Ansible nor the package kubernetes.
     """
-    newer_tools(session).pytest(*CHOSEN["unit_newer_python"])
+    older_tools(session).pytest(*CHOSEN["unit_older_python"])
+
+
+@gate("slow")
+def node_python(session: nox.Session) -> None:
+    """The code of nodes can be imported, without a warning, with each Python from 3.7 to 3.14 that is installed. The
+    guard's unit tests pass with the oldest.
+    """
+    for python in node_pythons():
+        session.run(python, "-B", "-W", "error", "tools/import_all.py", *NODE_CODE, external=True)
+    node_tools(session).pytest(*CHOSEN["node_python"])
 
 
 @gate("quick")
@@ -239,6 +253,12 @@ def sanity(session: nox.Session) -> None:
     tools.run("python", "tools/sanity.py", str(CACHE / "sanity"), *session.posargs)
 
 
+@gate("slow", "long")
+def sanity_lowest(session: nox.Session) -> None:
+    """ansible-test sanity of the lowest ansible-core: all tests, no ignore files."""
+    lowest_tools(session).run("python", "tools/sanity.py", str(CACHE / "sanity_lowest"), *session.posargs)
+
+
 @gate("slow")
 def site(session: nox.Session) -> None:
     """The documentation site builds into build/site: no warning, nothing fetched while it is made or read."""
@@ -290,9 +310,9 @@ def e2e_lowest(session: nox.Session) -> None:
 
 
 @gate("lab_second", "long")
-def e2e_newer_python(session: nox.Session) -> None:
-    """The short tier of e2e on Python 3.12 or later, with the newest ansible-core and the newest kubernetes."""
-    newer_tools(session).pytest(*CHOSEN["e2e_newer_python"])
+def e2e_older_python(session: nox.Session) -> None:
+    """The short tier of e2e on Python 3.11, with its newest ansible-core, 2.19, and the newest kubernetes."""
+    older_tools(session).pytest(*CHOSEN["e2e_older_python"])
 
 
 @gate("lab_static", "short", "long")
@@ -406,7 +426,9 @@ def side_by_side(session: nox.Session) -> None:
 @nox.session(default=False)
 def mutation(session: nox.Session) -> None:
     """Not a gate: change pure code, store and guard in small ways, and list the changes that no test notices."""
-    tools = Tools(session, "mutation", ["ansible-core", *RUNTIME, *TESTS, "-r", "tools/requirements/mutation.txt"])
+    wanted = ["ansible-core", *RUNTIME, *TESTS, "-r", "tools/requirements/mutation.txt"]
+    # The fastest: it takes hours, and the code that it changes knows no ansible-core.
+    tools = Tools(session, "mutation", wanted, same_python())
     tools.run("python", "-m", "tools.mutation", *session.posargs, alone=True, watched=True)
 
 

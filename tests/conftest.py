@@ -8,7 +8,6 @@ the caller's shell has set for other work, so that a plain `pytest` behaves as t
 from __future__ import annotations
 
 import contextlib
-import importlib.metadata
 import os
 import platform
 import sys
@@ -44,6 +43,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def versions(record_testsuite_property: t.Callable[[str, object], None]) -> None:
     """Write what the tests run with into the report (`--junitxml`), for tools/generate_faults_page.py."""
     record_testsuite_property("python", platform.python_version())
-    for name in ("ansible-core", "kubernetes"):
-        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            record_testsuite_property(name, importlib.metadata.version(name))
+    # Python 3.7 has no importlib.metadata, and none of these packages.
+    with contextlib.suppress(ImportError):
+        from importlib import metadata
+
+        for name in ("ansible-core", "kubernetes"):
+            record_testsuite_property(name, metadata.version(name))

@@ -24,7 +24,12 @@ RUNTIME = ["-r", "meta/ee-requirements.txt"]
 TESTS = ["-r", "tools/requirements/tests.txt"]
 NEWEST = ["ansible-core", *RUNTIME, *TESTS, "-r", "tools/requirements/tools.txt"]
 BROWSER = ["ansible-core", *RUNTIME, "-r", "tools/requirements/browser.txt"]
-LOWEST = ["ansible-core==2.17.*", "kubernetes==28.1.0", *RUNTIME, *TESTS]
+OLDER = ["ansible-core", *RUNTIME, *TESTS]
+LOWEST = ["ansible-core==2.16.*", "kubernetes==28.1.0", *RUNTIME, *TESTS]
+# Whatever releases the oldest Python gets: those of TESTS are too new for it.
+NODE = ["hypothesis", "pytest", "pytest-xdist"]
+NODE_MINORS = range(7, 15)
+"""Minor versions of Python 3 that nodes may have."""
 
 
 def same_python() -> str:
@@ -37,13 +42,10 @@ def same_python() -> str:
     return shutil.which(f"python{minor}", path="/usr/bin") or sys.executable
 
 
-def newer_python() -> str | None:
-    """Return the newest interpreter of 3.12 to 3.14 in PATH or among pyenv's versions that works, or None.
-
-    ansible-core 2.20 and later run on these only, while Debian 12's own Python is 3.11.
-    """
+def installed_python(*minors: int) -> str | None:
+    """Return the first interpreter of these minor versions of Python 3 in PATH or among pyenv's that works, or None."""
     pyenv = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser() / "versions"
-    for minor in (14, 13, 12):
+    for minor in minors:
         known = [
             shutil.which(f"python3.{minor}"),
             *sorted(map(str, pyenv.glob(f"3.{minor}.*/bin/python3.{minor}")), reverse=True),
@@ -54,13 +56,30 @@ def newer_python() -> str | None:
     return None
 
 
+def newer_python() -> str | None:
+    """Return the newest interpreter of 3.12 to 3.14 that is installed, or None.
+
+    ansible-core 2.20 and later run on these only, while Debian 12's own Python is 3.11.
+    """
+    return installed_python(14, 13, 12)
+
+
+def newest_python() -> str:
+    """Return the interpreter for the newest ansible-core that can run here."""
+    return newer_python() or same_python()
+
+
 class Tools:
     """A Python environment under .nox and what is installed in it. Raises through `session.run` when pip fails."""
 
-    def __init__(self, session: nox.Session, name: str, wanted: list[str], python: str | None = None) -> None:
+    def __init__(
+        self, session: nox.Session, name: str, wanted: list[str], python: str | None = None, old: bool = False
+    ) -> None:
+        """Make the environment, of the newest Python if none is named. One too `old` for virtualenv makes its own."""
         self.session = session
         self.place = KEPT / name
-        python = python or same_python()
+        python = python or newest_python()
+        maker = [python, "-m", "venv"] if old else [sys.executable, "-m", "virtualenv", "--quiet", "--python", python]
         lists = [(ROOT / word).read_text(encoding="utf-8") for word in wanted if word.endswith(".txt")]
         text = "\n".join([python, *wanted, *lists])
         done = self.place / "installed"
@@ -71,17 +90,7 @@ class Tools:
             # Asking pip whether all is there costs seconds a gate; the same list needs no asking.
             if done.exists() and done.read_text(encoding="utf-8") == text:
                 return
-            session.run(
-                sys.executable,
-                "-m",
-                "virtualenv",
-                "--quiet",
-                "--clear",
-                "--python",
-                python,
-                str(self.place),
-                external=True,
-            )
+            session.run(*maker, "--clear", str(self.place), external=True)
             session.run(
                 str(self.place / "bin/python"),
                 "-m",
@@ -132,7 +141,7 @@ class Tools:
 
 
 def newest(session: nox.Session) -> Tools:
-    """Return the environment of most gates: all tools, newest kubernetes, newest ansible-core for this Python."""
+    """Return the environment of most gates: all tools, newest kubernetes, newest ansible-core that can run here."""
     return Tools(session, "newest", NEWEST)
 
 
@@ -141,16 +150,31 @@ def lowest_tools(session: nox.Session) -> Tools:
     for them.
     """
     if sys.version_info >= (3, 13):
-        session.skip("ansible-core 2.17 runs on Python up to 3.12")
-    return Tools(session, "lowest", LOWEST)
+        session.skip("ansible-core 2.16 runs on Python up to 3.12")
+    return Tools(session, "lowest", LOWEST, same_python())
 
 
-def newer_tools(session: nox.Session) -> Tools:
-    """Return the environment with the newest ansible-core, which needs Python 3.12 or later. Skips without one."""
-    python = newer_python()
-    if python is None:
-        session.skip("no Python 3.12 or later in PATH or among pyenv's versions")
-    return Tools(session, "newer_python", ["ansible-core", *RUNTIME, *TESTS], python)
+def older_tools(session: nox.Session) -> Tools:
+    """Return the environment with the newest ansible-core for Python 3.11. Skips where `newest` has that."""
+    if newer_python() is None:
+        session.skip("the other gates ran with it: no Python 3.12 or later in PATH or among pyenv's versions")
+    if sys.version_info >= (3, 12):
+        session.skip("the other gates ran with the newest ansible-core for this Python")
+    return Tools(session, "older_python", OLDER, same_python())
+
+
+def node_pythons() -> list[str]:
+    """Return an interpreter of each version of Python that nodes may have and that is installed, the oldest first."""
+    found = [same_python() if minor == sys.version_info.minor else installed_python(minor) for minor in NODE_MINORS]
+    return [python for python in found if python]
+
+
+def node_tools(session: nox.Session) -> Tools:
+    """Return the environment of the oldest Python that nodes may have. Skips where it would be this one."""
+    oldest = node_pythons()[0]
+    if oldest == same_python():
+        session.skip("no older Python in PATH or among pyenv's versions; the gate unit has the guard's tests")
+    return Tools(session, "node_python", NODE, oldest, old=True)
 
 
 def browser_tools(session: nox.Session) -> Tools:

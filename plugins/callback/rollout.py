@@ -154,7 +154,7 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
         atexit.unregister(self._interrupted)
 
     def _take(self, result: t.Any, trouble: str) -> None:
-        # The underscore names also exist in ansible-core 2.17.
+        # The underscore names also exist in ansible-core 2.16.
         task = result._task
         watched = self._watch(task)
         if not (watched.module in events.MODULES or (watched.ours and (trouble or events.begins(result._result)))):

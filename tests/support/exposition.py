@@ -33,15 +33,16 @@ def samples(text: str) -> list[Sample]:
         raise ValueError("the last line has no end")
     described, typed, found = "", "", []
     for line in text[:-1].split("\n"):
-        if help_line := HELP.fullmatch(line):
+        help_line, type_line, sample = (kind.fullmatch(line) for kind in (HELP, TYPE, SAMPLE))
+        if help_line:
             if any(sample.name == help_line[1] for sample in found):
                 raise ValueError(f"a second description: {line}")
             described = help_line[1]
-        elif type_line := TYPE.fullmatch(line):
+        elif type_line:
             typed = type_line[1]
             if typed != described:
                 raise ValueError(f"a type without a description: {line}")
-        elif (sample := SAMPLE.fullmatch(line)) and sample[1] == typed == described:
+        elif sample and sample[1] == typed == described:
             labels = [(name, unescaped(value)) for name, value in re.findall(LABEL, sample[2] or "")]
             if len(dict(labels)) != len(labels):
                 raise ValueError(f"a label twice: {line}")

@@ -40,7 +40,7 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
 
     def v2_runner_on_ok(self, result: t.Any) -> None:
         """Print the text of a task that shows one, or that a task changed something."""
-        # The underscore names also exist in ansible-core 2.17.
+        # The underscore names also exist in ansible-core 2.16.
         found, task = result._result, result._task
         if task.action in ("debug", "ansible.builtin.debug"):
             text = found.get("msg") if self._texts else ""

@@ -117,7 +117,8 @@ class Stopped:
         self.commands.append(" ".join(argv))
         return subprocess.CompletedProcess(list(argv), 0, "", "")
 
-    def installed(self) -> None: ...
+    def installed(self) -> None:
+        """Nothing to look for."""
 
 
 def test_the_removal_stops_the_guard_first(place: Place) -> None:

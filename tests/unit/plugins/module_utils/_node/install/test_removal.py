@@ -53,7 +53,8 @@ class FakeUnit:
             raise UnitError(f"it did not stay up with {self.text and 'the drop-in'}.")
         return f"i{len(self.seen)}"
 
-    def holds(self, _identity: str, _seconds: float) -> None: ...
+    def holds(self, _identity: str, _seconds: float) -> None:
+        """It stays up."""
 
     def pid(self) -> int:
         return 1
