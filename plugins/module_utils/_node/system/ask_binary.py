@@ -88,8 +88,9 @@ def ask(
     )
     kept = _recalled(program, record) if cache else None
     facts = BinaryFacts(*kept[5:]) if kept else of_help(program, run)
-    if facts is None:
-        return None
+    if facts is None or not facts.gates:
+        # A program that lists no gate is no kubelet, and must not be started as one.
+        return facts
 
     def start(config: Mapping[str, Any]) -> str:
         started = binary.start(program, ["-v=1"], json.dumps({**HEADER, **config}), run, scratch, walled=walled)
