@@ -138,6 +138,11 @@ target:
       description: Fields that the binary does not know and would ignore.
       type: list
       elements: str
+    facts:
+      description: >-
+        What the binary says of itself, as RV(livenodes.kubelet.kubelet_preflight_info#module:kubelet.facts); V(null) if
+        it says nothing.
+      type: dict
 """
 
 from ansible.module_utils.basic import AnsibleModule

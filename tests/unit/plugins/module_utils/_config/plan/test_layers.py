@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.layers import Layers
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.layers import Layers, asked
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.document import DocumentError
 
 
@@ -40,3 +40,16 @@ def test_equal_layers_are_one_object_that_is_not_shared() -> None:
 def test_what_cannot_be_read_is_named(given: Any, message: str) -> None:
     with pytest.raises(DocumentError, match=message):
         Layers().read(given, "test")
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        (None, []),
+        ([{"maxPods": 1}, "maxPods: 2\nfeatureGates: {A: true}"], ["featureGates.A", "maxPods"]),
+        # The plan says what is wrong with it.
+        ([{"maxPods": 1}, "a: [b"], []),
+    ],
+)
+def test_what_a_binary_is_asked_about_layers(given: Any, names: list[str]) -> None:
+    assert asked(given) == names
