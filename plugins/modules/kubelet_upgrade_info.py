@@ -140,8 +140,8 @@ target:
       elements: str
     facts:
       description: >-
-        What the binary says of itself, as RV(livenodes.kubelet.kubelet_preflight_info#module:kubelet.facts); V(null) if
-        it says nothing.
+        What the binary answers about itself, as RV(livenodes.kubelet.kubelet_preflight_info#module:kubelet.facts).
+        V(null) without an answer.
       type: dict
 """
 

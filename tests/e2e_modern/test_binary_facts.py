@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A real kubelet binary says what was recorded of it: the unit tests compare the tables with the record.
+"""A real kubelet binary answers what was recorded: the unit tests compare the tables with the record.
 
 It needs a binary, and no lab: record anew with `python -m tests.support.record_binary`.
 """
@@ -33,7 +33,9 @@ def test_it_says_what_was_recorded(program: str) -> None:
     assert found.flags == recorded.flags and found.version == VERSION
     assert found.fields == {name: recorded.fields[name] for name in asked if name in recorded.fields}
     assert found.gates == {name: recorded.gates[name] for name in found.gates}
-    assert {f"featureGates.{name}" for name in found.gates} >= {name for name in asked if name.startswith("featureGates.")}
+    assert {f"featureGates.{name}" for name in found.gates} >= {
+        name for name in asked if name.startswith("featureGates.")
+    }
 
 
 def test_it_judges_values_as_was_recorded(program: str) -> None:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What kubelet binaries say of all names of the tables, and to all configurations of the rules: asked, or recorded.
+"""What kubelet binaries answer about all names of the tables and all configurations of the rules: asked, or recorded.
 
 .nox/newest/bin/python -m tests.support.record_binary PATH_OF_A_KUBELET
 
@@ -15,9 +15,11 @@ import re
 import tempfile
 import typing as t
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import binary_facts, fields, gates
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.binary_facts import BinaryFacts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import ask_binary, binary, command
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.binary import binary_facts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.binary.binary_facts import BinaryFacts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields, gates
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.kubelet import ask_binary
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary, command
 from tests.support.asked_rules import CONFIGS, FACTS
 
 SOME = (
@@ -32,8 +34,10 @@ SOME = (
     *(f"{binary_facts.GATES}.{name}" for name in ("AnyVolumeDataSource", "AppArmor", "NodeSwap", "NoSuchGate")),
 )
 """The names whose starts are recorded word by word."""
-WIDTH = 110
-"""Characters of each line of --help that are recorded: the descriptions are long and say nothing here."""
+WIDTH = 66
+"""Characters of each line of --help that are recorded: the descriptions are long and mean nothing here."""
+LONGEST = 990
+"""Characters of each line of a start that are recorded."""
 Fields = dict[str, t.Any]
 Answer = tuple[Fields, str, list[str]]
 """A configuration, the verdict, and its messages."""
@@ -57,7 +61,7 @@ def ask(program: str, names: t.Sequence[str]) -> BinaryFacts:
 
 
 def judged(program: str) -> list[Answer]:
-    """Return what a binary says to the configurations of the rules. The host's cgroups are of version 1 or 2."""
+    """Return what a binary answers to the configurations of the rules. The host's cgroups are of version 1 or 2."""
     found = []
     with tempfile.TemporaryDirectory() as scratch:
         for config in CONFIGS:
@@ -100,12 +104,12 @@ def _short(output: str, whole: bool) -> str:
     for line in output.partition("goroutine ")[0].splitlines():
         flags += "] FLAG: " in line
         if whole or flags <= 3 or "] FLAG: " not in line:
-            kept.append(line[: WIDTH * 9])
+            kept.append(line[:LONGEST])
     return "\n".join(kept)
 
 
 def record(program: str) -> None:
-    """Write what a binary says into the files of its version."""
+    """Write what a binary answers into the files of its version."""
     facts = ask(program, every_name())
     _write(f"binary-{facts.version}", facts._asdict())
     record_starts(program, facts.version)
@@ -117,7 +121,10 @@ def record_starts(program: str, version: str) -> None:
     """Write what a binary prints, in part, into the file of its version."""
     shown = command.execute([program, "--help"]).stdout.splitlines()
     shown = [line for line in shown if line.startswith("   ")]
-    _write(f"starts-{version}", {"help": [line[:WIDTH].rstrip() for line in shown], "starts": starts(program)})
+    _write(
+        f"starts-{version}",
+        {"help": [line[:WIDTH].rstrip() if " --" in line else line for line in shown], "starts": starts(program)},
+    )
 
 
 def recorded(version: str) -> BinaryFacts:

@@ -14,10 +14,12 @@ import os
 import tempfile
 import typing as t
 
-from ..._config.fields import binary_facts, fields
+from ..._config.binary import binary_facts
+from ..._config.fields import fields
 from ..._config.plan import host_facts
 from ..._config.upgrade import node_facts
-from ..._node.system import ask_binary, binary
+from ..._node.kubelet import ask_binary
+from ..._node.system import binary
 
 _OF_THE_HOST = "failCgroupV1"
 

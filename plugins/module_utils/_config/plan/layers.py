@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..fields import binary_facts
+from ..binary import binary_facts
 from ..values.document import DocumentError, accept, parse
 
 

@@ -105,7 +105,7 @@ class NewBinary(Judging):
         if before and now.same(before):
             now = before
         # Asking is large and rare: a guard that only waits does not load it.
-        from ..system import ask_binary
+        from ..kubelet import ask_binary
 
         active = self._running()
         if active is None:

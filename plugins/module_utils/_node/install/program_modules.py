@@ -11,8 +11,9 @@ from __future__ import annotations
 
 MODULES = (
     "_config",
+    "_config.binary",
+    "_config.binary.binary_facts",
     "_config.fields",
-    "_config.fields.binary_facts",
     "_config.fields.compare",
     "_config.fields.field_row",
     "_config.fields.fields",
@@ -39,6 +40,8 @@ MODULES = (
     "_node.guard.observe",
     "_node.guard.pacing",
     "_node.guard.without_trial",
+    "_node.kubelet",
+    "_node.kubelet.ask_binary",
     "_node.records",
     "_node.records.blockyaml",
     "_node.records.json_file",
@@ -63,7 +66,6 @@ MODULES = (
     "_node.store.store_reader",
     "_node.store.trial",
     "_node.system",
-    "_node.system.ask_binary",
     "_node.system.binary",
     "_node.system.command",
     "_node.system.config_summary",

@@ -9,8 +9,9 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.upgrade import binary_here, upgrade_check
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.binary_facts import BinaryFacts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import ask_binary, binary
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.binary.binary_facts import BinaryFacts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.kubelet import ask_binary
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary
 from tests.support.table_minors import BEYOND
 from tests.support.upgrading import SOCKET, result
 

@@ -47,7 +47,7 @@ def test_what_cannot_be_read_is_named(given: Any, message: str) -> None:
     [
         (None, []),
         ([{"maxPods": 1}, "maxPods: 2\nfeatureGates: {A: true}"], ["featureGates.A", "maxPods"]),
-        # The plan says what is wrong with it.
+        # The plan names what is wrong with it.
         ([{"maxPods": 1}, "a: [b"], []),
     ],
 )

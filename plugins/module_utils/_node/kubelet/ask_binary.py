@@ -18,11 +18,12 @@ import os
 import re
 from typing import Any, Callable, Iterable, Mapping, NamedTuple, Sequence
 
-from ..._config.fields import binary_facts, fields, shadow
-from ..._config.fields.binary_facts import ABSENT, GATES, BinaryFacts
+from ..._config.binary import binary_facts
+from ..._config.binary.binary_facts import ABSENT, GATES, BinaryFacts
+from ..._config.fields import fields, shadow
 from ..guard.known_binary import identity
 from ..records.typed import RecordFile
-from . import binary, command, files
+from ..system import binary, command, files
 
 CACHE = "/run/livenodes-kubelet-binaries"
 """What binaries have answered since the boot, for root alone: a file for each path."""
@@ -130,7 +131,7 @@ def flags_in(argv: Sequence[str]) -> list[str]:
 
 
 def of_help(program: str, run: command.Run) -> BinaryFacts | None:
-    """Return what a binary says without a start, None if it prints no version."""
+    """Return what a binary answers without a start, None if it prints no version."""
     version = binary.version(program, run)
     if version is None:
         return None
