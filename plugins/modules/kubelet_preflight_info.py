@@ -195,7 +195,7 @@ kubelet:
       sample: {maxPods: {flag: --max-pods=61, file: /etc/default/kubelet, line: 1}}
     facts:
       description:
-        - What the kubelet's binary says of itself, without O(config) and O(local). V(null) if it says nothing.
+        - What the kubelet's binary answers about itself, without O(config) and O(local). V(null) without an answer.
         - C(version). C(flags), all of them. C(gates), a word for each feature gate, with the stage (C(a), C(b), C(g),
           C(d)), the default (C(+) or C(-)), and C(!) if it is locked; C(x) for one that it does not know. C(fields),
           whether it has each field that it was asked about.

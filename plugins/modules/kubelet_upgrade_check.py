@@ -32,6 +32,14 @@ options:
       - In YAML, put it in quotes.
     type: str
     required: true
+  target_binary:
+    description:
+      - Path of a kubelet of the target version on the controller. It is asked about each node whose result has no
+        answer of a binary on the node.
+      - It judges what the files and flags of the node set, without secrets. What depends on the host of a node, it
+        cannot judge. It does not become a kubelet, and ends after its validation. As root, it runs in a sandbox of
+        systemd.
+    type: path
 seealso:
   - module: livenodes.kubelet.kubelet_upgrade_info
   - module: livenodes.kubelet.kubelet_config_plan
@@ -111,7 +119,11 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.con
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.upgrade import upgrade_check
 
 MODULE = Definition(
-    {"hosts": {"type": "dict", "required": True}, "target_version": {"type": "str", "required": True}},
+    {
+        "hosts": {"type": "dict", "required": True},
+        "target_version": {"type": "str", "required": True},
+        "target_binary": {"type": "path"},
+    },
     upgrade_check.compare,
 )
 

@@ -138,6 +138,11 @@ target:
       description: Fields that the binary does not know and would ignore.
       type: list
       elements: str
+    facts:
+      description: >-
+        What the binary answers about itself, as RV(livenodes.kubelet.kubelet_preflight_info#module:kubelet.facts).
+        V(null) without an answer.
+      type: dict
 """
 
 from ansible.module_utils.basic import AnsibleModule

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What kubelet binaries say of all names of the tables, and to all configurations of the rules: asked, or recorded.
+"""What kubelet binaries answer about all names of the tables and all configurations of the rules: asked, or recorded.
 
 .nox/newest/bin/python -m tests.support.record_binary PATH_OF_A_KUBELET
 
@@ -11,12 +11,15 @@ It records as any user, without a lab: a start ends before the kubelet would do 
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 import typing as t
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import binary_facts, fields, gates
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.binary_facts import BinaryFacts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import ask_binary, binary, command
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.binary import binary_facts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.binary.binary_facts import BinaryFacts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields, gates
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.kubelet import ask_binary
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary, command
 from tests.support.asked_rules import CONFIGS, FACTS
 
 SOME = (
@@ -31,8 +34,10 @@ SOME = (
     *(f"{binary_facts.GATES}.{name}" for name in ("AnyVolumeDataSource", "AppArmor", "NodeSwap", "NoSuchGate")),
 )
 """The names whose starts are recorded word by word."""
-WIDTH = 110
-"""Characters of each line of --help that are recorded: the descriptions are long and say nothing here."""
+WIDTH = 66
+"""Characters of each line of --help that are recorded: the descriptions are long and mean nothing here."""
+LONGEST = 990
+"""Characters of each line of a start that are recorded."""
 Fields = dict[str, t.Any]
 Answer = tuple[Fields, str, list[str]]
 """A configuration, the verdict, and its messages."""
@@ -56,7 +61,7 @@ def ask(program: str, names: t.Sequence[str]) -> BinaryFacts:
 
 
 def judged(program: str) -> list[Answer]:
-    """Return what a binary says to the configurations of the rules. The host's cgroups are of version 1 or 2."""
+    """Return what a binary answers to the configurations of the rules. The host's cgroups are of version 1 or 2."""
     found = []
     with tempfile.TemporaryDirectory() as scratch:
         for config in CONFIGS:
@@ -64,7 +69,7 @@ def judged(program: str) -> list[Answer]:
             started = binary.start(program, [], text, scratch=scratch, walled=False)
             assert not isinstance(started, str), started
             answer = binary.verdict(started.output, started.missing, started.code)
-            found.append((config, answer.verdict, [one.replace(scratch, "/run") for one in answer.messages]))
+            found.append((config, answer.verdict, [_placed(one, scratch) for one in answer.messages]))
     return found
 
 
@@ -79,7 +84,7 @@ def starts(program: str) -> dict[str, str]:
             text = json.dumps({**ask_binary.HEADER, **config})
             started = binary.start(program, ["-v=1"], text, scratch=scratch, walled=False)
             assert not isinstance(started, str), started
-            found[key] = _short(started.output, not found).replace(scratch, "/run")
+            found[key] = _placed(_short(started.output, not found), scratch)
             return started.output
 
         of_help = ask_binary.of_help(program, command.execute)
@@ -88,18 +93,23 @@ def starts(program: str) -> dict[str, str]:
     return found
 
 
+def _placed(text: str, scratch: str) -> str:
+    """Return a text without the random names of the folders in which a binary was asked."""
+    return re.sub(r"livenodes-check-\w+", "livenodes-check-1", text.replace(scratch, "/run"))
+
+
 def _short(output: str, whole: bool) -> str:
     """Return an output without the traces of goroutines, and, unless it is `whole`, with its first three flags only."""
     kept, flags = [], 0
     for line in output.partition("goroutine ")[0].splitlines():
         flags += "] FLAG: " in line
         if whole or flags <= 3 or "] FLAG: " not in line:
-            kept.append(line[: WIDTH * 9])
+            kept.append(line[:LONGEST])
     return "\n".join(kept)
 
 
 def record(program: str) -> None:
-    """Write what a binary says into the files of its version."""
+    """Write what a binary answers into the files of its version."""
     facts = ask(program, every_name())
     _write(f"binary-{facts.version}", facts._asdict())
     record_starts(program, facts.version)
@@ -111,7 +121,10 @@ def record_starts(program: str, version: str) -> None:
     """Write what a binary prints, in part, into the file of its version."""
     shown = command.execute([program, "--help"]).stdout.splitlines()
     shown = [line for line in shown if line.startswith("   ")]
-    _write(f"starts-{version}", {"help": [line[:WIDTH].rstrip() for line in shown], "starts": starts(program)})
+    _write(
+        f"starts-{version}",
+        {"help": [line[:WIDTH].rstrip() if " --" in line else line for line in shown], "starts": starts(program)},
+    )
 
 
 def recorded(version: str) -> BinaryFacts:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Record in tests/facts what a kubelet binary says of itself, see binary_corpus.py."""
+"""Record in tests/facts what a kubelet binary answers about itself, see binary_corpus.py."""
 
 from __future__ import annotations
 

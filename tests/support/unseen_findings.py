@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.binary.binary_facts import BinaryFacts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, fields, gates
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.binary_facts import BinaryFacts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import flags_table, upgrade_rows
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import identity
@@ -50,7 +50,7 @@ def _value(kind: str) -> t.Any:
 
 
 def of_plan(version: str, cases: t.Mapping[Case, Config], binary: BinaryFacts | None) -> Found:
-    """Return what the plan says to each configuration: severity, path and rule."""
+    """Return what the plan finds in each configuration: severity, path and rule."""
     minor = minor_of(version) or 0
     live = compare.with_defaults({**HEADER, "failCgroupV1": False}, minor - 1)
     variant = identity.variant(live)
@@ -84,7 +84,7 @@ def of_upgrade(
     flags: t.Sequence[str],
     binary: BinaryFacts | None,
 ) -> Found:
-    """Return what the upgrade check says of earlier nodes with each configuration, and of one with all flags."""
+    """Return what the upgrade check finds on earlier nodes with each configuration, and of one with all flags."""
     minor = minor_of(version) or 0
     before = f"v1.{minor - 2}.0"
     found: Found = {}

@@ -9,6 +9,7 @@ import typing as t
 
 from ..._config.upgrade import upgrade_rows, upgrade_text
 from ..api.errors import ClusterError
+from . import binary_here
 
 
 def compare(options: dict[str, t.Any], _check_mode: bool) -> dict[str, t.Any]:
@@ -17,7 +18,10 @@ def compare(options: dict[str, t.Any], _check_mode: bool) -> dict[str, t.Any]:
         target = upgrade_rows.target_minor(options["target_version"])
     except upgrade_rows.UpgradeError as error:
         raise ClusterError(str(error)) from error
-    nodes = {name: upgrade_rows.row(result, target) for name, result in options["hosts"].items()}
+    hosts, program = options["hosts"], options.get("target_binary")
+    if program:
+        hosts = binary_here.answered(hosts, program, target)
+    nodes = {name: upgrade_rows.row(result, target) for name, result in hosts.items()}
     return {
         "changed": False,
         "nodes": nodes,

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
+from ..binary.binary_facts import BinaryFacts
 from ..values import duration
 from . import compare, fields, gates
-from .binary_facts import BinaryFacts
 
 
 class EffectiveConfig:
     """Typed access to the effective values of a configuration for a kubelet of one minor.
 
     Every getter returns None, or an empty value, when the value is absent without a known default or has another type.
-    types.py reports wrong types. `binary`: what this kubelet's own binary said, if it was asked.
+    types.py reports wrong types. `binary`: what this kubelet's own binary answered, if it was asked.
     """
 
     def __init__(self, config: Mapping[str, Any], minor: int, binary: BinaryFacts | None = None) -> None:
@@ -76,8 +76,8 @@ class EffectiveConfig:
         given = self.value("featureGates")
         if isinstance(given, dict) and isinstance(given.get(name), bool):
             return bool(given[name])
-        said = self.binary.default(name) if self.binary else None
-        return gates.default(name, self.minor) if said is None else said
+        answer = self.binary.default(name) if self.binary else None
+        return gates.default(name, self.minor) if answer is None else answer
 
     def knows_gate(self, name: str) -> bool:
         """Return whether gate() is certain: the configuration sets it, or nothing changes the defaults of all gates."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any, Callable, Mapping, NamedTuple
 
-from ..fields import binary_facts
-from ..fields.binary_facts import BinaryFacts
+from ..binary import binary_facts
+from ..binary.binary_facts import BinaryFacts
 from ..values import document, paths
 
 Check = Callable[[Any], bool]
@@ -30,8 +30,9 @@ def of_preflight(facts: Any) -> str:
 
 
 def binary_of(facts: Any, minor: int) -> BinaryFacts | None:
-    """Return what the binary of a node said, from the result of kubelet_preflight_info; None if it is not of this minor
-    of the running kubelet, was not asked, or if the result is malformed.
+    """Return what the binary of a node answered, from the result of kubelet_preflight_info.
+
+    None if it is not of this minor, that of the running kubelet, was not asked, or if the result is malformed.
     """
     if not isinstance(facts, Mapping) or of_preflight(facts):
         return None

@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 from typing import Any, Container, Iterator, Mapping, Sequence, Tuple
 
+from ..binary.binary_facts import BinaryFacts
 from ..delivery import dropin_rules
 from ..delivery.choice import DROPIN
 from ..fields import compare, difftext, fields, overlay, shadow
-from ..fields.binary_facts import BinaryFacts
 from ..fields.field_row import EFFECTS
 from ..rules import checks, host_values, start_rules, types
 from ..rules.problem import REFUSAL, WARNING, Problem
@@ -113,7 +113,7 @@ class Planner:
         holds follows from its ``delivery``: the whole configuration, or what is declared. With its ``files``, the
         whole configuration is the node's own file with what is declared. A drop-in is laid over that file: with
         ``moves``, in place of a checkpoint. ``allow_effect`` replaces that of the planner.
-        ``binary`` is what the node's own binary said.
+        ``binary`` is what the node's own binary answered.
         """
         # Equal nodes share the object, as they share layers.
         binary = self._binaries.setdefault(json.dumps(binary), binary)

@@ -9,7 +9,7 @@ import copy
 from dataclasses import replace
 from typing import Any, Mapping
 
-from ..fields.binary_facts import BinaryFacts
+from ..binary.binary_facts import BinaryFacts
 from ..fields.effective_config import EffectiveConfig
 from ..values import paths
 from . import fatal, feature_gates, start_rules, types, validation
@@ -25,7 +25,7 @@ VALIDATED = {*validation.NAMES, *feature_gates.NAMES}
 def problems(config: Mapping[str, Any], minor: int, binary: BinaryFacts | None = None) -> list[Problem]:
     """Return the problems of a complete configuration for a kubelet of this minor: refusals first, then by path.
 
-    `binary`: what this kubelet's own binary said, if it was asked.
+    `binary`: what this kubelet's own binary answered, if it was asked.
     """
     found = {_helped(problem, config, minor) for problem in _found(config, minor, binary)}
     return sorted(found, key=lambda problem: (problem.severity, problem.path, problem.rule, problem.message))

@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Iterator, Mapping
 
+from ..binary.binary_facts import BinaryFacts
 from ..fields import gates
-from ..fields.binary_facts import BinaryFacts
 from ..fields.effective_config import EffectiveConfig
 from ..fields.fields import NEWEST_MINOR
 from .problem import REFUSAL, WARNING, Problem
@@ -28,9 +28,9 @@ _OFF = "features that are disabled"
 def check(config: EffectiveConfig) -> Iterator[Problem]:
     """Yield a problem for each gate that the kubelet refuses.
 
-    What its binary said of a gate wins over the table. Without that, for a kubelet that is newer than the table, only
-    gates that the table lacks by then or has locked yield one, as a warning. Kubelets that are older than the table
-    yield none.
+    What its binary answered about a gate wins over the table. Without that, for a kubelet that is newer than the table,
+    only gates that the table lacks by then or has locked yield one, as a warning. Kubelets that are older than the
+    table yield none.
     """
     given = config.value(_FIELD)
     if not isinstance(given, dict) or config.minor < gates.OLDEST_MINOR:

@@ -14,8 +14,8 @@ import re
 from typing import Any, Callable, Iterator, Mapping
 
 from ..alpha import first_fields
+from ..binary.binary_facts import BinaryFacts
 from ..fields import fields
-from ..fields.binary_facts import BinaryFacts
 from ..fields.compare import FLUSH_TEXT, moment
 from ..fields.field_row import Field
 from ..values import document, duration, paths, quantity
@@ -33,7 +33,7 @@ _BOOL_WORDS = {"true", "false", "yes", "no", "on", "off"}
 def check(config: Mapping[str, Any], minor: int, binary: BinaryFacts | None = None) -> Iterator[Problem]:
     """Yield the wrong names and types for a kubelet of this minor. Nulls are skipped: they stand for absence.
 
-    Whether it has a field, its binary says, where it was asked, and the tables otherwise.
+    Whether it has a field, its binary decides, where it was asked, and the tables otherwise.
     """
     for key, wanted in (("kind", KIND), ("apiVersion", api_version(minor))):
         if key in config and config[key] != wanted:
@@ -253,7 +253,7 @@ def _wrong(at: paths.Path, value: Any, wanted: str, remedy: str, field: Field) -
 
 def unknown(at: paths.Path, minor: int, has: bool | None = None) -> Problem:
     """Return the refusal of a name that no table has. Whether a kubelet beyond the tables has it, its binary knows:
-    `has` is what it said, None if it was not asked.
+    `has` is its answer, None if it was not asked.
     """
     newest = fields.NEWEST_MINOR
     near = fields.nearest(paths.field_path(at))

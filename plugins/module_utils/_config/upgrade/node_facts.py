@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
-from ..fields import binary_facts, merged_dropins, shadow
-from ..fields.binary_facts import BinaryFacts
+from ..binary import binary_facts
+from ..binary.binary_facts import BinaryFacts
+from ..fields import merged_dropins, shadow
 from ..values import paths
 from ..values.short_texts import minor_of
 
@@ -78,7 +79,7 @@ class Facts:
     check: Mapping[str, Any] | None = None
     """The target binary's answer; None if there is no target binary."""
     binary: BinaryFacts | None = None
-    """What the target binary said of itself; None if there is none, or if it said nothing."""
+    """What the target binary answered about itself; None if there is none, or no answer."""
 
     @property
     def minor(self) -> int | None:
@@ -86,7 +87,7 @@ class Facts:
         return minor_of(self.version)
 
     def known_of(self, target: int) -> BinaryFacts | None:
-        """Return what the target binary said of itself if it is of this minor: the answers of another do not count."""
+        """Return what the target binary answered about itself, None if it is of another minor: that does not count."""
         return self.binary if self.binary and self.binary.minor == target else None
 
     def flag(self, name: str) -> Flag | None:

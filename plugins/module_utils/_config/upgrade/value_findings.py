@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Iterator, Mapping
 
+from ..binary.binary_facts import BinaryFacts
 from ..fields import fields, gates, shadow
-from ..fields.binary_facts import BinaryFacts
 from ..fields.effective_config import EffectiveConfig
 from ..rules import fatal, feature_gates, types, validation
 from ..rules.problem import REFUSAL, Problem

@@ -10,12 +10,13 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Mapping, Sequence
 
+from ..._config.binary import binary_differences
 from ..._config.fields import merged_dropins, shadow
-from ..._config.upgrade import binary_differences
 from ..._config.values.short_texts import minor_of
+from ..kubelet import ask_binary
 from ..report import status_reporter
 from ..store.local import OVERRIDE
-from ..system import ask_binary, binary, command, config_summary, files, health
+from ..system import binary, command, config_summary, files, health
 from ..unit import dropin_folder, unit_override
 from ..unit.unit import Command, Unit, UnitError
 from . import dropin_look, host_checks, named_cgroups, named_files, overridden, preflight_decisions
@@ -73,9 +74,9 @@ def look(
     contents = {file: dropin_look.read(file, root)[0] for file in dropins}
     if purpose == LOOK and program:
         layers = [config, *contents.values(), *(layer["content"] for layer in (seen.own() if seen else ()))]
-        said = ask_binary.ask(program, ask_binary.names_of(words, layers).union(terms.ask), run)
-        kubelet["facts"] = said._asdict() if said else None
-        kubelet["differences"] = binary_differences.differences(said) if said else []
+        answer = ask_binary.ask(program, ask_binary.names_of(words, layers).union(terms.ask), run)
+        kubelet["facts"] = answer._asdict() if answer else None
+        kubelet["differences"] = binary_differences.differences(answer) if answer else []
     against = Findings(overridden.of_node(seen, minor_of(version))) if seen and purpose == LOOK else NOTHING
     current = merged_dropins.merge(config, [each or {} for each in contents.values()])
     effective: Mapping[str, Any] = seen.effective({}) if seen and purpose == RESET else current

@@ -11,8 +11,9 @@ import re
 from typing import Any, Mapping, Sequence
 
 from ..._config.fields import difftext
+from ..kubelet import ask_binary
 from ..records import static_pods
-from ..system import ask_binary, binary, command, config_summary, files, health
+from ..system import binary, command, config_summary, files, health
 from ..unit.unit import Unit
 from . import dropin_look, host_checks, preflight, preflight_decisions
 from .preflight_decisions import masked

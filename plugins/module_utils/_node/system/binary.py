@@ -138,16 +138,17 @@ def check(
     run: command.Run = command.execute,
     scratch: str = "/run",
     beneath: Beneath | None = None,
+    walled: bool = True,
 ) -> Verdict:
     """Ask the binary (by default that of `argv`) whether a config text is valid, with the flags of the unit's command
     line `argv`; never raises. With `beneath` the text is a drop-in: the binary reads copies of all its files.
 
     `minor` returns the kubelet's version (20 for 1.20) and is called after the check: some versions name only the first
     unknown field, and our table adds the others. The binary runs in a systemd sandbox and can write only to a folder
-    below `scratch`; without a sandbox it does not run at all.
+    below `scratch`; without a sandbox it does not run at all. `walled`: see start().
     """
     program = binary or (argv[0] if argv else "")
-    started = start(program, harmless(argv[1:]), text, run, scratch, beneath)
+    started = start(program, harmless(argv[1:]), text, run, scratch, beneath, walled)
     if isinstance(started, str):
         return _not_checked(started)
     answer = verdict(started.output, started.missing, started.code)

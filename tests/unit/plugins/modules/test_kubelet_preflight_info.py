@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.binary.binary_facts import BinaryFacts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import preflight
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host.preflight_decisions import Terms
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.kubelet import ask_binary
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_reporter
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import dropin_folder, unit
@@ -75,6 +77,24 @@ class Node:
 @pytest.fixture
 def node(tmp_path: Path) -> Node:
     return Node(tmp_path)
+
+
+def test_the_binary_is_asked_about_the_names_of_the_node_and_of_the_caller(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[set[str]] = []
+
+    def ask(_program: str, names: set[str], *_rest: t.Any) -> BinaryFacts:
+        asked.append({*names})
+        return BinaryFacts("v1.36.2", [], {"NodeSwap": "x"}, {})
+
+    monkeypatch.setattr(ask_binary, "ask", ask)
+    found = node.look(ask=["featureGates.Mine"])["kubelet"]
+    assert asked == [{"resolvConf", "featureGates.Mine"}]
+    assert found["facts"]["gates"] == {"NodeSwap": "x"}
+    assert found["differences"] == ["this kubelet has no feature gate NodeSwap that the tables give to 1.36"]
+    # A configuration that is going to be assigned is judged by the binary itself.
+    assert "facts" not in node.look("{}")["kubelet"] and len(asked) == 1
 
 
 def test_unit_and_host(node: Node) -> None:

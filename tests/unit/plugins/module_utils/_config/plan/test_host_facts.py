@@ -22,6 +22,7 @@ UPGRADE["target"] = {
     "messages": ["m"],
     "refused_flags": ["a"],
     "unknown_fields": [],
+    "facts": {"version": "v1.36.2", "flags": ["a"], "gates": {"A": "b+"}, "fields": {"maxPods": True}},
 }
 FACTS = {
     "kubelet": {
@@ -31,6 +32,7 @@ FACTS = {
         "config_given_by": {"file": "/x", "line": 2},
         "shadowed": {'evictionHard["memory.available"]': {"flag": "--a", "file": None, "line": None}},
         "config_dir_files": ["/d/1.conf"],
+        "facts": UPGRADE["target"]["facts"],
     },
     "disk": {**UPGRADE["disk"], "started": 1.5, "changed": 2},
     "own": [{"path": FILE, "content": {"maxPods": 3}}, {"path": "/d/1.conf", "content": None}],
@@ -108,3 +110,24 @@ def test_other_facts_before_an_upgrade(path: str, value: Any, at: str) -> None:
 @pytest.mark.parametrize("facts", [None, [], "text", 5])
 def test_no_facts_at_all(facts: Any) -> None:
     assert host_facts.of_preflight(facts) == host_facts.of_upgrade(facts) == "the top level"
+
+
+@pytest.mark.parametrize(
+    ("facts", "minor", "known"),
+    [
+        (FACTS, 36, True),
+        # The next start runs another binary.
+        (FACTS, 35, False),
+        ({"kubelet": {"facts": None}}, 36, False),
+        ({"kubelet": {}}, 36, False),
+        (changed(FACTS, "kubelet.facts.gates", {"A": ""}), 36, False),
+        (changed(FACTS, "kubelet.facts.fields", {"maxPods": 1}), 36, False),
+        (changed(FACTS, "kubelet.facts.flags", "a"), 36, False),
+        ({"failed": True, "msg": "no systemd"}, 36, False),
+        (None, 36, False),
+    ],
+)
+def test_what_the_binary_of_a_node_said(facts: Any, minor: int, known: bool) -> None:
+    found = host_facts.binary_of(facts, minor)
+    assert (found is not None) is known
+    assert not known or (found and found.version == "v1.36.2" and found.gates == {"A": "b+"})

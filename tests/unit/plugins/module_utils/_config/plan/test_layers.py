@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.layers import Layers
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.layers import Layers, asked
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.document import DocumentError
 
 
@@ -69,3 +69,16 @@ def test_the_layers_of_a_node_are_those_of_its_variables_in_their_order(given: A
 def test_what_cannot_be_read_is_named(given: Any, message: str) -> None:
     with pytest.raises(DocumentError, match=f"^{message}"):
         Layers().of_nodes({"n1": given})
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        (None, []),
+        ([{"maxPods": 1}, "maxPods: 2\nfeatureGates: {A: true}"], ["featureGates.A", "maxPods"]),
+        # The plan names what is wrong with it.
+        ([{"maxPods": 1}, "a: [b"], []),
+    ],
+)
+def test_what_a_binary_is_asked_about_layers(given: Any, names: list[str]) -> None:
+    assert asked(given) == names

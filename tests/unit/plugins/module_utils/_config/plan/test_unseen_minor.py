@@ -12,7 +12,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.binary_facts import BinaryFacts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.binary.binary_facts import BinaryFacts
 from tests.support import binary_corpus, unseen
 from tests.support import unseen_findings as found
 from tests.support.table_minors import BEYOND
@@ -50,12 +50,12 @@ def test_the_binary_gives_what_its_tables_give(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(
-    ("config", "said", "problems"),
+    ("config", "answer", "problems"),
     [
-        # Nobody asked.
+        # It was not asked.
         ({"newField": 1}, None, {("refusal", "newField", "unknown-field")}),
         ({"newField": 1}, {}, {("refusal", "newField", "unknown-field")}),
-        # Its binary has a field, or does not, whatever the tables say.
+        # Its binary has a field, or does not, whatever the tables have.
         ({"newField": 1}, {"fields": {"newField": True}}, set()),
         ({"newField": 1}, {"fields": {"newField": False}}, {("refusal", "newField", "unknown-field")}),
         ({"podsPerCore": 1}, {"fields": {"podsPerCore": False}}, {("refusal", "podsPerCore", "unknown-field")}),
@@ -81,10 +81,12 @@ def test_the_binary_gives_what_its_tables_give(monkeypatch: pytest.MonkeyPatch) 
     ],
 )
 def test_a_kubelet_beyond_the_tables(
-    config: dict[str, t.Any], said: dict[str, t.Any] | None, problems: set[tuple[str, str, str]]
+    config: dict[str, t.Any], answer: dict[str, t.Any] | None, problems: set[tuple[str, str, str]]
 ) -> None:
     version = f"v1.{BEYOND}.0"
     binary = (
-        None if said is None else BinaryFacts(**{"version": version, "flags": [], "gates": {}, "fields": {}, **said})
+        None
+        if answer is None
+        else BinaryFacts(**{"version": version, "flags": [], "gates": {}, "fields": {}, **answer})
     )
     assert found.of_plan(version, {("value", "0"): config}, binary) == {("value", "0"): problems}

@@ -82,7 +82,7 @@ FACTS = {"version": "v1.36.2", "flags": ["config", "docker"], "gates": {}, "fiel
 @pytest.mark.parametrize(
     ("facts", "flags", "config", "expected"),
     [
-        # Its own list of flags is right, whatever the tables say.
+        # Its own list of flags is right, whatever the tables have.
         ({}, ("--docker=x",), {}, []),
         ({}, ("--max-pods=5",), {}, [("stops", "flag", "--max-pods")]),
         ({"flags": []}, ("--max-pods=5", "--docker=x"), {}, [("stops", "flag", "--docker")]),

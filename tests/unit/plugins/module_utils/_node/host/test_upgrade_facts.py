@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import binary_facts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.binary import binary_facts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import upgrade_facts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import ask_binary, binary, health
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.kubelet import ask_binary
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary, health
 from tests.unit.plugins.modules.test_kubelet_preflight_info import ARGV, Node
 
 SECRET = "hunter2"
@@ -191,7 +192,7 @@ class Kubelet:
         (Kubelet("config", "x"), ["--x=1"], [], ["--x=1"]),
         (Kubelet("config", "z"), ["--x=1", "--y_y", "2", "--z"], ["x", "y-y"], ["--z"]),
         (Kubelet("config", verdict=binary.INVALID), ["--x", "-v=2"], ["x"], ["-v=2"]),
-        # A binary that could not be started has not said which flags it has.
+        # A binary that could not be started has not shown its flags.
         (Kubelet(verdict=binary.NOT_CHECKED), ["--x"], [], ["--x"]),
     ],
 )

@@ -12,12 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.binary_facts import BinaryFacts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import ask_binary, binary, files
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.binary.binary_facts import BinaryFacts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.kubelet import ask_binary
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary, files
 from tests.support import binary_corpus
 
 NONE = BinaryFacts("v1.36.2", [], {}, {})
 FLAG = 'I1126 06:34:30.457467   15823 flags.go:64] FLAG: --max-pods="110"\n'
+
+
+LISTED = "  A=true|false (ALPHA - default=false)\n"
 
 
 def ran(output: str) -> t.Callable[..., subprocess.CompletedProcess[str]]:
@@ -122,12 +126,13 @@ def test_a_binary_is_asked_once(program: Path, tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(ask_binary.files, "check_owner", lambda *_words: None)
 
     def ask(*names: str) -> BinaryFacts | None:
-        return ask_binary.ask(str(program), names, run=ran(""), cache=str(tmp_path / "cache"))
+        return ask_binary.ask(str(program), names, run=ran(LISTED), cache=str(tmp_path / "cache"))
 
+    known = NONE._replace(gates={"A": "a-"})
     first = ask("maxPods")
-    assert first == NONE._replace(flags=["max-pods"], fields={"maxPods": True}) and len(starts) == 1
+    assert first == known._replace(flags=["max-pods"], fields={"maxPods": True}) and len(starts) == 1
     assert ask("maxPods") == first and len(starts) == 1
-    assert ask("podCIDR") == NONE._replace(flags=["max-pods"], fields={"maxPods": True, "podCIDR": True})
+    assert ask("podCIDR") == known._replace(flags=["max-pods"], fields={"maxPods": True, "podCIDR": True})
     assert len(starts) == 2
     program.unlink()
     program.write_text("one")
@@ -141,9 +146,15 @@ def test_a_binary_is_asked_once(program: Path, tmp_path: Path, monkeypatch: pyte
 def test_no_binary_and_no_cache(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert ask_binary.ask("/none/kubelet", run=ran("")) is None
     monkeypatch.setattr(binary, "start", lambda *_words, **_more: "no sandbox")
-    assert ask_binary.ask(str(program), ["maxPods"], run=ran(""), cache="") == NONE
+    known = NONE._replace(gates={"A": "a-"})
+    assert ask_binary.ask(str(program), ["maxPods"], run=ran(LISTED), cache="") == known
     # A folder that cannot be created.
-    assert ask_binary.ask(str(program), ["maxPods"], run=ran(""), cache=f"{program}/cache") == NONE
+    assert ask_binary.ask(str(program), ["maxPods"], run=ran(LISTED), cache=f"{program}/cache") == known
+
+
+def test_a_program_that_lists_no_gate_is_not_started(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(binary, "start", None)
+    assert ask_binary.ask(str(program), ["maxPods"], run=ran("Usage: k3s"), cache="") == NONE
 
 
 def test_flags_of_a_command_line() -> None:

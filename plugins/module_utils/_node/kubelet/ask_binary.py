@@ -18,11 +18,17 @@ import os
 import re
 from typing import Any, Callable, Iterable, Mapping, NamedTuple, Sequence
 
-from ..._config.fields import binary_facts, fields, shadow
-from ..._config.fields.binary_facts import ABSENT, GATES, BinaryFacts
+from ..._config.binary import binary_facts
+from ..._config.binary.binary_facts import ABSENT, GATES, BinaryFacts
+from ..._config.fields import fields, shadow
 from ..guard.known_binary import identity
+<<<<<<< HEAD:plugins/module_utils/_node/system/ask_binary.py
 from ..records.json_file import RecordFile
 from . import binary, command, files
+=======
+from ..records.typed import RecordFile
+from ..system import binary, command, files
+>>>>>>> wt-binary:plugins/module_utils/_node/kubelet/ask_binary.py
 
 CACHE = "/run/livenodes-kubelet-binaries"
 """What binaries have answered since the boot, for root alone: a file for each path."""
@@ -88,8 +94,9 @@ def ask(
     )
     kept = _recalled(program, record) if cache else None
     facts = BinaryFacts(*kept[5:]) if kept else of_help(program, run)
-    if facts is None:
-        return None
+    if facts is None or not facts.gates:
+        # A program that lists no gate is no kubelet, and must not be started as one.
+        return facts
 
     def start(config: Mapping[str, Any]) -> str:
         started = binary.start(program, ["-v=1"], json.dumps({**HEADER, **config}), run, scratch, walled=walled)
@@ -129,7 +136,7 @@ def flags_in(argv: Sequence[str]) -> list[str]:
 
 
 def of_help(program: str, run: command.Run) -> BinaryFacts | None:
-    """Return what a binary says without a start, None if it prints no version."""
+    """Return what a binary answers without a start, None if it prints no version."""
     version = binary.version(program, run)
     if version is None:
         return None

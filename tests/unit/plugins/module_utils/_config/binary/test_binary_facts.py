@@ -7,8 +7,8 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import binary_facts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.binary_facts import BinaryFacts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.binary import binary_facts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.binary.binary_facts import BinaryFacts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import EffectiveConfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import paths
 
@@ -79,7 +79,7 @@ def test_facts_of_a_module() -> None:
 
 
 def test_the_default_of_a_gate_is_that_of_the_binary() -> None:
-    said = FACTS._replace(gates={"NodeSwap": "b-"})
+    answer = FACTS._replace(gates={"NodeSwap": "b-"})
     assert EffectiveConfig({}, 36).gate("NodeSwap") is True
-    assert EffectiveConfig({}, 36, said).gate("NodeSwap") is False
-    assert EffectiveConfig({"featureGates": {"NodeSwap": True}}, 36, said).gate("NodeSwap") is True
+    assert EffectiveConfig({}, 36, answer).gate("NodeSwap") is False
+    assert EffectiveConfig({"featureGates": {"NodeSwap": True}}, 36, answer).gate("NodeSwap") is True

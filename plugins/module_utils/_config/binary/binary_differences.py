@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Iterator
 
 from ..fields import fields, gates
-from ..fields.binary_facts import ABSENT, BinaryFacts
-from .flags_table import LAST_MINOR
+from ..upgrade.flags_table import LAST_MINOR
+from .binary_facts import ABSENT, BinaryFacts
 
 
 def differences(facts: BinaryFacts) -> list[str]:
@@ -34,12 +34,12 @@ def _flags(facts: BinaryFacts, minor: int) -> Iterator[str]:
 
 
 def _gates(facts: BinaryFacts, minor: int) -> Iterator[str]:
-    for name, said in facts.gates.items():
+    for name, answer in facts.gates.items():
         gate = gates.lookup(name)
         state = gate.at(minor) if gate else None
         if name in gates.GROUPS:
             continue
-        if said == ABSENT:
+        if answer == ABSENT:
             if state:
                 yield f"this kubelet has no feature gate {name} that the tables give to 1.{minor}"
         elif state is None:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a kubelet binary said of itself: its version, its flags, its feature gates, and fields that it was asked about.
+"""What a kubelet binary answered about itself: version, flags, feature gates, and fields that it was asked about.
 
 Where a binary was asked, its answer wins over the tables: they describe the releases of Kubernetes, and distributions
 build others. `_node/system/ask_binary.py` asks.
@@ -11,9 +11,14 @@ from __future__ import annotations
 
 from typing import Any, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
+from ..fields import fields
 from ..values import paths
+<<<<<<< HEAD:plugins/module_utils/_config/fields/binary_facts.py
 from ..values.short_texts import minor_of
 from . import fields
+=======
+from ..values.version import minor_of
+>>>>>>> wt-binary:plugins/module_utils/_config/binary/binary_facts.py
 
 GATES = "featureGates"
 ABSENT = "x"
@@ -29,8 +34,8 @@ class BinaryFacts(NamedTuple):
     flags: Sequence[str]
     """All its flags, without dashes in front and with `-` for `_`; none if it could not be started."""
     gates: Mapping[str, str]
-    """A word for each gate, as in gates.py without a version: the stage (a, b, g, d; `?` if it did not say), the
-    default (+ or -; missing if it did not say), ! for a locked gate, and = for one that was asked and takes both
+    """A word for each gate, as in gates.py without a version: the stage (a, b, g, d; `?` if it did not name it), the
+    default (+ or -; missing if it did not name it), ! for a locked gate, and = for one that was asked and takes both
     values. ABSENT for a gate that it does not know."""
     fields: Mapping[str, bool]
     """Whether it has a field, by the path that asked_of() returns."""
@@ -58,7 +63,7 @@ class BinaryFacts(NamedTuple):
         return self.default(name) if self.gates.get(name, "").endswith(_LOCKED) else None
 
     def default(self, name: str) -> bool | None:
-        """Return the default of a gate, None if it did not say."""
+        """Return the default of a gate, None if it did not name it."""
         word = self.gates.get(name, "")
         return True if _ON in word else False if _OFF in word else None
 
