@@ -13,12 +13,7 @@ from typing import Any, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
 from ..fields import fields
 from ..values import paths
-<<<<<<< HEAD:plugins/module_utils/_config/fields/binary_facts.py
 from ..values.short_texts import minor_of
-from . import fields
-=======
-from ..values.version import minor_of
->>>>>>> wt-binary:plugins/module_utils/_config/binary/binary_facts.py
 
 GATES = "featureGates"
 ABSENT = "x"

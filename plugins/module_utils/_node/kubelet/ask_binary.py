@@ -22,13 +22,8 @@ from ..._config.binary import binary_facts
 from ..._config.binary.binary_facts import ABSENT, GATES, BinaryFacts
 from ..._config.fields import fields, shadow
 from ..guard.known_binary import identity
-<<<<<<< HEAD:plugins/module_utils/_node/system/ask_binary.py
 from ..records.json_file import RecordFile
-from . import binary, command, files
-=======
-from ..records.typed import RecordFile
 from ..system import binary, command, files
->>>>>>> wt-binary:plugins/module_utils/_node/kubelet/ask_binary.py
 
 CACHE = "/run/livenodes-kubelet-binaries"
 """What binaries have answered since the boot, for root alone: a file for each path."""
