@@ -14,7 +14,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard impo
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.decide import Facts, Unit
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
-from tests.support.guard_node import NEW, OTHER, SOURCE, Node
+from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node
 
 TRIAL = Trial(SOURCE, OTHER, Moment("b1", 5.0, 1e9), deadline_seconds=60, invocation="i0")
 FORMER = "store/checkpoints/u2/1"
@@ -86,3 +86,22 @@ def test_what_a_kubelet_has_read_whose_start_was_not_noted(
 def test_which_revert_was_not_reported(progress: dict[str, t.Any], unreported: bool) -> None:
     known = Progress(**{"name": TRIAL.name, **progress})
     assert judging._unreported(TRIAL.but(failed="it ended"), known) == unreported
+
+
+@pytest.mark.parametrize(
+    ("replaced", "active", "interrupted"),
+    [
+        ({"to": OTHER, "failed": ""}, FORMER, True),
+        ({"to": OTHER, "failed": ""}, NEW, False),
+        ({"to": OTHER, "failed": "it ended"}, FORMER, False),
+        ({"to": None, "failed": ""}, LOCAL, False),
+        (None, FORMER, False),
+    ],
+)
+def test_a_switch_within_a_trial_was_interrupted(
+    tmp_path: Path, replaced: dict[str, t.Any] | None, active: str, interrupted: bool
+) -> None:
+    """Then what the former trial put there is still active. A revert leads away from it."""
+    node = Node(tmp_path)
+    node.store.point(active)
+    assert node.guard()._never_switched(TRIAL.but(replaced=replaced, revert_to=None)) == interrupted
