@@ -135,14 +135,19 @@ def test_what_is_on_trial_itself_is_nothing_to_revert_to(node: Node, confirmed: 
     assert (node.store.active_source(), node.ran[-1]) == (SOURCE, NEW)
 
 
-def test_a_switch_that_never_happened_does_not_hide_what_is_on_trial(node: Node) -> None:
-    """OTHER is on trial, a switch to a third one is interrupted after its trial was armed, and the node is reset."""
-    node.assign(OTHER)
-    node.start()
+@pytest.mark.parametrize("what", ["on trial", "graduated", "assigned is emptied"])
+def test_a_switch_that_never_happened_does_not_hide_what_runs(node: Node, what: str) -> None:
+    """A switch to a third one is interrupted after its trial was armed, and the node is reset."""
+    if what == "on trial":
+        node.assign(OTHER)
+        node.start()
     third = {**SOURCE, "uid": "u3"}
     node.store.stage(third, {"kubelet": "{}"})
     node.store.arm(Trial(third, None, Moment(node.boot, node.seconds, node.wall), invocation="i1"))
-    assert apply(node, "reset")["trial"]["revert_to"] == SOURCE
+    if what == "assigned is emptied":
+        Path(node.store.meta, "assigned").write_bytes(b"")
+    trial = apply(node, "reset")["trial"]
+    assert trial and (trial["to"], trial["revert_to"]) == (None, SOURCE)
 
 
 def test_a_first_configuration_on_trial_is_reverted_to_the_local_one(node: Node) -> None:

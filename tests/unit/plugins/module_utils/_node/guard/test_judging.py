@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The terms of a trial, and which kubelet still runs what was active before it."""
+"""The terms of a trial, which kubelet still runs what was active before it, and which revert was not reported."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import decide, evidence, judging
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.decide import Facts, Unit
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
-from tests.support.guard_node import NEW, OTHER, SOURCE, Node
+from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node
 
 TRIAL = Trial(SOURCE, OTHER, Moment("b1", 5.0, 1e9), deadline_seconds=60, invocation="i0")
 FORMER = "store/checkpoints/u2/1"
@@ -65,3 +66,41 @@ def test_what_a_kubelet_has_read_whose_start_was_not_noted(
 ) -> None:
     facts = Facts(boot, 6.0, unit=Unit(invocation=invocation))
     assert Node(tmp_path).guard()._read(TRIAL.but(replaced=replaced), facts) == read
+
+
+@pytest.mark.parametrize(
+    ("progress", "unreported"),
+    [
+        # The controller has recorded the revert, with or without the restart that is due.
+        ({}, True),
+        ({"due": 9.0, "verdict": "another reason"}, True),
+        # The guard has, and was stopped before its report.
+        ({"verdict": "it ended"}, True),
+        ({"name": "b1/4.0", "verdict": "it ended"}, True),
+        ({"verdict": "another reason"}, False),
+        ({"name": "b1/4.0"}, False),
+        *(({"due": 9.0, "verdict": "it ended", "reported": stage}, False) for stage in ("reverted", "stopped")),
+    ],
+)
+def test_which_revert_was_not_reported(progress: dict[str, t.Any], unreported: bool) -> None:
+    known = Progress(**{"name": TRIAL.name, **progress})
+    assert judging._unreported(TRIAL.but(failed="it ended"), known) == unreported
+
+
+@pytest.mark.parametrize(
+    ("replaced", "active", "interrupted"),
+    [
+        ({"to": OTHER, "failed": ""}, FORMER, True),
+        ({"to": OTHER, "failed": ""}, NEW, False),
+        ({"to": OTHER, "failed": "it ended"}, FORMER, False),
+        ({"to": None, "failed": ""}, LOCAL, False),
+        (None, FORMER, False),
+    ],
+)
+def test_a_switch_within_a_trial_was_interrupted(
+    tmp_path: Path, replaced: dict[str, t.Any] | None, active: str, interrupted: bool
+) -> None:
+    """Then what the former trial put there is still active. A revert leads away from it."""
+    node = Node(tmp_path)
+    node.store.point(active)
+    assert node.guard()._never_switched(TRIAL.but(replaced=replaced, revert_to=None)) == interrupted
