@@ -12,7 +12,7 @@ KUBECTL ?= kubectl
 MUTATION ?=
 RUN := .venv/bin/python -m tools.gates
 .DEFAULT_GOAL := help
-.PHONY: help test test-long demo sim scale side-by-side mutation lab-up lab-down lab-status lint unit docs site build clean
+.PHONY: help test test-long demo sim scale side-by-side house mutation lab-up lab-down lab-status lint unit docs site build clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ scale: .venv/nox ## measure whole playbooks at up to 5,000 simulated nodes, and 
 
 side-by-side: .venv/nox ## compare with patches, kubectl and kubernetes.core, and write the tables: KUBECTL=path; LAB=real adds the node side
 	@.venv/bin/nox --session side_by_side -- --kubectl $(KUBECTL) $(if $(filter real,$(LAB)),--lab)
+
+house: .venv/nox ## measure the repository: files, lines and density of each part
+	@.venv/bin/nox --session house
 
 mutation: .venv/nox ## see which small changes of the code no unit test notices: MUTATION="--every 5 _node/store"
 	@.venv/bin/nox --session mutation -- $(MUTATION)

@@ -409,6 +409,12 @@ def mutation(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def house(session: nox.Session) -> None:
+    """Not a gate: measure how large each part of the repository is, and how dense its code reads."""
+    Tools(session, "house", ["radon", "PyYAML"]).run("python", "-m", "tools.house", alone=True)
+
+
+@nox.session(default=False)
 def sim(session: nox.Session) -> None:
     """Not a gate: run a simulated cluster until Ctrl-C."""
     newest(session).run("python", "-m", "tests.sim", *session.posargs, watched=True)

@@ -159,9 +159,6 @@ class AnySequence(RuleBasedStateMachine):
             return
         if fault == errno.ENOSPC and self.policies > {"none"} and not self._has_spares():
             return
-        if fault == errno.ENOSPC and not node.unit.dependency:
-            # Not held yet: two trials of other policies whose kubelet never started, and then a full disk.
-            return
         if isinstance(fault, int) or over:
             self.full = fault == errno.ENOSPC
             node.fill(fault if isinstance(fault, int) else 0)

@@ -24,6 +24,8 @@ OTHER = {**SOURCE, "uid": "u2"}
 NO_PROCESS = "99999999"
 LOCAL = "store/local/config"
 NEW = "store/checkpoints/u1/1"
+# Contents of a manager's state file.
+NONE, STATIC = '{"policyName":"none"}', '{"policyName":"static"}'
 
 
 def installed_guard(folder: Path) -> str:
@@ -36,6 +38,14 @@ def installed_guard(folder: Path) -> str:
 def guard_answers(argv: t.Sequence[str], code: int = 0, errors: str = "") -> subprocess.CompletedProcess[str]:
     """Answer for systemd and for the program of an installed guard."""
     return subprocess.CompletedProcess(list(argv), code, "{}" if argv[-1] == "status" else "", errors)
+
+
+def state_file(node: Node, folder: Path, text: str) -> Path:
+    """Make the CPU manager's state file of a node whose kubelet has this root folder; return its path."""
+    node.argv = ("/usr/bin/kubelet", f"--root-dir={folder}")
+    path = folder / "cpu_manager_state"
+    path.write_text(text)
+    return path
 
 
 class NoRoom(files.OS):

@@ -102,7 +102,9 @@ class Guard(NewBinary, WithoutTrial):
             return
         argv, config = list(self.settings.argv), self._fields("active")
         if config:
-            statefiles.fit(kept_files.root_folder(argv), config, argv)
+            trial = quietly(self.store.trial)
+            given_up = {entry["path"] for entry in trial.state_files} if trial else ()
+            statefiles.fit(kept_files.root_folder(argv), config, argv, given_up)
 
     def _renew_dropin(self) -> None:
         # A guard that only waits does not load this.

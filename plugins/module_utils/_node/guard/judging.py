@@ -42,8 +42,6 @@ class Judging(Base):
         if facts.runtime or facts.kind == last_words.RUNTIME:
             terms = terms._replace(other_runtime=self._other_runtime(trial))
         progress = decide.observe(terms, self.records.progress(), facts)
-        if starting and trial.state_files and self._running() == self.store.target(trial.to):
-            self._attempt(lambda: statefiles.clear(trial.state_files))
         action = decide.decide(terms, progress, facts)
         damage = self._damage(trial) if starting and action.what != decide.REVERT else ""
         if damage:

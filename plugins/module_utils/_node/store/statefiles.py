@@ -4,7 +4,7 @@
 """The state files of the kubelet's CPU and memory managers, which are part of a switch that changes a manager's policy.
 
 A kubelet dies at its start when `cpu_manager_state` was written under another policy
-(pkg/kubelet/cm/cpumanager/state/state_checkpoint.go). So they are saved and removed before the first start on trial,
+(pkg/kubelet/cm/cpumanager/state/state_checkpoint.go). So they are saved, and replaced before the first start on trial,
 and restored before the first start after a revert: while no kubelet runs that would write them again.
 
 A restore needs no free block and no free inode: a spare copy of each file, made before the switch, is renamed.
@@ -18,7 +18,7 @@ import errno
 import json
 import os
 import re
-from typing import Any, Iterable, Mapping, NamedTuple, Sequence
+from typing import Any, Container, Iterable, Mapping, NamedTuple, Sequence
 
 from ..system import files
 from ..system.health import flag
@@ -59,26 +59,12 @@ def take(paths: Iterable[str]) -> list[dict[str, Any]]:
     return result
 
 
-def clear(kept: Sequence[Mapping[str, Any]]) -> None:
-    """Remove the unchanged state files, for a kubelet that starts with another policy. Raises files.FileError.
-
-    A file that this kubelet has written since stays: it is for its own policy.
-    """
-    for now, entry in zip(take(entry["path"] for entry in kept), kept):
-        if now["data"] == entry.get("found", entry["data"]):
-            files.remove(entry["path"])
-
-
 def of_another(belonging: Iterable[Mapping[str, Any]], taken: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the state files of a trial that reverts to another source than what has written those that are there.
 
     `belonging`: what belongs to the source that it reverts to. `taken`: what is there, and gives way to another policy.
-    Where these differ, the field `found` holds the latter.
     """
     saved = {entry["path"]: {"path": entry["path"], "data": entry["data"]} for entry in (*taken, *belonging)}
-    for entry in taken:
-        if saved[entry["path"]]["data"] != entry["data"]:
-            saved[entry["path"]]["found"] = entry["data"]
     return [saved[path] for path in sorted(saved)]
 
 
@@ -136,18 +122,20 @@ def check_removable(path: str) -> None:
             raise files.FileError.of(path, "remove", error) from error
 
 
-def fit(folder: str, config: Mapping[str, Any], argv: Sequence[str]) -> None:
+def fit(folder: str, config: Mapping[str, Any], argv: Sequence[str], given_up: Container[str] = ()) -> None:
     """Replace the state files of another policy than that of a kubelet that is about to start.
 
     By the spare copy if that is of this policy, also where no file is: a kubelet cannot make one on a full disk. Else
-    the file is removed, and the kubelet makes a new one. `folder`: the kubelet's root folder; `config`, `argv`: what it
-    starts with. Raises files.FileError.
+    the file is removed, and the kubelet makes a new one. A file that fits stays: it may be the only one on a full disk.
+    `folder`: the kubelet's root folder; `config`, `argv`: what it starts with; `given_up`: paths of files that are
+    replaced also if they name no policy. Raises files.FileError.
     """
     for manager in MANAGERS:
         path = os.path.join(folder, manager.file)
         wanted = manager.policy(config, argv)
         found, copy = files.read(path), files.read(spare(path))
-        if found is None or policy(found) not in (None, wanted):
+        fits = (wanted,) if path in given_up else (wanted, None)
+        if found is None or policy(found) not in fits:
             put(path, copy if policy(copy) == wanted else None)
 
 

@@ -70,6 +70,12 @@ PINNED: dict[str, Steps] = {
         ("fault", {"fault": "dependency"}),
         ("wait", {"seconds": 400.0}),
     ],
+    "two trials whose kubelet cannot start are given up on a full disk": [
+        ("fault", {"fault": "dependency"}),
+        ("roll_out", {"behavior": "good", "policy": "static", "cut": None}),
+        ("roll_out", {"behavior": "dies", "policy": "none", "cut": None}),
+        ("fault", {"fault": errno.ENOSPC}),
+    ],
     "a trial is armed, and neither guard nor module go on": [
         ("undo", {"reset": True, "cut": None, "connected": True}),
         ("disturb", {"what": "power cut"}),

@@ -12,10 +12,11 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import guard_main, observe
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.decide import Unit
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Report
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Progress, Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
-from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node, NoRoom
+from tests.support.guard_node import LOCAL, NEW, NONE, OTHER, SOURCE, STATIC, Node, NoRoom, state_file
 
 
 @pytest.fixture
@@ -238,20 +239,27 @@ def test_reverts_to_last_known_good_and_to_local_when_that_is_damaged(node: Node
 @pytest.mark.fault(case=11)
 def test_state_files_go_with_the_switch(node: Node, tmp_path: Path, looked: bool) -> None:
     """Also when the watcher has observed before the first start of the trial, as is usual."""
-    from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
-
-    state = tmp_path / "cpu_manager_state"
-    state.write_text("none")
+    state = state_file(node, tmp_path, NONE)
+    node.texts[SOURCE["uid"]] = '{"cpuManagerPolicy":"static"}'
     node.assign(state_files=statefiles.take([str(state)]))
     if looked:
         node.later()
     node.start()
     assert not state.exists()
-    state.write_text("static")
+    state.write_text(STATIC)
     node.start(1)
-    assert state.read_text() == "static"
+    assert state.read_text() == STATIC
     node.start(2)
-    assert state.read_text() == "none"
+    assert state.read_text() == NONE
+
+
+@pytest.mark.parametrize("text", ["", "none"])
+def test_a_damaged_state_file_gives_way_to_a_switch_that_names_it(node: Node, tmp_path: Path, text: str) -> None:
+    state = state_file(node, tmp_path, text)
+    node.texts[SOURCE["uid"]] = '{"cpuManagerPolicy":"static"}'
+    node.assign(state_files=statefiles.take([str(state)]))
+    node.start()
+    assert not state.exists()
 
 
 @pytest.mark.parametrize("former", [None, OTHER])

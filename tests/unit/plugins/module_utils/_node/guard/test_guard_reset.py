@@ -16,7 +16,18 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.stor
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
-from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node, guard_answers, installed_guard
+from tests.support.guard_node import (
+    LOCAL,
+    NEW,
+    NONE,
+    OTHER,
+    SOURCE,
+    STATIC,
+    Node,
+    guard_answers,
+    installed_guard,
+    state_file,
+)
 
 OLD = "store/checkpoints/u2/1"
 SPEC: dict[str, t.Any] = {
@@ -57,17 +68,16 @@ def apply(node: Node, state: str, **options: t.Any) -> dict[str, t.Any]:
 
 @pytest.mark.fault(case=34)
 def test_a_local_configuration_that_ends_the_kubelet_is_reverted(node: Node, tmp_path: Path) -> None:
-    state = tmp_path / "cpu_manager_state"
-    state.write_text("static")
+    state = state_file(node, tmp_path, STATIC)
     done = apply(node, "reset", state_files=[str(state)])
     assert (done["restart_needed"], done["assigned"], done["active"]) == (True, None, None)
     assert done["trial"]["to"] is None and done["trial"]["revert_to"] == SOURCE == done["lastKnownGood"]
     node.start()
     assert node.ran[-1] == LOCAL and not state.exists()
-    state.write_text("none")
+    state.write_text(NONE)
     node.start(1)
     node.start(2)
-    assert node.ran[-1] == NEW and state.read_text() == "static"
+    assert node.ran[-1] == NEW and state.read_text() == STATIC
     assert (node.store.assigned(), node.store.active_source(), node.store.last_known_good()) == (None, SOURCE, SOURCE)
     assert node.error() == node.store.error() == "the kubelet ended 2 times"
     for _look in range(3):

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""State files of the kubelet's managers: what a trial saves, removes and restores."""
+"""State files of the kubelet's managers: what a trial saves and restores, and what gives way to another policy."""
 
 from __future__ import annotations
 
@@ -38,24 +38,6 @@ def test_what_is_saved(tmp_path: Path, kept: list[dict[str, t.Any]]) -> None:
     assert content(tmp_path) == {"cpu_manager_state": BEFORE}
 
 
-@pytest.mark.parametrize(
-    ("cpu", "memory", "left"),
-    [
-        (BEFORE, None, {}),
-        (None, None, {}),
-        # The kubelet on trial wrote these: they are for its policy.
-        (SINCE, None, {"cpu_manager_state": SINCE}),
-        (BEFORE, SINCE, {"memory_manager_state": SINCE}),
-    ],
-)
-def test_only_unchanged_files_are_removed_before_a_trial(
-    tmp_path: Path, kept: list[dict[str, t.Any]], cpu: bytes | None, memory: bytes | None, left: dict[str, bytes]
-) -> None:
-    write(tmp_path, cpu, memory)
-    statefiles.clear(kept)
-    assert content(tmp_path) == left
-
-
 @pytest.mark.parametrize("cpu", [BEFORE, SINCE, None])
 def test_a_revert_restores_what_is_known(tmp_path: Path, kept: list[dict[str, t.Any]], cpu: bytes | None) -> None:
     """A file that did not exist before may fit all the same."""
@@ -65,27 +47,14 @@ def test_a_revert_restores_what_is_known(tmp_path: Path, kept: list[dict[str, t.
 
 
 def test_a_trial_that_does_not_revert_to_what_has_written_the_files() -> None:
-    belonging = [{"path": "/b", "data": "first", "found": "zero"}, {"path": "/c", "data": None}]
+    belonging = [{"path": "/b", "data": "first"}, {"path": "/c", "data": None}]
     taken = [{"path": "/d", "data": "second"}, {"path": "/b", "data": "second"}, {"path": "/a", "data": "second"}]
     assert statefiles.of_another(belonging, taken) == [
         {"path": "/a", "data": "second"},
-        {"path": "/b", "data": "first", "found": "second"},
+        {"path": "/b", "data": "first"},
         {"path": "/c", "data": None},
         {"path": "/d", "data": "second"},
     ]
-
-
-@pytest.mark.parametrize(("now", "left"), [(SINCE, {}), (BEFORE, {"cpu_manager_state": BEFORE}), (None, {})])
-def test_what_was_there_at_the_switch_is_removed_before_a_trial(
-    tmp_path: Path, now: bytes | None, left: dict[str, bytes]
-) -> None:
-    """Also if it belongs to neither this configuration nor the one that a revert leads to."""
-    path = str(tmp_path / "cpu_manager_state")
-    write(tmp_path, SINCE, None)
-    saved = statefiles.of_another([{"path": path, "data": None}], statefiles.take([path]))
-    write(tmp_path, now, None)
-    statefiles.clear(saved)
-    assert content(tmp_path) == left
 
 
 STATIC, NONE = b'{"policyName":"static"}', b'{"policyName":"none"}'
@@ -118,6 +87,17 @@ def test_a_state_file_of_another_policy_gives_way(
     if copy is not None:
         Path(statefiles.spare(str(path))).write_bytes(copy)
     statefiles.fit(str(tmp_path), config, argv)
+    assert (path.read_bytes() if path.exists() else None) == left
+
+
+@pytest.mark.parametrize(("there", "left"), [(BEFORE, None), (STATIC, None), (NONE, NONE), (None, None)])
+def test_a_file_that_the_switch_gives_up_stays_only_if_it_fits(
+    tmp_path: Path, there: bytes | None, left: bytes | None
+) -> None:
+    """It may be the only one that there is on a full disk."""
+    write(tmp_path, there, None)
+    path = tmp_path / "cpu_manager_state"
+    statefiles.fit(str(tmp_path), {}, [], {str(path)})
     assert (path.read_bytes() if path.exists() else None) == left
 
 

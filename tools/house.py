@@ -1,0 +1,122 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Measure the repository: `make house` prints how large each part is, and how dense its code reads.
+
+A rate is per 1,000 lines of code: neither blank, nor a comment, nor a docstring. Radon counts these, and complexity.
+"""
+
+from __future__ import annotations
+
+import ast
+import collections
+import subprocess
+import typing as t
+from pathlib import Path
+
+import yaml
+from radon.complexity import cc_visit
+from radon.raw import analyze
+
+ROOT = Path(__file__).resolve().parent.parent
+PARTS: dict[str, tuple[str, ...]] = {
+    "plugins": ("plugins/**/*.py", "plugins/**/*.yml"),
+    "  _config": ("plugins/module_utils/_config/**/*.py",),
+    "  _cluster": ("plugins/module_utils/_cluster/**/*.py",),
+    "  _node": ("plugins/module_utils/_node/**/*.py",),
+    "  modules": ("plugins/modules/*.py",),
+    "roles": ("roles/**/*.yml", "roles/**/*.md"),
+    "playbooks": ("playbooks/**/*.yml",),
+    "tests": ("tests/**/*.py", "tests/**/*.yml", "tests/**/*.sh"),
+    "tools": ("tools/**/*.py", "noxfile.py"),
+    "data": ("tools/data/**/*",),
+    "guides": ("docs/docsite/rst/*.rst",),
+    "fragments": ("changelogs/fragments/*",),
+}
+COLUMNS = ("files", "lines", "< 40", "code", "ternaries", "compreh.", "complex", "used once")
+SHORT_FILE = 40
+MOST_COMPLEX = 10
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+Count = int | float | None
+
+
+def files(patterns: t.Iterable[str]) -> list[Path]:
+    """Return the files of these patterns that git knows, sorted."""
+    done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True)
+    known = {ROOT / name for name in done.stdout.split("\0") if name}
+    return sorted({path for pattern in patterns for path in ROOT.glob(pattern)} & known)
+
+
+def public_names(tree: ast.Module) -> set[str]:
+    """Return the functions, classes and constants of a module that its name makes public."""
+    names: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign):
+            names.update(target.id for target in node.targets if isinstance(target, ast.Name))
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            names.add(node.target.id)
+    return {name for name in names if not name.startswith("_")}
+
+
+def used_names(tree: ast.AST) -> set[str]:
+    """Return every name and attribute that a module reads or imports."""
+    used: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            used.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            used.add(node.attr)
+        elif isinstance(node, ast.ImportFrom):
+            used.update(alias.name for alias in node.names)
+    return used
+
+
+def row(paths: t.Sequence[Path], users: collections.Counter[str]) -> list[Count]:
+    """Return one part's counts, in the order of COLUMNS; None where a count is of Python only and there is none."""
+    texts = {path: path.read_text(errors="replace") for path in paths}
+    lines = [len(text.splitlines()) for text in texts.values()]
+    sizes: list[Count] = [len(paths), sum(lines), sum(0 < count < SHORT_FILE for count in lines)]
+    programs = [text for path, text in texts.items() if path.suffix == ".py"]
+    if not programs:
+        return [*sizes, None, None, None, None, None]
+    code = sum(analyze(text).sloc for text in programs)
+    complex_ones = sum(block.complexity > MOST_COMPLEX for text in programs for block in cc_visit(text))
+    trees = [ast.parse(text) for text in programs]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    ternaries = sum(isinstance(node, ast.IfExp) for node in nodes)
+    comprehensions = sum(isinstance(node, COMPREHENSIONS) for node in nodes)
+    names = [name for tree in trees for name in public_names(tree)]
+    of_plugins = any(path.is_relative_to(ROOT / "plugins") for path in paths)
+    once = sum(users[name] <= 1 for name in names) if of_plugins else None
+    rates = [round(count * 1000 / code, 1) for count in (ternaries, comprehensions)]
+    return [*sizes, code, *rates, complex_ones, once]
+
+
+def specs() -> tuple[int, int]:
+    """Return how many variables the roles document, and in how many entries."""
+    entries: list[str] = []
+    for path in files(("roles/*/meta/argument_specs.yml",)):
+        for entry in yaml.safe_load(path.read_text())["argument_specs"].values():
+            entries.extend(entry.get("options") or {})
+    return len(set(entries)), len(entries)
+
+
+def main() -> None:
+    """Print the table."""
+    users: collections.Counter[str] = collections.Counter()
+    for path in files(("plugins/**/*.py",)):
+        users.update(used_names(ast.parse(path.read_text())) | public_names(ast.parse(path.read_text())))
+    print(f"{'':12}" + "".join(f"{name:>11}" for name in COLUMNS))
+    for name, patterns in PARTS.items():
+        counts = row(files(patterns), users)
+        print(f"{name:12}" + "".join(f"{'-' if count is None else count:>11}" for count in counts))
+    variables, entries = specs()
+    print(f"\nvariables of roles: {variables}, in {entries} entries of argument specs")
+    print(f"< {SHORT_FILE}: files below {SHORT_FILE} lines; ternaries and comprehensions per 1,000 lines of code;")
+    print(f"complex: functions over {MOST_COMPLEX}; used once: public names that no other file of plugins uses")
+
+
+if __name__ == "__main__":
+    main()
