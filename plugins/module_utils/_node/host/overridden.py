@@ -11,11 +11,11 @@ runs on without its thresholds.
 
 from __future__ import annotations
 
-import os
 from typing import Any, Iterator, Mapping, Sequence
 
 from ..._config.fields import compare, fields, merged_dropins, shadow
 from ..._config.values import paths, quantity
+from ..store.store_reader import wrong
 from ..system import files
 from ..unit import dropin_folder, trust, unitfile
 from .dropin_look import Seen, value_at
@@ -190,10 +190,8 @@ def of_node(seen: Seen, minor: int | None) -> list[str]:
         found.append(f"{folder.path}: there is no such drop-in folder. Create it, or correct its name")
     else:
         # A user who may write to it can add a drop-in after ours, and root's kubelet reads it.
-        try:
-            trust.check_chain(os.path.join(seen.root, folder.path.lstrip("/")), instead=other)
-        except files.FileError as error:
-            found.append(str(error))
+        place = files.below(seen.root, folder.path)
+        found += filter(None, [wrong(lambda: trust.check_chain(place, instead=other))])
     if seen.linked is None:
         found.append(f"{folder.link}: this file is not ours, and its name is that of our link. Rename it")
     if seen.unreadable:

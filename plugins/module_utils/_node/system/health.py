@@ -26,7 +26,6 @@ MOST_BYTES = 4096
 # A server that listens on all addresses is asked on the loopback address.
 _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": DEFAULT_ADDRESS}
 
-
 # Defaults of the kubelet: pkg/kubelet/apis/config/v1beta1/defaults.go since 1.27, a flag before; dockershim until 1.23.
 CONTAINERD = "/run/containerd/containerd.sock"
 DOCKER = "/var/run/docker.sock"
