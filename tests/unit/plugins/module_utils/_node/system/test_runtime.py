@@ -154,7 +154,7 @@ def test_the_request_is_that_of_the_version(path: str) -> None:
         rest = rest[end:]
     assert preface == b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
     assert [frame[:3] for frame in frames] == [(4, 0, 0), (1, 4, 1), (0, 1, 1)]
-    assert b"\x22/health.v1.RuntimeService/Version" in frames[1][3]
+    assert b"\x22/runtime.v1.RuntimeService/Version" in frames[1][3]
     assert frames[2][3] == bytes(5)
 
 
