@@ -12,7 +12,9 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.records import logged
+from tests.support.ansible import ROOT
 
+PRINTED = json.loads((ROOT / "tests/facts/logged-configuration.json").read_text())
 HEAD = 'I1126 06:42:25.123456    1234 server.go:262] "Effective KubeletConfiguration" config=<'
 YAML = [
     "address: 0.0.0.0",
@@ -76,12 +78,32 @@ def test_a_whole_configuration_is_read(name: str) -> None:
     assert found == CONFIG
 
 
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_what_a_kubelet_printed_is_read(form: str) -> None:
+    """Its flag --max-pods won. Its validation refused the taint after that."""
+    found = logged.whole(PRINTED[form])
+    keys = [line for line in PRINTED["text"] if line[:1] == "\t" and line[1:2].isalpha()]
+    assert found and len(found) == len(keys)
+    wanted = {
+        "evictionHard": {"memory.available": "321Mi", "nodefs.available": "7%"},
+        "featureGates": {"NodeSwap": True},
+        "kubeReserved": {"cpu": "250m", "memory": "1Gi"},
+        "logging": {"format": form},
+        "maxPods": 110,
+        "registerWithTaints": [{"key": "a", "value": ": b", "effect": "NoSchedule"}],
+        "volumePluginDir": "/opt/ >/x y",
+    }
+    assert logged.unlike(wanted, found, 37, True) == ["maxPods"]
+    assert logged.whole(PRINTED[f"{form}-masked"]) is None
+
+
 ABSENT = {
     "a kubelet before 1.37": [BEFORE, AFTER],
     "nothing": [],
     "no end": text(*YAML)[:-2],
     "lines that journald dropped": [*text(*YAML)[:9], SUPPRESSED, *text(*YAML)[12:]],
     "a long line that journald split": [*text(*YAML)[:9], "the rest of a line", *text(*YAML)[9:]],
+    "a line without a tab that would be YAML": [*text(*YAML)[:-2], " podPidsLimit: 5", *text(*YAML)[-2:]],
     "two in one start": [*text(*YAML), *text(*YAML)],
     "a whole one and a cut one": [*text(*YAML), HEAD],
     "a masked value": text(*YAML[:-1], "staticPodURLHeader:", "  Authorization:", "  - <masked>"),
