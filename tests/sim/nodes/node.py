@@ -162,15 +162,13 @@ class SimNode:
             self._program("/usr/bin/timeout", f"{shlex.quote(this)} -I -S {shlex.quote(str(HERE / 'timeout.py'))}")
         roots = os.pathsep.join(path for path in sys.path if path)
         # The version alone needs no Python, and the stand-in describes itself with nothing else.
-        version = (
-            'if [ "$2" = --help ]; then exit 0; fi; '
-            'if [ "$2" = --version ]; then exec sed -n \'s/.*simulated kubelet /Kubernetes /p\' "$1"; fi'
-        )
+        version = 'if [ "$2" = --version ]; then exec sed -n \'s/.*simulated kubelet /Kubernetes /p\' "$1"; fi'
+        helped = 'if [ "$2" = --help ]; then exit 0; fi'
         self._program(
             "/usr/libexec/run",
             f"env PYTHONPATH={shlex.quote(roots)} {shlex.quote(sys.executable)} -m tests.sim.nodes.kubelet "
             f"{shlex.quote(str(self.root))}",
-            version,
+            f"{helped}\n{version}",
         )
 
     def _program(self, path: str, command: str, first: str = "") -> None:
