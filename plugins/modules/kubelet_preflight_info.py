@@ -199,7 +199,7 @@ kubelet:
         - C(version). C(flags), all of them. C(gates), a word for each feature gate, with the stage (C(a), C(b), C(g),
           C(d)), the default (C(+) or C(-)), and C(!) if it is locked; C(x) for one that it does not know. C(fields),
           whether it has each field that it was asked about.
-        - The answers of a binary are kept in C(/run) until it is replaced, or the node reboots.
+        - C(/run) keeps the answers of a binary until another one takes its place, or the node reboots.
       type: dict
     differences:
       description: Flags, feature gates and fields in which the binary differs from the release of its version.

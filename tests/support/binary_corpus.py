@@ -15,9 +15,8 @@ import re
 import tempfile
 import typing as t
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.binary import binary_facts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.binary.binary_facts import BinaryFacts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields, gates
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import binary_facts, fields, gates
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.binary_facts import BinaryFacts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.kubelet import ask_binary
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary, command
 from tests.support.asked_rules import CONFIGS, FACTS

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import EffectiveConfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import validation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import LAST_READ as NEWEST
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL, WARNING
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import (
+    REFUSAL,
+    WARNING,
+    EffectiveConfig,
+)
 
 BEYOND = NEWEST + 1
 MINORS = (12, 19, *range(20, NEWEST + 1), BEYOND)

@@ -14,7 +14,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields, gates
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.field_row import Field, Flag
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import rule, validation
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import problem, validation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import flags_table
 
 OURS = "ansible_collections.livenodes.kubelet."
@@ -35,7 +35,7 @@ def end_before(monkeypatch: pytest.MonkeyPatch, minor: int) -> None:
     for known in [one for one in gates.NEEDS if one >= minor]:
         monkeypatch.delitem(gates.NEEDS, known)
     monkeypatch.setattr(fields, "MEANINGS", [one for one in fields.MEANINGS if one.since < minor])
-    monkeypatch.setattr(rule, "LAST_READ", min(rule.LAST_READ, minor - 1))
+    monkeypatch.setattr(problem, "LAST_READ", min(problem.LAST_READ, minor - 1))
     monkeypatch.setattr(validation, "RULES", tuple(_rules(minor)))
     for name, module in [*sys.modules.items()]:
         if name.startswith(OURS) and hasattr(module, "NEWEST_MINOR"):
@@ -83,7 +83,7 @@ def _gate(history: str, minor: int) -> str | None:
     return " ".join(kept) if any(word[0].isdigit() for word in kept) else None
 
 
-def _rules(minor: int) -> t.Iterator[rule.Rule]:
+def _rules(minor: int) -> t.Iterator[problem.Rule]:
     for one in validation.RULES:
         if one.since < minor:
             yield one._replace(until=_before(one.until, minor - 1))

@@ -14,8 +14,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields i
     compare,
     fields,
 )
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import EffectiveConfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import fatal, types, validation
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import EffectiveConfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 from tests.lab import kubeadm
 from tests.sim.kubelets.words import LOAD, VALIDATE

@@ -16,14 +16,13 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields i
     merged_dropins,
     shadow,
 )
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import EffectiveConfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import (
     fatal,
     feature_gates,
     types,
     validation,
 )
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL, EffectiveConfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade.flags_table import LAST_MINOR
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.health import flag

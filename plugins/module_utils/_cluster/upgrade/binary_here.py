@@ -14,8 +14,7 @@ import os
 import tempfile
 import typing as t
 
-from ..._config.binary import binary_facts
-from ..._config.fields import fields
+from ..._config.fields import binary_facts, fields
 from ..._config.plan import host_facts
 from ..._config.upgrade import node_facts
 from ..._node.kubelet import ask_binary

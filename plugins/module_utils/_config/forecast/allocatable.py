@@ -8,8 +8,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Mapping
 
-from ..fields.effective_config import EffectiveConfig
 from ..rules import eviction
+from ..rules.problem import EffectiveConfig
 from ..values import quantity, short_texts
 
 PODS = "pods"

@@ -12,9 +12,8 @@ from fractions import Fraction
 from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
 from ..fields import shadow
-from ..fields.effective_config import EffectiveConfig
 from ..rules.eviction import Threshold
-from ..rules.problem import REFUSAL, Problem
+from ..rules.problem import REFUSAL, EffectiveConfig, Problem
 from ..values import quantity
 from . import allocatable
 

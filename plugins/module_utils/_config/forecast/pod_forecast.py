@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import Any, Iterable, Iterator, Mapping
 
 from ..fields import compare
-from ..fields.effective_config import EffectiveConfig
 from ..fields.fields import NEWEST_MINOR, OLDEST_MINOR
 from ..rules import eviction
+from ..rules.problem import EffectiveConfig
 from ..values.paths import parse
 from . import admission, allocatable, node_affinity, pressure
 from .node_usage import Cause, NodeUsage, Pod

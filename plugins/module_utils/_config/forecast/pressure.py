@@ -12,8 +12,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple, Sequence
 
-from ..fields.effective_config import EffectiveConfig
 from ..rules import eviction
+from ..rules.problem import EffectiveConfig
 from ..values import quantity
 from . import allocatable
 from .node_usage import Cause, Key, NodeUsage, Observed, Pod

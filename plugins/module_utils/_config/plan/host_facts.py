@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any, Callable, Mapping, NamedTuple
 
-from ..binary import binary_facts
-from ..binary.binary_facts import BinaryFacts
+from ..fields import binary_facts
+from ..fields.binary_facts import BinaryFacts
 from ..values import document, paths
 
 Check = Callable[[Any], bool]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any, Mapping
 
-from ..binary import binary_facts
+from ..fields import binary_facts
 from ..values.document import DocumentError, accept, parse
 
 OF_HOSTS = ("kubelet_config", "kubelet_config_host")

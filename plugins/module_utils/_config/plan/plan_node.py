@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 from typing import Any, Container, Iterator, Mapping, Sequence, Tuple
 
-from ..binary.binary_facts import BinaryFacts
 from ..delivery import dropin_rules
 from ..delivery.choice import DROPIN
 from ..fields import compare, difftext, fields, overlay, shadow
+from ..fields.binary_facts import BinaryFacts
 from ..fields.field_row import EFFECTS
 from ..rules import checks, host_values, start_rules, types
 from ..rules.problem import REFUSAL, WARNING, Problem

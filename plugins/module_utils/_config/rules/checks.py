@@ -9,11 +9,10 @@ import copy
 from dataclasses import replace
 from typing import Any, Mapping
 
-from ..binary.binary_facts import BinaryFacts
-from ..fields.effective_config import EffectiveConfig
+from ..fields.binary_facts import BinaryFacts
 from ..values import paths
 from . import fatal, feature_gates, start_rules, types, validation
-from .problem import WARNING, Problem
+from .problem import WARNING, EffectiveConfig, Problem
 
 __all__ = ["Problem", "problems", "softened", "warned"]
 

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Iterator
 
-from ..fields.effective_config import EffectiveConfig
 from ..values import duration, paths, quantity
-from .problem import REFUSAL, Problem
+from .problem import REFUSAL, EffectiveConfig, Problem
 
 ALLOCATABLE_MEMORY = "allocatableMemory.available"
 """The unused part of the memory that all pods may use together.

@@ -14,10 +14,9 @@ from __future__ import annotations
 import re
 from typing import Iterator
 
-from ..fields.effective_config import EffectiveConfig
 from ..values import paths, quantity, short_texts
 from . import eviction
-from .problem import LAST_READ, REFUSAL, Problem
+from .problem import LAST_READ, REFUSAL, EffectiveConfig, Problem
 
 VERSIONS = ("VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13")
 

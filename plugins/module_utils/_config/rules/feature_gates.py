@@ -12,11 +12,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Iterator, Mapping
 
-from ..binary.binary_facts import BinaryFacts
 from ..fields import gates
-from ..fields.effective_config import EffectiveConfig
+from ..fields.binary_facts import BinaryFacts
 from ..fields.fields import NEWEST_MINOR
-from .problem import REFUSAL, WARNING, Problem
+from .problem import REFUSAL, WARNING, EffectiveConfig, Problem
 
 UNKNOWN, LOCKED, NEEDS = NAMES = ("gate-unknown", "gate-locked", "gate-needs")
 """The identifiers of these rules."""

@@ -11,9 +11,8 @@ from __future__ import annotations
 from typing import Iterator
 
 from ..fields.compare import FLUSH_TEXT
-from ..fields.effective_config import EffectiveConfig
 from .managers import objects
-from .problem import Finding, Rule
+from .problem import EffectiveConfig, Finding, Rule
 from .types import show
 
 _MOST = 2**31 - 1

@@ -14,9 +14,8 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any, Iterator, Mapping, NamedTuple
 
-from ..fields.effective_config import EffectiveConfig
 from ..values import paths, quantity
-from .problem import Finding, Rule
+from .problem import EffectiveConfig, Finding, Rule
 
 ALPHA, BETA, STABLE = "Alpha", "Beta", ""
 

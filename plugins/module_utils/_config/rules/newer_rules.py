@@ -14,10 +14,9 @@ import re
 from collections import Counter
 from typing import Iterator
 
-from ..fields.effective_config import EffectiveConfig
 from ..values import duration
 from .managers import objects
-from .problem import IC, Finding, Rule, quoted
+from .problem import IC, EffectiveConfig, Finding, Rule, quoted
 
 _SECOND = 10**9
 _OFF = "is disabled"

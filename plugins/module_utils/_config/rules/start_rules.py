@@ -12,9 +12,8 @@ from __future__ import annotations
 import re
 from typing import Iterator
 
-from ..fields.effective_config import EffectiveConfig
 from ..values import short_texts
-from .problem import REFUSAL, WARNING, Finding, Problem, Rule
+from .problem import REFUSAL, WARNING, EffectiveConfig, Finding, Problem, Rule
 
 HTTP2_SUITES = ("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256")
 CLIENT_CA = "authentication.x509.clientCAFile"

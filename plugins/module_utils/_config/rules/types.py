@@ -14,8 +14,8 @@ import re
 from typing import Any, Callable, Iterator, Mapping
 
 from ..alpha import first_fields
-from ..binary.binary_facts import BinaryFacts
 from ..fields import fields
+from ..fields.binary_facts import BinaryFacts
 from ..fields.compare import FLUSH_TEXT, moment
 from ..fields.field_row import Field
 from ..values import document, duration, paths, quantity

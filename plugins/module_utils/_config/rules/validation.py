@@ -13,11 +13,10 @@ from __future__ import annotations
 from typing import Iterator, Sequence
 
 from ..fields import difftext
-from ..fields.effective_config import EffectiveConfig
 from ..values import duration, paths, short_texts
 from . import logs, managers, newer_rules, start_rules
 from .problem import IC as _IC
-from .problem import REFUSAL, WARNING, Finding, Problem, Rule, quoted
+from .problem import REFUSAL, WARNING, EffectiveConfig, Finding, Problem, Rule, quoted
 from .types import show
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Iterator, Mapping, Sequence
 
-from ..binary import binary_differences
 from ..values.short_texts import minor_of
+from . import binary_differences
 from .finding import BINARY, CGROUP, CHANGES, FIELD, FLAG, GATE, STOPS, UNKNOWN, VALUE, Finding
 from .node_facts import Facts
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Iterator
 
-from ..binary.binary_facts import BinaryFacts
+from ..fields.binary_facts import BinaryFacts
 from .finding import FLAG, RUNTIME, STOPS, Finding
 from .flags_table import LAST_MINOR
 from .node_facts import Facts

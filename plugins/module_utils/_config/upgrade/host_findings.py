@@ -9,7 +9,7 @@ import re
 from typing import Any, Iterator, Mapping
 
 from ..fields import fields
-from ..fields.effective_config import EffectiveConfig
+from ..rules.problem import EffectiveConfig
 from .finding import CGROUP, CHANGES, DEFAULT, DELIVERY, POD, RUNTIME, STAYS, STOPS, UNKNOWN, Finding
 from .node_facts import Facts
 

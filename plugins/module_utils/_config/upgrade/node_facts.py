@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
-from ..binary import binary_facts
-from ..binary.binary_facts import BinaryFacts
-from ..fields import merged_dropins, shadow
+from ..fields import binary_facts, merged_dropins, shadow
+from ..fields.binary_facts import BinaryFacts
 from ..values import paths
 from ..values.short_texts import minor_of
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Iterator, Mapping
 
-from ..binary.binary_facts import BinaryFacts
 from ..fields import fields, gates, shadow
-from ..fields.effective_config import EffectiveConfig
+from ..fields.binary_facts import BinaryFacts
 from ..rules import fatal, feature_gates, types, validation
-from ..rules.problem import REFUSAL, Problem
+from ..rules.problem import REFUSAL, EffectiveConfig, Problem
 from ..values import paths
 from .finding import CHANGES, FIELD, GATE, STOPS, VALUE, Finding
 from .node_facts import Facts, leaves

@@ -10,8 +10,8 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Mapping, Sequence
 
-from ..._config.binary import binary_differences
 from ..._config.fields import merged_dropins, shadow
+from ..._config.upgrade import binary_differences
 from ..._config.values.short_texts import minor_of
 from ..kubelet import ask_binary
 from ..report import status_reporter

@@ -18,9 +18,8 @@ import os
 import re
 from typing import Any, Callable, Iterable, Mapping, NamedTuple, Sequence
 
-from ..._config.binary import binary_facts
-from ..._config.binary.binary_facts import ABSENT, GATES, BinaryFacts
-from ..._config.fields import fields, shadow
+from ..._config.fields import binary_facts, fields, shadow
+from ..._config.fields.binary_facts import ABSENT, GATES, BinaryFacts
 from ..guard.known_binary import identity
 from ..records.json_file import RecordFile
 from ..system import binary, command, files

@@ -20,7 +20,7 @@ from . import status_annotation
 from .status_annotation import Outbox
 
 TIMEOUT = 5.0
-"""Seconds for a request whose answer somebody waits for."""
+"""Seconds for a request whose answer a caller waits for."""
 NOT_FOUND = 404
 
 

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import EffectiveConfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast import pressure
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast.node_usage import (
     Cause,
@@ -19,6 +18,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast
     Observed,
     Pod,
 )
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import EffectiveConfig
 
 GI = 2**30
 OFF: dict[str, Any] = {"evictionHard": {}, "enforceNodeAllocatable": []}

@@ -12,7 +12,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.binary.binary_facts import BinaryFacts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.binary_facts import BinaryFacts
 from tests.support import binary_corpus, unseen
 from tests.support import unseen_findings as found
 from tests.support.table_minors import BEYOND

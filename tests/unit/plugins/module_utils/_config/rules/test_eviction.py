@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import EffectiveConfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import eviction
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import EffectiveConfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import quantity
 
 

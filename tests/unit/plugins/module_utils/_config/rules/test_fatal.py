@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import EffectiveConfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks, fatal
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL, EffectiveConfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import quantity
 
 SECCOMP = {"seccompDefault": True}

@@ -10,9 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import gates, gates_table
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import EffectiveConfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks, feature_gates
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL, WARNING, Problem
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import (
+    REFUSAL,
+    WARNING,
+    EffectiveConfig,
+    Problem,
+)
 from tests.support.table_minors import BEYOND, NEWEST
 
 UNKNOWN, LOCKED, NEEDS = feature_gates.NAMES

@@ -8,14 +8,17 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import EffectiveConfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import (
     logs,
     managers,
     newer_rules,
     validation,
 )
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import IC, WARNING
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import (
+    IC,
+    WARNING,
+    EffectiveConfig,
+)
 from tests.support.rule_minors import NEWEST, accepted, messages, off, on, refuses_in, since
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import EffectiveConfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import (
     LAST_READ,
     WARNING,
+    EffectiveConfig,
     Problem,
     Rule,
 )

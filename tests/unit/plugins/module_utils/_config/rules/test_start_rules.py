@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import EffectiveConfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import start_rules, validation
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL, WARNING
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import (
+    REFUSAL,
+    WARNING,
+    EffectiveConfig,
+)
 from tests.support.kubelet_starts import RSA_ONLY, enforced
 from tests.support.rule_minors import MINORS, NEWEST, off, since
 

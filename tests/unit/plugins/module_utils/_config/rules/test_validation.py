@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import EffectiveConfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import validation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import (
     FIRST_READ,
     LAST_READ,
     REFUSAL,
     WARNING,
+    EffectiveConfig,
 )
 
 IC = "invalid configuration: "

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.binary import binary_facts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import binary_facts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import upgrade_facts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.kubelet import ask_binary
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary, health

@@ -7,9 +7,9 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.binary import binary_facts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.binary.binary_facts import BinaryFacts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import EffectiveConfig
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import binary_facts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.binary_facts import BinaryFacts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import EffectiveConfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import paths
 
 GATES = {"Asked": "a-=", "Listed": "b+", "Locked": "g+!", "Gone": "x", "Silent": "d="}

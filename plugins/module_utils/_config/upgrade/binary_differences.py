@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Iterator
 
 from ..fields import fields, gates
-from ..upgrade.flags_table import LAST_MINOR
-from .binary_facts import ABSENT, BinaryFacts
+from ..fields.binary_facts import ABSENT, BinaryFacts
+from .flags_table import LAST_MINOR
 
 
 def differences(facts: BinaryFacts) -> list[str]:

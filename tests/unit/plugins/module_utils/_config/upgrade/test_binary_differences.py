@@ -7,8 +7,8 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.binary.binary_differences import differences
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade.binary_differences import differences
 from tests.support import binary_corpus
 from tests.support.table_minors import BEYOND
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import Any, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
-from ..fields import fields
 from ..values import paths
 from ..values.short_texts import minor_of
+from . import fields
 
 GATES = "featureGates"
 ABSENT = "x"
