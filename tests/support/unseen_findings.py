@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, fields, gates
@@ -36,8 +37,13 @@ def configs(values: t.Sequence[Answer]) -> dict[Case, Config]:
         ("gates", "off"): {"featureGates": dict.fromkeys(sorted(gates.GATES), False)},
         ("fields", "right"): {name: _value(fields.ALL[name].type) for name in names},
         ("fields", "wrong"): {f"{name}z": 1 for name in names},
-        **{("value", str(at)): config for at, (config, _verdict, _messages) in enumerate(values)},
+        **{("value", text_of(config)): config for config, _verdict, _messages in values},
     }
+
+
+def text_of(config: Config) -> str:
+    """Return the name of a case of values."""
+    return json.dumps(config, sort_keys=True)
 
 
 def _value(kind: str) -> t.Any:
@@ -88,9 +94,9 @@ def of_upgrade(
     minor = minor_of(version) or 0
     before = f"v1.{minor - 2}.0"
     found: Found = {}
+    refused = {text_of(config): messages for config, verdict, messages in values if verdict == "invalid"}
     for case, config in cases.items():
-        answer = values[int(case[1])] if case[0] == "value" else ({}, "", [])
-        messages = answer[2] if answer[1] == "invalid" else []
+        messages = refused.get(case[1], [])
         found[case] = _upgrade(
             minor, case[0], result(before, SOCKET, config=config, target=_answer(binary, messages, []))
         )

@@ -19,14 +19,25 @@ from tests.support.table_minors import BEYOND
 
 VERSION, MINOR = "v1.36.2", 36
 # Rules that 1.36 added to its validation: the plan does not have them, and the upgrade check quotes the binary instead.
-NEW_RULES = {"94": "imageMinimumGCAge", "95": "memoryReservationPolicy", "96": "memoryReservationPolicy"}
+NEW_RULES = {
+    '{"imageMinimumGCAge": "-1s"}': "imageMinimumGCAge",
+    '{"memoryReservationPolicy": "Tiered"}': "memoryReservationPolicy",
+    '{"featureGates": {"MemoryQoS": false}, "memoryReservationPolicy": "TieredReservation"}': "memoryReservationPolicy",
+}
 # The binary that is asked ends, for its kubeconfig, before it judges this value. The plan warns.
-JUDGED_LATER = {("140", "maxPods")}
+JUDGED_LATER = {('{"userNamespaces": {"idsPerPod": 4294901760}}', "maxPods")}
 OF_THE_BINARY = {("value", at, "binary", "/opt/kubelet") for at in NEW_RULES}
 # A later field of the tables, which the tables of 1.36 do not know as one that 1.36 ignores.
 LATER = {("fields", "right", "field", "defaultPodSysctls")}
 # The default of this field stands in the tables from 1.36 on.
-ZERO = {("value", "99", "logging.options.json.infoBufferSize", "zero-is-unset")}
+ZERO = {
+    (
+        "value",
+        '{"logging": {"options": {"json": {"infoBufferSize": "0", "splitStream": true}}}}',
+        "logging.options.json.infoBufferSize",
+        "zero-is-unset",
+    )
+}
 
 
 @pytest.fixture(autouse=True)
