@@ -35,8 +35,6 @@ from tools.clean_environment import clean  # noqa: E402  # found only after the 
 from tools.collection_tree import NAME, link, public_names  # noqa: E402  # found only after the line above
 from tools.environments import (  # noqa: E402  # found only after the line above
     CACHE,
-    RUNTIME,
-    TESTS,
     Tools,
     browser_tools,
     lowest_tools,
@@ -44,11 +42,20 @@ from tools.environments import (  # noqa: E402  # found only after the line abov
     node_pythons,
     node_tools,
     older_tools,
-    same_python,
     textlint_tools,
 )
 from tools.gates import selections  # noqa: E402  # found only after the line above
 from tools.gates.declaration import Gate  # noqa: E402  # found only after the line above
+from tools.sessions import (  # noqa: E402, F401  # found only after the line above; nox finds these sessions here
+    demo,
+    house,
+    mutation,
+    release,
+    scale,
+    screenshots,
+    side_by_side,
+    sim,
+)
 from tools.site import pages  # noqa: E402  # found only after the line above
 
 clean(os.environ)
@@ -383,62 +390,3 @@ def benchmarks(session: nox.Session) -> None:
     if LONG and not session.posargs:
         few = ("--nodes", "10", "--variants", "all", "--playbooks", "plan", "rollout")
         tools.run("python", "-m", "tests.benchmarks.scale", *few)
-
-
-@nox.session(default=False)
-def release(session: nox.Session) -> None:
-    """Not a gate: turn the changelog fragments into the release notes of the version in galaxy.yml."""
-    newest(session).run("antsibull-changelog", "release", *session.posargs)
-
-
-@nox.session(default=False)
-def screenshots(session: nox.Session) -> None:
-    """Not a gate: take the screenshots of the report that the documentation shows."""
-    browser_tools(session).run("python", "-m", "tools.screenshots", *session.posargs)
-
-
-@nox.session(default=False)
-def demo(session: nox.Session) -> None:
-    """Not a gate: show the main job on simulated kubelets, or with LAB=real in the environment on the lab."""
-    real = os.environ.get("LAB") == "real"
-    # Without the tools of the gates: a newcomer waits for its packages.
-    tools = newest(session) if real else Tools(session, "demo", ["ansible-core", *RUNTIME])
-    tools.run("python", "-m", "tools.demo", watched=True)
-
-
-@nox.session(default=False)
-def scale(session: nox.Session) -> None:
-    """Not a gate: measure whole playbooks at many simulated nodes, and write the figures of the guide."""
-    newest(session).run("python", "-m", "tests.benchmarks.scale", "--write", *session.posargs, watched=True)
-
-
-@nox.session(default=False)
-def side_by_side(session: nox.Session) -> None:
-    """Not a gate: compare with other ways to change many kubelets, and write the tables of the guide."""
-    rival = Path(".nox/rival").resolve()
-    if not (rival / "bin/ansible-playbook").exists():
-        session.run("python3", "-m", "venv", str(rival), external=True)
-        session.run(str(rival / "bin/pip"), "install", "--quiet", "ansible>=11,<13", "kubernetes", external=True)
-    options = ("--rival", str(rival), "--write", *session.posargs)
-    newest(session).run("python", "-m", "tests.benchmarks.side_by_side", *options, watched=True)
-
-
-@nox.session(default=False)
-def mutation(session: nox.Session) -> None:
-    """Not a gate: change pure code, store and guard in small ways, and list the changes that no test notices."""
-    wanted = ["ansible-core", *RUNTIME, *TESTS, "-r", "tools/requirements/mutation.txt"]
-    # The fastest: it takes hours, and the code that it changes knows no ansible-core.
-    tools = Tools(session, "mutation", wanted, same_python())
-    tools.run("python", "-m", "tools.mutation", *session.posargs, alone=True, watched=True)
-
-
-@nox.session(default=False)
-def house(session: nox.Session) -> None:
-    """Not a gate: measure how large each part of the repository is, and how dense its code reads."""
-    Tools(session, "house", ["radon", "PyYAML"]).run("python", "-m", "tools.house", alone=True)
-
-
-@nox.session(default=False)
-def sim(session: nox.Session) -> None:
-    """Not a gate: run a simulated cluster until Ctrl-C."""
-    newest(session).run("python", "-m", "tests.sim", *session.posargs, watched=True)

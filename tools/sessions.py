@@ -1,0 +1,72 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The sessions of nox that are no gates: the demonstration, the simulation, measurements and the release notes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import nox
+
+from tools.environments import RUNTIME, TESTS, Tools, browser_tools, newest, same_python
+
+
+@nox.session(default=False)
+def release(session: nox.Session) -> None:
+    """turn the changelog fragments into the release notes of the version in galaxy.yml."""
+    newest(session).run("antsibull-changelog", "release", *session.posargs)
+
+
+@nox.session(default=False)
+def screenshots(session: nox.Session) -> None:
+    """take the screenshots of the report that the documentation shows."""
+    browser_tools(session).run("python", "-m", "tools.screenshots", *session.posargs)
+
+
+@nox.session(default=False)
+def demo(session: nox.Session) -> None:
+    """show the main job on simulated kubelets, or with LAB=real in the environment on the lab."""
+    real = os.environ.get("LAB") == "real"
+    # Without the tools of the gates: a newcomer waits for its packages.
+    tools = newest(session) if real else Tools(session, "demo", ["ansible-core", *RUNTIME])
+    tools.run("python", "-m", "tools.demo", watched=True)
+
+
+@nox.session(default=False)
+def scale(session: nox.Session) -> None:
+    """measure whole playbooks at many simulated nodes, and write the figures of the guide."""
+    newest(session).run("python", "-m", "tests.benchmarks.scale", "--write", *session.posargs, watched=True)
+
+
+@nox.session(default=False)
+def side_by_side(session: nox.Session) -> None:
+    """compare with other ways to change many kubelets, and write the tables of the guide."""
+    rival = Path(".nox/rival").resolve()
+    if not (rival / "bin/ansible-playbook").exists():
+        session.run("python3", "-m", "venv", str(rival), external=True)
+        session.run(str(rival / "bin/pip"), "install", "--quiet", "ansible>=11,<13", "kubernetes", external=True)
+    options = ("--rival", str(rival), "--write", *session.posargs)
+    newest(session).run("python", "-m", "tests.benchmarks.side_by_side", *options, watched=True)
+
+
+@nox.session(default=False)
+def mutation(session: nox.Session) -> None:
+    """change pure code, store and guard in small ways, and list the changes that no test notices."""
+    wanted = ["ansible-core", *RUNTIME, *TESTS, "-r", "tools/requirements/mutation.txt"]
+    # The fastest: it takes hours, and the code that it changes knows no ansible-core.
+    tools = Tools(session, "mutation", wanted, same_python())
+    tools.run("python", "-m", "tools.mutation", *session.posargs, alone=True, watched=True)
+
+
+@nox.session(default=False)
+def house(session: nox.Session) -> None:
+    """measure how large each part of the repository is, and how dense its code reads."""
+    Tools(session, "house", ["radon", "PyYAML"]).run("python", "-m", "tools.house", alone=True)
+
+
+@nox.session(default=False)
+def sim(session: nox.Session) -> None:
+    """run a simulated cluster until Ctrl-C."""
+    newest(session).run("python", "-m", "tests.sim", *session.posargs, watched=True)
