@@ -38,7 +38,8 @@ def run(
         text=True,
         capture_output=True,
         cwd=cwd,
-        input=stdin,
+        # Never the terminal of the caller. ansible-core 2.20 and later do not start with a closed one.
+        input=stdin or "",
         timeout=timeout,
         env={**os.environ, **env} if env else None,
     )
