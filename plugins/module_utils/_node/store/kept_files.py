@@ -99,14 +99,16 @@ class KeptFiles:
         """Copy the state files before a switch; return whether a guard is installed, which alone restores them.
 
         With `carry_over`, a copy of a former trial stays: it belongs to what both trials revert to. `unknown`: names of
-        files that do not belong to what this trial reverts to. Raises files.FileError.
+        files that do not belong to what this trial reverts to. They get a spare copy only, which a kubelet with the
+        same policy can start with on a full disk. Raises files.FileError.
         """
         root = self._root()
         if root is None:
             return False
-        there = {name: text for name, text in _contents(root).items() if name not in unknown}
-        kept = (self.read() if carry_over else None) or Kept(root, boot, there)
-        for name, text in kept.data.items():
+        there = _contents(root)
+        known = {name: text for name, text in there.items() if name not in unknown}
+        kept = (self.read() if carry_over else None) or Kept(root, boot, known)
+        for name, text in {**there, **kept.data}.items():
             if text is not None:
                 statefiles.prepare(os.path.join(kept.root, name), base64.b64decode(text))
         self.write(kept)

@@ -76,6 +76,14 @@ PINNED: dict[str, Steps] = {
         ("roll_out", {"behavior": "dies", "policy": "none", "cut": None}),
         ("fault", {"fault": errno.ENOSPC}),
     ],
+    "a trial of another policy reverts to what ran before the last change, on a full disk": [
+        ("assign", {"behavior": "good", "policy": "none", "cut": None, "power": False}),
+        ("confirm", {"cut": None}),
+        ("roll_out", {"behavior": "bad", "policy": "static", "cut": None}),
+        ("operate", {"what": "stop"}),
+        ("assign", {"behavior": "good", "policy": "static", "cut": None, "power": False}),
+        ("fault", {"fault": errno.ENOSPC}),
+    ],
     "a trial is armed, and neither guard nor module go on": [
         ("undo", {"reset": True, "cut": None, "connected": True}),
         ("disturb", {"what": "power cut"}),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import kept_files
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import kept_files, statefiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.kept_files import Kept, KeptFiles, Reverted
 
 FIRST = Reverted("b1", 100.0, 5)
@@ -59,6 +59,8 @@ def test_what_belongs_to_neither_configuration_is_removed_with_a_restore(tmp_pat
     record.save("b1", False, {"cpu_manager_state"})
     kept = record.read()
     assert kept and sorted(kept.data) == ["allocated_pods_state"]
+    spare = Path(statefiles.spare(str(root / "cpu_manager_state")))
+    assert spare.read_bytes() == (root / "cpu_manager_state").read_bytes(), "what a full disk may need"
     assert kept_files.restore(kept, "b1") == [str(root / "cpu_manager_state")]
     assert content(root) == {"allocated_pods_state": "{}"}
 
