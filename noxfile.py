@@ -182,14 +182,15 @@ def unit_older_python(session: nox.Session) -> None:
     older_tools(session).pytest(*CHOSEN["unit_older_python"])
 
 
-@gate("slow")
+@gate("slow", "short", "long")
 def node_python(session: nox.Session) -> None:
-    """The code of nodes can be imported, without a warning, with each Python from 3.7 to 3.14 that is installed. The
-    guard's unit tests pass with the oldest.
+    """The code of nodes can be imported, without a warning, with each Python from 3.7 to 3.14 that is installed. Long:
+    the guard's unit tests pass with the oldest.
     """
     for python in node_pythons():
         session.run(python, "-B", "-W", "error", "tools/import_all.py", *NODE_CODE, external=True)
-    node_tools(session).pytest(*CHOSEN["node_python"])
+    if LONG:
+        node_tools(session).pytest(*CHOSEN["node_python"])
 
 
 @gate("quick")
