@@ -17,7 +17,7 @@ RUN := .venv/bin/python -m tools.gates
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-test: .venv/nox ## run every gate that can run here, or GATES="unit e2e"; LAB=require insists on the lab, LAB=skip leaves it out, LAB_KUBERNETES=require insists on other versions
+test: .venv/nox ## run every gate that can run here, or GATES="unit e2e"; LAB=require insists on the lab, LAB=skip leaves it out, LAB_KUBERNETES=require insists on other versions; CORE=newest takes the newest ansible-core
 	@$(RUN) $(GATES)
 
 test-long: .venv/nox ## run the products: all points of the lab gates, or GATES="e2e_node"; show when each last passed

@@ -41,7 +41,7 @@ from tools.environments import (  # noqa: E402  # found only after the line abov
     newest,
     node_pythons,
     node_tools,
-    older_tools,
+    other_tools,
     textlint_tools,
 )
 from tools.gates import selections  # noqa: E402  # found only after the line above
@@ -128,7 +128,7 @@ def style(session: nox.Session) -> None:
 
 @gate("quick")
 def unit(session: nox.Session) -> None:
-    """Unit and property tests with the newest kubernetes and the newest ansible-core that can run here."""
+    """Unit and property tests with the newest kubernetes and ansible-core, as most gates: see CONTRIBUTING.md."""
     newest(session).pytest(*CHOSEN["unit"])
 
 
@@ -175,11 +175,11 @@ def unit_lowest(session: nox.Session) -> None:
 
 
 @gate("quick", "short", "long")
-def unit_older_python(session: nox.Session) -> None:
-    """Unit and property tests on Python 3.11 with its newest ansible-core, 2.19. Long: also those of code that knows
-    neither Ansible nor the package kubernetes.
+def unit_other_python(session: nox.Session) -> None:
+    """Unit and property tests with the newest ansible-core for the Python that most gates do not have: 2.21 on 3.12 or
+    later; long: 2.19 on 3.11, also those of code that knows neither Ansible nor the package kubernetes.
     """
-    older_tools(session).pytest(*CHOSEN["unit_older_python"])
+    other_tools(session).pytest(*CHOSEN["unit_other_python"])
 
 
 @gate("slow", "short", "long")
@@ -318,9 +318,9 @@ def e2e_lowest(session: nox.Session) -> None:
 
 
 @gate("lab_second", "long")
-def e2e_older_python(session: nox.Session) -> None:
-    """The short tier of e2e on Python 3.11, with its newest ansible-core, 2.19, and the newest kubernetes."""
-    older_tools(session).pytest(*CHOSEN["e2e_older_python"])
+def e2e_other_python(session: nox.Session) -> None:
+    """The short tier of e2e with the newest ansible-core for Python 3.11, 2.19, and the newest kubernetes."""
+    other_tools(session).pytest(*CHOSEN["e2e_other_python"])
 
 
 @gate("lab_static", "short", "long")

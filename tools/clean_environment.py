@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-# LIVENODES_LAB*, LAB, LAB_KUBERNETES, CI and TIER are ours.
+# LIVENODES_LAB*, LAB, LAB_KUBERNETES, CI, CORE and TIER are ours.
 PREFIXES = ("ANSIBLE_", "AWX_", "CONTROLLER_", "GALAXY_", "K8S_AUTH_", "KUBE", "MOLECULE_", "RUNNER_", "TOWER_")
 NAMES = (
     "JOB_ID",

@@ -24,7 +24,7 @@ RUNTIME = ["-r", "meta/ee-requirements.txt"]
 TESTS = ["-r", "tools/requirements/tests.txt"]
 NEWEST = ["ansible-core", *RUNTIME, *TESTS, "-r", "tools/requirements/tools.txt"]
 BROWSER = ["ansible-core", *RUNTIME, "-r", "tools/requirements/browser.txt"]
-OLDER = ["ansible-core", *RUNTIME, *TESTS]
+OTHER = ["ansible-core", *RUNTIME, *TESTS]
 LOWEST = ["ansible-core==2.16.*", "kubernetes==28.1.0", *RUNTIME, *TESTS]
 # Whatever releases the oldest Python gets: those of TESTS are too new for it.
 NODE = ["hypothesis", "pytest", "pytest-xdist"]
@@ -64,21 +64,16 @@ def newer_python() -> str | None:
     return installed_python(14, 13, 12)
 
 
-def newest_python() -> str:
-    """Return the interpreter for the newest ansible-core that can run here."""
-    return newer_python() or same_python()
-
-
 class Tools:
     """A Python environment under .nox and what is installed in it. Raises through `session.run` when pip fails."""
 
     def __init__(
         self, session: nox.Session, name: str, wanted: list[str], python: str | None = None, old: bool = False
     ) -> None:
-        """Make the environment, of the newest Python if none is named. One too `old` for virtualenv makes its own."""
+        """Make the environment, of this Python if none is named. One too `old` for virtualenv makes its own."""
         self.session = session
         self.place = KEPT / name
-        python = python or newest_python()
+        python = python or same_python()
         maker = [python, "-m", "venv"] if old else [sys.executable, "-m", "virtualenv", "--quiet", "--python", python]
         lists = [(ROOT / word).read_text(encoding="utf-8") for word in wanted if word.endswith(".txt")]
         text = "\n".join([python, *wanted, *lists])
@@ -141,8 +136,11 @@ class Tools:
 
 
 def newest(session: nox.Session) -> Tools:
-    """Return the environment of most gates: all tools, newest kubernetes, newest ansible-core that can run here."""
-    return Tools(session, "newest", NEWEST)
+    """Return the environment of most gates: all tools, newest kubernetes, newest ansible-core for this Python. In the
+    long tier, and with CORE=newest, the newest that can run here, which needs a newer Python.
+    """
+    python = newer_python() if _is_newest_asked() else None
+    return Tools(session, "newest_python" if python else "newest", NEWEST, python)
 
 
 def lowest_tools(session: nox.Session) -> Tools:
@@ -154,13 +152,19 @@ def lowest_tools(session: nox.Session) -> Tools:
     return Tools(session, "lowest", LOWEST, same_python())
 
 
-def older_tools(session: nox.Session) -> Tools:
-    """Return the environment with the newest ansible-core for Python 3.11. Skips where `newest` has that."""
-    if newer_python() is None:
-        session.skip("the other gates ran with it: no Python 3.12 or later in PATH or among pyenv's versions")
-    if sys.version_info >= (3, 12):
-        session.skip("the other gates ran with the newest ansible-core for this Python")
-    return Tools(session, "older_python", OLDER, same_python())
+def other_tools(session: nox.Session) -> Tools:
+    """Return the environment with the newest ansible-core for the Python that most gates do not have: for a newer one
+    in the short tier, for this one in the long tier. Skips without a newer one.
+    """
+    newer = newer_python()
+    if newer is None:
+        session.skip("no Python 3.12 or later in PATH or among pyenv's versions")
+    older = _is_newest_asked()
+    return Tools(session, "older_python" if older else "newer_python", OTHER, None if older else newer)
+
+
+def _is_newest_asked() -> bool:
+    return os.environ.get("TIER") == "long" or os.environ.get("CORE") == "newest"
 
 
 def node_pythons() -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import nox
 
-from tools.environments import RUNTIME, TESTS, Tools, browser_tools, newest, same_python
+from tools.environments import RUNTIME, TESTS, Tools, browser_tools, newest
 
 
 @nox.session(default=False)
@@ -54,9 +54,7 @@ def side_by_side(session: nox.Session) -> None:
 @nox.session(default=False)
 def mutation(session: nox.Session) -> None:
     """change pure code, store and guard in small ways, and list the changes that no test notices."""
-    wanted = ["ansible-core", *RUNTIME, *TESTS, "-r", "tools/requirements/mutation.txt"]
-    # The fastest: it takes hours, and the code that it changes knows no ansible-core.
-    tools = Tools(session, "mutation", wanted, same_python())
+    tools = Tools(session, "mutation", ["ansible-core", *RUNTIME, *TESTS, "-r", "tools/requirements/mutation.txt"])
     tools.run("python", "-m", "tools.mutation", *session.posargs, alone=True, watched=True)
 
 

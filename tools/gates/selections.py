@@ -98,7 +98,7 @@ def tests(long: bool) -> dict[str, list[str]]:
             "tests/unit/plugins/module_utils/_node/guard/test_mixed_versions.py",
         ],
         "unit_lowest": [*OTHER_VERSIONS, *PURE, *ON_ALL_CORES, *short],
-        "unit_older_python": [*OTHER_VERSIONS, *([] if long else PURE), *ON_ALL_CORES, *NOT_LONG],
+        "unit_other_python": [*OTHER_VERSIONS, *([] if long else PURE), *ON_ALL_CORES, *NOT_LONG],
         "node_python": [*ON_OLDEST, *NOT_LONG],
         "fuzz": ["tests/unit/fuzz", "-m", "long", "--numprocesses", "auto", "--dist", "load"],
         "sim_nodes": ["tests/sim_nodes", *short],
@@ -110,7 +110,7 @@ def tests(long: bool) -> dict[str, list[str]]:
         "e2e_lowest": [*STAGES, *NOT_LONG]
         if long
         else ["tests/contract/test_rollout.py", "-k", "two_groups or bad_value"],
-        "e2e_older_python": [*STAGES, *NOT_LONG],
+        "e2e_other_python": [*STAGES, *NOT_LONG],
         "e2e_node": [*NODE, *part("e2e_node")],
         "e2e_guard": [*(GUARD if long else long_only.without("e2e_guard", GUARD)), *short],
         "e2e_fleet": ["tests/e2e_fleet", *part("e2e_fleet")],
