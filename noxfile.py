@@ -46,7 +46,7 @@ from tools.environments import (  # noqa: E402  # found only after the line abov
 )
 from tools.gates import selections  # noqa: E402  # found only after the line above
 from tools.gates.declaration import Gate  # noqa: E402  # found only after the line above
-from tools.sessions import (  # noqa: E402, F401  # found only after the line above; nox finds these sessions here
+from tools.sessions import (  # noqa: E402, F401  # pylint: disable=unused-import  # nox finds these sessions here
     demo,
     house,
     mutation,

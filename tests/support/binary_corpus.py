@@ -133,7 +133,8 @@ def recorded(version: str) -> BinaryFacts:
 
 def recorded_values(version: str) -> list[Answer]:
     """Return the answers that were recorded of a version."""
-    return [(config, verdict, messages) for config, verdict, messages in _read(f"values-{version}")]
+    answers: list[Answer] = [tuple(answer) for answer in _read(f"values-{version}")]
+    return answers
 
 
 def recorded_starts(version: str) -> tuple[str, dict[str, str]]:

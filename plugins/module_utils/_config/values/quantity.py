@@ -62,7 +62,8 @@ def int64(text: str) -> int | None:
     Raises ValueError as parse(). Source: ParseQuantity and AsInt64 in apimachinery/pkg/api/resource/quantity.go.
     """
     value, found = parse(text), _QUANTITY.fullmatch(text)
-    assert found is not None
+    if found is None:
+        raise ValueError(REFUSAL)
     whole, _point, after = found.group("number").lstrip("+-").partition(".")
     digits = len(whole.lstrip("0") or "0") + len(after)
     suffix = found.group("suffix") or ""
