@@ -13,10 +13,10 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift im
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import paths
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.short_texts import minor_of
-from tests.lab.kubeadm import OWN_CONFIG
 from tests.lab.lab import Lab
 from tests.support.dropin_node import DropinNode
 from tests.support.odd_values import TURNS, respelt
+from tests.support.start_outcome import opened
 
 # The kubelet shows a number as the number that was written.
 AS_WRITTEN = ("logging.flushFrequency",)
@@ -25,14 +25,9 @@ AS_WRITTEN = ("logging.flushFrequency",)
 @pytest.fixture(scope="module", params=["n1", "n3"])
 def node(request: pytest.FixtureRequest, lab: Lab) -> t.Iterator[DropinNode]:
     """Yield a node whose config file may be changed, with the older release and with the newest one."""
-    node = DropinNode(lab, request.param)
-    try:
-        node.bench.wait(node.bench.healthy, 60, "healthz")
-        # No folder: 1.28 does not start with one.
-        node.open(f"--config={OWN_CONFIG}")
+    # No folder: 1.28 does not start with one.
+    with opened(lab, request.param) as node:
         yield node
-    finally:
-        node.close()
 
 
 @pytest.mark.parametrize(

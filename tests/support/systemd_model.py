@@ -10,6 +10,7 @@ import subprocess
 import typing as t
 from pathlib import Path
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import health
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit, unitfile
 from tests.lab.files import KUBEADM_DROP_IN
 from tests.sim.nodes import unit_files, unit_words
@@ -27,6 +28,11 @@ Restart=always
 """
 KUBEADM = f"{FOLDER}/10-kubeadm.conf"
 KUBEADM_TEXT = f"# Note: This dropin only works with kubeadm and kubelet v1.11+\n{KUBEADM_DROP_IN}"
+
+
+def config_of(words: t.Sequence[str]) -> str | None:
+    """Return the config file that a command line names."""
+    return health.flag(words, "config")
 
 
 class Systemd:

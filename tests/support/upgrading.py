@@ -16,6 +16,18 @@ CHECKPOINT = "/var/lib/kubelet-config/store/checkpoints/uid/7/kubelet"
 SOCKET = "--container-runtime-endpoint=unix:///run/containerd/containerd.sock"
 
 
+def answer(minor: int) -> dict[str, t.Any]:
+    """Return what a target's binary of this minor answers when it accepts everything."""
+    return {
+        "binary": "/opt/kubelet",
+        "version": f"v1.{minor}.0",
+        "verdict": "valid",
+        "messages": [],
+        "refused_flags": [],
+        "unknown_fields": [],
+    }
+
+
 def result(version: str, *flags: str, config: t.Mapping[str, t.Any] | None = None, **facts: t.Any) -> dict[str, t.Any]:
     """Return the facts of a node of kubeadm on cgroup v2 with containerd 2.
 

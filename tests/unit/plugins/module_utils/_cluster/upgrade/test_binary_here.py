@@ -13,7 +13,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.b
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.kubelet import ask_binary
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary
 from tests.support.table_minors import BEYOND
-from tests.support.upgrading import SOCKET, result
+from tests.support.upgrading import SOCKET, answer, result
 
 PROGRAM = "/home/me/kubelet"
 FLAGS = ["config", "container-runtime-endpoint", "max-pods", "static-pod-url-header"]
@@ -84,15 +84,7 @@ def test_what_it_refuses_stops_the_node(kubelet: Kubelet) -> None:
 
 
 def test_equal_nodes_are_asked_about_once_and_others_stay_as_they_are(kubelet: Kubelet) -> None:
-    answer = {
-        "binary": "/opt/kubelet",
-        "version": f"v1.{BEYOND}.0",
-        "verdict": "valid",
-        "messages": [],
-        "refused_flags": [],
-        "unknown_fields": [],
-    }
-    asked = result("v1.36.2", target=answer)
+    asked = result("v1.36.2", target=answer(BEYOND))
     lost: dict[str, t.Any] = {"unreachable": True}
     odd = {**result("v1.36.2"), "words": "odd"}
     hosts = {"a": result("v1.36.2"), "b": result("v1.36.2"), "asked": asked, "lost": lost, "odd": odd, "none": None}

@@ -10,17 +10,10 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import node_facts, unasked
 from tests.support.table_minors import BEYOND, NEWEST
-from tests.support.upgrading import facts_of
+from tests.support.upgrading import answer, facts_of
 
 GATES = {"featureGates": {"NoSuchGate": True}}
-ANSWER = {
-    "binary": "/opt/kubelet",
-    "version": f"v1.{BEYOND}.0",
-    "verdict": "valid",
-    "messages": [],
-    "refused_flags": [],
-    "unknown_fields": [],
-}
+ANSWER = answer(BEYOND)
 
 
 @pytest.mark.parametrize(

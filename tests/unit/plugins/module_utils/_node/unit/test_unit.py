@@ -10,16 +10,10 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import health
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit
-from tests.support.systemd_model import FOLDER, PLAIN_TEXT, SERVICE, Systemd
+from tests.support.systemd_model import FOLDER, PLAIN_TEXT, SERVICE, Systemd, config_of
 
 ACTIVE = "/var/lib/kubelet-config/active/kubelet"
-APPENDED = f" --config={ACTIVE}"
-
-
-def config_of(words: t.Sequence[str]) -> str | None:
-    return health.flag(words, "config")
 
 
 def test_install_and_remove_reload_only_when_something_changed(node: Systemd) -> None:

@@ -5,20 +5,13 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import health
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit, unit_override
-from tests.support.systemd_model import FOLDER, KUBEADM, PLAIN_TEXT, SERVICE, Systemd
+from tests.support.systemd_model import FOLDER, KUBEADM, PLAIN_TEXT, SERVICE, Systemd, config_of
 
 ACTIVE = "/var/lib/kubelet-config/active/kubelet"
 APPENDED = f" --config={ACTIVE}"
-
-
-def config_of(words: t.Sequence[str]) -> str | None:
-    return health.flag(words, "config")
 
 
 def test_kubeadms_form(node: Systemd) -> None:
