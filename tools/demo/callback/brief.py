@@ -51,8 +51,9 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
             self._print(f"{result._host.get_name()}: {name}", "  changed  ", constants.COLOR_CHANGED)
 
     def v2_runner_on_failed(self, result: t.Any, ignore_errors: bool = False) -> None:
-        """Print why a task failed. During a rollout the callback `livenodes.kubelet.rollout` does."""
-        if not ignore_errors and self._texts:
+        """Print why a task failed. A rollout shows the verdict alone: what it rescued before is part of that."""
+        is_verdict = "Verdict |" in result._task.get_name()
+        if not ignore_errors and (self._texts or is_verdict):
             message = str(result._result.get("msg") or result._result)
             self._print(f"{result._host.get_name()}: {message}", "  failed   ", constants.COLOR_ERROR)
 
