@@ -115,6 +115,14 @@ options:
         the other deliveries, the check before the switch refuses it.
     type: bool
     default: false
+  allow_hidden:
+    description:
+      - Whether C(enableServer) and C(enableDebuggingHandlers) may be V(false), with a warning. The kubelet then shows
+        nobody what it runs. The status of its Node and its heartbeat have to prove the change, and on a node with a
+        guard also C(healthz) there.
+      - Nothing can be planned for such a node until it is rolled back or reset.
+    type: bool
+    default: false
 seealso:
   - module: livenodes.kubelet.kubelet_configz_facts
   - module: livenodes.kubelet.kubelet_configmap
@@ -186,6 +194,7 @@ MODULE = Definition(
         "allow_effect": {"type": "str", "choices": ["safe", "disrupt", "drain", "reboot"], "default": "disrupt"},
         "allow_effects": {"type": "dict"},
         "allow_invalid": {"type": "bool", "default": False},
+        "allow_hidden": {"type": "bool", "default": False},
         "name": {"type": "str", "default": "livenodes-kubelet"},
         "namespace": {"type": "str", "default": "kube-system"},
         "key": {"type": "str", "default": "kubelet", "no_log": False},

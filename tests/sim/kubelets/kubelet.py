@@ -164,11 +164,12 @@ class Kubelet:
 
     def answer(self, path: str) -> Answer:
         """Answer as the kubelet's server. Raises Refusal (503) if it does not run."""
-        if not self.running:
+        config = self.configz()
+        if not self.running or config.get("enableServer") is False:
             raise unreachable("dial tcp 192.0.2.1:10250: connect: connection refused")
         plain = path.partition("?")[0].rstrip("/")
-        if plain == "/configz":
-            return Answer(200, json.dumps({"kubeletconfig": self.configz()}).encode(), JSON)
+        if plain == "/configz" and config.get("enableDebuggingHandlers") is not False:
+            return Answer(200, json.dumps({"kubeletconfig": config}).encode(), JSON)
         if plain == "/healthz":
             return Answer(200, b"ok", TEXT)
         if plain == "/metrics":

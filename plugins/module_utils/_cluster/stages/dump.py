@@ -9,6 +9,7 @@ import typing as t
 
 from ..._config.fields import complete_config as pure_configz
 from ..._config.forecast import node_capacity
+from ..._config.rules import start_rules
 from ..._config.values import document, identity
 from ..api import kubelet_endpoint, parallel
 from ..api.errors import ClusterError, NodesFailed
@@ -19,10 +20,10 @@ from ..objects import config_sources, configz, nodes
 def dump(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
     """Return the table `{variants, nodes}` of the chosen nodes, as a fact or (`facts` false) as `kubelet_configz`.
 
-    Requests: those of `nodes.read`, and one GET of configz for each node. With the option `configmap`, one GET more,
-    and its configuration is part of the result. With `goals`, one GET more for each distinct source: see `_goals`.
-    Raises ClusterError if there is none, and, without `goals`, NodesFailed, which names every node whose configuration
-    cannot be read.
+    Requests: those of `nodes.read`, and one GET of configz for each node; see `_hidden` for nodes that fail. With the
+    option `configmap`, one GET more, and its configuration is part of the result. With `goals`, one GET more for each
+    distinct source: see `_goals`. Raises ClusterError if there is none, and, without `goals`, NodesFailed, which names
+    every node whose configuration cannot be read.
     """
     goals = options.get("goals")
     extra = _configmap(session, options["configmap"]) if options.get("configmap") else {}
@@ -68,8 +69,27 @@ def dump(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
     if options["facts"]:
         result = {"ansible_facts": result}
     if failures and goals is None:
+        failures.update(_hidden(session, {name: found[name] for name in failures}))
         raise NodesFailed("reading live kubelet configurations", failures, result)
     return {"changed": False, **result, **extra}
+
+
+def _hidden(session: Session, unread: t.Mapping[str, nodes.Node]) -> dict[str, str]:
+    """Return why nodes show no live configuration, of those that run a source with which none does.
+
+    One GET for each distinct source.
+    """
+    active = {name: node.part("active") for name, node in unread.items()}
+    maps = config_sources.find(session, [source for source in active.values() if source])
+    fields = {
+        name: start_rules.unread_by(_content(maps, source, unread[name].minor)) for name, source in active.items()
+    }
+    return {
+        name: f"it runs {nodes.describe(active[name])} with {field}: false, so that nobody can read its live values. "
+        "Roll it back or reset the node first"
+        for name, field in fields.items()
+        if field
+    }
 
 
 def _goals(

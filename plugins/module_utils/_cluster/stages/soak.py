@@ -13,6 +13,7 @@ import time
 import typing as t
 
 from ..._config.forecast import pod_loss
+from ..._config.rules import start_rules
 from ..api import parallel, timestamps
 from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
@@ -39,7 +40,8 @@ LIMIT = "allow_pod_loss sets how many are accepted"
 RESTARTED = "its kubelet restarted during the soak. See `journalctl -u kubelet` on the node"
 UNKNOWN = (
     "whether its kubelet restarted during the soak is unknown: its start time changed, as it also does when the clock "
-    "is set, and its /metrics does not show which of both happened. See `journalctl -u kubelet` on the node"
+    "is set, and its /metrics, if it serves any, does not show which of both happened. See `journalctl -u kubelet` on "
+    "the node"
 )
 
 
@@ -77,7 +79,7 @@ class Soak:
     def _processes_now(self) -> None:
         """Record the process of each kubelet, and close the nodes whose kubelet does not answer."""
         for outcome in parallel.each(
-            self.open, lambda name: kubelet_process.look(self.session, name), self.session.concurrency
+            self._serving(self.open), lambda name: kubelet_process.look(self.session, name), self.session.concurrency
         ):
             if nodes.absence(self.session, outcome.error):
                 self._unanswered(outcome)
@@ -91,6 +93,10 @@ class Soak:
             else:
                 self._seen_processes[outcome.item] = outcome.value
 
+    def _serving(self, names: list[str]) -> list[str]:
+        """Return the nodes whose kubelets have a server. The status of the others has to show how they are."""
+        return [name for name in names if self.watch.unread_by(name) != start_rules.NO_SERVER]
+
     def check(self, deep: bool, final: bool) -> None:
         """Run the checks that are due, and close every node with a final verdict. Raises ClusterError."""
         self.watch.forget(self.open)
@@ -101,6 +107,8 @@ class Soak:
         self.watch.judge(live=final and not verified, beaten=True)
         for name in list(self.open):
             self._status(name)
+        unserved = {*self.open} - {*self._serving(self.open)}
+        self._unknown.update(filter(self._start_moved, unserved))
         self._processes([name for name in self.open if deep or final or self._start_moved(name)])
         if deep or final:
             self._pods()
@@ -256,7 +264,7 @@ class Soak:
             if turn and names:
                 time.sleep(BETWEEN)
             for outcome in parallel.each(
-                names, lambda name: kubelet_process.healthy(self.session, name), self.session.concurrency
+                self._serving(names), lambda name: kubelet_process.healthy(self.session, name), self.session.concurrency
             ):
                 if outcome.error:
                     self._unanswered(outcome)

@@ -104,6 +104,12 @@ def judge(node: Node, expected: dict[str, str] | None, beaten: bool = False) -> 
     return _judge_active(node, expected, beaten)
 
 
+def by_status(found: Verdict, field: str) -> Verdict:
+    """Return a good verdict on a node whose kubelet shows no live configuration, since a `field` is false."""
+    proof = f"by its status and its heartbeat: its live values cannot be read with {field}: false"
+    return dataclasses.replace(found, message=f"{found.message}, {proof}")
+
+
 def _judge_without_status(node: Node) -> Verdict:
     if node.delivery in ON_NODE:
         return Verdict(

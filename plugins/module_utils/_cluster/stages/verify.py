@@ -18,7 +18,7 @@ from ..._config.delivery.choice import OWN_FILE_MINOR
 from ..._config.drift import differing, explained
 from ..._config.fields import complete_config as pure_configz
 from ..._config.fields import difftext, fields, overlay
-from ..._config.rules import checks
+from ..._config.rules import checks, start_rules
 from ..._config.values import document, node_row
 from ..._config.values.reference import same_place
 from ..api import parallel
@@ -123,6 +123,11 @@ class Watch:
             if name not in self.verdicts or not (self.verdicts[name].final or verdict.ok(self.verdicts[name]))
         ]
 
+    def unread_by(self, name: str) -> str:
+        """Return the field with which the kubelet of a node serves no /configz, empty if it serves one."""
+        expected = self.expected[name]
+        return start_rules.unread_by(expected.config) if expected else ""
+
     def forget(self, names: t.Iterable[str]) -> None:
         """Drop the verdicts on nodes, so that they are judged again."""
         for name in names:
@@ -145,7 +150,9 @@ class Watch:
                 self.verdicts[name] = diagnose.missing(expected.source, node)
                 continue
             found = verdict.judge(node, _reference(node, expected) if expected else None, beaten)
-            if verdict.ok(found) and live:
+            if verdict.ok(found) and self.unread_by(name):
+                self.verdicts[name] = verdict.by_status(found, self.unread_by(name))
+            elif verdict.ok(found) and live:
                 answering[name] = found
             else:
                 self.verdicts[name] = (

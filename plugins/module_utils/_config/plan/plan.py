@@ -44,6 +44,7 @@ def make_plan(
     own: Mapping[str, Any] | None = None,
     migrate: str = STAY,
     allow_effects: Mapping[str, str] | None = None,
+    allow_hidden: bool = False,
 ) -> dict[str, Any]:
     """Return the plan after which every node runs its own configuration merged with the layers.
 
@@ -52,9 +53,9 @@ def make_plan(
     them, for all nodes; ``node_configs`` is the same per node, or these by layers.OF_HOSTS, and is merged last.
     ``flags`` holds the words of the kubelets' command lines, where known. ``allow_effect`` is the highest accepted
     effect (safe, disrupt, drain or reboot), and ``allow_effects`` is that of single nodes. With ``allow_invalid``, what
-    the kubelet's validation refuses is a warning only. A ``target`` is one complete configuration (a mapping or a text)
-    that takes the place of every live configuration before the layers, except for the fields that belong to one
-    machine.
+    the kubelet's validation refuses is a warning only; with ``allow_hidden``, what leaves it without a /configz. A
+    ``target`` is one complete configuration (a mapping or a text) that takes the place of every live configuration
+    before the layers, except for the fields that belong to one machine.
 
     ``deliveries`` holds the requested delivery of nodes (delivery/choice.py). With ``dropin``, the desired
     configuration is what the layers declare, and nothing else: all other values stay the node's own.
@@ -136,8 +137,8 @@ def make_plan(
         nodes[name] = _planned(
             row, desired, reference, delivery, minor, lays and (moves or migrate == STAY), moves, beyond
         )
-        if row.get("read") == "node":
-            nodes[name]["problems"] = start_rules.asked_on_host(nodes[name]["problems"])
+        read_on_host = row.get("read") == "node"
+        nodes[name]["problems"] = start_rules.accepted(nodes[name]["problems"], read_on_host, allow_hidden)
         if moves:
             _migrates(nodes[name], migrate)
         if unread and (nodes[name]["action"] == "assign" or row.get("source") is not None):

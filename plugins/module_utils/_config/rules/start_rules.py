@@ -10,7 +10,7 @@ name, as 1.20, 1.21, 1.23 and 1.25 to 1.36 have them; tests/support/kubelet_star
 from __future__ import annotations
 
 import re
-from typing import Iterator
+from typing import Any, Iterator, Mapping
 
 from ..values import short_texts
 from .problem import REFUSAL, WARNING, EffectiveConfig, Finding, Problem, Rule
@@ -203,6 +203,9 @@ FATAL = (
 )
 """What ends the kubelet after its validation."""
 HIDES = "hides-kubelet"
+NO_SERVER = "enableServer"
+SERVED = {NO_SERVER: "nothing", "enableDebuggingHandlers": "no /configz, logs or exec"}
+"""What a kubelet serves with a field that is false (pkg/kubelet/server/server.go NewServer)."""
 NAMES = frozenset((*(rule.name for rule in FATAL), HIDES, "tls-pair"))
 """The identifiers of all rules here."""
 
@@ -212,10 +215,10 @@ def hidden(config: EffectiveConfig) -> Iterator[Problem]:
 
     A rollout has no proof then, nor has the next plan a live configuration. `kubectl logs` and `exec` fail too.
     """
-    # pkg/kubelet/server/server.go InstallDebuggingHandlers, InstallDebuggingDisabledHandlers
-    for field, served in (("enableServer", "nothing"), ("enableDebuggingHandlers", "no /configz, logs or exec")):
+    for field, served in SERVED.items():
         if config.truth(field) is False:
-            yield _hides(field, f"false: the kubelet serves {served} then", f"Leave {field} out, or set it to true.")
+            remedy = f"Leave {field} out, set it to true, or accept another proof: kubelet_config_allow_hidden: true."
+            yield _hides(field, f"false: the kubelet serves {served} then", remedy)
     x509, address = config.value("authentication.x509"), config.text("address")
     if short_texts.is_loopback(address):
         why = f"{address}: the API server does not reach the kubelet at a loopback address"
@@ -229,9 +232,28 @@ def hidden(config: EffectiveConfig) -> Iterator[Problem]:
     yield from _half_pair(config)
 
 
-def asked_on_host(rows: list[dict[str, str]]) -> list[dict[str, str]]:
-    """Return rows of problems for a node whose host asks its kubelet, at a loopback address."""
-    return [_ON_HOST if (row["rule"], row["path"]) == (HIDES, "address") else row for row in rows]
+def unread_by(config: Mapping[str, Any] | None) -> str:
+    """Return the field of a configuration with which its kubelet serves no /configz, empty if it serves one."""
+    given = config or {}
+    return next((field for field in SERVED if given.get(field) is False), "")
+
+
+def accepted(rows: list[dict[str, str]], read_on_host: bool, allow_hidden: bool) -> list[dict[str, str]]:
+    """Return rows of problems with a warning for each refused value that hides a kubelet and that may.
+
+    ``read_on_host``: the host of the node asks its kubelet. ``allow_hidden``: what its status shows is proof enough.
+    """
+    known = {"address": _ON_HOST} if read_on_host else {}
+    known.update({field: _by_status(field) for field in SERVED} if allow_hidden else {})
+    if not any(row["rule"] == HIDES for row in rows):
+        # Equal nodes share them.
+        return rows
+    return [known.get(row["path"], row) if row["rule"] == HIDES else row for row in rows]
+
+
+def _by_status(field: str) -> dict[str, str]:
+    cause = f"false: the kubelet serves {SERVED[field]} then. Its status and its heartbeat have to prove the change"
+    return Problem(WARNING, field, cause, "Roll it back or reset the node before you plan another change.", HIDES).row()
 
 
 _ON_HOST = Problem(

@@ -372,21 +372,25 @@ def test_a_target_may_be_of_the_first_kubelets() -> None:
 
 
 @pytest.mark.parametrize(
-    ("layer", "more", "severity"),
+    ("layer", "more", "allow_hidden", "severity"),
     [
-        ({"address": "127.0.0.1"}, {}, "refusal"),
-        ({"address": "127.0.0.1"}, {"read": "node"}, "warning"),
-        ({"address": "127.0.0.300"}, {"read": "node"}, "refusal"),
-        ({"enableServer": False}, {"read": "node"}, "refusal"),
-        ({"enableDebuggingHandlers": False}, {"read": "node"}, "refusal"),
+        ({"address": "127.0.0.1"}, {}, True, "refusal"),
+        ({"address": "127.0.0.1"}, {"read": "node"}, False, "warning"),
+        ({"address": "127.0.0.300"}, {"read": "node"}, True, "refusal"),
+        ({"enableServer": False}, {"read": "node"}, False, "refusal"),
+        ({"enableServer": False}, {}, True, "warning"),
+        ({"enableDebuggingHandlers": False}, {"read": "node"}, False, "refusal"),
+        ({"enableDebuggingHandlers": False}, {"read": "node"}, True, "warning"),
     ],
 )
-def test_a_host_can_ask_its_kubelet_at_a_loopback_address(
-    layer: dict[str, Any], more: dict[str, Any], severity: str
+def test_a_value_that_hides_a_kubelet_needs_another_proof(
+    layer: dict[str, Any], more: dict[str, Any], allow_hidden: bool, severity: str
 ) -> None:
+    """A host can ask its kubelet at a loopback address. Without /configz, the status can be accepted."""
     table = tables.table(LIVE)
     table["nodes"]["n0"].update(more)
-    [problem] = plan.make_plan(table, layer, allow_effect="reboot")["nodes"]["n0"]["problems"]
+    made = plan.make_plan(table, layer, allow_effect="reboot", allow_hidden=allow_hidden)
+    [problem] = made["nodes"]["n0"]["problems"]
     assert (problem["severity"], problem["path"]) == (severity, next(iter(layer)))
     assert problem["remedy"]
 
