@@ -118,7 +118,7 @@ options:
   allow_hidden:
     description:
       - Whether C(enableServer) and C(enableDebuggingHandlers) may be V(false), with a warning. The kubelet then shows
-        nobody what it runs. The status of its Node and its heartbeat have to prove the change, and on a node with a
+        no user what it runs. The status of its Node and its heartbeat have to show that it worked, and on a node with a
         guard also C(healthz) there.
       - Nothing can be planned for such a node until it is rolled back or reset.
     type: bool

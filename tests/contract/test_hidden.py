@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kubelets that show nobody what they run: `kubelet_config_allow_hidden`."""
+"""Kubelets that show no user what they run: `kubelet_config_allow_hidden`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_hidden_kubelet_is_proven_by_its_status_and_can_be_reset(cluster: Cont
     again = ansible.playbook("plan", *GROUP)
     assert again.code != 0
     for name, field in HIDDEN.items():
-        why = f"it runs kube-system/{sources[name]} key kubelet with {field}: false, so that nobody can read"
+        why = f"it runs kube-system/{sources[name]} key kubelet with {field}: false, so that no user can read"
         assert why in again.output, again.output
 
     back = ansible.playbook("reset", *GROUP)

@@ -85,7 +85,7 @@ def _hidden(session: Session, unread: t.Mapping[str, nodes.Node]) -> dict[str, s
         name: start_rules.unread_by(_content(maps, source, unread[name].minor)) for name, source in active.items()
     }
     return {
-        name: f"it runs {nodes.describe(active[name])} with {field}: false, so that nobody can read its live values. "
+        name: f"it runs {nodes.describe(active[name])} with {field}: false, so that no user can read its live values. "
         "Roll it back or reset the node first"
         for name, field in fields.items()
         if field

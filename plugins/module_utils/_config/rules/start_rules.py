@@ -252,7 +252,7 @@ def accepted(rows: list[dict[str, str]], read_on_host: bool, allow_hidden: bool)
 
 
 def _by_status(field: str) -> dict[str, str]:
-    cause = f"false: the kubelet serves {SERVED[field]} then. Its status and its heartbeat have to prove the change"
+    cause = f"false: the kubelet serves {SERVED[field]} then. Its status and its heartbeat have to show that it worked"
     return Problem(WARNING, field, cause, "Roll it back or reset the node before you plan another change.", HIDES).row()
 
 
