@@ -206,9 +206,10 @@ class Judging(Base):
         if facts.unit.invocation != trial.invocation or facts.boot != trial.armed.boot_id:
             return self.store.target(trial.to)
         # It was not restarted since the trial was armed. If that replaced an unfinished trial, it runs what that one
-        # had put on trial; after a failed one, what that had reverted to.
+        # had put on trial; after a failed one, what that had reverted to. A revert may lead to neither.
         finished = trial.replaced is None or bool(trial.replaced.get("failed"))
-        return self.store.target(trial.revert_to) if finished else ""
+        known = finished and not trial.extra.get("elsewhere")
+        return self.store.target(trial.revert_to) if known else ""
 
     def _report_again(self, trial: Trial) -> None:
         """Report a revert that the store has recorded, unless that was done."""

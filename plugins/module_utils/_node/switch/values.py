@@ -118,6 +118,8 @@ class Arming:
         extra = {name: options[name] for name in ("confirm_seconds", "was_healthy") if options[name] is not None}
         if options.get("node_proof") is False:
             extra["node_proof"] = False
+        if self._leads_elsewhere(revert_to):
+            extra["elsewhere"] = True
         earlier = self._unfinished(revert_to)
         if earlier and earlier.extra.get("was_healthy", True):
             # The kubelet may be down because of the earlier trial. What counts is how it ran before both.
@@ -155,9 +157,13 @@ class Arming:
         saved = last.state_files if last and not store.revert_ended() else ()
         if self._unfinished(revert_to):
             return statefiles.of_another(saved, taken)
-        if (quietly(store.running) or store.target(None)) == store.target(revert_to):
+        if not self._leads_elsewhere(revert_to):
             return taken
         return statefiles.of_another([{**entry, "data": None} for entry in (*saved, *taken)], taken)
+
+    def _leads_elsewhere(self, revert_to: Source | None) -> bool:
+        """Return whether a revert leads to another source than the active one, such as when that one is damaged."""
+        return (quietly(self.store.running) or self.store.target(None)) != self.store.target(revert_to)
 
     def _unfinished(self, revert_to: Source | None) -> Trial | None:
         """Return the trial that this one replaces, if both revert to the same source."""

@@ -84,6 +84,12 @@ PINNED: dict[str, Steps] = {
         ("assign", {"behavior": "good", "policy": "static", "cut": None, "power": False}),
         ("fault", {"fault": errno.ENOSPC}),
     ],
+    "last-known-good is lost, and the module is killed before the restart": [
+        ("systemd_is_silent", {"looks": 0, "killed": True}),
+        ("roll_out", {"behavior": "good", "policy": "none", "cut": None}),
+        ("tear", {"name": "store/meta/last-known-good", "half": False}),
+        ("assign", {"behavior": "good", "policy": "none", "cut": 64, "power": False}),
+    ],
     "a trial is armed, and neither guard nor module go on": [
         ("undo", {"reset": True, "cut": None, "connected": True}),
         ("disturb", {"what": "power cut"}),
