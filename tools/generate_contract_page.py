@@ -40,6 +40,7 @@ GROUPS = {
     "contract/test_lease": "One rollout at a time",
     "contract/test_refusals": "Mistakes of users",
     "contract/test_permissions": "Permissions",
+    "contract/test_hidden": "Values that hide a kubelet",
     "contract/test_dropins": "Drop-ins",
 }
 # Rules that have another file for real nodes.
