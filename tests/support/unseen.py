@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All tables as they were before a minor of Kubernetes was added: data only, no code changes."""
+"""All tables as they were before a minor of Kubernetes was added: data only, no code changes.
+
+Where the code of a rule compares with a minor, it goes on doing so: its condition is not in a table.
+"""
 
 from __future__ import annotations
 
