@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A real kubelet binary answers what was recorded: the unit tests compare the tables with the record.
 
-It needs a binary, and no lab: record anew with `python -m tests.support.record_binary`.
+It needs the binaries, and no lab: record anew with `python -m tests.support.record_binary`.
 """
 
 from __future__ import annotations
@@ -14,23 +14,26 @@ from tests.lab import releases
 from tests.support import binary_corpus
 from tests.support.borrowed_lab import need
 
-VERSION = "v1.36.2"
+
+@pytest.fixture(scope="module", params=binary_corpus.WHOLE)
+def version(request: pytest.FixtureRequest) -> str:
+    need((request.param,))
+    return str(request.param)
 
 
 @pytest.fixture(scope="module")
-def program() -> str:
-    need((VERSION,))
-    return str(releases.place() / VERSION / "kubelet")
+def program(version: str) -> str:
+    return str(releases.place() / version / "kubelet")
 
 
-def test_it_says_what_was_recorded(program: str) -> None:
-    recorded = binary_corpus.recorded(VERSION)
+def test_it_says_what_was_recorded(program: str, version: str) -> None:
+    recorded = binary_corpus.recorded(version)
     names = [name for name in binary_corpus.every_name() if recorded.was_asked(name)]
     # A gate that it does not know costs a start: some of them, and all others.
     gone = [name for name in names if recorded.gates.get(name[len("featureGates.") :]) == "x"]
     asked = [name for name in names if name not in gone[5:]]
     found = binary_corpus.ask(program, asked)
-    assert found.flags == recorded.flags and found.version == VERSION
+    assert found.flags == recorded.flags and found.version == version
     assert found.fields == {name: recorded.fields[name] for name in asked if name in recorded.fields}
     assert found.gates == {name: recorded.gates[name] for name in found.gates}
     assert {f"featureGates.{name}" for name in found.gates} >= {
@@ -38,5 +41,5 @@ def test_it_says_what_was_recorded(program: str) -> None:
     }
 
 
-def test_it_judges_values_as_was_recorded(program: str) -> None:
-    assert binary_corpus.judged(program) == binary_corpus.recorded_values(VERSION)
+def test_it_judges_values_as_was_recorded(program: str, version: str) -> None:
+    assert binary_corpus.judged(program) == binary_corpus.recorded_values(version)

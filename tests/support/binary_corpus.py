@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What kubelet binaries answer about all names of the tables and all configurations of the rules: asked, or recorded.
 
-.nox/newest/bin/python -m tests.support.record_binary PATH_OF_A_KUBELET
+.nox/newest/bin/python -m tests.support.record_binary PATH_OF_A_KUBELET [binary] [values] [starts]
 
-It records as any user, without a lab: a start ends before the kubelet would do anything (see ask_binary.py).
+It writes the files of these kinds, by default of all; `starts` are large, and two versions of them are enough. It
+records as any user, without a lab: a start ends before the kubelet would do anything (see ask_binary.py).
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.kubelet im
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary, command
 from tests.support.asked_rules import CONFIGS, FACTS
 
+WHOLE = ("v1.28.15", "v1.33.13", "v1.36.2")
+"""The versions whose answers about all names and all values are recorded."""
 SOME = (
     "maxPods",
     "maxPodz",
@@ -107,23 +110,27 @@ def _short(output: str, whole: bool) -> str:
     return "\n".join(kept)
 
 
-def record(program: str) -> None:
-    """Write what a binary answers into the files of its version."""
-    facts = ask(program, every_name())
-    _write(f"binary-{facts.version}", facts._asdict())
-    record_starts(program, facts.version)
-    if facts.minor == fields.NEWEST_MINOR - 1:
-        _write(f"values-{facts.version}", judged(program))
+def record(program: str, *kinds: str) -> None:
+    """Write what a binary answers into the files of its version: those of some kinds, without any of all."""
+    version = binary.version(program)
+    assert version is not None, f"{program} is no kubelet"
+    for kind in kinds or KINDS:
+        _write(f"{kind}-{version}", KINDS[kind](program))
 
 
-def record_starts(program: str, version: str) -> None:
-    """Write what a binary prints, in part, into the file of its version."""
+def printed(program: str) -> dict[str, t.Any]:
+    """Return what a binary prints, in part: its help, and its starts."""
     shown = command.execute([program, "--help"]).stdout.splitlines()
     shown = [line for line in shown if line.startswith("   ")]
-    _write(
-        f"starts-{version}",
-        {"help": [line[:WIDTH].rstrip() if " --" in line else line for line in shown], "starts": starts(program)},
-    )
+    return {"help": [line[:WIDTH].rstrip() if " --" in line else line for line in shown], "starts": starts(program)}
+
+
+KINDS: dict[str, t.Callable[[str], t.Any]] = {
+    "binary": lambda program: ask(program, every_name())._asdict(),
+    "values": judged,
+    "starts": printed,
+}
+"""What can be recorded of a binary, by the name of its kind."""
 
 
 def recorded(version: str) -> BinaryFacts:

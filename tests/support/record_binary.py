@@ -11,4 +11,4 @@ import sys
 if __name__ == "__main__":
     # Makes the collection importable.
     importlib.import_module("tests.conftest")
-    importlib.import_module("tests.support.binary_corpus").record(sys.argv[1])
+    importlib.import_module("tests.support.binary_corpus").record(*sys.argv[1:])

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All tables as they were before a minor of Kubernetes was added: data only, no code changes."""
+"""All tables as they were before a minor of Kubernetes was added: data only, no code changes.
+
+Where the code of a rule compares with a minor, it goes on doing so: its condition is not in a table.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,12 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields, gates
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.field_row import Field, Flag
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import problem, validation
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import (
+    managers,
+    problem,
+    start_rules,
+    validation,
+)
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import flags_table
 
 OURS = "ansible_collections.livenodes.kubelet."
@@ -28,6 +36,8 @@ def end_before(monkeypatch: pytest.MonkeyPatch, minor: int) -> None:
         (fields.FLAGS, _flag),
         (gates.GATES, _gate),
         (flags_table.LAST_MINOR, lambda last, minor: last if last < minor - 1 else None),
+        (managers.CPU_OPTIONS, _option),
+        (managers.TOPOLOGY_OPTIONS, _option),
     ):
         _change(monkeypatch, t.cast("dict[t.Any, t.Any]", table), row_of, minor)
     for name, paths in [*gates.FIELDS_OF.items()]:
@@ -36,7 +46,8 @@ def end_before(monkeypatch: pytest.MonkeyPatch, minor: int) -> None:
         monkeypatch.delitem(gates.NEEDS, known)
     monkeypatch.setattr(fields, "MEANINGS", [one for one in fields.MEANINGS if one.since < minor])
     monkeypatch.setattr(problem, "LAST_READ", min(problem.LAST_READ, minor - 1))
-    monkeypatch.setattr(validation, "RULES", tuple(_rules(minor)))
+    for holder, name in ((validation, "RULES"), (managers, "FATAL"), (start_rules, "FATAL")):
+        monkeypatch.setattr(holder, name, tuple(_rules(getattr(holder, name), minor)))
     for name, module in [*sys.modules.items()]:
         if name.startswith(OURS) and hasattr(module, "NEWEST_MINOR"):
             monkeypatch.setattr(module, "NEWEST_MINOR", minor - 1)
@@ -83,8 +94,13 @@ def _gate(history: str, minor: int) -> str | None:
     return " ".join(kept) if any(word[0].isdigit() for word in kept) else None
 
 
-def _rules(minor: int) -> t.Iterator[problem.Rule]:
-    for one in validation.RULES:
+def _option(row: managers.Option, minor: int) -> managers.Option:
+    """Return an option as it was. Rules name it, so a later one stays, as one that no minor knows."""
+    return managers.Option(*(_before(since, minor) for since in row))
+
+
+def _rules(rules: t.Iterable[problem.Rule], minor: int) -> t.Iterator[problem.Rule]:
+    for one in rules:
         if one.since < minor:
             yield one._replace(until=_before(one.until, minor - 1))
 

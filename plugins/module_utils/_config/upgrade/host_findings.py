@@ -96,8 +96,9 @@ def _runtime(facts: Facts, target: int) -> Iterator[Finding]:
 
 
 def _static_pods(facts: Facts, merged: Mapping[str, Any], target: int) -> Iterator[Finding]:
-    gated = target < _PODS_ALWAYS_ALONE and not EffectiveConfig(merged, target).gate(_PODS_ALONE_GATE)
-    if target < _PODS_ALONE or gated:
+    if target < _PODS_ALONE:
+        return
+    if target < _PODS_ALWAYS_ALONE and not EffectiveConfig(merged, target).gate(_PODS_ALONE_GATE):
         return
     for pod in facts.static_pods:
         name = pod.name or "static pod"

@@ -4,15 +4,20 @@
 """The rules of the plan, compared with what real kubelets answered: no binary of a kubelet is needed here.
 
 `python -m tests.support.record_facts` has recorded the answers; tests/e2e_modern/test_validation_rules.py asks again.
+For versions that no lab ran, `tests.support.record_binary` has; tests/e2e_modern/test_binary_facts.py asks again.
 """
 
 from __future__ import annotations
 
 import pytest
 
-from tests.support import asked_rules
+from tests.support import asked_rules, binary_corpus
 
-RECORDED = asked_rules.recorded()
+OF_BINARIES: dict[str, asked_rules.Answers] = {
+    version: [(config, verdict) for config, verdict, _messages in binary_corpus.recorded_values(version)]
+    for version in binary_corpus.WHOLE
+}
+RECORDED = {**OF_BINARIES, **asked_rules.recorded()}
 
 
 @pytest.mark.parametrize("version", sorted({"v1.28.7", "v1.36.2", *RECORDED}))

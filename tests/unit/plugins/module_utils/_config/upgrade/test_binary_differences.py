@@ -13,16 +13,19 @@ from tests.support import binary_corpus
 from tests.support.table_minors import BEYOND
 
 FACTS = binary_corpus.recorded("v1.36.2")
-OF_THIS_BUILD = [
-    f"this kubelet has the feature gate {name} that the tables do not give to 1.36"
-    for name in ("MinimumKubeletVersion", "RouteExternalCertificate", "StoragePerformantSecurityPolicy")
-]
+# 1.36.2 was built from the sources of a distribution.
+OF_A_BUILD = {
+    "v1.36.2": [
+        f"this kubelet has the feature gate {name} that the tables do not give to 1.36"
+        for name in ("MinimumKubeletVersion", "RouteExternalCertificate", "StoragePerformantSecurityPolicy")
+    ]
+}
 
 
-def test_two_whole_binaries_beside_the_tables() -> None:
-    """All flags, gates and fields of the tables: 1.36.2 was built from the sources of a distribution."""
-    assert differences(FACTS) == OF_THIS_BUILD
-    assert differences(binary_corpus.recorded("v1.20.2")) == []
+@pytest.mark.parametrize("version", ["v1.20.2", *binary_corpus.WHOLE])
+def test_whole_binaries_beside_the_tables(version: str) -> None:
+    """All flags, gates and fields of the tables."""
+    assert differences(binary_corpus.recorded(version)) == OF_A_BUILD.get(version, [])
 
 
 @pytest.mark.parametrize(
