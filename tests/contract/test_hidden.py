@@ -15,7 +15,7 @@ HIDDEN = {"n1": "enableServer", "n3": "enableDebuggingHandlers"}
 
 
 @pytest.mark.long_on_lab
-def test_a_hidden_kubelet_is_proven_by_its_status_and_can_be_reset(cluster: Contracted, ansible: Ansible) -> None:
+def test_a_hidden_kubelet_is_verified_by_its_status_and_can_be_reset(cluster: Contracted, ansible: Ansible) -> None:
     """Refused, accepted with the other proof, not planned anew, and reset."""
     ansible.host_variables(**{name: {"kubelet_config": {field: False}} for name, field in HIDDEN.items()})
     local = {name: cluster.look(name).configz for name in HIDDEN}

@@ -38,9 +38,9 @@ class Differing(t.NamedTuple):
     """What rules refuse that are new in this minor. The plan does not have them. Preflight and upgrade check ask the
     binary about the configuration, and show its words instead."""
     lost: Names = frozenset()
-    """What nothing else says: the binary that is asked ends, for its kubeconfig, before it judges these values."""
+    """What nothing else names: the binary that is asked ends, for its kubeconfig, before it judges these values."""
     lost_of_plan: Names = frozenset()
-    """What the plan says in another way: it refuses the field itself, which no table has yet."""
+    """What the plan names in another way: it refuses the field itself, which no table has yet."""
     lost_of_upgrade: Names = frozenset()
     """As `lost`. The plan warns: the live configuration has the default of maxPods."""
     more: Names = frozenset()
@@ -94,7 +94,7 @@ def tables_again() -> t.Iterator[None]:
 
 @pytest.mark.parametrize("version", binary_corpus.WHOLE)
 def test_the_binary_gives_what_its_tables_give(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All findings by name, and all that differ: less than one in a hundred is lost that the binary does not say.
+    """All findings by name, and all that differ: less than one in a hundred is lost that the binary does not name.
 
     A binary names also the fields and flags of later minors that it has not got. Tables name those that are gone.
     """
