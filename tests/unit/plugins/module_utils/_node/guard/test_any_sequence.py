@@ -90,6 +90,11 @@ PINNED: dict[str, Steps] = {
         ("tear", {"name": "store/meta/last-known-good", "half": False}),
         ("assign", {"behavior": "good", "policy": "none", "cut": 64, "power": False}),
     ],
+    "the trial of a reset is lost before the restart, and another controller resets": [
+        ("undo", {"reset": True, "cut": None, "connected": False}),
+        ("tear", {"name": "store/trial", "half": False}),
+        ("undo", {"reset": True, "cut": None, "connected": False}),
+    ],
     "a trial is armed, and neither guard nor module go on": [
         ("undo", {"reset": True, "cut": None, "connected": True}),
         ("disturb", {"what": "power cut"}),

@@ -233,6 +233,14 @@ def test_killed_within_the_switch(node: Node, call: str, monkeypatch: pytest.Mon
     assert done["restart_needed"] and node.store.running() == LOCAL
 
 
+def test_a_reset_whose_trial_is_lost_is_put_on_trial_again(node: Node) -> None:
+    """The kubelet was not restarted, and no record names what it runs."""
+    apply(node, "reset")
+    Path(node.store.trial_path).write_bytes(b"")
+    done = apply(node, "reset")
+    assert (done["restart_needed"], done["trial"]["to"], done["trial"]["revert_to"]) == (True, None, SOURCE)
+
+
 def test_nothing_to_revert_to_needs_no_trial(node: Node) -> None:
     """The assigned configuration failed, and the local one runs already."""
     node.store.forget_good()
