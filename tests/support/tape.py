@@ -1,0 +1,197 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`pytest --tape FOLDER`: one file for each simulated test, with what the collection asked, returned and left on nodes.
+
+What differs from one run of a test to the next is masked, and what may come in any order is sorted: a change that only
+moves code leaves the files as they are. CONTRIBUTING.md says how to compare two commits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import re
+import sys
+import tempfile
+import threading
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from tests.sim.api.server import Server
+from tests.sim.nodes.node import SimNode
+
+ROOT = Path(__file__).resolve().parents[2]
+SUITES = ("tests/contract/", "tests/unit/roles/", "tests/sim_nodes/")
+UNSTABLE: dict[str, str] = {}
+"""Tests whose tape differs from run to run, by a part of their name, and why. They have none."""
+FOLDERS = ("/etc", "/usr/lib/systemd", "/var/lib", "/run/livenodes-kubelet-guard")
+"""What of a simulated node is not the stand-in's own."""
+LONGEST = 4000
+"""Characters of a file that the tape shows; of a longer one it has the digest."""
+STAND_IN = re.compile(r"/api/v1/nodes/[^/]+/status|.*/kube-node-lease/leases/[^/]+")
+"""Paths that only the stand-ins for kubelets write to, as often as time passes."""
+RENEWED = re.compile(r".*/leases/[^/]+")
+"""Paths that a rollout writes to as often as time passes."""
+Lines = t.Iterator[str]
+Masks = tuple[tuple[str, str], ...]
+
+TMP = re.escape(tempfile.gettempdir())
+QUOTE = r'\\*"'
+MASKS = (
+    (rf"{TMP}/pytest-of-[^/]+/pytest-\d+(/popen-gw\d+)?/[^/\s\"'\\]+", "<tmp>"),
+    (rf"{TMP}/livenodes-(sim-)?\w{{8}}", "<tmp>"),
+    (r"[\w./-]*ansible-(tmp|local)-[\w.-]+", "<tmp>"),
+    (re.escape(str(Path(sys.prefix))), "<python>"),
+    (re.escape(str(ROOT)), "<root>"),
+    (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:?\d\d)?", "<time>"),
+    (r"\b\d{8}T\d{6}Z", "<time>"),
+    (r"\b1[78]\d{8}(\.\d+)?\b", "<time>"),
+    (r"\b\d+\.\d+ ?s\b", "<duration>"),
+    (rf"({QUOTE}\w*seconds{QUOTE}: ?)\d+\.\d+", r"\1<duration>"),
+    (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "<uid>"),
+    (r"(<uid>/)\d+\b", r"\1<version>"),
+    (rf"(resourceVersion({QUOTE})?[:=] ?({QUOTE})?)\d+", r"\1<version>"),
+    (r"(ResourceVersion: )\d+", r"\1<version>"),
+    (r'(/metadata/resourceVersion", "value": ")\d+', r"\1<version>"),
+    (r"(127\.0\.0\.1:)\d+", r"\1<port>"),
+    (rf"((?:healthzPort|port)({QUOTE})?[ :]+)\d{{5}}\b", r"\1<port>"),
+    (r"(livenodes-kubelet-rollout-)[0-9a-f]{10}", r"\1<random>"),
+    (r"\b(n\w+\.)[0-9a-f]{16}\b", r"\1<random>"),
+    (r"\b[0-9a-f]{32}\b", "<invocation>"),
+    (rf"({QUOTE}(?:pid|MainPID){QUOTE}: ?)\d+", r"\1<pid>"),
+    (r"[A-Za-z0-9+/]{200,}=*", "<base64>"),
+    (re.escape(platform.node()), "<host>"),
+)
+"""What differs in any test."""
+HASHES = (
+    (r"(livenodes-kubelet-)[a-z0-9]{10}\b", r"\1<hash>"),
+    (r"\b[0-9a-f]{64}\b", "<hash>"),
+    (r"\b[0-9a-f]{10}\b", "<hash>"),
+)
+"""What differs with the ports of simulated nodes, which stand in their configurations."""
+
+
+def masked(text: str, masks: Masks = MASKS) -> str:
+    """Return the text with names in place of what differs from run to run."""
+    for pattern, name in masks:
+        text = re.sub(pattern, name, text)
+    return text
+
+
+class Tape:
+    """The plugin. Each process of pytest-xdist has its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.resolve()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._lock = threading.Lock()
+        self._requests: list[tuple[str, str, str, str]] = []
+        """Method, path without query, user, line."""
+        self._nodes: list[SimNode] = []
+        self._trees: list[str] = []
+        self._wrap()
+
+    def _wrap(self) -> None:
+        enter = SimNode.__enter__
+
+        def entered(node: SimNode) -> SimNode:
+            self._nodes.append(node)
+            return enter(node)
+
+        def witness(_server: Server, client: t.Any, body: bytes) -> None:
+            kind = client.headers.get("Content-Type") if body else ""
+            line = " ".join(filter(None, [client.command, client.path, client.user, kind, _plain(body)]))
+            with self._lock:
+                self._requests.append((client.command, client.path.partition("?")[0], client.user, line))
+
+        SimNode.__enter__ = entered  # type: ignore[method-assign]
+        Server.witness = witness  # type: ignore[method-assign]
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> t.Iterator[None]:
+        """Record a test with its fixtures."""
+        if not item.nodeid.startswith(SUITES) or any(part in item.nodeid for part in UNSTABLE):
+            yield
+            return
+        self._requests.clear()
+        self._trees.clear()
+        # A node that is closed has no sockets any more.
+        self._nodes = [node for node in self._nodes if node._sockets.exists()]
+        with tempfile.TemporaryDirectory(prefix="livenodes-") as runs:
+            os.environ["LIVENODES_TAPE"] = runs
+            yield
+            del os.environ["LIVENODES_TAPE"]
+            found = [*self._asked(), *_results(Path(runs)), *self._trees]
+        name = re.sub(r"[^\w.-]+", "_", item.nodeid.removeprefix("tests/"))
+        (self.folder / f"{name[:200]}.txt").write_text(masked("\n".join(found) + "\n", self._masks), encoding="utf-8")
+
+    @property
+    def _masks(self) -> Masks:
+        return (*MASKS, *HASHES) if self._nodes else MASKS
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_call(self) -> t.Iterator[None]:
+        """Look at the nodes before fixtures remove them."""
+        yield
+        self._trees = [line for node in self._nodes if node.root.exists() for line in _tree(node, self._masks)]
+
+    def _asked(self) -> Lines:
+        """Yield the requests by path and user: reads once, writes in their order."""
+        with self._lock:
+            requests = list(self._requests)
+        seen = [(how, masked(path, self._masks), who, masked(line, self._masks)) for how, path, who, line in requests]
+        yield "# requests"
+        yield from sorted({line for method, _path, _user, line in seen if method == "GET"})
+        writes = [one for one in seen if one[0] != "GET" and not STAND_IN.fullmatch(one[1])]
+        before = ""
+        for _method, path, _user, line in sorted(writes, key=lambda one: one[1:3]):
+            if line != before or not RENEWED.fullmatch(path):
+                yield line
+            before = line
+
+
+def _plain(body: bytes) -> str:
+    """Return a body with its keys sorted, without what Ansible adds to the options of a module."""
+    try:
+        return json.dumps(_without_ansible(json.loads(body)), sort_keys=True)
+    except ValueError:
+        return body.decode(errors="replace")
+
+
+def _without_ansible(value: t.Any) -> t.Any:
+    if isinstance(value, list):
+        return [_without_ansible(each) for each in value]
+    if isinstance(value, dict):
+        return {key: _without_ansible(each) for key, each in value.items() if not key.startswith("_ansible")}
+    return value
+
+
+def _results(runs: Path) -> Lines:
+    """Yield the results of the tasks run by run, those of one task by host."""
+    for file in sorted(runs.iterdir()):
+        yield "# results"
+        lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        for _task, head, shown in sorted(lines, key=lambda line: (line[0], line[1])):
+            yield f"{' | '.join(head)} | {json.dumps(shown, sort_keys=True)}"
+
+
+def _tree(node: SimNode, masks: Masks) -> Lines:
+    """Yield the files of a node: path, mode, and target, text or digest."""
+    yield f"# tree of {node.name}"
+    for path in sorted(place for folder in FOLDERS for place in node.at(folder).rglob("*")):
+        shown = f"/{path.relative_to(node.root)} {path.lstat().st_mode:o}"
+        if path.is_symlink():
+            shown += f" -> {os.readlink(path)}"
+        elif path.is_file():
+            shown += f" {_content(path.read_bytes(), masks)}"
+        yield shown
+
+
+def _content(data: bytes, masks: Masks) -> str:
+    text = masked(data.decode(errors="replace"), masks)
+    return json.dumps(text) if len(text) <= LONGEST else hashlib.sha256(text.encode()).hexdigest()
