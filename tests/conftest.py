@@ -38,7 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="sim",
         help="what tests/contract runs on: the simulation, or the lab with kubelets of 1.20 that is up",
     )
-    parser.addoption("--tape", metavar="FOLDER", type=Path, help="write there what each simulated test did")
+    parser.addoption("--tape", metavar="FOLDER", help="write there what each simulated test did")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -47,7 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
         # Imports the collection, which the lines above make importable.
         from tests.support.tape import Tape
 
-        config.pluginmanager.register(Tape(config.getoption("tape")))
+        config.pluginmanager.register(Tape(Path(config.getoption("tape"))))
 
 
 @pytest.fixture(scope="session", autouse=True)
