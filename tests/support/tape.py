@@ -44,6 +44,8 @@ STAND_IN = re.compile(r"/api/v1/nodes/[^/]+/status|.*/kube-node-lease/leases/[^/
 """Paths that only the stand-ins for kubelets write to, as often as time passes."""
 RENEWED = re.compile(r"\S+ \S+/leases/|\S+ \S+ system:node:")
 """How writes begin that repeat as often as time passes: of a rollout to its Lease, of a guard."""
+NOISE = ("ansible_facts", "deprecations", "invocation", "warnings")
+"""What Ansible adds to results by itself."""
 FIRST_PORT = 21000
 """Below the ports that the kernel gives away."""
 Lines = t.Iterator[str]
@@ -70,7 +72,7 @@ MASKS = (
     (r"(127\.0\.0\.1:)\d+", r"\1<port>"),
     (rf"((?:healthzPort|port)({QUOTE})?[ :]+)\d{{5}}\b", r"\1<port>"),
     (r"(livenodes-kubelet-rollout-)[0-9a-f]{10}", r"\1<random>"),
-    (r"\b(n\w+\.)[0-9a-f]{16}\b", r"\1<random>"),
+    (r"([\w-]\.)[0-9a-f]{16}\b", r"\1<random>"),
     (r"\b[0-9a-f]{32}\b", "<invocation>"),
     (rf"({QUOTE}(?:inode|modified|pid){QUOTE}: ?)\d+", r"\1<number>"),
     (r'(/lock \d+ ")\d+', r"\1<pid>"),
@@ -190,8 +192,10 @@ def _results(runs: Path) -> Lines:
     for file in sorted(runs.iterdir()):
         yield "# results"
         lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-        for _task, head, shown in sorted(lines, key=lambda line: (line[0], line[1])):
-            yield f"{' | '.join(head)} | {json.dumps(shown, sort_keys=True)}"
+        for _task, head, result in sorted(lines, key=lambda line: (line[0], line[1])):
+            shown = {key: value for key, value in result.items() if key not in NOISE}
+            if "include_args" not in shown:
+                yield f"{' | '.join(head)} | {json.dumps(shown, sort_keys=True)}"
 
 
 def _settled(node: SimNode) -> list[str]:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write the result of each task and where it stands, for the tape of a test: see tests/support/tape.py."""
+"""Write each result of a run and where it stands as a line of JSON, including the parts that Ansible does not print."""
 
 from __future__ import annotations
 
@@ -16,12 +16,9 @@ from ansible.plugins.callback import CallbackBase
 DOCUMENTATION = """
 name: tape
 type: aggregate
-short_description: Keeps the results of a run and the tasks that they come from, for tests
+short_description: Keeps the results of a run, for tests
 description: Needs the path of a folder in the environment.
 """
-
-NOISE = ("_ansible", "ansible_facts", "deprecations", "invocation", "warnings")
-"""What keys begin with that Ansible adds by itself."""
 
 
 class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no types
@@ -66,9 +63,7 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
         self._write("unreachable", result)
 
     def _write(self, end: str, result: t.Any) -> None:
-        if "include_args" in result._result:
-            return
-        shown = {key: value for key, value in result._result.items() if not key.startswith(NOISE)}
+        shown = {key: value for key, value in result._result.items() if not key.startswith("_ansible")}
         head = [self._playbook, self._play, result._task.get_name(), result._host.get_name(), end]
         with open(self._file, "a", encoding="utf-8") as file:
             file.write(json.dumps([self._tasks, head, shown], default=str) + "\n")

@@ -38,6 +38,7 @@ UID = "04e1aadb-c574-4591-9849-38909f8e1d70"
         ('{"started": "2026-11-26T10:58:03Z", "time": "2026-11-26T10:58:04Z"}', '{"time": "<time>"}'),
         ('/var/lib/kubelet-config/lock 100600 "6730"', '/var/lib/kubelet-config/lock 100600 "<pid>"'),
         ("guard/current 120777 -> programs/b8209e457e159978.zip", "guard/current 120777 -> programs/<program>.zip"),
+        ("logs-dropin.18eb953f79de1100", "logs-dropin.<random>"),
         ("livenodes-kubelet-rollout-682239e290", "livenodes-kubelet-rollout-<random>"),
         ("livenodes-kubelet-b5kt55mkh6 0818e398d0", "livenodes-kubelet-b5kt55mkh6 0818e398d0"),
     ],
