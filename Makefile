@@ -12,7 +12,7 @@ KUBECTL ?= kubectl
 MUTATION ?=
 RUN := .venv/bin/python -m tools.gates
 .DEFAULT_GOAL := help
-.PHONY: help test test-long demo sim scale side-by-side house mutation lab-up lab-down lab-status lint unit docs site build clean
+.PHONY: help test test-long demo sim scale side-by-side house mutation tape lab-up lab-down lab-status lint unit docs site build clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ house: .venv/nox ## measure the repository: files, lines and density of each par
 
 mutation: .venv/nox ## see which small changes of the code no unit test notices: MUTATION="--every 5 _node/store"
 	@.venv/bin/nox --session mutation -- $(MUTATION)
+
+tape: .venv/nox ## record what simulated tests ask, return and leave on nodes, and the public surface, into build/tape/COMMIT
+	@.venv/bin/nox --session tape
 
 lab-up: ## start the lab, or add nodes to it: NODES=3 KUBERNETES="v1.36.2 n2=v1.28.7"
 	@$(PYTHON) -m tests.lab up --nodes $(NODES) $(if $(KUBERNETES),--kubernetes $(KUBERNETES))

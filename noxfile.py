@@ -55,6 +55,7 @@ from tools.sessions import (  # noqa: E402, F401  # pylint: disable=unused-impor
     screenshots,
     side_by_side,
     sim,
+    tape,
 )
 from tools.site import pages  # noqa: E402  # found only after the line above
 

@@ -12,6 +12,7 @@ import os
 import platform
 import sys
 import typing as t
+from pathlib import Path
 
 import pytest
 
@@ -30,13 +31,23 @@ if COLLECTIONS not in sys.path:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add what tests/contract reads."""
+    """Add what tests/contract reads, and what tests/support/tape.py does."""
     parser.addoption(
         "--cluster",
         choices=("sim", "lab"),
         default="sim",
         help="what tests/contract runs on: the simulation, or the lab with kubelets of 1.20 that is up",
     )
+    parser.addoption("--tape", metavar="FOLDER", help="write there what each simulated test did")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Record if asked to."""
+    if config.getoption("tape"):
+        # Imports the collection, which the lines above make importable.
+        from tests.support.tape import Tape
+
+        config.pluginmanager.register(Tape(Path(config.getoption("tape"))))
 
 
 @pytest.fixture(scope="session", autouse=True)

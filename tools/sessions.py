@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import nox
 
 from tools.environments import RUNTIME, TESTS, Tools, browser_tools, newest
+from tools.gates import selections
 
 
 @nox.session(default=False)
@@ -62,6 +64,20 @@ def mutation(session: nox.Session) -> None:
 def house(session: nox.Session) -> None:
     """measure how large each part of the repository is, and how dense its code reads."""
     Tools(session, "house", ["radon", "PyYAML"]).run("python", "-m", "tools.house", alone=True)
+
+
+@nox.session(default=False)
+def tape(session: nox.Session) -> None:
+    """record what simulated tests ask, return and leave on nodes, and the public surface, into build/tape/COMMIT."""
+    words = ["git", "describe", "--always", "--exclude=*", "--dirty"]
+    folder = Path("build/tape", str(session.run(*words, external=True, silent=True)).strip()).resolve()
+    shutil.rmtree(folder, ignore_errors=True)
+    tools = newest(session)
+    folder.mkdir(parents=True)
+    shown = tools.run("python", "-m", "tools.surface", silent=True)
+    (folder / "surface.json").write_text(shown, encoding="utf-8")
+    for gate in ("contract", "roles", "sim_nodes"):
+        tools.run("pytest", "--tape", str(folder), *selections.tests(long=False)[gate], *session.posargs)
 
 
 @nox.session(default=False)

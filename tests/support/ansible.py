@@ -53,6 +53,21 @@ class Run:
         return {word.split("=")[0]: int(word.split("=")[1]) for word in line.split() if "=" in word}
 
 
+def taped(environment: dict[str, str]) -> dict[str, str]:
+    """Return the environment of a run: with `--tape` with a callback that keeps results, else as it is."""
+    if "LIVENODES_TAPE" not in environment:
+        return environment
+    plugins = [environment.get("ANSIBLE_CALLBACK_PLUGINS"), str(ROOT / "tests/support/callback")]
+    enabled = [environment.get("ANSIBLE_CALLBACKS_ENABLED"), "tape"]
+    return {
+        **environment,
+        "ANSIBLE_CALLBACK_PLUGINS": os.pathsep.join(filter(None, plugins)),
+        "ANSIBLE_CALLBACKS_ENABLED": ",".join(filter(None, enabled)),
+        # For `ansible`, which runs one module.
+        "ANSIBLE_LOAD_CALLBACK_PLUGINS": "1",
+    }
+
+
 def spent() -> float:
     """Return the seconds of CPU of all children of this process that have ended, and of theirs."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -149,7 +164,7 @@ class Ansible:
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
             cwd=self.home,
-            env={**self.environment, **environment},
+            env=taped({**self.environment, **environment}),
             start_new_session=True,
         )
 
@@ -185,7 +200,7 @@ class Ansible:
             stdin=subprocess.DEVNULL,
             cwd=self.home,
             timeout=600,
-            env={**self.environment, **environment},
+            env=taped({**self.environment, **environment}),
         )
         text = done.stdout
         try:

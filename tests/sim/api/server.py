@@ -101,10 +101,14 @@ class Server:
             answer = _refused(error)
         return None if fault.lose_answer else answer
 
+    def witness(self, client: t.Any, body: bytes) -> None:
+        """Do nothing: tests/support/tape.py puts its own method here."""
+
     def serve(self, client: t.Any) -> None:
         """Serve one request."""
         body = client.rfile.read(int(client.headers.get("Content-Length") or 0))
         self.counter.note(client.command, client.path, client.user, len(body))
+        self.witness(client, body)
         fault = self.faults.of(client.command, client.path, client.user)
         if fault.then:
             fault.then()
