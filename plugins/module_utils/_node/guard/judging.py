@@ -46,12 +46,12 @@ class Judging(Base):
         damage = self._damage(trial) if starting and action.what != decide.REVERT else ""
         if damage:
             action = Action(decide.REVERT, damage)
-        assigned = quietly(self.store.assigned)
-        if action.what != decide.REVERT and self._running() != self.store.target(trial.to) and assigned == trial.to:
+        left = self._running() != self.store.target(trial.to) and self.store.switched_to(trial)
+        if action.what != decide.REVERT and left:
             # No kubelet reads it any more.
             full = "reverted on a full disk, the reason could not be recorded"
             action = Action(decide.REVERT, _INTERRUPTED if self._never_switched(trial) else full)
-        if action.what in (decide.ASK, decide.GRADUATE) and assigned != trial.to:
+        if action.what in (decide.ASK, decide.GRADUATE) and quietly(self.store.assigned) != trial.to:
             action = Action(decide.KEEP, "an interrupted run assigned another configuration: run again")
         if action.what == decide.REVERT:
             return self._judge_failed(trial, progress, facts, action.reason, starting)
@@ -90,10 +90,7 @@ class Judging(Base):
 
     def _judge_failed(self, trial: Trial, progress: Progress, facts: Facts, reason: str, starting: bool) -> str:
         """Act on a trial that failed; return what `_judge` returns."""
-        assigned = quietly(self.store.assigned)
-        # The switch writes what is assigned first. Where that is lost, what is active shows that it happened.
-        lost = assigned is None and self._on_trial()
-        if not progress.verdict and assigned != trial.to and not lost:
+        if not progress.verdict and not self.store.switched_to(trial):
             # The module armed the trial and was stopped before the switch: there is nothing to revert.
             self.store.withdraw()
             self._remember(Progress())

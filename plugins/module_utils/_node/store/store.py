@@ -182,7 +182,7 @@ class Store(StoreReader):
         disk), `active` is reverted before the error is raised.
         """
         assigned, armed = quietly(self.assigned), quietly(self.trial)
-        if assigned is None and armed is not None and armed.to and quietly(self.running) == self.target(armed.to):
+        if assigned is None and armed is not None and armed.to and self.switched_to(armed):
             # A crash has emptied `assigned`, and the trial shows what it was.
             assigned = armed.to
             with contextlib.suppress(StoreError):
@@ -237,6 +237,8 @@ class Store(StoreReader):
             if not armed.failed:
                 self.links.prepare(self.target(instead))
             self.record(armed.but(revert_to=instead))
+            # The copies belong to what is forgotten.
+            KeptFiles(self.config_dir, self.fs).remove()
         if good == source:
             self.forget_good()
 

@@ -249,6 +249,18 @@ class StoreReader:
         active, prepared = (files.link_target(path, self.fs) for path in (self.active, self.links.prepared))
         return active not in (None, self.target(quietly(self.assigned))) and prepared in (None, active)
 
+    def switched_to(self, armed: Trial) -> bool:
+        """Return whether what is on trial was assigned. A switch writes that first.
+
+        A crash may have emptied the record. Then `active` leads to the source, or a revert has led away from it.
+        """
+        assigned = quietly(self.assigned)
+        if assigned is not None or armed.to is None:
+            return assigned == armed.to
+        active, prepared = quietly(self.running), files.link_target(self.links.prepared, self.fs)
+        reverted = active == self.target(armed.revert_to) and prepared is None
+        return reverted or active == self.target(armed.to)
+
     def resetting(self) -> bool:
         """Return whether the local configuration is on trial and active."""
         armed = quietly(self.trial)

@@ -95,6 +95,20 @@ PINNED: dict[str, Steps] = {
         ("tear", {"name": "store/trial", "half": False}),
         ("undo", {"reset": True, "cut": None, "connected": False}),
     ],
+    "what is assigned is lost, and its revert cannot be recorded on a full disk": [
+        ("assign", {"behavior": "dies", "policy": "none", "cut": None, "power": False}),
+        ("confirm", {"cut": None}),
+        ("tear", {"name": "store/meta/assigned", "half": False}),
+        ("fault", {"fault": errno.ENOSPC}),
+    ],
+    "a new binary refuses what a revert led to, and the runtime is away": [
+        ("roll_out", {"behavior": "old", "policy": "static", "cut": None}),
+        ("roll_out", {"behavior": "dies", "policy": "none", "cut": None}),
+        ("fault", {"fault": "runtime"}),
+        ("disturb", {"what": "binary 2"}),
+        ("disturb", {"what": "kill"}),
+        ("wait", {"seconds": 90.0}),
+    ],
     "a trial is armed, and neither guard nor module go on": [
         ("undo", {"reset": True, "cut": None, "connected": True}),
         ("disturb", {"what": "power cut"}),

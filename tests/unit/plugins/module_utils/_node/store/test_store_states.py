@@ -74,10 +74,11 @@ def test_a_revert_leads_to_what_its_trial_names_then_last_known_good_then_the_lo
 
 @pytest.mark.parametrize("switched", [True, False])
 def test_a_revert_knows_from_its_trial_what_a_crash_has_emptied(store: Store, switched: bool) -> None:
-    """Only what is active shows that the switch to what is on trial took place."""
+    """Only the links show that the switch to what is on trial took place."""
     assign(store, B)
     if not switched:
         store.point("store/checkpoints/uid-a/7")
+        store.links.prepare("store/checkpoints/uid-a/7")
     under(store, "store", "meta", "assigned").write_bytes(b"")
     found = store.revert("it crashed")
     assert (store.assigned(), found.source, store.error()) == ((B, A, "it crashed") if switched else (None, None, ""))
