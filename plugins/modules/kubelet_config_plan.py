@@ -120,7 +120,7 @@ options:
       - Whether C(enableServer) and C(enableDebuggingHandlers) may be V(false), with a warning. The kubelet then shows
         no user what it runs. The status of its Node and its heartbeat have to show that it worked, and on a node with a
         guard also C(healthz) there.
-      - Nothing can be planned for such a node until it is rolled back or reset.
+      - Roll such a node back, or reset it, before you plan another change for it.
     type: bool
     default: false
 seealso:

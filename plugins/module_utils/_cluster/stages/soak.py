@@ -40,8 +40,7 @@ LIMIT = "allow_pod_loss sets how many are accepted"
 RESTARTED = "its kubelet restarted during the soak. See `journalctl -u kubelet` on the node"
 UNKNOWN = (
     "whether its kubelet restarted during the soak is unknown: its start time changed, as it also does when the clock "
-    "is set, and its /metrics, if it serves any, does not show which of both happened. See `journalctl -u kubelet` on "
-    "the node"
+    "is set, and no /metrics shows which of both happened. See `journalctl -u kubelet` on the node"
 )
 
 
