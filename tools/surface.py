@@ -17,7 +17,7 @@ import yaml
 from tools.collection_tree import NAME, ROOT, link, public_names
 
 NOT_NAMED = ("tasks", "pre_tasks", "post_tasks", "handlers")
-"""Parts of a play that nobody can name from outside."""
+"""Parts of a play that users cannot name."""
 
 # Text that Ansible does not render.
 yaml.SafeLoader.add_constructor("!unsafe", yaml.SafeLoader.construct_yaml_str)

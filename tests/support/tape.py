@@ -4,7 +4,7 @@
 """`pytest --tape FOLDER`: one file for each simulated test, with what the collection asked, returned and left on nodes.
 
 What differs from one run of a test to the next is masked, and what may come in any order is sorted: a change that only
-moves code leaves the files as they are. CONTRIBUTING.md says how to compare two commits.
+moves code leaves the files as they are. CONTRIBUTING.md shows how to compare two commits.
 """
 
 from __future__ import annotations

@@ -226,4 +226,4 @@ def test_a_gate_without_its_binaries_is_named(
     assert verdicts(work) == [("lab parts", "passed"), ("e2e_modern", verdict)]
     reason = work.outcomes[-1].reason
     assert "no binaries of Kubernetes v1.36" in reason and "tests/lab/README.md" in reason
-    assert "recorded from v1.20.2 and v1.28.7 and v1.36.2" in reason
+    assert "recorded from v1.20.2 and v1.28.15 and v1.28.7 and v1.33.13 and v1.36.2" in reason
