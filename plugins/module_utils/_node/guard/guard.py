@@ -123,6 +123,7 @@ class Guard(NewBinary, WithoutTrial):
         seen = self.seen = observe.kubelet(self.settings.unit, self.run)
         unit = seen.unit._replace(active=PRESTART.active, sub=PRESTART.sub) if seen else PRESTART
         facts = self._facts(seen._replace(unit=unit) if seen else observe.Kubelet(unit))
+        self.runtime_away = bool(facts.runtime)
         with locked(self.store.config_dir, self.settings.lock_seconds):
             self._publish_again()
             trial = self._trial()

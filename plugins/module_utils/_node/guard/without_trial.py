@@ -29,6 +29,9 @@ CRASHED = "crashed"
 class WithoutTrial(Base):
     """What the guard does at a kubelet's start and while it fails, when no configuration is on trial."""
 
+    # Whether nothing answered on the runtime's socket before this start.
+    runtime_away = False
+
     def _ensure_configuration(self) -> None:
         """Make sure that the kubelet has a configuration to start with, also when the active one was damaged."""
         target, found = self._running(), self.store.resolve()
@@ -51,7 +54,7 @@ class WithoutTrial(Base):
         """Restore the state files before this start, if the reverted kubelet has ended twice; return whether anything
         was restored. Raises LockError, files.FileError.
 
-        `restarts` is systemd's count of them.
+        `restarts` is systemd's count of them. An end while the runtime is away does not count: it shows nothing.
         """
         record = kept_files.KeptFiles(self.store.config_dir, self.store.fs)
         if record.read() is None:
@@ -63,7 +66,8 @@ class WithoutTrial(Base):
             if kept is None or trial is None or not reverted:
                 return False
             boot, now = self._when()
-            next_step = kept_files.step(kept.reverted or self._begun(trial.name), boot, now, restarts)
+            begun = None if self.runtime_away else kept.reverted or self._begun(trial.name)
+            next_step = kept_files.step(begun, boot, now, restarts)
             if next_step == kept_files.BEGIN:
                 first = kept_files.Reverted(boot, now, restarts)
                 self._attempt(lambda: self._in_memory.write(kept_files.Begun(trial.name, *first)))

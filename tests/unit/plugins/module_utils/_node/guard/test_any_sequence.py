@@ -109,6 +109,21 @@ PINNED: dict[str, Steps] = {
         ("disturb", {"what": "kill"}),
         ("wait", {"seconds": 90.0}),
     ],
+    "a revert leads to what fits the state file, while the runtime is away, and the disk is full later": [
+        ("tear", {"name": "store/meta/last-known-good", "half": True}),
+        ("fault", {"fault": "runtime"}),
+        ("roll_out", {"behavior": "good", "policy": "static", "cut": None}),
+        ("crash", {"after": 4, "power_cut": True, "seconds": 15.0}),
+        ("fault", {"fault": errno.ENOSPC}),
+    ],
+    "the trial before is lost, the runtime is away, and the disk is full": [
+        ("roll_out", {"behavior": "good", "policy": "none", "cut": 6}),
+        ("tear", {"name": "store/trial", "half": True}),
+        ("fault", {"fault": "runtime"}),
+        ("roll_out", {"behavior": "good", "policy": "static", "cut": None}),
+        ("fault", {"fault": errno.ENOSPC}),
+        ("wait", {"seconds": 400.0}),
+    ],
     "a trial is armed, and neither guard nor module go on": [
         ("undo", {"reset": True, "cut": None, "connected": True}),
         ("disturb", {"what": "power cut"}),
