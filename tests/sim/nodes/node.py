@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import hashlib
+import http.client
 import json
 import os
 import re
@@ -303,7 +304,8 @@ class SimNode:
         try:
             with urllib.request.urlopen(f"http://{ADDRESS}:{self.port}/configz", timeout=2) as answer:
                 return t.cast("dict[str, t.Any]", json.load(answer)["kubeletconfig"])
-        except OSError:
+        except (OSError, http.client.HTTPException):
+            # The second: it was ended while it answered.
             return {}
 
     def own_config(self) -> dict[str, t.Any]:
