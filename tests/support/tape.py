@@ -118,6 +118,7 @@ class Tape:
             with self._lock:
                 self._requests.append((client.command, client.path.partition("?")[0], client.user, line))
 
+        # For all nodes and servers of this process, wherever a test makes them.
         SimNode.__enter__ = entered  # type: ignore[method-assign]
         Server.witness = witness  # type: ignore[method-assign]
 

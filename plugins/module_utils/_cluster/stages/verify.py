@@ -150,8 +150,9 @@ class Watch:
                 self.verdicts[name] = diagnose.missing(expected.source, node)
                 continue
             found = verdict.judge(node, _reference(node, expected) if expected else None, beaten)
-            if verdict.ok(found) and self.unread_by(name):
-                self.verdicts[name] = verdict.by_status(found, self.unread_by(name))
+            unread_by = self.unread_by(name)
+            if verdict.ok(found) and unread_by:
+                self.verdicts[name] = verdict.by_status(found, unread_by)
             elif verdict.ok(found) and live:
                 answering[name] = found
             else:

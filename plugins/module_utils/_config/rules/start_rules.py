@@ -243,11 +243,12 @@ def accepted(rows: list[dict[str, str]], read_on_host: bool, allow_hidden: bool)
 
     ``read_on_host``: the host of the node asks its kubelet. ``allow_hidden``: what its status shows is proof enough.
     """
-    known = {"address": _ON_HOST} if read_on_host else {}
-    known.update({field: _by_status(field) for field in SERVED} if allow_hidden else {})
     if not any(row["rule"] == HIDES for row in rows):
         # Equal nodes share them.
         return rows
+    known = {"address": _ON_HOST} if read_on_host else {}
+    if allow_hidden:
+        known.update({field: _by_status(field) for field in SERVED})
     return [known.get(row["path"], row) if row["rule"] == HIDES else row for row in rows]
 
 

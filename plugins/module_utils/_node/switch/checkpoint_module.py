@@ -156,7 +156,7 @@ class _Run:
                 # The guard's step before the next start of the kubelet restores what belongs to the local config.
                 self.waiting = True
                 return
-            before = self._before_a_lost_reset()
+            before = self.arming.before_a_lost_reset()
             if before is not None:
                 self._switch(None, good=before)
                 self._collect()
@@ -182,14 +182,6 @@ class _Run:
             self._collect()
 
     # Helpers
-
-    def _before_a_lost_reset(self) -> Source | None:
-        """Return what ran before a reset whose trial is unreadable: its kubelet may never have been restarted."""
-        store = self.store
-        good = quietly(store.last_known_good)
-        if good is None or quietly(store.running) != store.target(None) or not wrong(store.trial):
-            return None
-        return None if wrong(lambda: store.verify(good)) else good
 
     def _change(self, act: t.Callable[[], object]) -> None:
         self.changed = True

@@ -18,7 +18,7 @@ from ..store import statefiles
 from ..store.kept_files import KeptFiles
 from ..store.meta import Source
 from ..store.store import Store
-from ..store.store_reader import quietly
+from ..store.store_reader import quietly, wrong
 from ..store.trial import Moment, Trial
 
 
@@ -104,6 +104,14 @@ class Arming:
             if confirmed != source and quietly(store.running) == store.target(confirmed):
                 return confirmed
         return quietly(store.last_known_good)
+
+    def before_a_lost_reset(self) -> Source | None:
+        """Return what ran before a reset whose trial is unreadable: its kubelet may never have been restarted."""
+        store = self.store
+        good = quietly(store.last_known_good)
+        if good is None or quietly(store.running) != store.target(None) or not wrong(store.trial):
+            return None
+        return None if wrong(lambda: store.verify(good)) else good
 
     def trial(self, source: Source | None, good: Source | None, invocation: str) -> Trial:
         """Return the trial of a source, which reverts to `good` unless that is on trial now or failed last.
