@@ -48,13 +48,13 @@ options:
         that was deleted and created again since then is not written and fails with V(replaced). Further keys are
         ignored, so a row of RV(livenodes.kubelet.kubelet_configmap#module:configmaps) fits.
       - C(own), from RV(livenodes.kubelet.kubelet_config_plan#module:plan), is the record of the node's own values, for
-        the annotation C(kubelet-config.livenodes.io/own). Without C(own), the annotation is not changed.
+        the annotation C(own). Without C(own), the annotation is not changed.
         O(state=absent) with O(delivery=auto) removes it.
     type: dict
   rollout:
     description:
       - Name of the rollout that assigns the sources, from the role P(livenodes.kubelet.rollout#role). The annotation
-        C(kubelet-config.livenodes.io/previous) then names it beside what the node ran before it. A later call with the
+        C(previous) then names it beside what the node ran before it. A later call with the
         same name keeps that.
     type: str
   undo:
@@ -67,7 +67,7 @@ options:
     description:
       - How the configuration reaches the kubelets. A source in O(sources) may have its own C(delivery).
       - V(native) writes Node.spec.configSource, which kubelets of 1.8 to 1.23 with C(--dynamic-config-dir) follow.
-      - V(checkpoint) writes the annotation C(kubelet-config.livenodes.io/source) and returns RV(configmaps). The role
+      - V(checkpoint) writes the annotation C(source) and returns RV(configmaps). The role
         P(livenodes.kubelet.checkpoint#role) copies their content to the node; until then the kubelet does not change.
       - V(dropin) does the same for a source that holds only what is declared. The kubelet lays it over the node's own
         configuration. Kubelets from 1.30 on can do so.

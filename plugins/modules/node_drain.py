@@ -12,7 +12,7 @@ author: livenodes.kubelet contributors (@livenodes)
 description:
   - Cordons nodes and evicts their pods through the Eviction API, which respects disruption budgets. Works on all nodes
     and pods concurrently, and waits until the pods are gone.
-  - Marks its cordons with the annotation C(kubelet-config.livenodes.io/cordoned), which names the holder of O(lease),
+  - Marks its cordons with the annotation C(cordoned), which names the holder of O(lease),
     and undoes only these.
   - Follows the rules of C(kubectl drain --ignore-daemonsets). Static pods and pods of a DaemonSet stay. Finished pods
     are evicted.

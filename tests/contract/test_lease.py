@@ -17,11 +17,12 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.contract.clusters import Contracted
 from tests.support.ansible import Ansible
 from tests.support.proxy import Fault, Proxy
 
-LABEL = "kubelet-config.livenodes.io/lease=rollout"
+LABEL = f"{PREFIX}lease=rollout"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 NODES = ["n1", "n2"]
 
@@ -70,7 +71,7 @@ def test_module(around: Contracted, ansible: Ansible) -> None:
     held = ansible.module("kubelet_rollout_lease", options)
     assert held["changed"] and list(leases(around)) == [held["lease"]["name"]]
     item = leases(around)[held["lease"]["name"]]
-    assert item["metadata"]["annotations"]["kubelet-config.livenodes.io/state"] == "held"
+    assert item["metadata"]["annotations"][f"{PREFIX}state"] == "held"
     assert (item["spec"]["holderIdentity"], item["spec"]["leaseDurationSeconds"]) == ("ops@bastion", 60)
 
     other = {**options, "nodes": ["n2", "n3"], "group": "frontend", "holder": "job 7"}
@@ -213,8 +214,6 @@ def test_answers_that_are_lost(around: Contracted, proxy: Proxy, method: str) ->
 def test_three_thousand_nodes(around: Contracted, session: Session) -> None:
     names = [f"ip-10-{number // 250}-{number % 250}-7.eu-central-1.compute.internal.example" for number in range(3000)]
     held = hold(session, names)["lease"]
-    assert json.loads(
-        leases(around)[held["name"]]["metadata"]["annotations"]["kubelet-config.livenodes.io/nodes"]
-    ) == sorted(names)
+    assert json.loads(leases(around)[held["name"]]["metadata"]["annotations"][f"{PREFIX}nodes"]) == sorted(names)
     with pytest.raises(ClusterError, match=f"Nodes in both rollouts: {names[-1]}"):
         hold(session, names[-1:])

@@ -11,6 +11,7 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.lab.lab import Lab
 from tests.lab.node import LabNode
 from tests.support.ansible import Ansible
@@ -26,7 +27,7 @@ LAYOUT = (
     "/var/lib/kubelet/kubeadm-flags.env /var/lib/kubelet-config "
     "-printf '%p %y %m %s %l\\n' 2>/dev/null | sort; systemctl cat kubelet; cat /var/lib/kubelet/config.yaml"
 )
-SOURCE, STATUS = "kubelet-config.livenodes.io/source", "kubelet-config.livenodes.io/status"
+SOURCE, STATUS = f"{PREFIX}source", f"{PREFIX}status"
 TOGETHER, TWO_THEN_ONE = (("-e", json.dumps({"kubelet_config_serial": serial})) for serial in (3, [2, 1]))
 # It passes every check before the switch. The kubelet ends, because the port is that of sshd.
 DEADLY = {"readOnlyPort": 22}

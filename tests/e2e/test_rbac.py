@@ -10,6 +10,7 @@ import typing as t
 import pytest
 import yaml
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.lab.lab import Lab
 from tests.support.ansible import ROOT, Ansible
 from tests.support.permissions import FOLDER, USER
@@ -168,9 +169,7 @@ def test_each_permission_is_needed_around_the_stages(lab: Lab, ansible: Ansible,
         assert found["failed"] and f'cannot {taken[3]} resource "{taken[2]}"' in found["msg"], (taken, found)
         lab.kubectl("apply", "-f", MANIFEST)
     # What failed halfway was reverted.
-    assert (
-        lab.kubectl("get", "lease", "-n", "kube-system", "-l", "kubelet-config.livenodes.io/lease", "-o", "name") == ""
-    )
+    assert lab.kubectl("get", "lease", "-n", "kube-system", "-l", f"{PREFIX}lease", "-o", "name") == ""
 
 
 @pytest.mark.fault(case=30)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.lab.files import DYNAMIC_CONFIG_DIR
 from tests.lab.lab import Lab
 from tests.support.ansible import ROOT, Ansible
@@ -188,7 +189,7 @@ def _changes_and_rolls_back(reader: Reader) -> None:
     assert reader.live(CHECKPOINT)["kubeAPIQPS"] == 61
     reader.plays("rollout -e kubelet_config_window_minutes=60")
     assert reader.live(CHECKPOINT)["kubeAPIQPS"] == 62
-    previous = reader.fleet.node(CHECKPOINT)["metadata"]["annotations"]["kubelet-config.livenodes.io/previous"]
+    previous = reader.fleet.node(CHECKPOINT)["metadata"]["annotations"][f"{PREFIX}previous"]
     reader.plays("rollback -e kubelet_config_rollout_id=NAME", NAME=json.loads(previous)["rollout"])
     assert reader.live(CHECKPOINT)["kubeAPIQPS"] == 61
     reader.plays("rollback -e kubelet_config_variant=CONFIGMAP", CONFIGMAP=second)
@@ -243,11 +244,11 @@ def _helps_by_hand(reader: Reader) -> None:
     ):
         reader.types_as_root(CHECKPOINT, command)
     reader.types(
-        "kubectl annotate node NAME kubelet-config.livenodes.io/source- kubelet-config.livenodes.io/status-",
+        f"kubectl annotate node NAME {PREFIX}source- {PREFIX}status-",
         NAME=CHECKPOINT,
     )
     reader.lab.wait_ready()
-    assert "kubelet-config.livenodes.io/status" not in reader.fleet.node(CHECKPOINT)["metadata"]["annotations"]
+    assert f"{PREFIX}status" not in reader.fleet.node(CHECKPOINT)["metadata"]["annotations"]
     assert reader.live(CHECKPOINT)["clusterDNS"] != ["10.96.0.99"]
 
 

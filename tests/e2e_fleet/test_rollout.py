@@ -11,6 +11,7 @@ import typing as t
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.lab.lab import Lab
 from tests.support.ansible import Ansible, Run
 from tests.support.control_plane import ControlPlaneNode
@@ -97,7 +98,7 @@ def test_rollback_to_the_previous_configuration_and_to_a_variant(fleet: Fleet, a
 def variant(fleet: Fleet, name: str) -> str:
     """Return the ConfigMap that is assigned to a node."""
     node = fleet.node(name)
-    marked = json.loads(node["metadata"]["annotations"].get("kubelet-config.livenodes.io/source", "{}"))
+    marked = json.loads(node["metadata"]["annotations"].get(f"{PREFIX}source", "{}"))
     return t.cast(str, (node["spec"].get("configSource") or marked)["configMap"]["name"])
 
 
@@ -114,6 +115,4 @@ def test_rollback_to_the_local_config(fleet: Fleet, ansible: Ansible) -> None:
     back = ansible.playbook("rollback", *group)
     assert back.code == 0, back.output
     assert fleet.qps()["n4"] == local
-    assert not any(
-        key.startswith("kubelet-config.livenodes.io/") for key in fleet.node("n4")["metadata"].get("annotations", {})
-    )
+    assert not any(key.startswith(PREFIX) for key in fleet.node("n4")["metadata"].get("annotations", {}))

@@ -9,6 +9,7 @@ import json
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.lab.lab import Lab
 from tests.support.ansible import Ansible
 from tests.support.node_bench import Bench
@@ -39,7 +40,7 @@ def test_a_checkpoint_becomes_a_drop_in(bench: Bench, lab: Lab, ansible: Ansible
     assert bench.configz() == before
     assert bench.node.invocation_id() != invocation
     notes = json.loads(lab.kubectl("get", "node", "n3", "-o", "json"))["metadata"]["annotations"]
-    assert json.loads(notes["kubelet-config.livenodes.io/source"])["delivery"] == "dropin"
+    assert json.loads(notes[f"{PREFIX}source"])["delivery"] == "dropin"
     command = bench.node.run("tr '\\0' ' ' < /proc/$(systemctl show kubelet -P MainPID)/cmdline")
     assert "--config=/var/lib/kubelet/config.yaml" in command and "--config=/var/lib/kubelet-config" not in command
 

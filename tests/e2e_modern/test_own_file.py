@@ -11,6 +11,7 @@ import typing as t
 import pytest
 import yaml
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.lab.lab import Lab
 from tests.support.ansible import Ansible
 from tests.support.node_bench import Bench
@@ -22,7 +23,7 @@ FILE = "/var/lib/kubelet/config.yaml"
 def _pushed(lab: Lab) -> dict[str, t.Any]:
     """Return what the ConfigMap of the node holds."""
     notes = json.loads(lab.kubectl("get", "node", "n1", "-o", "json"))["metadata"]["annotations"]
-    source = json.loads(notes["kubelet-config.livenodes.io/source"])["configMap"]
+    source = json.loads(notes[f"{PREFIX}source"])["configMap"]
     text = json.loads(lab.kubectl("get", "configmap", "-n", source["namespace"], source["name"], "-o", "json"))
     found: dict[str, t.Any] = json.loads(text["data"][source["kubeletConfigKey"]])
     return found

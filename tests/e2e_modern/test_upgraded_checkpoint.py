@@ -10,6 +10,7 @@ import json
 import pytest
 import yaml
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.lab.kubeadm import OWN_CONFIG
 from tests.lab.lab import Lab
 from tests.support.ansible import Ansible, Run
@@ -46,7 +47,7 @@ def test_a_rollback_to_a_source_of_another_minor_is_checked_again(bench: Bench, 
     """It was last-known-good on 1.28. On 1.36 it is refused before anything restarts."""
     roll_out(bench, ansible, kubeAPIQPS=60, **UNLIMITED)
     former = json.loads(lab.kubectl("get", "node", "n1", "-o", "json"))["metadata"]["annotations"]
-    name = json.loads(former["kubelet-config.livenodes.io/source"])["configMap"]["name"]
+    name = json.loads(former[f"{PREFIX}source"])["configMap"]["name"]
     roll_out(bench, ansible, kubeAPIQPS=61)
     lab.upgrade("n1", "v1.36")
     bench.wait(bench.healthy, 60, "healthz of 1.36")

@@ -16,12 +16,13 @@ import typing as t
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.sim.cluster import Cluster
 from tests.sim.nodes.node import SimNode
 from tests.support import boundaries
 from tests.support.ansible import Ansible, Run
 
-STATUS = "kubelet-config.livenodes.io/status"
+STATUS = f"{PREFIX}status"
 HOUR = 3600.0
 RESTART = "Restart the kubelet and verify the restart"
 VERIFY = "Wait until the kubelets of the batch run what they should"

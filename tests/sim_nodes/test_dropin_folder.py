@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.sim.cluster import Cluster
 from tests.sim.nodes.node import SimNode
 from tests.support.ansible import Ansible
@@ -37,7 +38,7 @@ def test_a_folder_that_others_may_write_to_is_refused(
     assert {name: row for name, row in node.layout().items() if "kubelet" in name} == {
         name: row for name, row in before.items() if "kubelet" in name
     }
-    assert "kubelet-config.livenodes.io/source" not in cluster.node("n2")["metadata"].get("annotations", {})
+    assert f"{PREFIX}source" not in cluster.node("n2")["metadata"].get("annotations", {})
     node.at(FOLDER).chmod(0o755)
     try:
         again = ansible.playbook("rollout", "-e", "kubelet_config_hosts=n2")

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster
 from tests.sim.nodes.node import SimNode
@@ -24,7 +25,7 @@ NATIVE = {"n1": "v1.8.15", "n2": "v1.9.11", "n3": "v1.10.13", "n4": "v1.20.2"}
 ON_NODE = {"n5": "v1.28.7", "n6": "v1.36.2"}
 FORM = {"n1": "configMapRef", "n2": "configMapRef", "n3": "configMapRef", "n4": "configMap"}
 DELIVERY = {**dict.fromkeys(NATIVE, "native"), "n5": "checkpoint", "n6": "dropin"}
-SOURCE, STATUS = "kubelet-config.livenodes.io/source", "kubelet-config.livenodes.io/status"
+SOURCE, STATUS = f"{PREFIX}source", f"{PREFIX}status"
 
 
 class Mixed:

@@ -11,13 +11,14 @@ import typing as t
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import last_words
 from tests.sim.cluster import Cluster
 from tests.sim.nodes.calls import Calls
 from tests.sim.nodes.node import SimNode
 
 GUARD = "livenodes-kubelet-guard.service"
-STATUS = "kubelet-config.livenodes.io/status"
+STATUS = f"{PREFIX}status"
 DELIVERIES = [("n1", "checkpoint"), ("n2", "dropin")]
 PROGRESS = "/var/lib/kubelet-config/store/progress"
 # From the switch on, and again from a boot on; the switch alone takes seconds on a busy machine.

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.sim.cluster import Cluster
 from tests.sim.nodes.calls import Calls
 from tests.sim.nodes.node import KUBELET, SimNode
 
 GUARD = "livenodes-kubelet-guard.service"
-STATUS = "kubelet-config.livenodes.io/status"
+STATUS = f"{PREFIX}status"
 CONFIG = "/var/lib/kubelet-config"
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import yaml
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.lab.console import LabError
 from tests.lab.lab import Lab
 from tests.lab.node import LabNode
@@ -28,6 +29,7 @@ STORE = "/var/lib/kubelet-config"
 HEAD = """
 import json, sys
 sys.path.insert(0, "/opt/bench")
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import observe
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import local
@@ -77,7 +79,7 @@ guard_module.present("/var/lib/kubelet-config", unit, "kubelet", False)
         self.python("guard_module.absent('/var/lib/kubelet-config', unit, False)")
         self.node.run(f"rm -rf {STORE}; systemctl reset-failed kubelet; systemctl restart kubelet")
         self.wait(self.healthy, 60, "the kubelet's own healthz")
-        self.lab.kubectl("annotate", "node", self.node.name, "kubelet-config.livenodes.io/status-", check=False)
+        self.lab.kubectl("annotate", "node", self.node.name, f"{PREFIX}status-", check=False)
         # Not with kubectl, which takes minutes when a benchmark has left the events of a thousand nodes.
         with contextlib.closing(self.lab.apiserver.api()) as api:
             api.call("DELETE", f"/api/v1/namespaces/default/events?fieldSelector=involvedObject.name={self.node.name}")
@@ -160,7 +162,7 @@ store.switch(source)
         node = self.lab.get(f"/api/v1/nodes/{self.node.name}")
         return t.cast(
             "dict[str, t.Any]",
-            json.loads(node["metadata"]["annotations"].get("kubelet-config.livenodes.io/status", "{}")),
+            json.loads(node["metadata"]["annotations"].get(f"{PREFIX}status", "{}")),
         )
 
     def start(self) -> str:

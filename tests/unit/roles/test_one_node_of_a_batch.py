@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.sim.api.handlers import Request
 from tests.sim.played import PlayedCluster, played_ansible
 from tests.sim.switched import SwitchedCluster, switched_ansible
@@ -100,7 +101,7 @@ def test_a_write_that_fails_fails_its_node_alone(
 # Requests of the gate (renews the lease), the drain, the assignment, the verification and the soak.
 STEPS = {
     "gate": "/leases/",
-    "drain": "kubelet-config.livenodes.io/cordoned",
+    "drain": f"{PREFIX}cordoned",
     "assign": '"configSource"',
     "verify": f"{BAD}/proxy/configz",
     "soak": f"{BAD}/proxy/metrics",

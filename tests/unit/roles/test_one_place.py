@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.sim.played import PlayedCluster, played_ansible
 from tests.support import objects
 from tests.support.ansible import Ansible
@@ -36,7 +37,6 @@ def ansible(tmp_path: Path, fleet: PlayedCluster) -> Ansible:
 
 def held(fleet: PlayedCluster, *nodes: str) -> None:
     """Let another rollout of some nodes be under way."""
-    key = "kubelet-config.livenodes.io"
     now = stamp(time.time())
     fleet.claims.items["other"] = {
         "apiVersion": "coordination.k8s.io/v1",
@@ -44,8 +44,8 @@ def held(fleet: PlayedCluster, *nodes: str) -> None:
         "metadata": {
             "name": "other",
             "namespace": "kube-system",
-            "labels": {f"{key}/lease": "rollout"},
-            "annotations": {f"{key}/group": "g", f"{key}/state": "held", f"{key}/nodes": json.dumps(nodes)},
+            "labels": {f"{PREFIX}lease": "rollout"},
+            "annotations": {f"{PREFIX}group": "g", f"{PREFIX}state": "held", f"{PREFIX}nodes": json.dumps(nodes)},
         },
         "spec": {
             "holderIdentity": "ops@bastion",

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.sim.api.handlers import Request
 from tests.sim.played import PlayedCluster, played_ansible
 from tests.support import boundaries, objects
@@ -72,8 +73,8 @@ class Watched(PlayedCluster):
         covering = []
         for lease in list(self.claims.items.values()):
             notes = lease["metadata"]["annotations"]
-            names = json.loads(notes["kubelet-config.livenodes.io/nodes"])
-            if notes["kubelet-config.livenodes.io/state"] == "held" and (None in (names, node) or node in names):
+            names = json.loads(notes[f"{PREFIX}nodes"])
+            if notes[f"{PREFIX}state"] == "held" and (None in (names, node) or node in names):
                 covering.append(names)
         if len(covering) != 1 or (node is None and covering != [None]):
             self.unlocked.append(f"{words} under {covering}")

@@ -10,6 +10,7 @@ import shutil
 import typing as t
 from pathlib import Path
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.lab.lab import Lab
 from tools.demo import console
 from tools.demo.console import COMMAND, show
@@ -22,7 +23,7 @@ SOAK = ("-e", "kubelet_config_soak_seconds=5")
 WANTED = "kubelet_config:\n  maxPods: 80\n  evictionPressureTransitionPeriod: 2m\n"
 EXCEPTION = "kubelet_config_host:\n  maxPods: 60\n"
 OWN_FILE = "the file on the node"
-STATUS = "kubelet-config.livenodes.io/status"
+STATUS = f"{PREFIX}status"
 # Hides skipped tasks and prints results as YAML; everything else is Ansible's default.
 CONFIG = "[defaults]\ndisplay_skipped_hosts = false\ncallback_result_format = yaml\nlocalhost_warning = false\n"
 

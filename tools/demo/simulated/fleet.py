@@ -12,6 +12,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.sim.cluster import Cluster
 from tests.sim.nodes.node import SimNode
 from tools.demo import console
@@ -23,7 +24,7 @@ GROUP = "workers"
 API = "v1.23.17"
 VERSIONS = {"n1": "v1.20.2", "n2": "v1.28.7", "n3": "v1.36.2"}
 DELIVERIES = {"n1": "native", "n2": "checkpoint", "n3": "dropin"}
-STATUS = "kubelet-config.livenodes.io/status"
+STATUS = f"{PREFIX}status"
 OWN_FILE = "own file"
 # A kubelet with native delivery looks every 10 s whether it has a new source.
 SCALE = 20.0

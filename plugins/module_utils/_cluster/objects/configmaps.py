@@ -8,17 +8,18 @@ from __future__ import annotations
 import typing as t
 import urllib.parse
 
+from ..._config.values.annotation import PREFIX
 from ..api.errors import ApiError
 from ..api.session import Session
 
 # Label of the ConfigMaps that this collection creates; only objects with this label are ever removed.
 MANAGED_LABEL = "app.kubernetes.io/managed-by"
 MANAGED_BY = "livenodes.kubelet"
-VARIANT_ANNOTATION = "kubelet-config.livenodes.io/variant"
+VARIANT_ANNOTATION = PREFIX + "variant"
 # Label with the last day (UTC, as 2026-01-31) on which a ConfigMap that no node uses is kept, since it was staged. Only
 # the creation sets it: a later write would change the resourceVersion, and kubelets with native delivery that run the
 # ConfigMap would restart.
-STAGED_LABEL = "kubelet-config.livenodes.io/staged-until"
+STAGED_LABEL = PREFIX + "staged-until"
 
 
 def path(namespace: str, name: str = "") -> str:

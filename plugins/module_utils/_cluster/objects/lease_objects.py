@@ -16,15 +16,16 @@ import secrets
 import typing as t
 import urllib.parse
 
+from ..._config.values.annotation import PREFIX
 from ..api import timestamps
 from ..api.errors import ApiError, ClusterError
 from ..api.session import Session
 from . import configmaps
 
-LABEL, ROLLOUT = "kubelet-config.livenodes.io/lease", "rollout"
-GROUP = "kubelet-config.livenodes.io/group"
-NODES = "kubelet-config.livenodes.io/nodes"
-STATE = "kubelet-config.livenodes.io/state"
+LABEL, ROLLOUT = PREFIX + "lease", "rollout"
+GROUP = PREFIX + "group"
+NODES = PREFIX + "nodes"
+STATE = PREFIX + "state"
 CLAIMING, HELD = "claiming", "held"
 NAME = "livenodes-kubelet-rollout-"
 NAMESPACE = "kube-system"

@@ -15,7 +15,7 @@ from typing import Any, Dict, Mapping
 
 from ..values import annotation
 
-WRITTEN = "kubelet-config.livenodes.io/written"
+WRITTEN = annotation.PREFIX + "written"
 """The annotation."""
 ALL = "all"
 """Stands for all rollouts."""

@@ -12,6 +12,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease, lease_objects
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.support.calls import Call, Calls
 from tests.support.lease_api import LeaseApi, Wall, stamp
 
@@ -79,12 +80,12 @@ def test_hold(api: LeaseApi, wall: Wall) -> None:
     assert name.startswith("livenodes-kubelet-rollout-") and len(name) > len("livenodes-kubelet-rollout-") + 8
     assert item["metadata"]["labels"] == {
         "app.kubernetes.io/managed-by": "livenodes.kubelet",
-        "kubelet-config.livenodes.io/lease": "rollout",
+        f"{PREFIX}lease": "rollout",
     }
     assert item["metadata"]["annotations"] == {
-        "kubelet-config.livenodes.io/group": "batch",
-        "kubelet-config.livenodes.io/nodes": '["n1","n2"]',
-        "kubelet-config.livenodes.io/state": "held",
+        f"{PREFIX}group": "batch",
+        f"{PREFIX}nodes": '["n1","n2"]',
+        f"{PREFIX}state": "held",
     }
     assert item["spec"] == {
         "holderIdentity": "me",

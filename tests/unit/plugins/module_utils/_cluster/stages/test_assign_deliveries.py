@@ -16,6 +16,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.support.assigning import FROM_LOCAL, GONE, LISTENS, get, listed, mark, options, patch, previous
 from tests.support.calls import NODES, Call, Calls
 from tests.support.objects import live, node, place, reference, status, text
@@ -40,10 +41,7 @@ def test_each_node_by_what_it_is() -> None:
         "n3": ("checkpoint", "assigned", reference()),
     }
     assert result["configmaps"] == {"kube-system/config-a": {"kubelet": text()}}
-    assert (
-        result["diff"][1]["after"]
-        == "the annotation kubelet-config.livenodes.io/source: kube-system/config-a key kubelet\n"
-    )
+    assert result["diff"][1]["after"] == f"the annotation {PREFIX}source: kube-system/config-a key kubelet\n"
 
 
 def test_a_checkpoint_that_is_assigned_is_carried_again_but_not_written_again() -> None:

@@ -36,6 +36,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages 
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.support.calls import MERGE, NODES, Call, Calls
 from tests.support.cluster import Clock, Cluster
 from tests.support.objects import HEADER, configmap, live, node, place, reference, status
@@ -292,7 +293,7 @@ def test_drift_names_what_is_malformed() -> None:
     options = {**asked, "current": None, "hosts": {}, "flags": {}}
     found = drift.detect(t.cast("t.Any", cluster(BAD_STATUS)), options, False)["nodes"]["n1"]["drift"][0]
     assert found["message"].endswith("status is malformed: active is 3, not a mapping")
-    assert found["remedy"].startswith("Remove it with `kubectl annotate node NAME kubelet-config.livenodes.io/status-`")
+    assert found["remedy"].startswith(f"Remove it with `kubectl annotate node NAME {PREFIX}status-`")
 
 
 def test_the_inventory_shows_what_is_malformed() -> None:

@@ -14,6 +14,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease, lease_objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import push
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.support.calls import CONFIGMAPS, NODES, PAGE, Call, Calls
 from tests.support.cluster import Clock
 from tests.support.lease_api import LeaseApi
@@ -241,7 +242,7 @@ def test_a_staged_configmap_is_kept_until_its_day(days: int | None, kept: bool) 
     today = datetime.datetime.now(datetime.UTC).date()
     until = "soon" if days is None else (today + datetime.timedelta(days=days)).isoformat()
     staged = configmap(f"base-{SUFFIX}", TEXT)
-    staged["metadata"]["labels"] = {"kubelet-config.livenodes.io/staged-until": until}
+    staged["metadata"]["labels"] = {f"{PREFIX}staged-until": until}
     removal = [] if kept else [delete(f"base-{SUFFIX}")]
     with Pruned(managed(staged), cluster(node("n1")), *removal) as session:
         result = push.push(session, options(state="pruned"), False)

@@ -14,6 +14,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import push
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, identity
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.support.calls import CONFIGMAPS, DRY, Call, Calls
 from tests.support.objects import HEADER, configmap, reference, text
 
@@ -23,7 +24,7 @@ TEXT = document.render(CONFIG)
 NAME = identity.configmap_name("base", TEXT)
 GONE = ApiError(404, "not found", "NotFound")
 SUFFIX = "abcdefghkm"
-STAGED = "kubelet-config.livenodes.io/staged-until"
+STAGED = f"{PREFIX}staged-until"
 
 
 def options(**given: t.Any) -> dict[str, t.Any]:
@@ -50,7 +51,7 @@ def body(name: str = NAME, content: str = TEXT, **fields: t.Any) -> dict[str, t.
             "namespace": "kube-system",
             "name": name,
             "labels": {"app.kubernetes.io/managed-by": "livenodes.kubelet"},
-            "annotations": {"kubelet-config.livenodes.io/variant": VARIANT},
+            "annotations": {f"{PREFIX}variant": VARIANT},
         },
         **fields,
     }
@@ -201,7 +202,7 @@ def test_secrets_are_masked_in_the_diff() -> None:
     content = document.render(config)
     name, variant = identity.configmap_name("base", content), identity.variant(config)
     expected = body(name, content)
-    expected["metadata"]["annotations"]["kubelet-config.livenodes.io/variant"] = variant
+    expected["metadata"]["annotations"][f"{PREFIX}variant"] = variant
     with Calls(get(GONE, name), Call("POST", CONFIGMAPS, configmap(name, content), (), expected)) as session:
         result = push.push(session, options(variants={variant: config}), False)
     (diff,) = result["diff"]

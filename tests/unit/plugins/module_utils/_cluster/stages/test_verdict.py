@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verdict
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.reference import same_place
 from tests.support.objects import Reference, node, place, reference, status
 
@@ -255,7 +256,7 @@ def test_a_checkpoint(report: dict[str, t.Any] | None, state: str, words: str) -
 def test_a_checkpoint_of_an_unready_node_and_of_another_source() -> None:
     assert judge_checkpoint(status(A, A), ready="False").state == "not_ready"
     found = judge_checkpoint(status(A, A), marked=B)
-    assert found.message.startswith("its annotation kubelet-config.livenodes.io/source names kube-system/config-b")
+    assert found.message.startswith(f"its annotation {PREFIX}source names kube-system/config-b")
     assert judge_checkpoint({}, None, None).state == "local"
     assert judge_checkpoint(status(A, A), None, None).state == "pending"
 

@@ -11,6 +11,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout import goals
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.support.objects import place, reference
 
 
@@ -58,7 +59,7 @@ def test_a_first_kubelet_that_reports_the_uid_alone(goal: str, row: dict[str, An
         (status("a", delivery="checkpoint"), True),
         (status(delivery="checkpoint"), True),
         (status(previous={}), True),
-        (status(malformed={"kubelet-config.livenodes.io/source": "no JSON"}), True),
+        (status(malformed={f"{PREFIX}source": "no JSON"}), True),
     ],
 )
 def test_a_reset_changes_the_nodes_with_something_to_remove(row: dict[str, Any], reset: bool) -> None:

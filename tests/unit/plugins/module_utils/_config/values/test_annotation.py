@@ -8,6 +8,16 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 
 
+def test_the_names_that_clusters_keep_do_not_change() -> None:
+    assert [f"kubelet-config.livenodes.io/{name}" for name in ("source", "status", "previous", "own", "cordoned")] == [
+        annotation.SOURCE,
+        annotation.STATUS,
+        annotation.PREVIOUS,
+        annotation.OWN,
+        annotation.CORDONED,
+    ]
+
+
 def test_equal_states_are_equal_texts() -> None:
     one, other = {"time": "t", "active": {"name": "\u00e9"}}, {"active": {"name": "\u00e9"}, "time": "t"}
     assert annotation.text(one) == annotation.text(other) == '{"active":{"name":"\u00e9"},"time":"t"}'
