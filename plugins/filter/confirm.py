@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.delivery import NATIVE
+
 NODE_SECONDS = 90
 """Seconds that one node may need for all steps on it: 60 until healthz answers, which the handler of the role
 checkpoint allows, and 10 each for arming, stopping and confirming, with the connection.
@@ -24,8 +26,6 @@ MARGIN_SECONDS = 30
 """Seconds for the tasks that run once, and for what the calls on the controller need after their timeouts."""
 LEASE_SECONDS = 300
 """Seconds of a Lease that each call renews in time."""
-NATIVE = "native"
-"""The delivery without steps on the node."""
 
 
 def needed_seconds(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ...module_utils._config.delivery.choice import CHECKPOINT, ON_NODE
+from ...module_utils._config import delivery as deliveries
 
 STEPS = ("drained", "staged", "switched", "restarted", "verified", "soaked", "confirmed", "reverted", "restored")
 """The steps of a node, in the usual order. `restored`: uncordoned again."""
@@ -143,13 +143,13 @@ def _gate(result: t.Mapping[str, t.Any], _node: str, failed: bool) -> t.Iterator
 def _source(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterator[Event]:
     assigned = (_argument(result, "state") or "present") != "verified" and not _argument(result, "wait")
     for name, row in _rows(result):
-        if row.get("delivery") in ("native", *ON_NODE):
+        if row.get("delivery") in deliveries.NAMES:
             yield Event(DELIVERY, name, detail=str(row["delivery"]))
         if row.get("ok") is False and row.get("state") == "unchanged":
             yield from (Event(FAILED, name, _message(row), REFUSED), Event(KEPT, name))
         elif row.get("ok") is False or (not assigned and "ok" in row):
             yield from _verdict(name, row, "reverted" if row.get("state") == "local" else "verified")
-        elif assigned and row.get("changed") and row.get("delivery") not in ON_NODE:
+        elif assigned and row.get("changed") and not deliveries.of(row.get("delivery")).on_node:
             yield Event("switched", name)
 
 
@@ -179,7 +179,7 @@ def _drain(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterat
 
 
 def _checkpoint(result: t.Mapping[str, t.Any], node: str, failed: bool) -> t.Iterator[Event]:
-    yield Event(DELIVERY, node, detail=str(_argument(result, "delivery") or CHECKPOINT))
+    yield Event(DELIVERY, node, detail=str(_argument(result, "delivery") or deliveries.CHECKPOINT))
     state = _argument(result, "state") or "assigned"
     if failed:
         return

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import typing as t
 
-from ...module_utils._config.delivery.choice import ON_NODE
+from ...module_utils._config import delivery as deliveries
 from . import events
 
 TO_DO, RUNNING, DONE, FAILED, REVERTED, REFUSED, UNTOUCHED, UNCHANGED, UNFINISHED = (
@@ -53,7 +53,7 @@ class Node:
             return REVERTED if "reverted" in self.steps else kept
         if (
             "confirmed" in self.steps
-            or ("verified" in self.steps and self.delivery not in ON_NODE)
+            or ("verified" in self.steps and not deliveries.of(self.delivery).on_node)
             or "reverted" in self.steps
         ):
             return DONE

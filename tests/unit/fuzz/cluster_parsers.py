@@ -25,6 +25,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout.evict import meaning
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import forecast, verdict
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import delivery as deliveries
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.alpha import config_ok
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import differing
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
@@ -98,7 +99,7 @@ def shown(found: t.Any) -> None:
     json.dumps([row, variables], ensure_ascii=False).encode()
     inventory_hosts.groups(variables, list(inventory_hosts.GROUPS), ["*"])
     assert node.references is not None and node.uids is not None
-    for delivery in nodes.DELIVERIES:
+    for delivery in deliveries.REQUESTS:
         seen = node.seen_as(delivery)
         for source in (None, SOURCE, node.source):
             verdict.at_timeout(verdict.judge(seen, source), seen.delivery, 50.0, 3.0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from ..._config import delivery as deliveries
 from ..._config.alpha import form
 from ..._config.values import annotation, annotation_reader, document, node_row, own_values, reference
 from ..api import parallel
@@ -36,7 +37,7 @@ SELECTION: dict[str, dict[str, t.Any]] = {
     "nodes": {"type": "list", "elements": "str"},
     "source": {"type": "dict", "options": {**PLACE, **_BESIDE}},
     "sources": {"type": "dict"},
-    "delivery": {"type": "str", "choices": list(nodes.DELIVERIES), "default": nodes.AUTO},
+    "delivery": {"type": "str", "choices": list(deliveries.REQUESTS), "default": nodes.AUTO},
 }
 
 
@@ -106,9 +107,9 @@ def _complete(name: str, source: t.Any, delivery: str) -> Wanted:
         )
     key = source.get("kubeletConfigKey") or source.get("kubelet_config_key") or "kubelet"
     chosen = source.get("delivery") or delivery
-    if chosen not in nodes.DELIVERIES:
+    if chosen not in deliveries.REQUESTS:
         raise ClusterError(
-            f"sources: node {name} has the unknown delivery {chosen!r}; set one of {', '.join(nodes.DELIVERIES)}"
+            f"sources: node {name} has the unknown delivery {chosen!r}; set one of {', '.join(deliveries.REQUESTS)}"
         )
     try:
         record = own_values.given(source.get("own"))
@@ -215,7 +216,7 @@ def write_source(
         for side in sides:
             now = current.side(side).source
             if now != node.side(side).source:
-                what = f"changed {nodes.WHERE[side]} to {nodes.describe(now)} during the run; run again"
+                what = f"changed {deliveries.of(side).source_place} to {nodes.describe(now)} during the run; run again"
                 raise ApiError(409, f"another user or program {what}", "Conflict")
     raise ApiError(409, "the Node object changes faster than it can be patched; run again", "Conflict")
 
@@ -225,12 +226,13 @@ def _patch(
 ) -> dict[str, t.Any]:
     whole = {"configMap": source} if source else None
     body: dict[str, t.Any] = {"metadata": {"resourceVersion": node.resource_version}}
+    ways = [deliveries.of(side) for side in sides]
     named = {"delivery": nodes.DROPIN} if nodes.DROPIN in sides else {}
     noted = annotation.text({**whole, **named, **node.machine}) if whole else None
-    annotations = {**notes, **({annotation.SOURCE: noted} if set(sides) & set(nodes.ON_NODE) else {})}
+    annotations = {**notes, **({annotation.SOURCE: noted} if any(way.on_node for way in ways) else {})}
     if annotations:
         body["metadata"]["annotations"] = annotations
-    if set(sides) - set(nodes.ON_NODE):
+    if not all(way.on_node for way in ways):
         body["spec"] = {"configSource": form.config_source(source) if source and node.alpha else whole}
     return body
 
@@ -239,7 +241,8 @@ def _forecast(
     node: nodes.Node, source: dict[str, str] | None, sides: t.Collection[str], notes: t.Mapping[str, str | None]
 ) -> nodes.Node:
     """Return a node as an API server without dry runs would store it, as far as assignments look at it."""
-    native, noted = bool(set(sides) - set(nodes.ON_NODE)), bool(set(sides) & set(nodes.ON_NODE))
+    on_node = {deliveries.of(side).on_node for side in sides}
+    native, noted = False in on_node, True in on_node
     written = {*notes, *[annotation_reader.SPEC] * native, *[annotation.SOURCE] * noted}
     gone = {key for key, text in notes.items() if text is None}
     return dataclasses.replace(

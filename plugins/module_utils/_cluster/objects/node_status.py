@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..._config import delivery as deliveries
 from ..._config.alpha import config_ok
 from ..._config.values.reference import same_place
 from ..api.session import Session
@@ -94,9 +95,7 @@ def summarise(rows: dict[str, dict[str, t.Any]]) -> dict[str, t.Any]:
         "ready": sum(item["ready"] for item in values),
         "unschedulable": sum(not item["schedulable"] for item in values),
         "unavailable": sum(not (item["ready"] and item["schedulable"]) for item in values),
-        "native": sum(item["delivery"] == nodes.NATIVE for item in values),
-        "checkpoint": sum(item["delivery"] == nodes.CHECKPOINT for item in values),
-        "dropin": sum(item["delivery"] == nodes.DROPIN for item in values),
+        **{name: sum(item["delivery"] == name for item in values) for name in deliveries.NAMES},
         "settled": sum(item["settled"] for item in values),
         "failed": sorted(name for name, item in rows.items() if item["error"]),
     }

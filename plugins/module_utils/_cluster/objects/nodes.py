@@ -9,9 +9,9 @@ import dataclasses
 import typing as t
 import urllib.parse
 
+from ..._config import delivery as deliveries
 from ..._config.alpha import form
 from ..._config.alpha import records as alpha_records
-from ..._config.delivery import choice as deliveries
 from ..._config.values import annotation, annotation_reader, node_row, own_values
 from ..._config.values import reference as references
 from ..._config.values.short_texts import minor_of
@@ -28,19 +28,6 @@ AUTO, NATIVE, CHECKPOINT, DROPIN, NONE = (
     deliveries.DROPIN,
     deliveries.NONE,
 )
-ON_NODE = deliveries.ON_NODE
-# The values that operators may set.
-DELIVERIES = deliveries.REQUESTS
-_NOTED = f"the annotation {annotation.SOURCE}"
-# Where the source of a node is stored, by delivery.
-WHERE = {NATIVE: "spec.configSource", CHECKPOINT: _NOTED, DROPIN: _NOTED, NONE: "spec.configSource"}
-# The places of source and status, by delivery.
-_SOURCE_AT = {NATIVE: annotation_reader.SPEC, NONE: annotation_reader.SPEC, **dict.fromkeys(ON_NODE, annotation.SOURCE)}
-_STATUS_AT = {
-    NATIVE: annotation_reader.CONFIG,
-    NONE: annotation_reader.CONFIG,
-    **dict.fromkeys(ON_NODE, annotation.STATUS),
-}
 # A GET for each node is cheaper than a LIST, here and in the API server, if the LIST had more than this many times the
 # nodes that are read.
 MANY = 4
@@ -52,9 +39,8 @@ SELECTION: dict[str, dict[str, t.Any]] = {
     "nodes": {"type": "list", "elements": "str"},
     "label_selectors": {"type": "list", "elements": "str"},
 }
-# The first and last minor whose kubelet follows Node.spec.configSource (kubernetes PR 46254; removed by PR 106932). Up
-# to 1.10 it is in another form (form.py).
-NATIVE_MINORS = range(form.MINORS.start, 24)
+# The minors whose kubelet follows Node.spec.configSource.
+_FOLLOWING = deliveries.of(NATIVE).minors
 # Reason of the error of a write to a Node that is another one than before.
 CREATED_AGAIN = "CreatedAgain"
 # Labels with the roles of a node, as kubectl reads them (pkg/printers of kubectl, findNodeRoles).
@@ -130,6 +116,11 @@ class Node:
         return not {"control-plane", "master"}.isdisjoint(self.roles)
 
     @property
+    def on_node(self) -> bool:
+        """Whether its delivery is one whose source is copied to the node."""
+        return deliveries.of(self.delivery).on_node
+
+    @property
     def minor(self) -> int:
         """The minor version of the kubelet, 0 if it is unknown."""
         return minor_of(self.kubelet_version) or 0
@@ -145,7 +136,7 @@ class Node:
 
         A kubelet with --dynamic-config-dir always reports its status, at least an empty one; others never do.
         """
-        return self.native.status is not None and (not self.minor or self.minor in NATIVE_MINORS)
+        return self.native.status is not None and (not self.minor or self.minor in _FOLLOWING)
 
     @property
     def left_over(self) -> bool:
@@ -153,7 +144,7 @@ class Node:
 
         No kubelet follows, updates or clears them since 1.24 (kubernetes PR 106932).
         """
-        return self.minor >= NATIVE_MINORS.stop
+        return self.minor >= _FOLLOWING.stop
 
     @property
     def reimaged(self) -> bool:
@@ -161,17 +152,15 @@ class Node:
 
         With native delivery, every kubelet fetches the source itself.
         """
-        return self.delivery in ON_NODE and any(
-            self.machine.get(key, known) != known for key, known in self.assigned_to.items()
-        )
+        return self.on_node and any(self.machine.get(key, known) != known for key, known in self.assigned_to.items())
 
     def side(self, delivery: str) -> Side:
         """Return the node as one delivery sees it, including what is left over."""
-        return self.noted if delivery in ON_NODE else self.native
+        return self.noted if deliveries.of(delivery).on_node else self.native
 
     def named(self, delivery: str) -> bool:
         """Return whether its source is there for this delivery, and not for the other one with an annotation."""
-        return delivery not in ON_NODE or self.noted_delivery == delivery
+        return not deliveries.of(delivery).on_node or self.noted_delivery == delivery
 
     @property
     def source(self) -> dict[str, str] | None:
@@ -185,18 +174,18 @@ class Node:
 
     @property
     def _current(self) -> Side:
-        return Side() if self.delivery not in ON_NODE and self.left_over else self.side(self.delivery)
+        return Side() if not self.on_node and self.left_over else self.side(self.delivery)
 
     @property
     def fault(self) -> str:
         """What is malformed in its source or status, so that neither shows what it runs; empty if nothing is."""
-        if self.delivery not in ON_NODE and self.left_over:
+        if not self.on_node and self.left_over:
             return ""
-        return self.source_fault(self.delivery) or self.malformed.get(_STATUS_AT[self.delivery], "")
+        return self.source_fault(self.delivery) or self.malformed.get(deliveries.of(self.delivery).status_at, "")
 
     def source_fault(self, delivery: str) -> str:
         """Return what is malformed in its source as one delivery sees it, empty if nothing is."""
-        return self.malformed.get(_SOURCE_AT[delivery], "")
+        return self.malformed.get(deliveries.of(delivery).source_at, "")
 
     def part(self, name: str) -> dict[str, str] | None:
         """Return the reference under `assigned`, `active` or `lastKnownGood` of its status, None for local."""
@@ -234,7 +223,7 @@ class Node:
     @property
     def reads_by_role(self) -> bool:
         """Whether its kubelet needs a Role to read its source; later ones have the Node authorizer."""
-        return self.alpha and self.delivery not in ON_NODE
+        return self.alpha and not self.on_node
 
     def seen_as(self, delivery: str) -> Node:
         """Return the node with `delivery` as the one that counts; `auto` changes nothing."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 import typing as t
 
+from ..._config import delivery as deliveries
 from ..._config.alpha import form
 from ..._config.fields import complete_config as pure_configz
 from ..._config.values import identity, node_row
@@ -41,6 +42,7 @@ class _Revert:
 
     def __init__(self, failed: dict[str, t.Any], variant: str | None) -> None:
         self.delivery: str = failed["delivery"]
+        self.on_node = deliveries.of(self.delivery).on_node
         self.source: dict[str, str] | None = failed["source"]
         before = dict(failed["previous"] or {})
         # A migration names the delivery that the node has left.
@@ -67,11 +69,11 @@ class _Revert:
             or not same_place(node.part("assigned"), self.source)
         ):
             return False
-        return self.delivery in nodes.ON_NODE or same_place(node.part("active"), self.previous)
+        return self.on_node or same_place(node.part("active"), self.previous)
 
     def goal(self, node: nodes.Node) -> dict[str, str] | None:
         """Return the source to assign. Only a checkpoint names the revision; a kubelet 1.8 to 1.10 needs the uid."""
-        if self.previous is None or self.delivery in nodes.ON_NODE:
+        if self.previous is None or self.on_node:
             return self.previous
         # One that an operator wrote may lack it.
         uid = {"uid": self.previous["uid"]} if node.alpha and "uid" in self.previous else {}
@@ -85,7 +87,7 @@ class _Revert:
             self.message = node.fault
             return False
         # A checkpoint is not copied to the node again, so only `active` shows what the node runs.
-        if self.written and self.delivery not in nodes.ON_NODE and not node_status.settled(node):
+        if self.written and not self.on_node and not node_status.settled(node):
             self.message = (
                 f"waiting for its kubelet to take up {nodes.describe(self.previous)} again; "
                 f"active is {nodes.describe(node.part('active'))}"
@@ -106,9 +108,7 @@ class _Revert:
 
     def _awaits_guard(self, node: nodes.Node) -> bool:
         return (
-            self.delivery in nodes.ON_NODE
-            and same_place(node.part("active"), self.source)
-            and not same_place(self.source, self.previous)
+            self.on_node and same_place(node.part("active"), self.source) and not same_place(self.source, self.previous)
         )
 
     def compare(self, outcome: parallel.Outcome[str, dict[str, t.Any]]) -> None:
@@ -130,7 +130,7 @@ class _Revert:
             self.state, self.message = REVERTED, "running its previous configuration again"
         else:
             # A kubelet with native delivery sees what is written to its Node, and a guard reports what it has reverted.
-            seen = self.written and self.delivery not in nodes.ON_NODE
+            seen = self.written and not self.on_node
             self.state = REVERTED if seen or self.error else REFUSED
             self.message = "still running its previous configuration"
 
@@ -142,7 +142,7 @@ class _Revert:
         message += (
             f". Its kubelet has sent no heartbeat for {silent_for:.0f} s: on the node, see `journalctl -u kubelet`"
         )
-        if self.delivery in nodes.ON_NODE:
+        if self.on_node:
             return message
         file = form.ASSIGNED if form.is_alpha(self.minor) else form.LATER_ASSIGNED
         return f"{message} and empty {file} in its --dynamic-config-dir"

@@ -12,8 +12,8 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from ..._config import delivery as deliveries
 from ..._config.alpha import config_ok, form
-from ..._config.delivery import choice as deliveries
 from ..._config.values import annotation, node_row, own_values
 from ..._config.values.reference import same_place
 from ..access import readers
@@ -57,7 +57,7 @@ class _Step:
             return False
         return all(
             node.side(side).source == self.goal and (self.goal is None or node.named(side))
-            if side in nodes.ON_NODE
+            if deliveries.of(side).on_node
             else _same(node, node.side(side).source, self.goal)
             for side in self.sides
         )
@@ -105,7 +105,7 @@ def assign(
         raise NodesFailed("assigning (nothing was written to any node)", _failures(rows), _result(rows, True))
     if keeper and wanted:
         keeper.keep()
-    dropins = [step.node for step in changing.values() if step.node.delivery == nodes.DROPIN and step.goal]
+    dropins = [step.node for step in changing.values() if step.goal and not deliveries.of(step.node.delivery).whole]
     seen = before.read(session, dropins) if dropins and not check_mode else None
     granted = _grant(session, steps, rows, check_mode)
     _write(session, {name: step for name, step in changing.items() if rows[name]["ok"]}, rows, check_mode)
@@ -118,7 +118,7 @@ def assign(
     result["configmaps"] = {
         f"{source['namespace']}/{source['name']}": (configs[nodes.describe(source)].configmap or {}).get("data") or {}
         for name, source in needed.items()
-        if current[name].delivery in nodes.ON_NODE
+        if current[name].on_node
     }
     if result["summary"]["failed"]:
         raise NodesFailed("assigning", _failures(rows), result)
@@ -138,7 +138,7 @@ def _needed(
     for name, node in current.items():
         source = wanted[name].source
         if source is not None and (
-            node.delivery in nodes.ON_NODE or node.alpha or (check_source and not same_place(node.source, source))
+            node.on_node or node.alpha or (check_source and not same_place(node.source, source))
         ):
             needed[name] = source
     return needed
@@ -245,7 +245,7 @@ def _step(
             mark = {annotation.PREVIOUS: annotation.text(undone)} if undone else {}
             return _Step(node, None, both, {**dict.fromkeys([*ours, *stale]), **mark}, before=undone)
         return _Step(node, None, [wanted.delivery], {})
-    refers = node.delivery in nodes.ON_NODE or node.alpha
+    refers = node.on_node or node.alpha
     configmap = configs[nodes.describe(source)].configmap if refers else None
     # The annotation names the revision that is copied to the node; a kubelet with native delivery follows every later
     # one.
@@ -312,31 +312,27 @@ def _unfit(found: nodes.Node, step: _Step) -> str | None:
     node, source = step.node, step.goal
     if source is None:
         return None
-    if node.delivery in nodes.ON_NODE:
+    if node.on_node:
         if found.listening and found.native.source and not same_place(found.native.source, source):
             return (
                 f"its kubelet follows spec.configSource ({nodes.describe(found.native.source)}), which overrides a "
                 "checkpoint. Migrate the node with the playbook migrate, or set kubelet_config_delivery to auto"
             )
-        if deliveries.reads_no_file(node.delivery, node.minor):
+        way = deliveries.of(node.delivery)
+        if way.too_new_for(node.minor):
             return (
-                f"its kubelet {node.kubelet_version} reads no config file (kubelets from "
-                f"1.{deliveries.CONFIG_FILE_MINOR} on do); set kubelet_config_delivery to auto or native for it"
+                f"its kubelet {node.kubelet_version} {way.lack} (kubelets from 1.{way.minors.start} on do); set "
+                f"kubelet_config_delivery to {way.instead} for it"
             )
-        if deliveries.too_old(node.delivery, node.minor):
-            return (
-                f"its kubelet {node.kubelet_version} does not read drop-ins (kubelets from 1.{deliveries.DROPIN_MINOR} "
-                "on do); set kubelet_config_delivery to auto or checkpoint for it"
-            )
-        other = found.delivery in nodes.ON_NODE and not found.named(node.delivery) and not step.leaves
+        other = found.on_node and not found.named(node.delivery) and not step.leaves
         if other and found.source and not found.reimaged:
             return _other_delivery(found)
         return None
-    if found.delivery in nodes.ON_NODE and found.source_fault(found.delivery):
+    if found.on_node and found.source_fault(found.delivery):
         return found.source_fault(found.delivery)
-    if found.delivery in nodes.ON_NODE and not same_place(found.source, source):
+    if found.on_node and not same_place(found.source, source):
         return _other_delivery(found)
-    if node.minor and node.minor not in nodes.NATIVE_MINORS:
+    if node.minor and node.minor not in deliveries.of(nodes.NATIVE).minors:
         return (
             f"its kubelet {node.kubelet_version} does not follow Node.spec.configSource "
             "(kubelets 1.8 to 1.23 do); set kubelet_config_delivery to auto or checkpoint for it"
@@ -375,7 +371,7 @@ def _other_delivery(found: nodes.Node) -> str:
 
 
 def _dropped(stored: nodes.Node) -> str:
-    if stored.delivery in nodes.ON_NODE:
+    if stored.on_node:
         return (
             f"the API server accepted the patch but stored {nodes.describe(stored.source)}: "
             "does an admission webhook change Node annotations?"
@@ -404,13 +400,15 @@ def _result(rows: dict[str, dict[str, t.Any]], refused: bool) -> dict[str, t.Any
             "failed": failed,
             "unchanged": len(rows) - len(changed) - failed,
         },
-        "diff": [
-            {
-                "before_header": f"Node {name}",
-                "after_header": f"Node {name}",
-                "before": f"{nodes.WHERE[rows[name]['delivery']]}: {nodes.describe(rows[name]['previous'])}\n",
-                "after": f"{nodes.WHERE[rows[name]['delivery']]}: {nodes.describe(rows[name]['source'])}\n",
-            }
-            for name in changed
-        ],
+        "diff": [_diff(name, rows[name]) for name in changed],
+    }
+
+
+def _diff(name: str, row: dict[str, t.Any]) -> dict[str, str]:
+    place = deliveries.of(row["delivery"]).source_place
+    return {
+        "before_header": f"Node {name}",
+        "after_header": f"Node {name}",
+        "before": f"{place}: {nodes.describe(row['previous'])}\n",
+        "after": f"{place}: {nodes.describe(row['source'])}\n",
     }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..._config import delivery as deliveries
 from ..._config.drift import differing, explained
 from ..._config.fields import complete_config, difftext
 from ..._config.values import identity
@@ -55,7 +56,7 @@ def beside(
     ``live`` is the `kubeletconfig` of its /configz, ``facts`` what was found on its host (None: nothing). Each row has
     what explains the change as `cause`, empty if nothing does. Raises ClusterError as of_node.
     """
-    ran = of_node(table, node.name) if node.delivery == nodes.DROPIN else None
+    ran = of_node(table, node.name) if not deliveries.of(node.delivery).whole else None
     if ran is None:
         return None
     found = differing.beside(ran[0], complete_config.restore(live), [declared], set(ran[1]), node.minor)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from ..._config import delivery as deliveries
 from ..._config.alpha import config_ok
 from ..._config.fields import fields
 from ..._config.values import node_row
@@ -134,7 +135,7 @@ def _overrides(differences: t.Sequence[dict[str, t.Any]], minor: int, delivery: 
         return
     flags = _names(" or ".join(f"--{name}" for name in item["flags"]) for item in flagged)
     which = "them" if len(known) > 1 else "it"
-    if delivery in nodes.ON_NODE and minor >= CONFIG_DIR_MINOR:
+    if deliveries.of(delivery).on_node and minor >= CONFIG_DIR_MINOR:
         what = f"a flag ({flags}) or a drop-in" if flags else "a drop-in"
         yield f"The API does not show whether {what} in --config-dir overrides {which}: the playbook drift names it"
     elif flagged:

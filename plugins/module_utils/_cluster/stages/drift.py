@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._config.delivery import choice as delivery
+from ..._config import delivery
 from ..._config.drift import drift_text
 from ..._config.drift.drift_cause import SOURCE, STAGES, UNKNOWN
 from ..._config.drift.drift_facts import Facts, Host
@@ -154,7 +154,8 @@ def _files(node: nodes.Node, facts: t.Any, live: dict[str, t.Any] | None) -> own
     """Return the own file of a node whose checkpoint is built on it, or whose drop-in is laid over it; None for other
     nodes and if it is not known.
     """
-    if node.delivery not in nodes.ON_NODE or node.minor < delivery.OWN_FILE_MINOR or not node.source or live is None:
+    way = delivery.of(node.delivery)
+    if not way.needs_file(node.minor) or not node.source or live is None:
         return None
     try:
         return own_file.of_facts(facts, live)

@@ -367,7 +367,7 @@ def allowed(value: t.Any) -> int | None:
 
 def _reported_start(node: nodes.Node) -> float:
     """Return when the kubelet of a node started according to its guard, 0 if unknown."""
-    return (timestamps.parse((node.status or {}).get("started")) if node.delivery in nodes.ON_NODE else None) or 0.0
+    return (timestamps.parse((node.status or {}).get("started")) if node.on_node else None) or 0.0
 
 
 def _snapshot(given: dict[str, t.Any], name: str) -> pods.Rows:

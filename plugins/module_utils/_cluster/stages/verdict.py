@@ -13,11 +13,12 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from ..._config import delivery as deliveries
 from ..._config.alpha import config_ok, form
 from ..._config.values import node_row
 from ..._config.values.reference import same_place
 from ..objects.node_status import is_sync_error
-from ..objects.nodes import ON_NODE, WHERE, Node, describe
+from ..objects.nodes import Node, describe
 
 THAT_IS = ", that is, "
 """Between the error of a kubelet and its meaning."""
@@ -68,9 +69,10 @@ def judge(node: Node, expected: dict[str, str] | None, beaten: bool = False) -> 
         # The guard or the kubelet may still write its status again; it never writes the source.
         return Verdict("malformed", node.fault, bool(node.source_fault(node.delivery)))
     if not same_place(node.source, expected):
+        place = deliveries.of(node.delivery).source_place.replace("the ", "")
         return Verdict(
             "reassigned",
-            f"its {WHERE[node.delivery].replace('the ', '')} names {describe(node.source)}, not {describe(expected)}: "
+            f"its {place} names {describe(node.source)}, not {describe(expected)}: "
             "another user or program changed it; assign again",
             True,
         )
@@ -95,7 +97,7 @@ def judge(node: Node, expected: dict[str, str] | None, beaten: bool = False) -> 
         return Verdict(
             "pending", f"waiting for its kubelet to take up {describe(expected)}; it still reports{older} as assigned"
         )
-    if node.error and node.delivery in ON_NODE and active == expected:
+    if node.error and node.on_node and active == expected:
         return Verdict("not_ready", f"its config is active, and the guard on the node reports: `{node.error}`", True)
     if node.error:
         return _fell_back(node, expected)
@@ -111,7 +113,7 @@ def by_status(found: Verdict, field: str) -> Verdict:
 
 
 def _judge_without_status(node: Node) -> Verdict:
-    if node.delivery in ON_NODE:
+    if node.on_node:
         return Verdict(
             "pending",
             "waiting for the guard on the node to report; see `journalctl -u livenodes-kubelet-guard` there",
@@ -151,7 +153,7 @@ def _fell_back(node: Node, expected: dict[str, str]) -> Verdict:
     # The guard reports the cause; a kubelet writes it only to its log.
     if node.place == config_ok.INIT:
         current = "the configuration in its --init-config-dir"
-    means = "" if node.delivery in ON_NODE else meaning(node) or f"{THAT_IS}{UNKNOWN}"
+    means = "" if node.on_node else meaning(node) or f"{THAT_IS}{UNKNOWN}"
     return Verdict(
         "fell_back",
         f"its kubelet refused {describe(expected)} and reverted to {current}: `{node.error}`{means}",
@@ -191,11 +193,12 @@ def at_timeout(
 
     `silent_for` is the age of its last heartbeat in seconds, None if unknown; `alpha`: its kubelet is a 1.8 to 1.10.
     """
+    on_node = deliveries.of(delivery).on_node
     if silent_for is not None and silent_for > 40:
         remedy = (
             "Its guard reverts a configuration that is not confirmed, and reports why: on the node, see "
             "`journalctl -u kubelet -u livenodes-kubelet-guard`"
-            if (delivery in ON_NODE)
+            if on_node
             else (
                 "The API cannot repair it: on the node, see `journalctl -u kubelet` and empty "
                 f"{form.ASSIGNED if alpha else form.LATER_ASSIGNED} in its --dynamic-config-dir"
@@ -206,14 +209,14 @@ def at_timeout(
             "Last seen: "
         )
         return Verdict("silent", message + _clipped(verdict.message, THREE_LINES - len(message)), True)
-    if verdict.state == "pending" and alpha and delivery not in ON_NODE:
+    if verdict.state == "pending" and alpha and not on_node:
         # With the gate alone, 1.8 and 1.9 report a condition, too.
         message = (
             f". After {seconds:.0f} s its kubelet has not restarted: start it with {form.FLAGS}, and set "
             "Restart=always in its unit"
         )
         return Verdict("not_restarting", _clipped(verdict.message, THREE_LINES - len(message)) + message, True)
-    if verdict.state == "pending" and silent_for is not None and delivery not in ON_NODE:
+    if verdict.state == "pending" and silent_for is not None and not on_node:
         message = (
             f". After {seconds:.0f} s its kubelet is alive but has not restarted: set Restart=always in the unit. If "
             "--dynamic-config-dir was removed, the status is old: set kubelet_config_delivery to checkpoint"

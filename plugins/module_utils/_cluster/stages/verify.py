@@ -14,7 +14,7 @@ import json
 import time
 import typing as t
 
-from ..._config.delivery.choice import OWN_FILE_MINOR
+from ..._config import delivery as deliveries
 from ..._config.drift import differing, explained
 from ..._config.fields import complete_config as pure_configz
 from ..._config.fields import difftext, fields, overlay
@@ -67,7 +67,7 @@ class Expected:
         """
         alike = (json.dumps(live, sort_keys=True), minor, delivery)
         if alike not in self._known:
-            compare = differing.of_dropin if delivery == nodes.DROPIN else differing.between
+            compare = differing.between if deliveries.of(delivery).whole else differing.of_dropin
             self._known[alike] = compare(self.config or {}, pure_configz.restore(live, minor), minor)
         return self._known[alike]
 
@@ -141,12 +141,7 @@ class Watch:
         answering: dict[str, verdict.Verdict] = {}
         for name in self.waiting:
             expected, node = self.expected[name], self.nodes[name]
-            if (
-                expected
-                and not expected.reference
-                and node.delivery not in nodes.ON_NODE
-                and same_place(node.source, expected.source)
-            ):
+            if expected and not expected.reference and not node.on_node and same_place(node.source, expected.source):
                 self.verdicts[name] = diagnose.missing(expected.source, node)
                 continue
             found = verdict.judge(node, _reference(node, expected) if expected else None, beaten)
@@ -222,7 +217,8 @@ class Watch:
         """
         node = self.nodes[name]
         record = node.own or {}
-        if node.delivery != nodes.CHECKPOINT or node.minor < OWN_FILE_MINOR or not record.get("complete"):
+        way = deliveries.of(node.delivery)
+        if not (way.whole and way.needs_file(node.minor) and record.get("complete")):
             return True
         if overlay.is_set(path, record["own"]) or any(overlay.is_set(known, {path}) for known in record["own"]):
             return True
@@ -251,7 +247,7 @@ class Watch:
             expected, assigned = self.expected[name], self.nodes[name].part("assigned")
             if (
                 expected
-                and self.nodes[name].delivery not in nodes.ON_NODE
+                and not self.nodes[name].on_node
                 and same_place(assigned, expected.source)
                 and assigned != self.nodes[name].known(expected.reference)
             ):
@@ -383,7 +379,7 @@ def _reference(node: nodes.Node, expected: Expected) -> dict[str, str]:
 
     With a checkpoint it is the revision that was copied to the node, else the current revision of the ConfigMap.
     """
-    if node.delivery in nodes.ON_NODE and node.source and same_place(node.source, expected.source):
+    if node.on_node and node.source and same_place(node.source, expected.source):
         return node.source
     return node.known(expected.reference or expected.source)
 

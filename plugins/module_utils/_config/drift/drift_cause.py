@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
-from ..delivery import choice as delivery
+from .. import delivery
 from ..fields import compare, fields, shadow
 from ..plan import host_facts
 from ..values.reference import describe

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Mapping
 
-from ..delivery import choice as delivery
+from .. import delivery
 from ..plan import own_file
 from ..values.reference import same_place
 

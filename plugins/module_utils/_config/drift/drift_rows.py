@@ -15,7 +15,7 @@ import functools
 import json
 from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
 
-from ..delivery.choice import OWN_FILE_MINOR
+from .. import delivery
 from ..fields import compare, difftext, fields, merged_dropins, overlay, shadow
 from ..plan import former, own_file, plan_text
 from ..values import paths
@@ -210,7 +210,8 @@ def _of_the_node(path: str, values: Mapping[str, Any], configs: Configs, facts: 
     """
     if not facts.source:
         return cause == drift_cause.FLAG or _its_own(path, values)
-    from_file = facts.checkpoint and facts.minor >= OWN_FILE_MINOR and configs.own["complete"]
+    built = facts.checkpoint and delivery.of(delivery.CHECKPOINT).needs_file(facts.minor)
+    from_file = built and configs.own["complete"]
     replaced = path in configs.own["own"] or overlay.is_set(path, configs.own["own"])
     overridden = cause in (drift_cause.FLAG, drift_cause.DROP_IN) or _its_own(path, values)
     return bool(from_file and not replaced and overridden and LIVE in values)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
 
-from ..delivery.choice import LINK
+from ..delivery import LINK
 from ..fields import compare, fields, merged_dropins, overlay, shadow
 from ..plan import host_facts
 from ..values import paths

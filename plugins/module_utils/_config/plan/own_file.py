@@ -13,13 +13,13 @@ import functools
 import posixpath
 from typing import Any, Collection, Container, Mapping, NamedTuple, Sequence
 
-from ..delivery.choice import LINK, ON_NODE, OWN_FILE_MINOR
+from ..delivery import LINK, of_row
 from ..fields import compare, fields, merged_dropins, overlay, shadow
 from ..values import paths
 from ..values.document import API_VERSION, KIND
 from ..values.own_values import NO_RECORD, Record
 from ..values.short_texts import minor_of
-from . import former, host_facts, node_delivery
+from . import former, host_facts
 from .dropin_plan import Source
 
 _SECRETS = sorted(field.path for field in fields.ALL.values() if field.secret)
@@ -48,8 +48,8 @@ def needed(current: Mapping[str, Any], deliveries: Mapping[str, str]) -> list[st
     found = []
     for name, row in current.get("nodes", {}).items():
         minor = minor_of(row.get("kubelet_version"))
-        if minor is not None and minor >= OWN_FILE_MINOR:
-            found += [name] if node_delivery.chosen(deliveries.get(name), row, minor) in ON_NODE else []
+        if minor is not None and of_row(deliveries.get(name), row, minor).needs_file(minor):
+            found.append(name)
     return found
 
 

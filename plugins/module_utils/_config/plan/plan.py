@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
 
-from ..delivery import choice
-from ..delivery.choice import CHECKPOINT, DROPIN, NATIVE, OWN_FILE_MINOR
+from ..delivery import CHECKPOINT, NATIVE, Delivery, checked, of_row
 from ..fields.field_row import EFFECTS, FORBIDDEN
 from ..forecast import node_capacity
 from ..rules import start_rules
@@ -22,7 +21,7 @@ from ..values.document import API_VERSION, KIND, accept, parse, render
 from ..values.identity import configmap_name as name_of
 from ..values.reference import same_place
 from ..values.short_texts import minor_of
-from . import dropin_plan, host_facts, node_delivery, own_file, plan_node, plan_text
+from . import delivery_rules, dropin_plan, host_facts, own_file, plan_node, plan_text
 from .layers import Layers
 
 STAY, EQUAL, CHANGED = "stay", "equal", "changed"
@@ -57,7 +56,7 @@ def make_plan(
     ``target`` is one complete configuration (a mapping or a text) that takes the place of every live configuration
     before the layers, except for the fields that belong to one machine.
 
-    ``deliveries`` holds the requested delivery of nodes (delivery/choice.py). With ``dropin``, the desired
+    ``deliveries`` holds the requested delivery of nodes (delivery.py). With ``dropin``, the desired
     configuration is what the layers declare, and nothing else: all other values stay the node's own.
 
     ``own`` holds the results of kubelet_preflight_info for the nodes that own_file.needed() names. With a checkpoint,
@@ -86,7 +85,7 @@ def make_plan(
     layers = Layers()
     for_all = layers.read(config, "the configuration for all nodes")
     for_node = layers.of_nodes(node_configs or {})
-    known_flags, looked_at, wanted = flags or {}, own or {}, choice.checked(deliveries)
+    known_flags, looked_at, wanted = flags or {}, own or {}, checked(deliveries)
     shared = for_all if len(current["nodes"]) > 1 else ()
     goal = None if target is None else _complete(target)
     # Without any layers, the caller does not pass what the inventory declares.
@@ -104,10 +103,10 @@ def make_plan(
         if minor is None or live not in current["variants"]:
             nodes[name] = _unusable(row, _no_version(row) if minor is None else _no_config(name))
             continue
-        delivery = node_delivery.chosen(wanted.get(name), row, minor)
-        moves = migrate != STAY and delivery == DROPIN and row.get("delivery") == CHECKPOINT and bool(row.get("source"))
-        based = delivery == CHECKPOINT and reverts and minor >= OWN_FILE_MINOR
-        laid = delivery == DROPIN and lays and name in looked_at
+        delivery = of_row(wanted.get(name), row, minor)
+        moves = migrate != STAY and not delivery.whole and row.get("delivery") == CHECKPOINT and bool(row.get("source"))
+        based = delivery.whole and delivery.needs_file(minor) and reverts
+        laid = not delivery.whole and lays and name in looked_at
         files, unread = _files(looked_at.get(name), current["variants"][live]) if moves or based or laid else (None, "")
         if moves and unread:
             nodes[name] = _unusable(
@@ -144,7 +143,7 @@ def make_plan(
         if unread and (nodes[name]["action"] == "assign" or row.get("source") is not None):
             then = (
                 "the plan cannot show what its restart takes up from it"
-                if delivery == DROPIN
+                if not delivery.whole
                 else "its source holds its live configuration"
             )
             stops = nodes[name]["action"] == "assign"
@@ -188,7 +187,7 @@ def _planned(
     row: Mapping[str, Any],
     desired: plan_node.NodePlan,
     reference: Mapping[str, str],
-    delivery: str,
+    delivery: Delivery,
     minor: int,
     lays: bool,
     moves: bool,
@@ -199,7 +198,7 @@ def _planned(
     ``lays``: whether it may get a drop-in. ``moves``: whether that takes the place of its checkpoint. ``beyond``: what
     the node has too little for.
     """
-    if delivery == DROPIN:
+    if not delivery.whole:
         # Also a value that equals the live one must be declared: it holds when the node's own file changes.
         changed = row.get("source") is not None or not dropin_plan.is_empty(desired.config)
         action = _action(row, reference, changed) if lays else "none"
@@ -207,7 +206,7 @@ def _planned(
         action = _action(row, reference, bool(desired.changes))
     changes, problems = desired.rows(action == "assign"), desired.problem_rows(action == "assign")
     unfit = (
-        [problem.row() for problem in (*node_delivery.unfit(row, delivery, minor, moves), *beyond)]
+        [problem.row() for problem in (*delivery_rules.unfit(row, delivery, minor, moves), *beyond)]
         if action == "assign"
         else []
     )
@@ -217,7 +216,7 @@ def _planned(
         "kubelet_version": row.get("kubelet_version"),
         "configmap": reference["name"],
         "source": reference,
-        "delivery": delivery,
+        "delivery": delivery.name,
         "whole": desired.expected is desired.config,
         "action": action,
         "effect": plan_node.effect(changes) or ("safe" if action == "assign" else None),

@@ -8,8 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any, Container, Iterator, Mapping, Sequence, Tuple
 
-from ..delivery import dropin_rules
-from ..delivery.choice import DROPIN
+from ..delivery import Delivery
 from ..fields import compare, difftext, fields, overlay, shadow
 from ..fields.binary_facts import BinaryFacts
 from ..fields.field_row import EFFECTS
@@ -19,7 +18,7 @@ from ..values import paths
 from ..values.document import DocumentError, check_size, render
 from ..values.identity import variant
 from ..values.own_values import Record
-from . import dropin_plan, former, own_file
+from . import delivery_rules, dropin_plan, former, own_file
 from . import target as targets
 from .costs import Costs
 
@@ -101,7 +100,7 @@ class Planner:
         layers: Layers,
         argv: Sequence[str] | None,
         record: Record,
-        delivery: str,
+        delivery: Delivery,
         files: own_file.Files | None,
         moves: bool,
         allow_effect: str | None = None,
@@ -118,7 +117,7 @@ class Planner:
         # Equal nodes share the object, as they share layers.
         binary = self._binaries.setdefault(json.dumps(binary), binary)
         flags = shadow.shadows(argv or (), minor)
-        dropin = delivery == DROPIN
+        dropin = not delivery.whole
         reverts = self._reverts or (dropin and self._target is not None)
         if dropin:
             layers = (*self._declared, *layers)
@@ -181,7 +180,7 @@ class Planner:
         absent = {*record["absent"]}.intersection(former.absent_after(desired.changes))
         changes = [change for change in desired.changes if change.path not in absent]
         if dropin:
-            of_dropin = {*dropin_rules.check(desired.config, minor), *types.check(desired.config, minor, binary)}
+            of_dropin = {*delivery_rules.check(desired.config, minor), *types.check(desired.config, minor, binary)}
             found += of_dropin - {*found} - self._known_harmless(live, minor, binary)
         restart = {change.path for change in pending}
         from_file = {*own_file.undeclared(changes, layers)} if based else restart
@@ -194,7 +193,7 @@ class Planner:
             *(problem for problem in from_own if problem not in found),
             *costs.refusals(changes, allow_effect or self._allow, {*from_file, *undeclared}),
             *(
-                dropin_rules.forgotten(before, desired.config, minor)
+                delivery_rules.forgotten(before, desired.config, minor)
                 if dropin
                 else _dropped(before, desired.config, minor)
             ),

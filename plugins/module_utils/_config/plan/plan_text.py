@@ -9,7 +9,7 @@ import json
 from collections import Counter
 from typing import Any, Iterator, Mapping
 
-from ..delivery.choice import DROPIN
+from .. import delivery
 from ..fields import compare, difftext, fields
 from ..fields.field_row import EFFECTS
 from ..rules import checks
@@ -213,6 +213,6 @@ def _sum(plan: Mapping[str, Any]) -> str:
 
 def _from_live(row: Mapping[str, Any]) -> bool:
     """Return whether a node is planned without its own file, on which its source should be built."""
-    return row.get("delivery") != DROPIN and any(
+    return delivery.of(row.get("delivery")).whole and any(
         problem["rule"] == NO_OWN_FILE and problem["severity"] == WARNING for problem in row["problems"]
     )

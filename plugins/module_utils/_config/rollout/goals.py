@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Container, Iterable, Mapping
 
-from ..delivery.choice import DROPIN, ON_NODE
+from .. import delivery as deliveries
 from ..undo import changed_by
 from ..values import annotation
 from ..values.node_row import counted, shown_nodes
@@ -15,7 +15,7 @@ from ..values.reference import describe
 
 Rows = Mapping[str, Mapping[str, Any]]
 
-PLAN, PREVIOUS, LOCAL, CHECKPOINT, NATIVE = "plan", "previous", "local", "checkpoint", "native"
+PLAN, PREVIOUS, LOCAL, CHECKPOINT, NATIVE = "plan", "previous", "local", deliveries.CHECKPOINT, deliveries.NATIVE
 GOALS = (PLAN, PREVIOUS, LOCAL, CHECKPOINT, NATIVE)
 """What a plan gives, what each node ran before a rollout, its local configuration, or what it runs by another delivery.
 """
@@ -65,7 +65,7 @@ def _previous(rows: Rows, undo: Any) -> dict[str, Any]:
         goal = row["previous"]
         if goal is None:
             if row["source"]:
-                first = row.get("delivery") == DROPIN and annotation.PREVIOUS not in (row.get("malformed") or {})
+                first = not _delivery(row).whole and annotation.PREVIOUS not in (row.get("malformed") or {})
                 stuck[name] = _NONE_LEFT if first else _UNKNOWN
         elif row.get("rollout", "") != undoes or _is_back(row):
             continue
@@ -101,7 +101,7 @@ def _is_back(row: Mapping[str, Any]) -> bool:
 
 def _is_between(row: Mapping[str, Any]) -> bool:
     """Return whether a migration of a node has begun and not ended."""
-    return bool(row.get("delivery") in ON_NODE and row["config_source"] and row.get("listening"))
+    return bool(_delivery(row).on_node and row["config_source"] and row.get("listening"))
 
 
 def headline(planned: Mapping[str, Any], rows: Rows, names: Container[str]) -> list[str]:
@@ -165,7 +165,7 @@ def _local(rows: Rows) -> dict[str, Any]:
 
 def _delivered(row: Mapping[str, Any]) -> bool:
     left = bool(row["config_source"] or row["malformed"])
-    return left or row["previous"] is not None or row["delivery"] in ON_NODE
+    return left or row["previous"] is not None or _delivery(row).on_node
 
 
 def _moved(rows: Rows, delivery: str) -> dict[str, Any]:
@@ -196,6 +196,10 @@ def moving(rows: Rows, delivery: str) -> dict[str, Any]:
         and row["source"]
         and (row["config_source"] or not row["settled"] or annotation.unconfirmed(row["reason"]))
     }
+
+
+def _delivery(row: Mapping[str, Any]) -> deliveries.Delivery:
+    return deliveries.of(row.get("delivery"))
 
 
 def _assigned(source: Mapping[str, str]) -> dict[str, Any]:

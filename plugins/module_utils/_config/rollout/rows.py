@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from typing import Any, Collection, Iterable, Mapping, Sequence
 
+from ..delivery import NATIVE
 from ..drift import drift_cause
 from ..values import node_row
 from .message import node_message, with_untouched
 
 Rows = Mapping[str, Mapping[str, Any]]
-NATIVE = "native"
 HOST_ROW = "kubelet_config_row"
 """The variable in which the role `checkpoint` returns the row of its host."""
 KEPT = ("ok", "state", "message", "changed", "delivery", "source", "error", "differences")

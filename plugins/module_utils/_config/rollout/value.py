@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any, Container, Mapping, NamedTuple
 
+from ..delivery import AUTO, NATIVE
 from ..values import document
 from . import goals
 from .order import changes
 
 Value = Mapping[str, Any]
-NATIVE, AUTO = "native", "auto"
 ALWAYS, WHEN_NEEDED = "always", "when_needed"
 MIGRATIONS = tuple(goals.entry_point(goal) for goal in (goals.CHECKPOINT, goals.NATIVE))
 DRAINED_EFFECTS = ("drain", "reboot")

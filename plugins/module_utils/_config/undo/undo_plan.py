@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
 
-from ..delivery.choice import DROPIN
+from .. import delivery
 from ..fields import compare, fields, overlay, shadow
 from ..fields.field_row import DISRUPT, EFFECTS, SAFE
-from ..plan import dropin_plan, former, node_delivery, plan_node, plan_text
+from ..plan import dropin_plan, former, plan_node, plan_text
 from ..plan.costs import Costs
 from ..rules.problem import REFUSAL, WARNING, Problem
 from ..values import own_values, paths
@@ -92,9 +92,8 @@ def _changes(
 
     ``after``: the content of the source to return to, None for the node's own file.
     """
-    dropin = node_delivery.chosen(None, row, minor) == DROPIN
     record = own_values.of_node(row)
-    if dropin:
+    if not delivery.of_row(None, row, minor).whole:
         # Each value of a drop-in replaced one of the node's own, recorded or not.
         written = overlay.written(declared(runs or {}), True)
         record = {**record, "own": {**{paths.show(path): [] for path, _value in written}, **record["own"]}}
@@ -120,7 +119,7 @@ def declared(source: Config) -> dict[str, Any]:
 def _knows_own(row: Mapping[str, Any]) -> bool:
     """Return whether the node's own values are known where sources replaced them."""
     record = own_values.of_node(row)
-    return bool(record["complete"]) or bool(record["own"]) or row.get("delivery") == DROPIN
+    return bool(record["complete"]) or bool(record["own"]) or not delivery.of(row.get("delivery")).whole
 
 
 def _unread(row: Mapping[str, Any], runs: Config | None) -> Problem:

@@ -10,8 +10,8 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, NodesFailed
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import delivery as deliveries
 from tests.support.assigning import GONE, LISTENS, get, listed, options, patch
 from tests.support.calls import NODES, Call, Calls
 from tests.support.objects import configmap, items, node, place, text
@@ -245,4 +245,5 @@ def test_another_writer_at_the_same_time() -> None:
 
 
 def test_the_first_and_last_kubelets_that_follow() -> None:
-    assert (min(nodes.NATIVE_MINORS), max(nodes.NATIVE_MINORS)) == (8, 23)
+    minors = deliveries.of("native").minors
+    assert (min(minors), max(minors)) == (8, 23)

@@ -34,6 +34,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages 
     verdict,
     verify,
 )
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import delivery as deliveries
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
@@ -129,7 +130,7 @@ def test_a_node_can_always_be_read(bad: dict[str, t.Any]) -> None:
         assert ".." not in (one["namespace"], one["name"]) and "/" not in one["name"]
     gate.unavailable(t.cast("t.Any", cluster(bad)), {"n1": found})
     cordon.ours(found)
-    for delivery in nodes.DELIVERIES:
+    for delivery in deliveries.REQUESTS:
         for expected in (None, A):
             assert verdict.judge(found.seen_as(delivery), expected).state in verdict.STATES
 
@@ -172,7 +173,7 @@ def test_an_assignment_and_its_revert_have_a_row_for_every_node(
 @given(damaged())
 def test_the_start_that_a_node_reports_is_a_number(bad: dict[str, t.Any]) -> None:
     found = nodes.trim(bad)
-    for delivery in nodes.DELIVERIES:
+    for delivery in deliveries.REQUESTS:
         assert isinstance(soak._reported_start(found.seen_as(delivery)), float)  # pylint: disable=protected-access
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import delivery as deliveries
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file, plan_node
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks, start_rules
@@ -23,8 +24,9 @@ def _planner(variants: dict[str, Any], shared: Any = (), allow_invalid: bool = F
 
 
 def _planned(planner: plan_node.Planner, live: str, minor: int, *layers: Any, **other: Any) -> plan_node.NodePlan:
-    given = {"argv": None, "record": NO_RECORD, "delivery": "checkpoint", "files": None, "moves": False, **other}
-    return planner.plan(live, minor, layers, **given)
+    given = {"argv": None, "record": NO_RECORD, "files": None, "moves": False, **other}
+    delivery = deliveries.of(given.pop("delivery", "checkpoint"))
+    return planner.plan(live, minor, layers, delivery=delivery, **given)
 
 
 def test_nodes_that_are_alike_share_one_computation_and_others_do_not() -> None:

@@ -1,7 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What must not stand in a drop-in, although the same is right in a kubelet's config file.
+"""Why a node cannot get a source by its delivery, and what must not stand in a drop-in, although the same is right in
+a kubelet's config file.
 
 Seen on kubelets 1.33 and 1.36; the reasons are in mergeKubeletConfigurations (cmd/kubelet/app/server.go).
 """
@@ -10,13 +11,36 @@ from __future__ import annotations
 
 from typing import Any, Iterator, Mapping
 
+from .. import delivery
 from ..fields import fields, merged_dropins, overlay
 from ..rules import types
 from ..rules.problem import REFUSAL, WARNING, Problem
 from ..values import paths
-from . import choice as delivery
 
 _MERGE = "mergeDefaultEvictionSettings"
+
+
+def unfit(row: Mapping[str, Any], wanted: delivery.Delivery, minor: int, moves: bool) -> Iterator[Problem]:
+    """Yield why a node cannot get a source by a delivery. ``moves``: it takes the place of the node's checkpoint."""
+    if wanted.too_new_for(minor):
+        yield Problem(
+            REFUSAL,
+            "",
+            f"kubelet {row['kubelet_version']} {wanted.lack}, which the delivery {wanted.name} needs: kubelets from "
+            f"1.{wanted.minors.start} on do",
+            f"Set kubelet_config_delivery to {wanted.instead} for the node.",
+            "delivery",
+        )
+        return
+    keeps_source = row.get("source") is not None and not moves
+    if keeps_source and not wanted.whole and row.get("delivery") not in (wanted.name, None):
+        yield Problem(
+            REFUSAL,
+            "",
+            f"the node has a source by the delivery {row['delivery']}, which would override the drop-in",
+            "Migrate the node with the playbook migrate, or set kubelet_config_delivery to auto.",
+            "delivery",
+        )
 
 
 def check(declared: Mapping[str, Any], minor: int) -> Iterator[Problem]:
@@ -29,7 +53,7 @@ def check(declared: Mapping[str, Any], minor: int) -> Iterator[Problem]:
             "Set the thresholds that you want, each by its key. To remove one, set its key to null.",
             "dropin-null",
         )
-    if "resolvConf" in declared and delivery.DROPIN_MINOR <= minor < delivery.RESOLV_CONF_MINOR:
+    if "resolvConf" in declared and delivery.of(delivery.DROPIN).minors.start <= minor < delivery.RESOLV_CONF_MINOR:
         yield Problem(
             REFUSAL,
             "resolvConf",

@@ -3,9 +3,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import typing as t
+
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.delivery import choice as delivery
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import delivery
 
 
 @pytest.mark.parametrize(
@@ -39,26 +41,51 @@ def test_auto_chooses_drop_ins_from_its_minor_on(current: str, minor: int, chose
 
 
 @pytest.mark.parametrize(
-    ("name", "minor", "too_old"),
-    [("dropin", 1, True), ("dropin", 29, True), ("dropin", 30, False), ("dropin", 0, False), ("checkpoint", 20, False)],
-)
-def test_which_kubelets_are_too_old(name: str, minor: int, too_old: bool) -> None:
-    assert delivery.too_old(name, minor) is too_old
-
-
-@pytest.mark.parametrize(
-    ("name", "minor", "reads_no_file"),
+    ("name", "minor", "too_new"),
     [
+        ("dropin", 1, True),
+        ("dropin", 29, True),
+        ("dropin", 30, False),
+        ("dropin", 0, False),
         ("checkpoint", 0, False),
         ("checkpoint", 1, True),
         ("checkpoint", 9, True),
         ("checkpoint", 10, False),
-        ("dropin", 9, False),
         ("native", 9, False),
+        ("none", 9, False),
     ],
 )
-def test_which_kubelets_read_no_file(name: str, minor: int, reads_no_file: bool) -> None:
-    assert delivery.reads_no_file(name, minor) is reads_no_file
+def test_which_kubelets_are_too_old_for_a_delivery(name: str, minor: int, too_new: bool) -> None:
+    assert delivery.of(name).too_new_for(minor) is too_new
+
+
+@pytest.mark.parametrize("name", [None, "none", "auto", "noSuchDelivery"])
+def test_a_node_without_a_delivery_is_looked_at_as_one_with_native_delivery(name: str | None) -> None:
+    found = delivery.of(name)
+    assert (found.on_node, found.source_at, found.status_at) == (False, "spec.configSource", "status.config")
+
+
+@pytest.mark.parametrize(
+    ("name", "minor", "needs"),
+    [("native", 23, False), ("checkpoint", 23, False), ("checkpoint", 24, True), ("dropin", 30, True)],
+)
+def test_which_plans_read_the_own_file_of_a_node(name: str, minor: int, needs: bool) -> None:
+    assert delivery.of(name).needs_file(minor) is needs
+
+
+@pytest.mark.parametrize(
+    ("requested", "row", "minor", "chosen"),
+    [
+        (None, {}, 31, "checkpoint"),
+        ("auto", {"delivery": "native"}, 20, "native"),
+        (None, {"delivery": "checkpoint"}, 33, "dropin"),
+        (None, {"delivery": "checkpoint", "source": None}, 33, "dropin"),
+        (None, {"delivery": "checkpoint", "source": {"name": "a"}}, 33, "checkpoint"),
+        ("checkpoint", {"delivery": "native"}, 20, "checkpoint"),
+    ],
+)
+def test_the_delivery_of_a_row(requested: str | None, row: dict[str, t.Any], minor: int, chosen: str) -> None:
+    assert delivery.of_row(requested, row, minor).name == chosen
 
 
 def test_requested_deliveries_are_checked() -> None:

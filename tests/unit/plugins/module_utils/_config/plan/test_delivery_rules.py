@@ -7,8 +7,12 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.delivery import dropin_rules
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import delivery_rules, plan
 from tests.support.table_minors import BEYOND
+
+from . import tables
+
+NATIVE = {"delivery": "native", "source": tables.reference(), "status": tables.status("other")}
 
 
 @pytest.mark.parametrize(
@@ -32,7 +36,7 @@ from tests.support.table_minors import BEYOND
     ],
 )
 def test_what_a_drop_in_must_not_hold(declared: dict[str, Any], minor: int, found: list[tuple[str, str, str]]) -> None:
-    problems = dropin_rules.check(declared, minor)
+    problems = delivery_rules.check(declared, minor)
     assert [(problem.severity, problem.path, problem.rule) for problem in problems] == found
 
 
@@ -50,6 +54,45 @@ def test_what_a_drop_in_must_not_hold(declared: dict[str, Any], minor: int, foun
 def test_which_empty_values_a_drop_in_folder_loses(
     live: dict[str, Any], declared: dict[str, Any], found: list[str]
 ) -> None:
-    problems = list(dropin_rules.forgotten(live, declared, 36))
+    problems = list(delivery_rules.forgotten(live, declared, 36))
     assert [problem.path for problem in problems] == found
     assert {(problem.severity, problem.rule) for problem in problems} <= {("warning", "dropin-empty")}
+
+
+@pytest.mark.parametrize(
+    ("version", "row", "delivery", "message", "remedy"),
+    [
+        (
+            "v1.9.7",
+            {},
+            "checkpoint",
+            "kubelet v1.9.7 reads no config file, which the delivery checkpoint needs: kubelets from 1.10 on do",
+            "Set kubelet_config_delivery to auto or native for the node.",
+        ),
+        (
+            "v1.29.3",
+            {},
+            "dropin",
+            "kubelet v1.29.3 does not read drop-ins, which the delivery dropin needs: kubelets from 1.30 on do",
+            "Set kubelet_config_delivery to auto or checkpoint for the node.",
+        ),
+        (
+            "v1.30.1",
+            NATIVE,
+            "dropin",
+            "the node has a source by the delivery native, which would override the drop-in",
+            "Migrate the node with the playbook migrate, or set kubelet_config_delivery to auto.",
+        ),
+    ],
+)
+def test_a_delivery_that_a_node_cannot_get_refuses_its_change_only(
+    version: str, row: dict[str, Any], delivery: str, message: str, remedy: str
+) -> None:
+    table = tables.table({**tables.LIVE}, kubelet_version=version, **row)
+    made = plan.make_plan(table, {"maxPods": 50}, deliveries={"n0": delivery})
+    found = [problem for problem in made["nodes"]["n0"]["problems"] if problem["rule"] == "delivery"]
+    assert found == [
+        {"severity": "refusal", "path": "", "message": message, "remedy": remedy, "rule": "delivery"},
+    ]
+    unchanged = plan.make_plan(table, deliveries={"n0": delivery})
+    assert (tables.rules(unchanged), unchanged["nodes"]["n0"]["own"]) == ([], None)
