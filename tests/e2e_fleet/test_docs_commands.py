@@ -244,7 +244,7 @@ def _helps_by_hand(reader: Reader) -> None:
     ):
         reader.types_as_root(CHECKPOINT, command)
     reader.types(
-        f"kubectl annotate node NAME {PREFIX}source- {PREFIX}status-",
+        "kubectl annotate node NAME kubelet-config.livenodes.io/source- kubelet-config.livenodes.io/status-",
         NAME=CHECKPOINT,
     )
     reader.lab.wait_ready()
