@@ -143,7 +143,7 @@ class Judging(Base):
             self._remember(self.records.progress()._replace(reported=STOPPED))
             return False
         # A restart into the configuration that failed would only end another kubelet.
-        changed = not self._on_trial()
+        changed = self._leads_back(quietly(self.store.trial))
         self.blocked = 0 if changed else self.blocked + 1
         return changed
 
@@ -154,6 +154,14 @@ class Judging(Base):
         """Whether `active` leads to what a trial was armed for."""
         trial = quietly(self.store.trial)
         return trial is not None and self._running() == self.store.target(trial.to)
+
+    def _leads_back(self, trial: Trial | None) -> bool:
+        """Whether `active` leads away from what was on trial; or nothing else is left, since a reset was on trial and a
+        new binary has refused what it would revert to.
+        """
+        if trial is None or self._running() != self.store.target(trial.to):
+            return True
+        return trial.to is None and trial.revert_to is None
 
     def _never_switched(self, trial: Trial) -> bool:
         """Whether `active` still leads to what a former, unfinished trial was armed for: the switch was interrupted.
@@ -172,7 +180,7 @@ class Judging(Base):
             return False
         if progress.reported == STOPPED and self._stopped_by_operator(facts):
             return False
-        if trial and self._running() != self.store.target(trial.to) and self._reads_active(trial, facts):
+        if trial and self._leads_back(trial) and self._reads_active(trial, facts):
             # The kubelet never stopped running the former configuration. Or it was restarted, and only the note of the
             # revert could not be removed, as on a read-only file system.
             if not _unreported(trial, progress) or self._report_revert(progress.verdict):

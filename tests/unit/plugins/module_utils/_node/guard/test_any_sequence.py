@@ -124,6 +124,13 @@ PINNED: dict[str, Steps] = {
         ("fault", {"fault": errno.ENOSPC}),
         ("wait", {"seconds": 400.0}),
     ],
+    "a new binary refuses what the revert of a reset was decided for, on a read-only disk": [
+        ("roll_out", {"behavior": "old", "policy": "none", "cut": None}),
+        ("disturb", {"what": "binary 2"}),
+        ("undo", {"reset": True, "cut": 38, "connected": False}),
+        ("fault", {"fault": errno.EROFS}),
+        ("wait", {"seconds": 400.0}),
+    ],
     "a trial is armed, and neither guard nor module go on": [
         ("undo", {"reset": True, "cut": None, "connected": True}),
         ("disturb", {"what": "power cut"}),
