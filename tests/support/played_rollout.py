@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 import typing as t
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.plan import make_plan
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.plan import Request, make_plan
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import events, model
 
 LIVE = {
@@ -74,7 +74,7 @@ class Played:
             }
             for index, name in enumerate(self.names)
         }
-        self.made = make_plan({"variants": variants, "nodes": found}, WANTED)
+        self.made = make_plan(Request({"variants": variants, "nodes": found}, WANTED))
         self.result("kubelet_config_plan", {"plan": self.made})
         self.now += 4
 

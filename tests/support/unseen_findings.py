@@ -65,13 +65,15 @@ def of_plan(version: str, cases: t.Mapping[Case, Config], binary: BinaryFacts | 
     looked_at = {"kubelet": {"local_config": OWN, "facts": binary and binary._asdict()}, "own": []}
     looked_at["own"] = [{"path": OWN, "content": HEADER}]
     made = plan.make_plan(
-        {"variants": {variant: live}, "nodes": dict.fromkeys(given, row)},
-        None,
-        {name: [config] for name, config in given.items()},
-        # What a change costs, only the tables know.
-        allow_effect="reboot",
-        own=dict.fromkeys(given, looked_at) if binary else None,
-        deliveries=dict.fromkeys(given, "dropin"),
+        plan.Request(
+            {"variants": {variant: live}, "nodes": dict.fromkeys(given, row)},
+            None,
+            {name: [config] for name, config in given.items()},
+            # What a change costs, only the tables know.
+            allow_effect="reboot",
+            own=dict.fromkeys(given, looked_at) if binary else None,
+            deliveries=dict.fromkeys(given, "dropin"),
+        )
     )
     return {
         case: frozenset(

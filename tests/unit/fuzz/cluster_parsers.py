@@ -31,7 +31,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift im
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast import pod_forecast
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan_text
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.plan import make_plan
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.plan import Request, make_plan
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout import goals
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import (
     annotation,
@@ -74,7 +74,9 @@ def planned(given: tuple[str, t.Any]) -> None:
     live_config = complete_config.restore(document.accept(value, "x"))
     row = {"variant": "v", "kubelet_version": "v1.33.1", "delivery": "none", "source": None, "status": None}
     table = {"variants": {"v": live_config}, "nodes": {"n1": row}}
-    plan = make_plan(table, {"maxPods": 80, "evictionHard": {"memory.available": "1Gi"}}, deliveries={"n1": delivery})
+    plan = make_plan(
+        Request(table, {"maxPods": 80, "evictionHard": {"memory.available": "1Gi"}}, deliveries={"n1": delivery})
+    )
     json.dumps([plan, plan_text.diffs(table, plan)], allow_nan=False, ensure_ascii=False).encode()
     for change in forecast._changes(plan, table).values():
         pod_forecast.forecast(change, pod_usage.parse({}, [POD], SUMMARY))

@@ -16,7 +16,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import drift_cause, explained
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.plan import make_plan
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.plan import Request, make_plan
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout import order, value
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import upgrade_rows, upgrade_text
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import inputs, specs
@@ -87,7 +87,7 @@ def explaining(facts: t.Any) -> None:
     row = {"variant": "v", "kubelet_version": "v1.33.1", "delivery": "none", "source": None, "status": None}
     for delivery in ("checkpoint", "dropin"):
         table = {"variants": {"v": LIVE}, "nodes": {"n1": row}}
-        make_plan(table, {"maxPods": 80}, deliveries={"n1": delivery}, own={"n1": facts})
+        make_plan(Request(table, {"maxPods": 80}, deliveries={"n1": delivery}, own={"n1": facts}))
     if isinstance(facts, dict) and facts.get("kubelet"):
         drift_cause.of_override(["maxPods", "eventBurst"], facts["kubelet"])
 

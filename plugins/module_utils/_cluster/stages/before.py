@@ -10,6 +10,7 @@ import typing as t
 from ..._config import delivery as deliveries
 from ..._config.drift import differing, explained
 from ..._config.fields import complete_config, difftext
+from ..._config.plan.layers import Declared
 from ..._config.values import identity
 from ..api import parallel
 from ..api.errors import ClusterError
@@ -59,7 +60,7 @@ def beside(
     ran = of_node(table, node.name) if not deliveries.of(node.delivery).whole else None
     if ran is None:
         return None
-    found = differing.beside(ran[0], complete_config.restore(live), [declared], set(ran[1]), node.minor)
+    found = differing.beside(ran[0], complete_config.restore(live), Declared([declared]), set(ran[1]), node.minor)
     causes = explained.Node(facts or {}).causes({path: now for path, _was, now in found}, declared, node.minor)
     return [
         {"path": path, "before": difftext.mask(path, was), "live": difftext.mask(path, now), "cause": causes[path]}

@@ -24,7 +24,7 @@ def edit(options: dict[str, t.Any], _check_mode: bool) -> dict[str, t.Any]:
         made = (
             undo_plan.make(given["current"], given["flags"], given["allow_effect"], given["allow_effects"])
             if back
-            else plan.make_plan(given.pop("current"), configmap_name=given.pop("name"), **given)
+            else plan.make_plan(plan.Request(given.pop("current"), configmap_name=given.pop("name"), **given))
         )
     except ValueError as error:
         raise ClusterError(str(error)) from error

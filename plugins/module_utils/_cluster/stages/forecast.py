@@ -12,7 +12,7 @@ from ..._config.forecast import forecast_text
 from ..._config.forecast import pod_forecast as pure_forecast
 from ..._config.forecast.node_usage import NodeUsage
 from ..._config.forecast.pod_forecast import KINDS, Change
-from ..._config.plan import dropin_plan
+from ..._config.plan import sources
 from ..._config.values.short_texts import minor_of
 from ..api import parallel
 from ..api.errors import ClusterError, NodesFailed
@@ -98,11 +98,11 @@ def _changes(plan: dict[str, t.Any], current: dict[str, t.Any]) -> dict[str, Cha
                 row["variant"],
                 tuple(change["path"] for change in row["changes"] if change["shadowed_by"]),
                 # Nodes whose variant is not the whole configuration may change in different ways.
-                0 if dropin_plan.is_whole(row) else id(row["changes"]),
+                0 if sources.is_whole(row) else id(row["changes"]),
             )
             if alike not in known:
                 running = current["variants"][row["live_variant"]]
-                desired = dropin_plan.outcome(current["variants"], plan["variants"], row)
+                desired = sources.outcome(current["variants"], plan["variants"], row)
                 known[alike] = Change(running, desired, minor, row["changes"])
             found[name] = known[alike]
     except (KeyError, TypeError) as error:

@@ -9,9 +9,10 @@ field is not compared: the kubelet completes a configuration of few fields, and 
 
 from __future__ import annotations
 
-from typing import Any, Iterable, Iterator, Mapping
+from typing import Any, Collection, Iterable, Iterator, Mapping
 
 from ..fields import compare, fields, merged_dropins, overlay
+from ..plan.layers import Declared
 from ..values import paths
 
 STAGES = DECLARED, PUSHED, ASSIGNED, DISK, LIVE = ("declared", "pushed", "assigned", "disk", "live")
@@ -44,7 +45,7 @@ def of_dropin(declared: Mapping[str, Any], live: Mapping[str, Any], minor: int) 
 def beside(
     before: Mapping[str, Any],
     live: Mapping[str, Any],
-    declared: Iterable[Mapping[str, Any]],
+    declared: Declared,
     former: set[str],
     minor: int,
 ) -> list[tuple[str, Any, Any]]:
@@ -52,7 +53,7 @@ def beside(
 
     ``former`` are the paths that an earlier source declared: they revert.
     """
-    names = {*former, *(paths.show(path) for layer in declared for path, _value in overlay.written(layer, True))}
+    names = {*former, *declared.keys}
     return [
         (change.path, change.before, change.after)
         for change in compare.changes(before, live, minor, True)
@@ -61,7 +62,7 @@ def beside(
 
 
 def differing(
-    read: Mapping[str, Mapping[str, Any]], declared: set[str], minor: int
+    read: Mapping[str, Mapping[str, Any]], declared: Collection[str], minor: int
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield every path at which the known values of the stages differ, with these values by stage, sorted by path.
 

@@ -11,13 +11,13 @@ for a field whose value cannot be known, such as a default of a version that is 
 from __future__ import annotations
 
 import dataclasses
-import functools
 import json
 from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
 
 from .. import delivery
 from ..fields import compare, difftext, fields, merged_dropins, overlay, shadow
 from ..plan import former, own_file, plan_text
+from ..plan.layers import Declared
 from ..values import paths
 from ..values.own_values import NO_RECORD, Record
 from ..values.reference import describe
@@ -83,7 +83,7 @@ class Finder:
         """Yield a row for each value that a former source declared, no layer declares, and the node still runs."""
         if configs.live is None or not configs.own["own"]:
             return
-        found = former.undeclared(configs.own, configs.layers, configs.live, facts.minor, facts.dropin)
+        found = former.undeclared(configs.own, Declared(configs.layers), configs.live, facts.minor, facts.dropin)
         read = {stage: self._read(config, facts) for stage, config in _stages(configs, facts).items()}
         own = {path: plan_text.shown_value(difftext.mask(path, value)) for path, value in found.known.items()}
         for path in sorted([*own, *found.unknown]):
@@ -102,7 +102,7 @@ class Finder:
             return
         flags = facts.host.flags if facts.host else facts.flags
         live = self._read(configs.live, facts)
-        for change in self._of_own_file(configs.files, configs.live, configs.layers, facts):
+        for change in self._of_own_file(configs.files, configs.live, Declared(configs.layers), facts):
             if change.path in configs.own["own"] or shadow.shadow_of(change.path, {name: name for name in flags}):
                 continue
             shown = (
@@ -116,19 +116,19 @@ class Finder:
             yield _row(change.path, values, configs, drift_cause.of_own_file(shown, facts.dropin))
 
     def _of_own_file(
-        self, files: own_file.Files, live: Config, layers: Sequence[Config], facts: Facts
+        self, files: own_file.Files, live: Config, declared: Declared, facts: Facts
     ) -> list[compare.Change]:
         if not facts.dropin:
-            return own_file.later(files, layers, facts.minor)
+            return own_file.later(files, declared, facts.minor)
         ours = facts.host.content if facts.host else None
-        return own_file.pending(files, ours or {}, layers, live, facts.minor)
+        return own_file.pending(files, ours or {}, declared, live, facts.minor)
 
     def rendering(self, configs: Configs, facts: Facts) -> list[Row]:
         """Return the declared values that the live configuration shows in another form with the same meaning."""
         if configs.live is None or not configs.layers:
             return []
         drifted = {path for path, _values in self._differing(configs.layers, {LIVE: configs.live}, facts)}
-        declared = overlay.compose(configs.layers) if facts.dropin else _merged(configs.layers, {})
+        declared = _declared(Declared(configs.layers), {}, facts)
         cause = Cause(
             drift_cause.RENDERING,
             "the kubelet shows the value in another form, or omits it, with the same meaning",
@@ -148,12 +148,12 @@ class Finder:
         known = (facts.minor, facts.dropin, json.dumps([list(layers), stages], sort_keys=True))
         if known not in self._found:
             base = stages.get(LIVE) if facts.dropin else stages.get(PUSHED, stages.get(LIVE))
-            declared = {}
+            declared = Declared(layers)
+            all_stages = dict(stages)
             if base is not None and layers:
-                declared = {DECLARED: overlay.compose(layers) if facts.dropin else _merged(layers, base)}
-            read = {stage: self._read(config, facts) for stage, config in _laid({**declared, **stages}, facts).items()}
-            names = {name for layer in layers for name in _names(layer, facts.dropin)}
-            self._found[known] = list(differing.differing(read, names, facts.minor))
+                all_stages = {DECLARED: _declared(declared, base, facts), **stages}
+            read = {stage: self._read(config, facts) for stage, config in _laid(all_stages, facts).items()}
+            self._found[known] = list(differing.differing(read, declared.paths(facts.dropin), facts.minor))
         return self._found[known]
 
     def _read(self, config: Config, facts: Facts) -> dict[str, Any]:
@@ -163,8 +163,9 @@ class Finder:
         return self._values[known]
 
 
-def _merged(layers: Sequence[Config], base: Config) -> Config:
-    return functools.reduce(overlay.merge, layers, dict(base))
+def _declared(declared: Declared, base: Config, facts: Facts) -> Config:
+    """Return what is declared as the stage of it: over a base, or as a drop-in."""
+    return declared.as_dropin() if facts.dropin else declared.over(base)
 
 
 def _laid(stages: Mapping[str, Config], facts: Facts) -> Mapping[str, Config]:
@@ -196,11 +197,6 @@ def _stages(configs: Configs, facts: Facts) -> dict[str, Config]:
         assigned = host.content
     found = {PUSHED: configs.pushed, ASSIGNED: assigned, DISK: host.content if host else None, LIVE: configs.live}
     return {stage: config for stage, config in found.items() if config is not None}
-
-
-def _names(layer: Config, by_key: bool) -> Iterator[str]:
-    """Yield the paths that a layer sets: values, lists, and the maps that are replaced as a whole or removed."""
-    return (paths.show(path) for path, _value in overlay.written(layer, by_key))
 
 
 def _of_the_node(path: str, values: Mapping[str, Any], configs: Configs, facts: Facts, cause: str) -> bool:

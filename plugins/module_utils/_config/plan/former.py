@@ -11,6 +11,7 @@ from ..fields import compare, fields, overlay
 from ..rules.problem import WARNING, Problem
 from ..values import paths
 from ..values.own_values import Record
+from .layers import Declared
 
 
 class Undeclared(NamedTuple):
@@ -22,8 +23,12 @@ class Undeclared(NamedTuple):
     """The paths whose own value is not known."""
 
 
+NOTHING = Undeclared({}, [])
+"""Where no former source matters."""
+
+
 def undeclared(
-    record: Record, layers: Iterable[Mapping[str, Any]], live: Mapping[str, Any], minor: int, by_key: bool = False
+    record: Record, declared: Declared, live: Mapping[str, Any], minor: int, by_key: bool = False
 ) -> Undeclared:
     """Return what a record has of a node that no layer sets. ``live`` is its complete live configuration.
 
@@ -32,7 +37,7 @@ def undeclared(
     values = compare.normalise(live, minor, runs=by_key)
     known: dict[str, Any] = {}
     unknown = []
-    for path in left(record, layers, by_key):
+    for path in left(record, declared, by_key):
         held = record["own"][path]
         if not held or not _fits(live, paths.parse(path)):
             unknown.append(path)
@@ -41,9 +46,9 @@ def undeclared(
     return Undeclared(known, unknown)
 
 
-def left(record: Record, layers: Iterable[Mapping[str, Any]], by_key: bool) -> list[str]:
+def left(record: Record, declared: Declared, by_key: bool) -> list[str]:
     """Return the paths that a record has and no layer sets. ``by_key`` as in undeclared()."""
-    names = {paths.show(path) for layer in layers for path, _value in overlay.written(layer, by_key)}
+    names = declared.paths(by_key)
     return sorted(
         path
         for path in record["own"]

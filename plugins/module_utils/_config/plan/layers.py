@@ -1,18 +1,50 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reading the overrides that users pass as a mapping, as text, or as a list of these."""
+"""What is declared of a node: the layers that users pass as a mapping, as text or as a list of these, and all of them
+together.
+"""
 
 from __future__ import annotations
 
+import functools
 import json
-from typing import Any, Mapping
+from typing import Any, Mapping, Sequence
 
-from ..fields import binary_facts
+from ..fields import binary_facts, overlay
+from ..values import paths
 from ..values.document import DocumentError, accept, parse
 
 OF_HOSTS = ("kubelet_config", "kubelet_config_host")
 """The variables of the inventory that hold layers, in the order in which they apply."""
+
+
+class Declared:
+    """What is declared of a node, layer over layer.
+
+    `names`: the paths that a layer sets; a map that the kubelet replaces as a whole is one path. `keys`: the same as in
+    a drop-in, where each key of every map is a path.
+    """
+
+    def __init__(self, layers: Sequence[Mapping[str, Any]]) -> None:
+        self.layers = tuple(layers)
+        self.names = self._paths(by_key=False)
+        self.keys = self._paths(by_key=True)
+
+    def paths(self, by_key: bool) -> frozenset[str]:
+        """Return `keys` or `names`."""
+        return self.keys if by_key else self.names
+
+    def over(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a configuration with what is declared. Raises OverlayError."""
+        return functools.reduce(overlay.merge, self.layers, dict(config))
+
+    def as_dropin(self) -> dict[str, Any]:
+        """Return one layer with the effect of all, which a kubelet lays over its own file. Raises OverlayError."""
+        return overlay.compose(self.layers)
+
+    def _paths(self, by_key: bool) -> frozenset[str]:
+        return frozenset(paths.show(path) for layer in self.layers for path, _value in overlay.written(layer, by_key))
 
 
 class Layers:

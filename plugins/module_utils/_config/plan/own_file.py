@@ -9,18 +9,14 @@ rollout.
 
 from __future__ import annotations
 
-import functools
 import posixpath
-from typing import Any, Collection, Container, Mapping, NamedTuple, Sequence
+from typing import Any, Mapping, NamedTuple, Sequence
 
 from ..delivery import LINK, of_row
 from ..fields import compare, fields, merged_dropins, overlay, shadow
-from ..values import paths
-from ..values.document import API_VERSION, KIND
-from ..values.own_values import NO_RECORD, Record
 from ..values.short_texts import minor_of
-from . import former, host_facts
-from .dropin_plan import Source
+from . import host_facts
+from .layers import Declared
 
 _SECRETS = sorted(field.path for field in fields.ALL.values() if field.secret)
 
@@ -93,57 +89,17 @@ def is_outdated(facts: Mapping[str, Any]) -> bool:
     return bool(started and changed and changed > started)
 
 
-def source(live: Mapping[str, Any], files: Files, layers: Sequence[Mapping[str, Any]], minor: int) -> Source:
-    """Return the source that lays the layers over the own file, and its effect on a kubelet that runs ``live``.
-
-    What flags and drop-ins override stays overridden: only what differs between the file that the kubelet reads and the
-    new one changes, and what the layers declare. Raises OverlayError.
-    """
-    config = functools.reduce(overlay.merge, layers, {"kind": KIND, "apiVersion": API_VERSION, **files.own})
-    names = {paths.show(path) for layer in layers for path, _value in overlay.written(layer)}
-    moved = {change.path: change.after for change in compare.changes(files.read, config, minor)}
-    expected = functools.reduce(overlay.merge, layers, former.revert(live, moved))
-    changes = compare.changes(live, expected, minor)
-    replaced = {
-        change.path: change.before
-        for change in compare.changes(files.own, config, minor)
-        if overlay.is_set(change.path, names)
-    }
-    return _made(config, expected, changes, moved, names, replaced)
-
-
-def to_dropin(live: Mapping[str, Any], files: Files, layers: Sequence[Mapping[str, Any]], minor: int) -> Source:
-    """Return the drop-in that takes the place of a checkpoint, and its effect on a kubelet that runs ``live``.
-
-    The kubelet then reads its own file again, so what the checkpoint has and neither that file nor a drop-in sets goes.
-    Raises OverlayError.
-    """
-    declared = overlay.compose(layers)
-    others = [*files.earlier, *files.later]
-    now = merged_dropins.effective(files.read, others or None, minor)
-    then = merged_dropins.effective(files.own, [*files.earlier, declared, *files.later], minor)
-    without = compare.normalise(merged_dropins.effective(files.own, others, minor), minor, runs=True)
-    moved = {change.path: change.after for change in compare.changes(now, then, minor, True)}
-    expected = merged_dropins.merge(former.revert(live, moved), [declared])
-    names = {paths.show(path) for path, _value in overlay.written(declared, True)}
-    replaced = {path: without.get(path) for path in {*names, *without} if overlay.is_set(path, names)}
-    config = {"kind": KIND, "apiVersion": API_VERSION, **declared}
-    return _made(config, expected, compare.changes(live, expected, minor, True), moved, names, replaced)
-
-
-def later(files: Files, layers: Sequence[Mapping[str, Any]], minor: int) -> list[compare.Change]:
+def later(files: Files, declared: Declared, minor: int) -> list[compare.Change]:
     """Return the changes from the file that the kubelet reads to the own file, where no layer declares anything.
 
     Raises OverlayError.
     """
-    config = functools.reduce(overlay.merge, layers, dict(files.own))
-    found = compare.changes(files.read, config, minor)
-    paths_of = {*undeclared(found, layers)}
-    return [change for change in found if change.path in paths_of]
+    found = compare.changes(files.read, declared.over(files.own), minor)
+    return undeclared(found, declared)
 
 
 def pending(
-    files: Files, ours: Mapping[str, Any], layers: Sequence[Mapping[str, Any]], live: Mapping[str, Any], minor: int
+    files: Files, ours: Mapping[str, Any], declared: Declared, live: Mapping[str, Any], minor: int
 ) -> list[compare.Change]:
     """Return what a restart changes on a node whose own file changed since its kubelet started, if nothing declares it.
 
@@ -153,41 +109,17 @@ def pending(
     if not files.outdated:
         return []
     expected = merged_dropins.effective(files.own, [*files.earlier, ours, *files.later], minor)
-    names = {paths.show(path) for layer in (ours, *layers) for path, _value in overlay.written(layer, True)}
+    names = declared.keys | Declared([ours]).keys
     found = compare.changes(live, expected, minor, True)
-    return [change for change in _certain(found, files, live, minor) if not overlay.is_set(change.path, names)]
+    return [change for change in certain(found, files, live, minor) if not overlay.is_set(change.path, names)]
 
 
-def own_now(record: Record, files: Files, live: Mapping[str, Any], minor: int) -> Record:
-    """Return the record of a node with a drop-in, with the own values that its files have by now.
-
-    They may have changed while the drop-in replaced them. What the files alone do not decide stays as it is.
-    """
-    without = merged_dropins.effective(files.own, [*files.earlier, *files.later], minor)
-    found = compare.changes(live, without, minor, True)
-    uncertain = {change.path for change in found} - {change.path for change in _certain(found, files, live, minor)}
-    now = compare.normalise(without, minor, runs=True)
-    own = {path: [now.get(path)] if held and path not in uncertain else held for path, held in record["own"].items()}
-    return {**record, "own": own}
+def undeclared(changes: Sequence[compare.Change], declared: Declared) -> list[compare.Change]:
+    """Return the changes that no layer declares: they come from the own file."""
+    return [change for change in changes if not overlay.is_set(change.path, declared.names)]
 
 
-def taken_up(made: Source, found: Sequence[compare.Change], live: Mapping[str, Any], minor: int) -> Source:
-    """Return the source of a drop-in with what the restart takes up from the own file in its effect."""
-    if not found:
-        return made
-    expected = former.revert(made.expected, {change.path: change.after for change in found})
-    unknown = [change for change in made.changes if not change.known]
-    changes = {change.path: change for change in [*unknown, *compare.changes(live, expected, minor, True)]}
-    return made._replace(expected=expected, changes=[changes[path] for path in sorted(changes)])
-
-
-def undeclared(changes: Sequence[compare.Change], layers: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the paths of the changes that no layer declares: they come from the own file."""
-    names = {paths.show(path) for layer in layers for path, _value in overlay.written(layer)}
-    return [change.path for change in changes if not overlay.is_set(change.path, names)]
-
-
-def _certain(
+def certain(
     changes: Sequence[compare.Change], files: Files, live: Mapping[str, Any], minor: int
 ) -> list[compare.Change]:
     """Return those changes of the files that a kubelet certainly takes up at its next start."""
@@ -199,26 +131,6 @@ def _certain(
         and not shadow.computed(change.path, live, minor)
         and not (change.after is None and _is_machines(change.path))
     ]
-
-
-def _made(
-    config: dict[str, Any],
-    expected: dict[str, Any],
-    found: Sequence[compare.Change],
-    moved: Container[str],
-    names: Collection[str],
-    replaced: Mapping[str, Any],
-) -> Source:
-    """Return a source of a node without a record, from all changes of its live configuration.
-
-    ``moved``: the paths that differ between the file that the kubelet reads and the new one. What that file leaves to
-    the kubelet already, the kubelet need not lose again.
-    """
-    absent = former.absent_after(found)
-    changes = [change for change in found if change.path in moved or change.path not in absent]
-    return Source(
-        config, expected, changes, replaced, [path for path in absent if overlay.is_set(path, names)], NO_RECORD
-    )
 
 
 def _revealed(config: Mapping[str, Any], live: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ of 1,000 equal nodes takes well under a second, 1,000 different nodes take some 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Mapping, Sequence
 
 from ..delivery import CHECKPOINT, NATIVE, Delivery, checked, of_row
@@ -21,138 +22,227 @@ from ..values.document import API_VERSION, KIND, accept, parse, render
 from ..values.identity import configmap_name as name_of
 from ..values.reference import same_place
 from ..values.short_texts import minor_of
-from . import delivery_rules, dropin_plan, host_facts, own_file, plan_node, plan_text
+from . import delivery_rules, host_facts, own_file, plan_node, plan_text, sources
 from .layers import Layers
 
 STAY, EQUAL, CHANGED = "stay", "equal", "changed"
 """Whether a plan migrates checkpoints to drop-ins: not at all, if nothing changes thereby, or with changes."""
 
 
-def make_plan(
-    current: Mapping[str, Any],
-    config: Any = None,
-    node_configs: Mapping[str, Any] | None = None,
-    flags: Mapping[str, Sequence[str]] | None = None,
-    allow_effect: str = "disrupt",
-    configmap_name: str = "livenodes-kubelet",
-    namespace: str = "kube-system",
-    key: str = "kubelet",
-    allow_invalid: bool = False,
-    target: Any = None,
-    deliveries: Mapping[str, str] | None = None,
-    own: Mapping[str, Any] | None = None,
-    migrate: str = STAY,
-    allow_effects: Mapping[str, str] | None = None,
-    allow_hidden: bool = False,
-) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Request:
+    """What a plan is made from. A layer is a mapping or a YAML text."""
+
+    current: Mapping[str, Any]
+    """A table as the dump returns it: ``{variants: {hash: config}, nodes: {name: {variant, kubelet_version, source,
+    status, own, capacity, read}}}``.
+    """
+    config: Any = None
+    """A layer for all nodes, or a list of them. Without it and ``node_configs``, nothing that sources replaced reverts.
+    """
+    node_configs: Mapping[str, Any] | None = None
+    """The same per node, or these by layers.OF_HOSTS; merged last."""
+    flags: Mapping[str, Sequence[str]] | None = None
+    """The words of the kubelets' command lines, where known."""
+    allow_effect: str = "disrupt"
+    """The highest accepted effect: safe, disrupt, drain or reboot."""
+    configmap_name: str = "livenodes-kubelet"
+    namespace: str = "kube-system"
+    key: str = "kubelet"
+    allow_invalid: bool = False
+    """Whether what the kubelet's validation refuses is a warning only."""
+    target: Any = None
+    """One complete configuration (a mapping or a text) that takes the place of every live configuration before the
+    layers, except for the fields that belong to one machine.
+    """
+    deliveries: Mapping[str, str] | None = None
+    """The requested delivery of nodes (delivery.py). What a drop-in does not declare stays the node's own."""
+    own: Mapping[str, Any] | None = None
+    """The results of kubelet_preflight_info for the nodes that own_file.needed() names. A checkpoint is that own config
+    file with the layers; with a drop-in, the changes include what the restart takes up from that file.
+    """
+    migrate: str = STAY
+    """With EQUAL or CHANGED, only nodes with a checkpoint are planned: their sources become drop-ins, by default only
+    if the kubelet then runs what it runs now.
+    """
+    allow_effects: Mapping[str, str] | None = None
+    """The highest accepted effect of single nodes."""
+    allow_hidden: bool = False
+    """Whether what leaves a kubelet without a /configz is a warning only."""
+
+    def reverts(self) -> bool:
+        """Return whether a value that a former source replaced and no layer declares reverts to the node's own.
+
+        Without any layers, the caller does not pass what the inventory declares.
+        """
+        return self.target is None and not (self.config is None and self.node_configs is None)
+
+    def lays(self) -> bool:
+        """Return whether nodes may get a drop-in: one without layers would revert everything."""
+        return self.reverts() or self.target is not None
+
+
+def make_plan(request: Request) -> dict[str, Any]:
     """Return the plan after which every node runs its own configuration merged with the layers.
 
-    ``current`` is a table as the dump returns it: ``{variants: {hash: config}, nodes: {name: {variant, kubelet_version,
-    source, status, own, capacity, read}}}``. A layer is a mapping or a YAML text. ``config`` is a layer, or a list of
-    them, for all nodes; ``node_configs`` is the same per node, or these by layers.OF_HOSTS, and is merged last.
-    ``flags`` holds the words of the kubelets' command lines, where known. ``allow_effect`` is the highest accepted
-    effect (safe, disrupt, drain or reboot), and ``allow_effects`` is that of single nodes. With ``allow_invalid``, what
-    the kubelet's validation refuses is a warning only; with ``allow_hidden``, what leaves it without a /configz. A
-    ``target`` is one complete configuration (a mapping or a text) that takes the place of every live configuration
-    before the layers, except for the fields that belong to one machine.
-
-    ``deliveries`` holds the requested delivery of nodes (delivery.py). With ``dropin``, the desired
-    configuration is what the layers declare, and nothing else: all other values stay the node's own.
-
-    ``own`` holds the results of kubelet_preflight_info for the nodes that own_file.needed() names. With a checkpoint,
-    their desired configuration is their own config file merged with the layers, in place of the live configuration.
-    With a drop-in, the changes include what the restart takes up from that file.
-
-    With ``migrate`` (STAY, EQUAL or CHANGED), only nodes with a checkpoint are planned: their sources become drop-ins,
-    by default only if the kubelet then runs what it runs now.
-
-    A value that a former source replaced and no layer declares reverts to the node's own, which ``own`` holds (see
-    own_values.py). Without both ``config`` and ``node_configs``, and with a ``target``, nothing reverts.
-
-    The result is a table of the same kind. ``variants`` holds the desired configurations. Each row of ``nodes`` holds
-    ``variant``, ``configmap``, ``source`` (the reference to the ConfigMap), ``delivery``, ``whole`` (whether the
-    variant is the whole configuration that the node then runs), ``action`` (none or assign), ``effect``, ``changes``,
-    ``problems``, ``own`` (the record to write with the assignment, None without one) and, if known, ``node_uid`` (of
-    the Node that was planned). ``refused`` is true when nothing may be written; ``summary`` is for programs and
-    ``text`` (lines) for users. Secrets are masked everywhere except in ``variants``.
+    The result is a table of the same kind as ``request.current``. ``variants`` holds the desired configurations. Each
+    row of ``nodes`` holds ``variant``, ``configmap``, ``source`` (the reference to the ConfigMap), ``delivery``,
+    ``whole`` (whether the variant is the whole configuration that the node then runs), ``action`` (none or assign),
+    ``effect``, ``changes``, ``problems``, ``own`` (the record to write with the assignment, None without one) and, if
+    known, ``node_uid`` (of the Node that was planned). ``refused`` is true when nothing may be written; ``summary`` is
+    for programs and ``text`` (lines) for users. Secrets are masked everywhere except in ``variants``.
 
     Raises DocumentError for a layer that cannot be read and ValueError for an unknown effect. A problem of one node is
     a refusal in its row, not an exception.
     """
-    allowed = allow_effects or {}
-    for effect in {allow_effect, *allowed.values()}:
+    for effect in {request.allow_effect, *(request.allow_effects or {}).values()}:
         _check_effect(effect)
-    layers = Layers()
-    for_all = layers.read(config, "the configuration for all nodes")
-    for_node = layers.of_nodes(node_configs or {})
-    known_flags, looked_at, wanted = flags or {}, own or {}, checked(deliveries)
-    shared = for_all if len(current["nodes"]) > 1 else ()
-    goal = None if target is None else _complete(target)
-    # Without any layers, the caller does not pass what the inventory declares.
-    reverts = target is None and not (config is None and node_configs is None)
-    # A drop-in without layers would revert everything.
-    lays = reverts or target is not None
-    limits = node_capacity.Limits()
-    planner = plan_node.Planner(current["variants"], allow_effect, shared, allow_invalid, goal, reverts)
-    nodes: dict[str, Any] = {}
-    variants: dict[str, Any] = {}
-    names: dict[str, str] = {}
-    for name, row in sorted(current["nodes"].items()):
-        minor = minor_of(row.get("kubelet_version"))
-        live = row.get("variant")
-        if minor is None or live not in current["variants"]:
-            nodes[name] = _unusable(row, _no_version(row) if minor is None else _no_config(name))
-            continue
-        delivery = of_row(wanted.get(name), row, minor)
-        moves = migrate != STAY and not delivery.whole and row.get("delivery") == CHECKPOINT and bool(row.get("source"))
-        based = delivery.whole and delivery.needs_file(minor) and reverts
-        laid = not delivery.whole and lays and name in looked_at
-        files, unread = _files(looked_at.get(name), current["variants"][live]) if moves or based or laid else (None, "")
-        if moves and unread:
-            nodes[name] = _unusable(
-                row, _no_own_file(unread, REFUSAL, "the plan cannot show what the migration changes")
-            )
-            continue
-        for_this = for_all + for_node.get(name, ())
-        record = own_values.of_node(row)
-        desired = planner.plan(
-            live,
-            minor,
-            for_this,
-            known_flags.get(name),
-            record,
-            delivery,
-            files,
-            moves,
-            allowed.get(name),
-            host_facts.binary_of(looked_at.get(name), minor),
-        )
-        if desired.variant not in names:
-            variants[desired.variant] = desired.config
-            names[desired.variant] = name_of(configmap_name, desired.text, key)
-        reference = {"namespace": namespace, "name": names[desired.variant], "kubeletConfigKey": key}
-        running = current["variants"][live]
-        beyond = limits.problems(running, desired.expected, row, minor, known_flags.get(name))
-        nodes[name] = _planned(
-            row, desired, reference, delivery, minor, lays and (moves or migrate == STAY), moves, beyond
-        )
-        read_on_host = row.get("read") == "node"
-        nodes[name]["problems"] = start_rules.accepted(nodes[name]["problems"], read_on_host, allow_hidden)
-        if moves:
-            _migrates(nodes[name], migrate)
-        if unread and (nodes[name]["action"] == "assign" or row.get("source") is not None):
-            then = (
-                "the plan cannot show what its restart takes up from it"
-                if not delivery.whole
-                else "its source holds its live configuration"
-            )
-            stops = nodes[name]["action"] == "assign"
-            nodes[name]["problems"] = [*nodes[name]["problems"], _no_own_file(unread, WARNING, then, stops).row()]
-    nodes.update({name: _unusable({}, _unknown_node(name)) for name in sorted(set(for_node) - set(nodes))})
-    plan = {"variants": variants, "nodes": nodes, "refused": any(_refused(row) for row in nodes.values())}
+    group = _Group(request)
+    nodes = {name: group.row(name, row) for name, row in sorted(request.current["nodes"].items())}
+    nodes.update({name: _unusable({}, _unknown_node(name)) for name in sorted(set(group.for_node) - set(nodes))})
+    plan = {"variants": group.variants, "nodes": nodes, "refused": any(_refused(row) for row in nodes.values())}
     plan["summary"] = plan_text.summary(plan)
     plan["text"] = plan_text.lines(plan)
     return plan
+
+
+class _Group:
+    """The nodes of a request. `variants`: the desired configurations of the rows so far."""
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        layers = Layers()
+        self._for_all = layers.read(request.config, "the configuration for all nodes")
+        self.for_node = layers.of_nodes(request.node_configs or {})
+        self._deliveries = checked(request.deliveries)
+        self._live: Mapping[str, Any] = request.current["variants"]
+        self._flags, self._looked_at = request.flags or {}, request.own or {}
+        self._limits = node_capacity.Limits()
+        target = None if request.target is None else _complete(request.target)
+        shared = self._for_all if len(request.current["nodes"]) > 1 else ()
+        self._planner = plan_node.Planner(
+            self._live, request.allow_effect, shared, request.allow_invalid, target, request.reverts()
+        )
+        self.variants: dict[str, Any] = {}
+        self._names: dict[str, str] = {}
+
+    def row(self, name: str, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the plan of a node, by its row in the dump."""
+        minor = minor_of(row.get("kubelet_version"))
+        if minor is None:
+            return _unusable(row, _no_version(row))
+        if row.get("variant") not in self._live:
+            return _unusable(row, _no_config(name))
+        delivery = of_row(self._deliveries.get(name), row, minor)
+        moves = self._moves(row, delivery)
+        files, unread = self._files(name, row, delivery, minor, moves)
+        if moves and unread:
+            return _unusable(row, _no_own_file(unread, REFUSAL, "the plan cannot show what the migration changes"))
+        desired = self._planner.plan(self._asked(name, row, delivery, minor, moves, files))
+        planned = self._planned(name, row, desired, delivery, minor, moves)
+        if moves:
+            _migrates(planned, self._request.migrate)
+        stops = planned["action"] == "assign"
+        if unread and (stops or row.get("source") is not None):
+            if delivery.whole:
+                then = "its source holds its live configuration"
+            else:
+                then = "the plan cannot show what its restart takes up from it"
+            planned["problems"] = [*planned["problems"], _no_own_file(unread, WARNING, then, stops).row()]
+        return planned
+
+    def _moves(self, row: Mapping[str, Any], delivery: Delivery) -> bool:
+        """Return whether a drop-in takes the place of the node's checkpoint."""
+        has_checkpoint = row.get("delivery") == CHECKPOINT and bool(row.get("source"))
+        return self._request.migrate != STAY and not delivery.whole and has_checkpoint
+
+    def _files(
+        self, name: str, row: Mapping[str, Any], delivery: Delivery, minor: int, moves: bool
+    ) -> tuple[own_file.Files | None, str]:
+        """Return the files of a node where its plan needs them, or why they are not known."""
+        if delivery.whole:
+            needed = delivery.needs_file(minor) and self._request.reverts()
+        else:
+            needed = moves or (self._request.lays() and name in self._looked_at)
+        return _files(self._looked_at.get(name), self._live[row["variant"]]) if needed else (None, "")
+
+    def _asked(
+        self,
+        name: str,
+        row: Mapping[str, Any],
+        delivery: Delivery,
+        minor: int,
+        moves: bool,
+        files: own_file.Files | None,
+    ) -> plan_node.Asked:
+        return plan_node.Asked(
+            live=row["variant"],
+            minor=minor,
+            layers=self._for_all + self.for_node.get(name, ()),
+            delivery=delivery,
+            record=own_values.of_node(row),
+            argv=self._flags.get(name),
+            files=files,
+            moves=moves,
+            allow_effect=(self._request.allow_effects or {}).get(name),
+            binary=host_facts.binary_of(self._looked_at.get(name), minor),
+        )
+
+    def _planned(
+        self,
+        name: str,
+        row: Mapping[str, Any],
+        desired: plan_node.NodePlan,
+        delivery: Delivery,
+        minor: int,
+        moves: bool,
+    ) -> dict[str, Any]:
+        """Return the row of a node whose desired configuration is known."""
+        request = self._request
+        reference = self._reference(desired)
+        if delivery.whole:
+            action = _action(row, reference, bool(desired.changes))
+        elif request.lays() and (moves or request.migrate == STAY):
+            # Also a value that equals the live one must be declared: it holds when the node's own file changes.
+            action = _action(row, reference, row.get("source") is not None or not sources.is_empty(desired.config))
+        else:
+            action = "none"
+        assigns = action == "assign"
+        changes, problems = desired.rows(assigns), desired.problem_rows(assigns)
+        if assigns:
+            beyond = self._limits.problems(
+                self._live[row["variant"]], desired.expected, row, minor, self._flags.get(name)
+            )
+            unfit = [problem.row() for problem in (*delivery_rules.unfit(row, delivery, minor, moves), *beyond)]
+            # Rows of equal nodes share their list, unless a node is unfit.
+            problems = [*unfit, *problems] if unfit else problems
+        return {
+            "variant": desired.variant,
+            "live_variant": row.get("variant"),
+            "kubelet_version": row.get("kubelet_version"),
+            "configmap": reference["name"],
+            "source": reference,
+            "delivery": delivery.name,
+            "whole": desired.expected is desired.config,
+            "action": action,
+            "effect": plan_node.effect(changes) or ("safe" if assigns else None),
+            "changes": changes,
+            "problems": start_rules.accepted(problems, row.get("read") == "node", request.allow_hidden),
+            "own": desired.record_on(reference["name"]) if assigns else None,
+            **({"node_uid": row["uid"]} if row.get("uid") else {}),
+        }
+
+    def _reference(self, desired: plan_node.NodePlan) -> dict[str, str]:
+        """Return the reference to the ConfigMap of a desired configuration, and note that one."""
+        request = self._request
+        if desired.variant not in self._names:
+            self.variants[desired.variant] = desired.config
+            self._names[desired.variant] = name_of(request.configmap_name, desired.text, request.key)
+        return {
+            "namespace": request.namespace,
+            "name": self._names[desired.variant],
+            "kubeletConfigKey": request.key,
+        }
 
 
 def _migrates(row: dict[str, Any], migrate: str) -> None:
@@ -181,51 +271,6 @@ def _complete(target: Any) -> dict[str, Any]:
 def _check_effect(effect: str) -> None:
     if effect not in EFFECTS or effect == FORBIDDEN:
         raise ValueError(f"allow_effect is {effect!r}: use one of {', '.join(EFFECTS[:-1])}")
-
-
-def _planned(
-    row: Mapping[str, Any],
-    desired: plan_node.NodePlan,
-    reference: Mapping[str, str],
-    delivery: Delivery,
-    minor: int,
-    lays: bool,
-    moves: bool,
-    beyond: Sequence[Problem],
-) -> dict[str, Any]:
-    """Return the row of a node whose desired configuration is known.
-
-    ``lays``: whether it may get a drop-in. ``moves``: whether that takes the place of its checkpoint. ``beyond``: what
-    the node has too little for.
-    """
-    if not delivery.whole:
-        # Also a value that equals the live one must be declared: it holds when the node's own file changes.
-        changed = row.get("source") is not None or not dropin_plan.is_empty(desired.config)
-        action = _action(row, reference, changed) if lays else "none"
-    else:
-        action = _action(row, reference, bool(desired.changes))
-    changes, problems = desired.rows(action == "assign"), desired.problem_rows(action == "assign")
-    unfit = (
-        [problem.row() for problem in (*delivery_rules.unfit(row, delivery, minor, moves), *beyond)]
-        if action == "assign"
-        else []
-    )
-    return {
-        "variant": desired.variant,
-        "live_variant": row.get("variant"),
-        "kubelet_version": row.get("kubelet_version"),
-        "configmap": reference["name"],
-        "source": reference,
-        "delivery": delivery.name,
-        "whole": desired.expected is desired.config,
-        "action": action,
-        "effect": plan_node.effect(changes) or ("safe" if action == "assign" else None),
-        "changes": changes,
-        # Rows of equal nodes share their list, unless a node is unfit.
-        "problems": [*unfit, *problems] if unfit else problems,
-        "own": desired.record_on(reference["name"]) if action == "assign" else None,
-        **({"node_uid": row["uid"]} if row.get("uid") else {}),
-    }
 
 
 def _action(row: Mapping[str, Any], reference: Mapping[str, str], changed: bool) -> str:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Container, Iterator, Mapping, Sequence, Tuple
+from typing import Any, Collection, Container, Iterator, Mapping, NamedTuple, Sequence, Tuple
 
 from ..delivery import Delivery
 from ..fields import compare, difftext, fields, overlay, shadow
@@ -18,9 +18,10 @@ from ..values import paths
 from ..values.document import DocumentError, check_size, render
 from ..values.identity import variant
 from ..values.own_values import Record
-from . import delivery_rules, dropin_plan, former, own_file
+from . import delivery_rules, former, own_file, sources
 from . import target as targets
 from .costs import Costs
+from .layers import Declared
 
 Layers = Tuple[Mapping[str, Any], ...]
 
@@ -30,11 +31,10 @@ class NodePlan:
 
     def __init__(
         self,
-        source: dropin_plan.Source,
+        source: sources.Source,
         change_rows: list[dict[str, Any]],
         problems: list[Problem],
         on_assign: list[Problem],
-        restart: Container[str],
     ) -> None:
         self.config, self.expected, self.changes = source.config, source.expected, source.changes
         self.text = render(source.config)
@@ -43,7 +43,9 @@ class NodePlan:
         self._records: dict[str, Record] = {}
         self._rows = change_rows
         self._applied_rows = [
-            row for row in change_rows if (row["known"] or row["after"] is not None) and row["path"] not in restart
+            row
+            for row in change_rows
+            if (row["known"] or row["after"] is not None) and row["path"] not in source.by_restart
         ]
         always = [problem.row() for problem in _sorted(problems)]
         self._problem_rows = {False: always, True: [problem.row() for problem in _sorted([*problems, *on_assign])]}
@@ -69,6 +71,28 @@ class NodePlan:
         return self._problem_rows[assign]
 
 
+class Asked(NamedTuple):
+    """What is asked about a node: what it runs, what is declared of it, and how it gets that."""
+
+    live: str
+    """The name of its live variant."""
+    minor: int
+    layers: Layers
+    delivery: Delivery
+    record: Record
+    """Its own values. What it has of paths that no layer sets is reverted to."""
+    argv: Sequence[str] | None = None
+    """The words of its kubelet's command line, None if unknown."""
+    files: own_file.Files | None = None
+    """Its own config file and drop-ins, None if they do not matter or are not known."""
+    moves: bool = False
+    """Whether a drop-in takes the place of its checkpoint."""
+    allow_effect: str | None = None
+    """Its own highest accepted effect, None for that of the plan."""
+    binary: BinaryFacts | None = None
+    """What its kubelet's own binary answered."""
+
+
 class Planner:
     """Plans nodes and caches every combination of live variant, layers and flags."""
 
@@ -84,151 +108,115 @@ class Planner:
         self._reverts = reverts
         self._variants = variants
         self._target = target
-        self._declared = () if target is None else (targets.declared(target),)
+        self._target_layers = () if target is None else (targets.declared(target),)
         self._allow = allow_effect
         self._allow_invalid = allow_invalid
         self._shared = shared
         self._plans: dict[Any, NodePlan] = {}
-        self._held: list[Layers] = []
+        self._declared: dict[tuple[int, ...], Declared] = {}
         self._binaries: dict[str, BinaryFacts | None] = {}
         self._live_problems: dict[tuple[str, int, int], set[Problem]] = {}
 
-    def plan(
-        self,
-        live: str,
-        minor: int,
-        layers: Layers,
-        argv: Sequence[str] | None,
-        record: Record,
-        delivery: Delivery,
-        files: own_file.Files | None,
-        moves: bool,
-        allow_effect: str | None = None,
-        binary: BinaryFacts | None = None,
-    ) -> NodePlan:
-        """Return the plan of a node that runs variant ``live``; equal layers must be the same objects.
-
-        ``record`` has the node's own values. What it has of paths that no layer sets is reverted to. What the source
-        holds follows from its ``delivery``: the whole configuration, or what is declared. With its ``files``, the
-        whole configuration is the node's own file with what is declared. A drop-in is laid over that file: with
-        ``moves``, in place of a checkpoint. ``allow_effect`` replaces that of the planner.
-        ``binary`` is what the node's own binary answered.
-        """
+    def plan(self, asked: Asked) -> NodePlan:
+        """Return the plan of a node; equal layers must be the same objects."""
         # Equal nodes share the object, as they share layers.
-        binary = self._binaries.setdefault(json.dumps(binary), binary)
-        flags = shadow.shadows(argv or (), minor)
-        dropin = not delivery.whole
-        reverts = self._reverts or (dropin and self._target is not None)
-        if dropin:
-            layers = (*self._declared, *layers)
-        # A drop-in does not depend on the files, unless a restart takes up what is in them.
-        taken = moves or not dropin or (files and files.outdated) or (reverts and former.left(record, layers, True))
-        read = files if taken else None
-        key = json.dumps([flags, record, dropin, read, moves, allow_effect], sort_keys=True)
-        known = (live, minor, tuple(id(layer) for layer in layers), key, id(binary))
+        binary = self._binaries.setdefault(json.dumps(asked.binary), asked.binary)
+        flags = shadow.shadows(asked.argv or (), asked.minor)
+        whole = asked.delivery.whole
+        declared = self._declared_by(asked.layers if whole else (*self._target_layers, *asked.layers))
+        reverts = self._reverts or (not whole and self._target is not None)
+        files = asked.files if whole or asked.moves else self._files_that_matter(asked, declared, reverts)
+        key = json.dumps([flags, asked.record, whole, files, asked.moves, asked.allow_effect], sort_keys=True)
+        known = (asked.live, asked.minor, id(declared), key, id(binary))
         if known not in self._plans:
-            # Keep a reference, so that no later layer gets the id of a deleted one.
-            self._held.append(layers)
-            self._plans[known] = self._make(
-                live, minor, layers, flags, record, reverts, dropin, read, moves, allow_effect, binary
-            )
+            live = self._variants[asked.live]
+            node = sources.Node(live, asked.minor, declared, asked.record, files, self._target, reverts)
+            self._plans[known] = self._make(asked._replace(binary=binary), node, flags)
         return self._plans[known]
 
-    def _make(
-        self,
-        live: str,
-        minor: int,
-        layers: Layers,
-        flags: Mapping[str, str],
-        record: Record,
-        reverts: bool,
-        dropin: bool,
-        files: own_file.Files | None,
-        moves: bool,
-        allow_effect: str | None,
-        binary: BinaryFacts | None,
-    ) -> NodePlan:
-        before = self._variants[live]
-        based, laid_over = (None, files) if dropin and not moves else (files, None)
-        if laid_over:
-            record = own_file.own_now(record, laid_over, before, minor)
-        no_longer = (
-            former.undeclared(record, layers, before, minor, dropin)
-            if reverts and not based
-            else former.Undeclared({}, [])
-        )
+    def _declared_by(self, layers: Layers) -> Declared:
+        """Return what layers declare together: the same object for the same layers."""
+        known = tuple(id(layer) for layer in layers)
+        if known not in self._declared:
+            # It holds the layers, so that no later one gets the id of a deleted one.
+            self._declared[known] = Declared(layers)
+        return self._declared[known]
+
+    @staticmethod
+    def _files_that_matter(asked: Asked, declared: Declared, reverts: bool) -> own_file.Files | None:
+        """Return the files of a node with a drop-in where a restart takes up what is in them."""
+        left = reverts and former.left(asked.record, declared, True)
+        return asked.files if left or (asked.files and asked.files.outdated) else None
+
+    def _make(self, asked: Asked, node: sources.Node, flags: Mapping[str, str]) -> NodePlan:
+        before, minor, record = node.live, node.minor, node.record
         try:
-            desired = (
-                own_file.to_dropin(before, based, layers, minor)
-                if dropin and based
-                else dropin_plan.lay(before, layers, no_longer, record, minor)
-                if dropin
-                else own_file.source(before, based, layers, minor)
-                if based
-                else self._whole(before, layers, no_longer, record, minor)
-            )
-            check_size(render(desired.config), "the desired configuration")
-            pending = own_file.pending(laid_over, desired.config, layers, before, minor) if laid_over else []
+            source = sources.of(asked.delivery, node.files, asked.moves)(node)
+            check_size(render(source.config), "the desired configuration")
         except (overlay.OverlayError, DocumentError) as error:
             cause, _dot, remedy = str(error).rpartition(". ")
             unchanged = dict(before)
-            nothing = dropin_plan.Source(unchanged, unchanged, [], {}, [], record)
-            return NodePlan(nothing, [], [Problem(REFUSAL, "", cause, remedy, "layers")], [], ())
-        found = self._problems(desired.expected, live, minor, flags, binary)
-        desired = own_file.taken_up(desired, pending, before, minor)
+            nothing = sources.Source(unchanged, unchanged, [], {}, [], record)
+            return NodePlan(nothing, [], [Problem(REFUSAL, "", cause, remedy, "layers")], [])
         # What the running source leaves to the kubelet already, it need not lose again.
-        absent = {*record["absent"]}.intersection(former.absent_after(desired.changes))
-        changes = [change for change in desired.changes if change.path not in absent]
-        if dropin:
-            of_dropin = {*delivery_rules.check(desired.config, minor), *types.check(desired.config, minor, binary)}
-            found += of_dropin - {*found} - self._known_harmless(live, minor, binary)
-        restart = {change.path for change in pending}
-        from_file = {*own_file.undeclared(changes, layers)} if based else restart
-        undeclared = {*no_longer.known, *no_longer.unknown, *(path for path in from_file if path in record["own"])}
-        costs = Costs(before, desired.expected, minor)
-        for_all = [layer for layer in layers if any(layer is shared for shared in self._shared)]
-        own = [layer for layer in layers if not any(layer is shared for shared in self._shared)]
-        from_own = self._problems(desired.expected, live, minor, flags, binary) if pending else []
-        on_assign = [
-            *(problem for problem in from_own if problem not in found),
-            *costs.refusals(changes, allow_effect or self._allow, {*from_file, *undeclared}),
-            *(
-                delivery_rules.forgotten(before, desired.config, minor)
-                if dropin
-                else _dropped(before, desired.config, minor)
-            ),
-            *host_values.warnings(changes),
-            *host_values.checkpoint_paths(compare.normalise(desired.config, minor).items()),
-            *_not_for_all(changes, for_all, own),
-            *(() if self._target is None else targets.kept(self._target, before)),
-        ]
-        unknown = () if dropin else former.warnings(no_longer.unknown)
-        problems = [
-            *found,
-            *_shadowed([change for change in changes if change.path not in restart], flags),
-            *unknown,
-            *_zeros(layers, desired.expected, minor),
-        ]
+        absent = {*record["absent"]}.intersection(former.absent_after(source.changes))
+        changes = [change for change in source.changes if change.path not in absent]
+        # Of these, no layer declares the first, and the inventory did declare the second.
+        from_own_file = [path for path in source.from_file if path in record["own"]]
+        no_longer = {*source.former.known, *source.former.unknown, *from_own_file}
+        costs = Costs(before, source.expected, minor)
         rows = [
-            change_row(change, costs.of(change), flags, change.path in undeclared, change.path in from_file)
+            change_row(change, costs.of(change), flags, change.path in no_longer, change.path in source.from_file)
             for change in changes
         ]
-        return NodePlan(desired._replace(changes=changes), rows, problems, on_assign, restart)
+        made = source._replace(changes=changes)
+        problems = self._problems_always(asked, node, made, flags)
+        on_assign = self._problems_of_change(asked, node, made, flags, costs, no_longer)
+        return NodePlan(made, rows, problems, [problem for problem in on_assign if problem not in problems])
 
-    def _whole(
-        self, before: Mapping[str, Any], layers: Layers, no_longer: former.Undeclared, record: Record, minor: int
-    ) -> dropin_plan.Source:
-        """Return the desired configuration of a delivery whose source holds all of it."""
-        config = (
-            former.revert(before, no_longer.known)
-            if self._target is None
-            else targets.for_machine(self._target, before)
-        )
-        for layer in layers:
-            config = overlay.merge(config, layer)
-        changes = compare.changes(before, config, minor)
-        replaced = {change.path: change.before for change in changes}
-        return dropin_plan.Source(config, config, changes, replaced, former.absent_after(changes), record)
+    def _problems_always(
+        self, asked: Asked, node: sources.Node, source: sources.Source, flags: Mapping[str, str]
+    ) -> list[Problem]:
+        """Return the problems of a source, whether it is assigned or not."""
+        settled = source.expected if source.without_file is None else source.without_file
+        found = self._problems(settled, asked.live, node.minor, flags, asked.binary)
+        if not asked.delivery.whole:
+            types_of_dropin = types.check(source.config, node.minor, asked.binary)
+            of_dropin = {*delivery_rules.check(source.config, node.minor), *types_of_dropin}
+            found += of_dropin - {*found} - self._known_harmless(asked.live, node.minor, asked.binary)
+        return [
+            *found,
+            *_shadowed([change for change in source.changes if change.path not in source.by_restart], flags),
+            *(former.warnings(source.former.unknown) if asked.delivery.whole else ()),
+            *_zeros(node.declared, source.expected, node.minor),
+        ]
+
+    def _problems_of_change(
+        self,
+        asked: Asked,
+        node: sources.Node,
+        source: sources.Source,
+        flags: Mapping[str, str],
+        costs: Costs,
+        no_longer: Collection[str],
+    ) -> Iterator[Problem]:
+        """Yield the problems of a change that is going to be assigned."""
+        if source.without_file is not None:
+            yield from self._problems(source.expected, asked.live, node.minor, flags, asked.binary)
+        own = {*source.from_file, *no_longer}
+        yield from costs.refusals(source.changes, asked.allow_effect or self._allow, own)
+        if asked.delivery.whole:
+            yield from _dropped(node.live, source.config, node.minor)
+        else:
+            yield from delivery_rules.forgotten(node.live, source.config, node.minor)
+        yield from host_values.warnings(source.changes)
+        yield from host_values.checkpoint_paths(compare.normalise(source.config, node.minor).items())
+        shared = {id(layer) for layer in self._shared}
+        for_all = [layer for layer in node.declared.layers if id(layer) in shared]
+        of_node = [layer for layer in node.declared.layers if id(layer) not in shared]
+        yield from _not_for_all(source.changes, for_all, of_node)
+        if self._target is not None:
+            yield from targets.kept(self._target, node.live)
 
     def _problems(
         self,
@@ -311,14 +299,14 @@ def _shadowed(changes: list[compare.Change], flags: Mapping[str, str]) -> Iterat
             )
 
 
-def _zeros(layers: Layers, expected: Mapping[str, Any], minor: int) -> Iterator[Problem]:
+def _zeros(declared: Declared, expected: Mapping[str, Any], minor: int) -> Iterator[Problem]:
     """Yield a warning for each declared zero that a kubelet takes for unset, with the value that it runs instead.
 
     Source: pkg/kubelet/apis/config/v1beta1/defaults.go.
     """
-    declared = {path: value for layer in layers for path, value in overlay.written(layer, True)}
+    values = {path: value for layer in declared.layers for path, value in overlay.written(layer, True)}
     runs = compare.normalise(expected, minor, True)
-    for path, value in declared.items():
+    for path, value in values.items():
         field, shown = fields.lookup(path), paths.show(path)
         if field is None or value is None or field.unset_at(minor) != "zero" or not compare.is_zero(value, field):
             continue

@@ -16,7 +16,7 @@ from ..rules import checks
 from ..rules.problem import REFUSAL, WARNING
 from ..values.node_row import SHOWN_NODES, counted, shown_nodes
 from ..values.short_texts import minor_of
-from . import dropin_plan
+from . import sources
 
 NO_OWN_FILE = "no-own-file"
 """The rule of the problem that the own file of a node is not known."""
@@ -113,12 +113,12 @@ def diffs(current: Mapping[str, Any], plan: Mapping[str, Any]) -> list[dict[str,
     for name, row in plan["nodes"].items():
         if row["action"] != "none" and row["live_variant"] is not None:
             # Nodes whose variant is not the whole configuration may change in different ways.
-            ways = () if dropin_plan.is_whole(row) else (id(row["changes"]),)
+            ways = () if sources.is_whole(row) else (id(row["changes"]),)
             pairs.setdefault((row["live_variant"], row["variant"], *ways), []).append(name)
     return [
         difftext.diff(
             current["variants"][live],
-            dropin_plan.outcome(current["variants"], plan["variants"], plan["nodes"][names[0]]),
+            sources.outcome(current["variants"], plan["variants"], plan["nodes"][names[0]]),
             f"live on {shown_nodes(names)}",
             f"desired on {shown_nodes(names)}",
         )

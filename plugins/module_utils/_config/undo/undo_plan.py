@@ -14,8 +14,9 @@ from typing import Any, Mapping, Sequence
 from .. import delivery
 from ..fields import compare, fields, overlay, shadow
 from ..fields.field_row import DISRUPT, EFFECTS, SAFE
-from ..plan import dropin_plan, former, plan_node, plan_text
+from ..plan import former, plan_node, plan_text, sources
 from ..plan.costs import Costs
+from ..plan.layers import Declared
 from ..rules.problem import REFUSAL, WARNING, Problem
 from ..values import own_values, paths
 from ..values.short_texts import minor_of
@@ -97,14 +98,11 @@ def _changes(
         # Each value of a drop-in replaced one of the node's own, recorded or not.
         written = overlay.written(declared(runs or {}), True)
         record = {**record, "own": {**{paths.show(path): [] for path, _value in written}, **record["own"]}}
-        layers = [declared(after or {})]
-        return dropin_plan.lay(
-            before, layers, former.undeclared(record, layers, before, minor, True), record, minor
-        ).changes
+        return sources.dropin(sources.Node(before, minor, Declared([declared(after or {})]), record)).changes
     if after is not None:
         # Between two sources, neither flags nor drop-ins of the node make a difference.
         return compare.changes(before if runs is None else runs, after, minor)
-    own = former.undeclared(record, (), before, minor)
+    own = former.undeclared(record, Declared(()), before, minor)
     values = compare.normalise(before, minor)
     unknown = [compare.Change(path, values[path], None, False) for path in own.unknown if path in values]
     found = [*compare.changes(before, former.revert(before, own.known), minor), *unknown]

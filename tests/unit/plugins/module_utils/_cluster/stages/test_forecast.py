@@ -24,7 +24,7 @@ def options(config: t.Any = None, names: str = "n1", node_configs: t.Any = None,
     row = {"variant": "v", "kubelet_version": "v1.20.2", "source": None, "status": None}
     current = {"variants": {"v": {**HEADER, **live(maxPods=110)}}, "nodes": {name: dict(row) for name in names.split()}}
     return {
-        "plan": plan.make_plan(current, config, node_configs, allow_effect="reboot"),
+        "plan": plan.make_plan(plan.Request(current, config, node_configs, allow_effect="reboot")),
         "current": current,
         "refuse": True,
         "allow_pods": 0,

@@ -142,7 +142,7 @@ def test_every_stage_has_a_row_for_every_node(bad: dict[str, t.Any]) -> None:
     names = {"n1", GOOD}
     assert set(rows(lambda: node_status.info(api, {"nodes": ["n1", GOOD], "label_selectors": None}, False))) == names
     table = dump.dump(api, {"nodes": None, "label_selectors": None, "facts": False}, False)["kubelet_configz"]
-    assert set(plan.make_plan(table, {"maxPods": 8})["nodes"]) == names
+    assert set(plan.make_plan(plan.Request(table, {"maxPods": 8}))["nodes"]) == names
     asked: dict[str, t.Any] = {
         "nodes": None,
         "label_selectors": None,
@@ -280,7 +280,7 @@ def test_a_plan_assigns_a_node_whose_source_is_malformed() -> None:
     for bad, action in ((BAD_SOURCE, "assign"), (noted(annotation.STATUS, "{"), "none")):
         api = cluster(bad)
         table = dump.dump(t.cast("t.Any", api), {"nodes": ["n1"], "label_selectors": None, "facts": False}, False)
-        assert plan.make_plan(table["kubelet_configz"], {"maxPods": 7})["nodes"]["n1"]["action"] == action
+        assert plan.make_plan(plan.Request(table["kubelet_configz"], {"maxPods": 7}))["nodes"]["n1"]["action"] == action
 
 
 def test_drift_names_what_is_malformed() -> None:

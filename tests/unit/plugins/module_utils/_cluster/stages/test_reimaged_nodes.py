@@ -51,7 +51,7 @@ def cluster(found: dict[str, t.Any], pods: int = 110) -> t.Any:
 def action(api: t.Any) -> str:
     """Return what a plan does with the node."""
     table = dump.dump(api, {"nodes": ["n1"], "label_selectors": None, "facts": False}, False)["kubelet_configz"]
-    return str(plan.make_plan(table, WANTED)["nodes"]["n1"]["action"])
+    return str(plan.make_plan(plan.Request(table, WANTED))["nodes"]["n1"]["action"])
 
 
 OTHERS = [

@@ -77,7 +77,7 @@ def test_a_plan_keeps_what_it_does_not_know(layer: dict[str, t.Any], refused: bo
         "hostNetworkSources": ["*"],
     }
     row = {"variant": "v", "kubelet_version": "v1.8.15", "delivery": "native", "source": None, "status": {}}
-    made = plan.make_plan({"variants": {"v": live}, "nodes": {"n1": row}}, config=layer)
+    made = plan.make_plan(plan.Request({"variants": {"v": live}, "nodes": {"n1": row}}, config=layer))
     config = next(iter(made["variants"].values()))
     assert (config, made["refused"]) == ({**live, **layer}, False), made["text"]
     assert made["nodes"]["n1"]["delivery"] == "native"

@@ -13,6 +13,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift im
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_facts import Facts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_rows import Configs, Finder
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, complete_config
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.layers import Declared
 from tests.support.objects import place, reference
 
 from .. import kubelet_model as model
@@ -189,7 +190,7 @@ def test_what_changed_although_nothing_declares_it() -> None:
     before = {"maxPods": 100, "kubeAPIQPS": 7, "evictionHard": {"a": "1", "b": "1"}, "failSwapOn": True}
     live = {"maxPods": 70, "kubeAPIQPS": 50, "evictionHard": {"a": "2", "b": "2"}, "failSwapOn": False}
     declared = {"maxPods": 70, "evictionHard": {"a": "2"}}
-    assert differing.beside(before, live, [declared], {"kubeAPIQPS"}, 36) == [
+    assert differing.beside(before, live, Declared([declared]), {"kubeAPIQPS"}, 36) == [
         ("evictionHard.b", "1", "2"),
         ("failSwapOn", True, False),
     ]

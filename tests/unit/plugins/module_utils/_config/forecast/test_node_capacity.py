@@ -19,7 +19,7 @@ def beyond(layer: dict[str, Any], live: dict[str, Any] = LIVE, flags: Any = None
     """Return path and message of the refusals for this reason, of a node on 1.30 unless the row has another version."""
     row = {"kubelet_version": "v1.30.1", "capacity": HAS, **row}
     made = plan.make_plan(
-        table(live, **row), layer, flags={"n0": flags} if flags else None, deliveries={"n0": "dropin"}
+        plan.Request(table(live, **row), layer, flags={"n0": flags} if flags else None, deliveries={"n0": "dropin"})
     )
     found = [problem for problem in made["nodes"]["n0"]["problems"] if problem["rule"] == RULE]
     assert all(problem["severity"] == "refusal" for problem in found)
@@ -83,6 +83,6 @@ def test_each_node_has_its_own_limit() -> None:
     for name, memory in (("n0", "64Gi"), ("n1", "16Gi")):
         current["nodes"][name]["capacity"] = {**HAS, "memory": memory}
     layer = {"kubeReserved": {"memory": "32Gi"}}
-    made = plan.make_plan(current, layer, deliveries={"n0": "dropin", "n1": "dropin"})
+    made = plan.make_plan(plan.Request(current, layer, deliveries={"n0": "dropin", "n1": "dropin"}))
     refused = [name for name, row in made["nodes"].items() if any(one["rule"] == RULE for one in row["problems"])]
     assert refused == ["n1"]

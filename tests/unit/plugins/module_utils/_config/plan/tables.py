@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import identity
 
 from .. import kubelet_model as model
@@ -28,6 +29,11 @@ def table(*configs: dict[str, Any], **row: Any) -> dict[str, Any]:
         for position, config in enumerate(configs)
     }
     return {"variants": {identity.variant(config): config for config in configs}, "nodes": nodes}
+
+
+def planned(*given: Any, **options: Any) -> dict[str, Any]:
+    """Return the plan for a request."""
+    return plan.make_plan(plan.Request(*given, **options))
 
 
 def rules(made: dict[str, Any], name: str = "n0") -> list[tuple[str, str, str]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import delivery_rules, plan
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import delivery_rules
 from tests.support.table_minors import BEYOND
 
 from . import tables
@@ -89,10 +89,10 @@ def test_a_delivery_that_a_node_cannot_get_refuses_its_change_only(
     version: str, row: dict[str, Any], delivery: str, message: str, remedy: str
 ) -> None:
     table = tables.table({**tables.LIVE}, kubelet_version=version, **row)
-    made = plan.make_plan(table, {"maxPods": 50}, deliveries={"n0": delivery})
+    made = tables.planned(table, {"maxPods": 50}, deliveries={"n0": delivery})
     found = [problem for problem in made["nodes"]["n0"]["problems"] if problem["rule"] == "delivery"]
     assert found == [
         {"severity": "refusal", "path": "", "message": message, "remedy": remedy, "rule": "delivery"},
     ]
-    unchanged = plan.make_plan(table, deliveries={"n0": delivery})
+    unchanged = tables.planned(table, deliveries={"n0": delivery})
     assert (tables.rules(unchanged), unchanged["nodes"]["n0"]["own"]) == ([], None)

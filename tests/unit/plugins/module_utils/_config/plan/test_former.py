@@ -11,6 +11,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.compare import Change
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import former
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.layers import Declared
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.own_values import NO_RECORD
 
 LIVE: dict[str, Any] = {
@@ -47,7 +48,7 @@ MEMORY, NODEFS = 'evictionHard["memory.available"]', 'evictionHard["nodefs.avail
     ],
 )
 def test_undeclared(own: dict[str, Any], layers: list[Any], known: dict[str, Any], unknown: list[str]) -> None:
-    found = former.undeclared({**NO_RECORD, "own": own}, layers, LIVE, 30)
+    found = former.undeclared({**NO_RECORD, "own": own}, Declared(layers), LIVE, 30)
     assert (found.known, found.unknown) == (known, unknown)
 
 
@@ -68,7 +69,7 @@ def test_revert_where_a_value_has_another_type(
 
 def test_a_drop_in_may_have_removed_a_threshold_that_the_own_file_merges() -> None:
     live = {"mergeDefaultEvictionSettings": True, "evictionHard": {"memory.available": "1Gi"}}
-    found = former.undeclared({**NO_RECORD, "own": {NODEFS: ["10%"]}}, [], live, 36, True)
+    found = former.undeclared({**NO_RECORD, "own": {NODEFS: ["10%"]}}, Declared([]), live, 36, True)
     assert found.known == {NODEFS: "10%"}
 
 

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file, plan
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.layers import Declared
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import identity
 
-from . import own_files
+from . import own_files, tables
 from .own_files import HEADER, OWN, PATH, SOURCE
 
 
@@ -29,7 +30,7 @@ def _plan(live: dict[str, Any], facts: Any, *layers: dict[str, Any], **row: Any)
         "status": None,
         **row,
     }
-    return plan.make_plan(
+    return tables.planned(
         {"variants": {variant: live}, "nodes": {"n1": first}}, None, {"n1": list(layers)}, own={"n1": facts}
     )
 
@@ -190,5 +191,5 @@ def test_which_nodes_are_read(version: str | None, delivery: str, requested: str
     ],
 )
 def test_what_the_own_file_has_got_since(own: Any, layers: list[Any], found: list[Any]) -> None:
-    changes = own_file.later(own_file.Files(own, {**OWN, "kubeAPIQPS": 9}), layers, 28)
+    changes = own_file.later(own_file.Files(own, {**OWN, "kubeAPIQPS": 9}), Declared(layers), 28)
     assert [(change.path, change.before, change.after) for change in changes] == found

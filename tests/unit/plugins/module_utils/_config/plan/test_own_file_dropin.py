@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file, plan
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import identity
 
-from . import own_files
+from . import own_files, tables
 from .own_files import HEADER, OWN, PATH, SOURCE
 
 NODEFS = 'evictionHard["nodefs.available"]'
@@ -25,7 +25,7 @@ def _migrated(live: dict[str, Any], facts: Any, *layers: dict[str, Any], **optio
     variant = identity.variant(live)
     row = {"variant": variant, "kubelet_version": "v1.36.2", **own_files.assigned(record), **options.pop("row", {})}
     table = {"variants": {variant: live}, "nodes": {"n1": row}}
-    return plan.make_plan(
+    return tables.planned(
         table,
         None,
         {"n1": list(layers)},
@@ -62,7 +62,7 @@ def test_what_a_migration_would_change_is_named_and_asked_for(
     assert [(row["path"], row["rule"]) for row in made["nodes"]["n1"]["problems"]] == [(path, "migration")]
     assert made["refused"] and words in made["nodes"]["n1"]["problems"][0]["message"]
     variant = identity.variant(own_files.of_36(read))
-    asked = plan.make_plan(
+    asked = tables.planned(
         {
             "variants": {variant: own_files.of_36(read)},
             "nodes": {
@@ -100,7 +100,7 @@ def test_a_removal_that_the_checkpoint_made_is_no_change_of_a_migration_and_of_l
     assert own["absent"] == ["cgroupDriver"]
     later = {**own_files.assigned({**own, "source": "c"}), "variant": "a", "kubelet_version": "v1.36.2"}
     table = {"variants": {"a": live}, "nodes": {"n1": {**later, "delivery": "dropin"}}}
-    made = plan.make_plan(table, {**layer, "kubeAPIQPS": 8})
+    made = tables.planned(table, {**layer, "kubeAPIQPS": 8})
     assert (made["refused"], own_files.changes(made)) == (False, {"kubeAPIQPS": (9, 8)})
 
 
@@ -183,7 +183,7 @@ def test_a_node_that_cannot_be_migrated_does_not_hide_the_others() -> None:
     }
     table = {"variants": {"a": live}, "nodes": {name: {**row, "variant": "a"} for name in ("n1", "n2")}}
     deliveries = dict.fromkeys(table["nodes"], "dropin")
-    made = plan.make_plan(table, {}, deliveries=deliveries, own={"n2": own_files.facts_36(OWN, OWN)}, migrate="equal")
+    made = tables.planned(table, {}, deliveries=deliveries, own={"n2": own_files.facts_36(OWN, OWN)}, migrate="equal")
     assert [made["nodes"][name]["action"] for name in ("n1", "n2")] == ["none", "assign"]
 
 
@@ -198,7 +198,7 @@ def _dropin(own: dict[str, Any], *layers: dict[str, Any], **options: Any) -> dic
         row["source"] = {**SOURCE, "name": options.pop("source")}
     variant = identity.variant(live)
     table = {"variants": {variant: live}, "nodes": {"n1": {"variant": variant, "kubelet_version": "v1.36.2", **row}}}
-    return plan.make_plan(table, None, {"n1": list(layers)}, own={"n1": facts}, **options)
+    return tables.planned(table, None, {"n1": list(layers)}, own={"n1": facts}, **options)
 
 
 CHANGED = {**OWN, "maxPods": 90, "registryPullQPS": 7}
@@ -367,11 +367,11 @@ def test_nothing_is_taken_up_without_a_restart() -> None:
     row = {"variant": identity.variant(live), "kubelet_version": "v1.36.2", "delivery": "dropin", "own": record}
     row.update(source={**SOURCE, "name": name}, status=status)
     table = {"variants": {identity.variant(live): live}, "nodes": {"n1": row}}
-    made = plan.make_plan(table, None, {"n1": [{"kubeAPIQPS": 9}]}, own={"n1": facts})
+    made = tables.planned(table, None, {"n1": [{"kubeAPIQPS": 9}]}, own={"n1": facts})
     planned = made["nodes"]["n1"]
     assert (planned["action"], planned["changes"], planned["problems"]) == ("none", [], [])
     # With another source, the kubelet would end of what it then reads.
-    made = plan.make_plan(table, None, {"n1": [{"kubeAPIQPS": 10}]}, own={"n1": facts})
+    made = tables.planned(table, None, {"n1": [{"kubeAPIQPS": 10}]}, own={"n1": facts})
     assert made["refused"] and [problem["path"] for problem in made["nodes"]["n1"]["problems"]] == ["maxPods"]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan, plan_node
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan_node
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import (
     annotation,
     annotation_reader,
@@ -27,11 +27,11 @@ def test_eviction_keys_that_the_kubelet_merges_are_no_change() -> None:
     defaults = {"nodefs.available": "10%", "nodefs.inodesFree": "5%", "imagefs.available": "15%"}
     live = {**LIVE, "mergeDefaultEvictionSettings": True}
     live["evictionHard"] = {"memory.available": "1Gi", "imagefs.inodesFree": "5%", **defaults}
-    made = plan.make_plan(tables.table(live, kubelet_version="v1.33.1"), layer, deliveries=CHECKPOINTS)
+    made = tables.planned(tables.table(live, kubelet_version="v1.33.1"), layer, deliveries=CHECKPOINTS)
     assert (made["nodes"]["n0"]["action"], made["nodes"]["n0"]["changes"]) == ("none", []), made["text"]
     # Other values are changes, and so is the loss of a key that has no default.
     live["evictionHard"] = {**live["evictionHard"], "nodefs.available": "20%", "pid.available": "5%"}
-    made = plan.make_plan(tables.table(live, kubelet_version="v1.33.1"), layer, deliveries=CHECKPOINTS)
+    made = tables.planned(tables.table(live, kubelet_version="v1.33.1"), layer, deliveries=CHECKPOINTS)
     assert [(change["path"], change["after"]) for change in made["nodes"]["n0"]["changes"]] == [
         ('evictionHard["nodefs.available"]', "10%"),
         ('evictionHard["pid.available"]', None),
@@ -40,7 +40,7 @@ def test_eviction_keys_that_the_kubelet_merges_are_no_change() -> None:
     assert problem["message"].endswith("missing from the new one: pid.available (5%)")
     # It adds nothing to other maps.
     live["evictionSoft"], soft = {"memory.available": "2Gi", "nodefs.available": "20%"}, {"memory.available": "2Gi"}
-    made = plan.make_plan(tables.table(live, kubelet_version="v1.33.1"), {"evictionSoft": soft}, deliveries=CHECKPOINTS)
+    made = tables.planned(tables.table(live, kubelet_version="v1.33.1"), {"evictionSoft": soft}, deliveries=CHECKPOINTS)
     assert ("warning", "whole-map", "evictionSoft") in tables.rules(made)
     # The kubelet of 1.32 does not have the field.
     paths = {change.path for change in compare.changes(live, {**live, **layer}, 32)}
@@ -49,8 +49,8 @@ def test_eviction_keys_that_the_kubelet_merges_are_no_change() -> None:
 
 def test_no_layers_no_work_and_every_node_keeps_what_is_its_own() -> None:
     table = tables.table(LIVE, {**LIVE, "resolvConf": "/other", "enforceNodeAllocatable": []})
-    assert plan.make_plan(table)["summary"]["to_change"] == 0
-    made = plan.make_plan(table, "maxPods: 50")
+    assert tables.planned(table)["summary"]["to_change"] == 0
+    made = tables.planned(table, "maxPods: 50")
     assert made["variants"][made["nodes"]["n0"]["variant"]] == {**LIVE, "maxPods": 50}
     assert made["variants"][made["nodes"]["n1"]["variant"]] == {
         **LIVE,
@@ -65,12 +65,12 @@ def test_no_layers_no_work_and_every_node_keeps_what_is_its_own() -> None:
 
 
 def test_the_row_of_a_change() -> None:
-    made = plan.make_plan(tables.table(LIVE), {"maxPods": 50}, configmap_name="base", flags={"n0": ["--max-pods=61"]})
+    made = tables.planned(tables.table(LIVE), {"maxPods": 50}, configmap_name="base", flags={"n0": ["--max-pods=61"]})
     row = made["nodes"]["n0"]
     text = document.render({**LIVE, "maxPods": 50})
     assert (row["action"], row["effect"]) == ("assign", "disrupt")
     assert row["configmap"] == identity.configmap_name("base", text)
-    other = plan.make_plan(tables.table(LIVE), {"maxPods": 50}, configmap_name="base", key="other")["nodes"]["n0"]
+    other = tables.planned(tables.table(LIVE), {"maxPods": 50}, configmap_name="base", key="other")["nodes"]["n0"]
     assert other["source"] == {
         "namespace": "kube-system",
         "name": identity.configmap_name("base", text, "other"),
@@ -96,7 +96,7 @@ def test_the_row_of_a_change() -> None:
 
 
 def test_layers_lie_on_each_other_in_order_and_null_removes() -> None:
-    made = plan.make_plan(
+    made = tables.planned(
         tables.table(LIVE, LIVE),
         ["maxPods: 50\nkubeReserved: {cpu: '1'}", {"maxPods": 60}],
         {"n1": ["maxPods: 70", {"kubeReserved": {"cpu": None}}]},
@@ -117,7 +117,7 @@ def test_layers_lie_on_each_other_in_order_and_null_removes() -> None:
     ],
 )
 def test_effects_above_the_allowed_are_refused(layer: dict[str, Any], allow: str, refused: bool) -> None:
-    made = plan.make_plan(tables.table(LIVE), layer, allow_effect=allow)
+    made = tables.planned(tables.table(LIVE), layer, allow_effect=allow)
     assert made["refused"] is refused
     assert [rule for rule in tables.rules(made) if rule[1] == "effect"] == [
         ("refusal", "effect", next(iter(layer)))
@@ -128,53 +128,53 @@ def test_each_node_has_its_own_allowed_effect() -> None:
     """Also among nodes with one variant, which share all else."""
     two = tables.table(LIVE, LIVE)
     allowed = {"n0": "safe", "n1": "reboot"}
-    made = plan.make_plan(two, {"resolvConf": "/b"}, allow_effect="drain", allow_effects=allowed)
+    made = tables.planned(two, {"resolvConf": "/b"}, allow_effect="drain", allow_effects=allowed)
     refused = [("refusal", "effect", "resolvConf") in tables.rules(made, name) for name in allowed]
     assert refused == [True, False], made["text"]
     with pytest.raises(ValueError, match="allow_effect is 'none'"):
-        plan.make_plan(two, {}, allow_effects={"n1": "none"})
+        tables.planned(two, {}, allow_effects={"n1": "none"})
 
 
 def test_allow_effect_is_checked() -> None:
     for wrong in ("forbidden", "all"):
         with pytest.raises(ValueError, match="use one of safe, disrupt, drain, reboot"):
-            plan.make_plan(tables.table(LIVE), allow_effect=wrong)
+            tables.planned(tables.table(LIVE), allow_effect=wrong)
 
 
 def test_what_the_kubelet_refuses_is_a_warning_where_that_is_allowed() -> None:
     for allowed, severity in ((False, "refusal"), (True, "warning")):
-        made = plan.make_plan(tables.table(LIVE), {"kubeAPIQPS": -1}, allow_invalid=allowed)
+        made = tables.planned(tables.table(LIVE), {"kubeAPIQPS": -1}, allow_invalid=allowed)
         assert (made["refused"], tables.rules(made)[0][0]) == (severity == "refusal", severity)
 
 
 def test_eviction_keys_that_are_not_repeated_are_named() -> None:
-    made = plan.make_plan(tables.table(LIVE), {"evictionHard": {"memory.available": "200Mi"}})
+    made = tables.planned(tables.table(LIVE), {"evictionHard": {"memory.available": "200Mi"}})
     [problem] = made["nodes"]["n0"]["problems"]
     assert (problem["rule"], problem["path"]) == ("whole-map", "evictionHard")
     assert "imagefs.available (15%), nodefs.available (10%), nodefs.inodesFree (5%)" in problem["message"]
-    assert tables.rules(plan.make_plan(tables.table(LIVE), {"evictionHard": {}})) == []
+    assert tables.rules(tables.planned(tables.table(LIVE), {"evictionHard": {}})) == []
 
 
 def test_machine_specific_values_for_all_nodes_are_doubted() -> None:
     doubt = ("warning", "machine-specific", "resolvConf")
     two = tables.table(LIVE, {**LIVE, "resolvConf": "/b"})
-    made = plan.make_plan(two, {"resolvConf": "/b"}, allow_effect="drain")
+    made = tables.planned(two, {"resolvConf": "/b"}, allow_effect="drain")
     assert doubt in tables.rules(made)
     assert [change["machine_specific"] for change in made["nodes"]["n0"]["changes"]] == [True]
-    assert doubt not in tables.rules(plan.make_plan(two, {"resolvConf": "/b"}, allow_effect="drain"), "n1")
+    assert doubt not in tables.rules(tables.planned(two, {"resolvConf": "/b"}, allow_effect="drain"), "n1")
     assert doubt not in tables.rules(
-        plan.make_plan(two, {"resolvConf": "/b"}, {"n0": {"resolvConf": "/c"}}, allow_effect="drain")
+        tables.planned(two, {"resolvConf": "/b"}, {"n0": {"resolvConf": "/c"}}, allow_effect="drain")
     )
-    assert doubt not in tables.rules(plan.make_plan(two, None, {"n0": {"resolvConf": "/c"}}, allow_effect="drain"))
-    assert doubt not in tables.rules(plan.make_plan(tables.table(LIVE), {"resolvConf": "/b"}, allow_effect="drain"))
+    assert doubt not in tables.rules(tables.planned(two, None, {"n0": {"resolvConf": "/c"}}, allow_effect="drain"))
+    assert doubt not in tables.rules(tables.planned(tables.table(LIVE), {"resolvConf": "/b"}, allow_effect="drain"))
 
 
 def test_paths_into_an_old_checkpoint_are_doubted() -> None:
     live = {**LIVE, "staticPodPath": "/var/lib/dyn/store/checkpoints/u-1/274/manifests"}
     assert ("warning", "checkpoint-path", "staticPodPath") in tables.rules(
-        plan.make_plan(tables.table(live), {"maxPods": 5})
+        tables.planned(tables.table(live), {"maxPods": 5})
     )
-    assert tables.rules(plan.make_plan(tables.table(live))) == []
+    assert tables.rules(tables.planned(tables.table(live))) == []
 
 
 def test_what_is_wrong_with_a_node_is_a_refusal_in_its_row() -> None:
@@ -185,7 +185,7 @@ def test_what_is_wrong_with_a_node_is_a_refusal_in_its_row() -> None:
             "odd": {"variant": identity.variant(LIVE), "kubelet_version": "?"},
         }
     )
-    made = plan.make_plan(table, {"maxPods": {"a": 1}}, {"stranger": {}})
+    made = tables.planned(table, {"maxPods": {"a": 1}}, {"stranger": {}})
     found = {name: made["nodes"][name]["problems"][0] for name in ("n0", "gone", "odd", "stranger")}
     assert [(problem["severity"], problem["path"], problem["rule"]) for problem in found.values()] == [
         ("refusal", "", "layers"),
@@ -217,7 +217,7 @@ def test_what_is_wrong_with_a_node_is_a_refusal_in_its_row() -> None:
 def test_a_refused_node_keeps_its_live_configuration_and_its_record() -> None:
     """Also where its source failed and needs another assignment."""
     record = {"complete": True, "source": "other", "absent": [], "own": {"maxPods": [200]}}
-    made = plan.make_plan(
+    made = tables.planned(
         tables.table(LIVE, source=tables.reference(), status=tables.status("other", error="x"), own=record),
         {"maxPods": {"a": 1}},
     )
@@ -228,7 +228,7 @@ def test_a_refused_node_keeps_its_live_configuration_and_its_record() -> None:
 
 def test_a_configuration_larger_than_a_configmap_is_refused() -> None:
     layer = {"kubeReserved": {f"k{number}": "x" * 600 for number in range(900)}}
-    made = plan.make_plan(tables.table(LIVE), [layer, {"systemReserved": layer["kubeReserved"]}])
+    made = tables.planned(tables.table(LIVE), [layer, {"systemReserved": layer["kubeReserved"]}])
     assert tables.rules(made) == [("refusal", "layers", "")]
     assert made["nodes"]["n0"]["problems"][0]["message"].startswith("the desired configuration: 1")
 
@@ -239,9 +239,9 @@ def test_a_configuration_larger_than_a_configmap_is_refused() -> None:
 )
 def test_unreadable_layers_say_which(layer: Any, message: str) -> None:
     with pytest.raises(document.DocumentError, match=f"the configuration for all nodes.*{message}"):
-        plan.make_plan(tables.table(LIVE), layer)
+        tables.planned(tables.table(LIVE), layer)
     with pytest.raises(document.DocumentError, match=f"kubelet_config_host of node n0.*{message}"):
-        plan.make_plan(tables.table(LIVE), None, {"n0": {"kubelet_config": "{}", "kubelet_config_host": layer}})
+        tables.planned(tables.table(LIVE), None, {"n0": {"kubelet_config": "{}", "kubelet_config_host": layer}})
 
 
 OWN = identity.configmap_name("livenodes-kubelet", document.render({**LIVE, "maxPods": 50}))
@@ -271,14 +271,14 @@ OWN = identity.configmap_name("livenodes-kubelet", document.render({**LIVE, "max
     ],
 )
 def test_action(layer: dict[str, Any], source: Any, status: Any, action: str) -> None:
-    row = plan.make_plan(tables.table(LIVE, source=source, status=status), layer)["nodes"]["n0"]
+    row = tables.planned(tables.table(LIVE, source=source, status=status), layer)["nodes"]["n0"]
     assert row["action"] == action
     assert row["effect"] == ("disrupt" if layer else "safe" if action == "assign" else None)
 
 
 def test_a_source_that_cannot_be_read_is_assigned_again() -> None:
     """So that the Node names again what its kubelet should run."""
-    row = plan.make_plan(tables.table(LIVE, malformed={annotation.SOURCE: "no JSON"}))["nodes"]["n0"]
+    row = tables.planned(tables.table(LIVE, malformed={annotation.SOURCE: "no JSON"}))["nodes"]["n0"]
     assert row["action"] == "assign"
 
 
@@ -296,19 +296,19 @@ def test_a_malformed_source_is_assigned_again(delivery: str, place: str, action:
     """It names nothing, and no value differs."""
     table = tables.table(LIVE, source=None, status={})
     table["nodes"]["n0"].update(delivery=delivery, malformed={place: "it is."})
-    assert plan.make_plan(table, {})["nodes"]["n0"]["action"] == action
+    assert tables.planned(table, {})["nodes"]["n0"]["action"] == action
 
 
 def test_other_versions_get_their_own_verdict() -> None:
     table = tables.table(LIVE, LIVE)
     table["nodes"]["n1"]["kubelet_version"] = "v1.27.3+k8s"
-    made = plan.make_plan(table, {"maxParallelImagePulls": 3})
+    made = tables.planned(table, {"maxParallelImagePulls": 3})
     assert tables.rules(made) == [("refusal", "field-too-new", "maxParallelImagePulls")]
     assert tables.rules(made, "n1") == [
         ("refusal", "parallel-pulls-serialized", "maxParallelImagePulls"),
         ("warning", "no-own-file", ""),
     ]
-    made = plan.make_plan(table, {"maxParallelImagePulls": 3, "serializeImagePulls": False})
+    made = tables.planned(table, {"maxParallelImagePulls": 3, "serializeImagePulls": False})
     assert tables.rules(made, "n1") == [("warning", "no-own-file", "")]
 
 
@@ -317,7 +317,7 @@ def test_a_thousand_nodes_are_planned_with_the_work_of_their_kinds(monkeypatch: 
     merges = []
     merge = plan_node.overlay.merge
     monkeypatch.setattr(plan_node.overlay, "merge", lambda *layers: merges.append(1) or merge(*layers))
-    made = plan.make_plan(
+    made = tables.planned(
         table,
         {"maxPods": 50},
         {f"n{number}": "maxPods: 60" for number in range(500)},
@@ -334,7 +334,7 @@ def test_a_target_takes_the_place_of_the_live_configuration_except_for_the_machi
     """Equal nodes still share a variant; the overrides are merged over the target."""
     live = [{**LIVE, "providerID": name, "podPidsLimit": 500} for name in ("a", "b", "b")]
     target = {**LIVE, "providerID": "a", "maxPods": 70}
-    made = plan.make_plan(tables.table(*live), None, {"n2": {"eventBurst": 7}}, target=target)
+    made = tables.planned(tables.table(*live), None, {"n2": {"eventBurst": 7}}, target=target)
     assert not made["refused"], made["text"]
     desired = {name: made["variants"][row["variant"]] for name, row in made["nodes"].items()}
     assert desired == {
@@ -350,24 +350,24 @@ def test_a_target_takes_the_place_of_the_live_configuration_except_for_the_machi
     changes = made["nodes"]["n1"]["changes"]
     assert {change["path"] for change in changes} == {"maxPods", "podPidsLimit"}
     assert not any(change["no_longer_declared"] or "own_file_changed" in change for change in changes)
-    as_text = plan.make_plan(tables.table(*live), target=document.render(target))
+    as_text = tables.planned(tables.table(*live), target=document.render(target))
     assert as_text["nodes"]["n1"] == made["nodes"]["n1"]
 
 
 def test_the_effects_of_a_target_are_weighed() -> None:
-    made = plan.make_plan(tables.table(LIVE), target={**LIVE, "clusterDNS": ["10.96.0.99"]})
+    made = tables.planned(tables.table(LIVE), target={**LIVE, "clusterDNS": ["10.96.0.99"]})
     assert made["refused"] and ("refusal", "effect", "clusterDNS") in tables.rules(made), made["text"]
 
 
 @pytest.mark.parametrize("target", [[], 5, {"maxPods": 1}, "maxPods: 1", "a: [b"])
 def test_a_target_that_is_no_configuration(target: Any) -> None:
     with pytest.raises(document.DocumentError, match=r"^target[:,]"):
-        plan.make_plan(tables.table(LIVE), target=target)
+        tables.planned(tables.table(LIVE), target=target)
 
 
 def test_a_target_may_be_of_the_first_kubelets() -> None:
     target = {**LIVE, "apiVersion": document.FIRST_API_VERSION, "maxPods": 70}
-    made = plan.make_plan(tables.table(LIVE, kubelet_version="v1.9.7", delivery="native"), target=target)
+    made = tables.planned(tables.table(LIVE, kubelet_version="v1.9.7", delivery="native"), target=target)
     assert [change["after"] for change in made["nodes"]["n0"]["changes"]] == [70]
 
 
@@ -389,7 +389,7 @@ def test_a_value_that_hides_a_kubelet_needs_another_proof(
     """A host can ask its kubelet at a loopback address. Without /configz, the status can be accepted."""
     table = tables.table(LIVE)
     table["nodes"]["n0"].update(more)
-    made = plan.make_plan(table, layer, allow_effect="reboot", allow_hidden=allow_hidden)
+    made = tables.planned(table, layer, allow_effect="reboot", allow_hidden=allow_hidden)
     [problem] = made["nodes"]["n0"]["problems"]
     assert (problem["severity"], problem["path"]) == (severity, next(iter(layer)))
     assert problem["remedy"]
@@ -397,11 +397,11 @@ def test_a_value_that_hides_a_kubelet_needs_another_proof(
 
 def test_a_plan_names_the_node_that_it_was_made_for() -> None:
     """Another Node of that name is not assigned what was planned for this one."""
-    assert plan.make_plan(tables.table(LIVE, uid="u1"))["nodes"]["n0"]["node_uid"] == "u1"
-    assert "node_uid" not in plan.make_plan(tables.table(LIVE))["nodes"]["n0"]
+    assert tables.planned(tables.table(LIVE, uid="u1"))["nodes"]["n0"]["node_uid"] == "u1"
+    assert "node_uid" not in tables.planned(tables.table(LIVE))["nodes"]["n0"]
 
 
 @pytest.mark.parametrize("wrong", ["checkpint", "none", 5])
 def test_a_delivery_that_does_not_exist(wrong: Any) -> None:
     with pytest.raises(ValueError, match=r"^deliveries: node n0 has the unknown delivery .*: use auto, native"):
-        plan.make_plan(tables.table(LIVE), {"maxPods": 5}, deliveries={"n0": wrong})
+        tables.planned(tables.table(LIVE), {"maxPods": 5}, deliveries={"n0": wrong})

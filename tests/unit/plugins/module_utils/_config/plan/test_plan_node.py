@@ -24,9 +24,8 @@ def _planner(variants: dict[str, Any], shared: Any = (), allow_invalid: bool = F
 
 
 def _planned(planner: plan_node.Planner, live: str, minor: int, *layers: Any, **other: Any) -> plan_node.NodePlan:
-    given = {"argv": None, "record": NO_RECORD, "files": None, "moves": False, **other}
-    delivery = deliveries.of(given.pop("delivery", "checkpoint"))
-    return planner.plan(live, minor, layers, delivery=delivery, **given)
+    delivery = deliveries.of(other.pop("delivery", "checkpoint"))
+    return planner.plan(plan_node.Asked(live, minor, layers, delivery, NO_RECORD, **other))
 
 
 def test_nodes_that_are_alike_share_one_computation_and_others_do_not() -> None:

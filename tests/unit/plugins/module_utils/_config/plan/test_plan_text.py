@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan, plan_text
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan_text
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import identity
 from tests.support.table_minors import BEYOND, NEWEST
 
@@ -28,7 +28,7 @@ def _plan(configs: list[dict[str, Any]], *args: Any, version: str = "v1.20.2", *
         }
         for position, live in enumerate(lives)
     }
-    return plan.make_plan(
+    return tables.planned(
         {"variants": {identity.variant(live): live for live in lives}, "nodes": nodes}, *args, **options
     )
 
@@ -130,7 +130,7 @@ def test_nodes_are_in_one_block_only_if_their_changes_and_their_problems_are_the
     """A list of one machine may have its keys in another order."""
     taints = [[{"key": "a", "effect": "NoSchedule"}], [{"effect": "NoSchedule", "key": "a"}], []]
     lives = [{**LIVE, "registerWithTaints": given, "maxPods": number} for number, given in enumerate(taints)]
-    made = plan.make_plan(tables.table(*lives, kubelet_version="v1.23.1"), {"registerWithTaints": None})
+    made = tables.planned(tables.table(*lives, kubelet_version="v1.23.1"), {"registerWithTaints": None})
     assert [line for line in made["text"] if line[0] != " "][:2] == [
         "2 nodes (n0, n1): assign 2 variants, effect safe",
         "1 node (n2): no action",
@@ -152,7 +152,7 @@ def test_nodes_are_in_one_block_only_if_their_changes_and_their_problems_are_the
 
 def test_the_diff_has_one_entry_for_nodes_that_change_alike() -> None:
     table = tables.table(LIVE, LIVE, {**LIVE, "maxPods": 50}, {**LIVE, "eventBurst": 7})
-    made = plan.make_plan(table, {"maxPods": 50}, flags={"n1": ["--event-burst=9"]})
+    made = tables.planned(table, {"maxPods": 50}, flags={"n1": ["--event-burst=9"]})
     first, other = plan_text.diffs(table, made)
     assert (first["before_header"], first["after_header"]) == (
         "live on 2 nodes (n0, n1)",
@@ -168,7 +168,7 @@ def test_the_diff_of_nodes_with_one_drop_in_shows_each_own_value_that_comes_back
     table = tables.table(*[{**LIVE, "maxPods": 50}] * 2, kubelet_version="v1.36.2", **row)
     for name, own in (("n0", 110), ("n1", 200)):
         table["nodes"][name]["own"] = {**record, "own": {"maxPods": [own]}}
-    found = plan_text.diffs(table, plan.make_plan(table, [{}]))
+    found = plan_text.diffs(table, tables.planned(table, [{}]))
     assert [f'"maxPods": {own}' in entry["after"] for own, entry in zip((110, 200), found, strict=True)] == [True, True]
 
 
@@ -192,7 +192,7 @@ def test_an_unknown_field_is_refused_unless_the_live_configuration_shows_it(mino
     """The kubelet that shows a field has it. One that is misspelt is no field of any kubelet."""
     for live, refused in (({}, ["maxPodz"]), ({"maxPodz": 7}, [])):
         table = tables.table({**LIVE, **live}, kubelet_version=f"v1.{minor}.0")
-        made = plan.make_plan(table, [{"maxPodz": value}], allow_effect="reboot")
+        made = tables.planned(table, [{"maxPodz": value}], allow_effect="reboot")
         found = [row["path"] for row in made["nodes"]["n0"]["problems"] if row["rule"] == "unknown-field"]
         assert (found, made["refused"]) == (refused, bool(refused)), made["text"]
 
@@ -250,6 +250,6 @@ def test_variants_of_two_deliveries_are_not_compared() -> None:
         "n2": {**row, "variant": identity.variant(lives[1]), "kubelet_version": "v1.20.2", "delivery": "native"},
         "n3": {**row, "variant": identity.variant(lives[0]), "kubelet_version": "v1.36.2"},
     }
-    made = plan.make_plan({"variants": variants, "nodes": nodes}, {"maxPods": 50}, deliveries={"n3": "dropin"})
+    made = tables.planned({"variants": variants, "nodes": nodes}, {"maxPods": 50}, deliveries={"n3": "dropin"})
     assert len({node["variant"] for node in made["nodes"].values()}) == 3
     assert [row["path"] for row in made["summary"]["differences"]] == ["kubeAPIQPS"]

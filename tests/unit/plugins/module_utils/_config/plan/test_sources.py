@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, merged_dropins
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import dropin_plan, plan, plan_text
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan_text, sources
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, identity
+
+from . import tables
 
 HEADER = {"kind": document.KIND, "apiVersion": document.API_VERSION}
 OWN_FILE = {
@@ -41,7 +43,7 @@ def _table(live: dict[str, Any], **row: Any) -> dict[str, Any]:
 
 
 def _plan(table: dict[str, Any], *layers: Any, **options: Any) -> dict[str, Any]:
-    return plan.make_plan(
+    return tables.planned(
         table, None, {"n1": list(layers)}, deliveries={"n1": "dropin"}, allow_effect="reboot", **options
     )
 
@@ -92,7 +94,7 @@ def test_what_a_kubelet_makes_of_a_drop_in(declared: dict[str, Any], changes: di
     assert (row["action"], row["delivery"]) == ("assign", "dropin")
     assert made["variants"][row["variant"]] == {**HEADER, **declared}
     # What the plan expects is what the model of the kubelet runs.
-    expected = dropin_plan.outcome({row["live_variant"]: live}, made["variants"], row)
+    expected = sources.outcome({row["live_variant"]: live}, made["variants"], row)
     assert compare.changes(_live(declared), expected, 36) == []
 
 
@@ -119,7 +121,7 @@ def test_default_thresholds_are_merged_into_the_own_file_only(
     made = _plan(_table(live), declared)
     row = made["nodes"]["n1"]
     assert _changes(made) == changes
-    expected = dropin_plan.outcome({row["live_variant"]: live}, made["variants"], row)
+    expected = sources.outcome({row["live_variant"]: live}, made["variants"], row)
     assert compare.changes(_live(declared, own), expected, 36, runs=True) == []
 
 
@@ -147,7 +149,7 @@ def test_nodes_that_differ_in_what_is_their_own_share_a_variant() -> None:
             for name, variant in (("n1", "a"), ("n2", "b"))
         },
     }
-    made = plan.make_plan(table, {"kubeAPIQPS": 7}, deliveries={"n1": "dropin", "n2": "dropin"})
+    made = tables.planned(table, {"kubeAPIQPS": 7}, deliveries={"n1": "dropin", "n2": "dropin"})
     assert len(made["variants"]) == 1
     assert not made["refused"]
 
@@ -253,13 +255,13 @@ def test_a_node_with_a_checkpoint_is_migrated_first() -> None:
 
 def test_without_overrides_nothing_is_planned() -> None:
     table = _applied(_plan(_table(_live()), {"maxPods": 70}))
-    made = plan.make_plan(table, deliveries={"n1": "dropin"})
+    made = tables.planned(table, deliveries={"n1": "dropin"})
     assert (made["nodes"]["n1"]["action"], made["nodes"]["n1"]["changes"]) == ("none", [])
 
 
 def test_a_rollback_declares_what_the_other_drop_in_declared() -> None:
     table = _applied(_plan(_table(_live()), {"maxPods": 70, "kubeAPIQPS": 7}))
-    made = plan.make_plan(table, deliveries={"n1": "dropin"}, target={**HEADER, "maxPods": 60, "providerID": "x"})
+    made = tables.planned(table, deliveries={"n1": "dropin"}, target={**HEADER, "maxPods": 60, "providerID": "x"})
     assert made["variants"][made["nodes"]["n1"]["variant"]] == {**HEADER, "maxPods": 60}
     assert _changes(made) == {"maxPods": (70, 60), "kubeAPIQPS": (7, 50)}
 

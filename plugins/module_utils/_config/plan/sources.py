@@ -1,0 +1,246 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the source of a node holds, and what its kubelet then runs: one function for each case, all of one signature.
+
+A whole source is the live configuration (or the node's own file) with what is declared. A drop-in holds what is
+declared and nothing else, so nodes that differ in what is their own share one; a value that is no longer declared
+reverts by itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Collection, Container, Mapping, NamedTuple, Sequence
+
+from ..delivery import Delivery
+from ..fields import compare, merged_dropins, overlay
+from ..values.document import API_VERSION, KIND
+from ..values.own_values import NO_RECORD, Record
+from . import former, own_file, target
+from .former import NOTHING, Undeclared
+from .layers import Declared
+
+Config = Mapping[str, Any]
+
+
+class Node(NamedTuple):
+    """What a source is made from."""
+
+    live: Config
+    """The complete configuration that its kubelet runs."""
+    minor: int
+    declared: Declared
+    record: Record
+    """The node's own values."""
+    files: own_file.Files | None = None
+    """Its own config file and its drop-ins, None where they do not matter or are not known."""
+    target: Config | None = None
+    """One complete configuration in place of the live one."""
+    reverts: bool = True
+    """Whether the record's values that no layer sets any more are reverted to."""
+
+
+class Source(NamedTuple):
+    """What a source holds for a node, and its effect."""
+
+    config: dict[str, Any]
+    """What the source holds; a drop-in holds kind, apiVersion and what is declared."""
+    expected: dict[str, Any]
+    """The complete configuration that the kubelet runs then, as far as it is known."""
+    changes: list[compare.Change]
+    """From the live configuration to the expected one, sorted by path."""
+    replaced: Mapping[str, Any]
+    """The value that each path to record had before, None if absent. Of a drop-in, every declared path."""
+    absent: Sequence[str]
+    """The paths that it leaves to the kubelet, whose default is not known."""
+    record: Record
+    """The node's own values so far; of a drop-in, those of the fields that are still declared."""
+    former: Undeclared = NOTHING
+    """What former sources replaced and no layer sets."""
+    from_file: frozenset[str] = frozenset()
+    """The paths of changes that the node's own file makes, and no layer."""
+    without_file: Config | None = None
+    """What the kubelet would run without what a restart takes up from its own file; None where that is nothing."""
+
+    @property
+    def by_restart(self) -> frozenset[str]:
+        """The paths of changes that the node's own file makes at any restart, whether a source is assigned or not."""
+        return frozenset() if self.without_file is None else self.from_file
+
+
+def of(delivery: Delivery, files: own_file.Files | None, moves: bool) -> Callable[[Node], Source]:
+    """Return the function that makes the source of a node.
+
+    `files`: of the node, where they are known. `moves`: a drop-in takes the place of its checkpoint.
+    """
+    if delivery.whole:
+        return built_on_file if files else built_on_live
+    return in_place_of_checkpoint if files and moves else dropin
+
+
+def built_on_live(node: Node) -> Source:
+    """Return a whole source from the live configuration or the target: `native`, or a `checkpoint` without its file.
+
+    Raises OverlayError.
+    """
+    left = _left(node, by_key=False)
+    config = node.declared.over(_goal(node) or former.revert(node.live, left.known))
+    changes = compare.changes(node.live, config, node.minor)
+    replaced = {change.path: change.before for change in changes}
+    return Source(config, config, changes, replaced, former.absent_after(changes), node.record, left)
+
+
+def built_on_file(node: Node) -> Source:
+    """Return a whole source that lays what is declared over the node's own file.
+
+    What flags and drop-ins override stays overridden: only what differs between the file that the kubelet reads and the
+    new one changes, and what is declared. Raises OverlayError.
+    """
+    files, names = _files(node), node.declared.names
+    config = node.declared.over({"kind": KIND, "apiVersion": API_VERSION, **files.own})
+    moved = {change.path: change.after for change in compare.changes(files.read, config, node.minor)}
+    expected = node.declared.over(former.revert(node.live, moved))
+    changes = compare.changes(node.live, expected, node.minor)
+    replaced = {
+        change.path: change.before
+        for change in compare.changes(files.own, config, node.minor)
+        if overlay.is_set(change.path, names)
+    }
+    return _without_record(node, config, expected, changes, moved, names, replaced)
+
+
+def dropin(node: Node) -> Source:
+    """Return the drop-in that declares the layers. With the node's files, also what a restart takes up from them.
+
+    Raises OverlayError for layers that cannot be merged.
+    """
+    if node.files:
+        node = node._replace(record=_own_now(node, node.files))
+    left = _left(node, by_key=True)
+    declared = node.declared.as_dropin()
+    names = Declared([declared]).keys
+    config = {"kind": KIND, "apiVersion": API_VERSION, **declared}
+    expected = merged_dropins.merge(former.revert(node.live, left.known), [declared])
+    values = compare.normalise(node.live, node.minor, True, True)
+    unknown = [compare.Change(path, values.get(path), None, False) for path in left.unknown if path in values]
+    changes = _sorted([*compare.changes(node.live, expected, node.minor, True), *unknown])
+    replaced = {path: values.get(path) for path in {*names, *values} if overlay.is_set(path, names)}
+    absent = [path for path in former.absent_after(changes) if path in replaced]
+    kept = {path: held for path, held in node.record["own"].items() if overlay.is_set(path, names)}
+    made = Source(config, expected, changes, replaced, absent, {**node.record, "own": kept}, left)
+    return _after_restart(made, node, node.files) if node.files else made
+
+
+def in_place_of_checkpoint(node: Node) -> Source:
+    """Return the drop-in that takes the place of a checkpoint.
+
+    The kubelet then reads its own file again, so what the checkpoint has and neither that file nor a drop-in sets goes.
+    Raises OverlayError.
+    """
+    files = _files(node)
+    declared = node.declared.as_dropin()
+    names = Declared([declared]).keys
+    others = [*files.earlier, *files.later]
+    now = merged_dropins.effective(files.read, others or None, node.minor)
+    then = merged_dropins.effective(files.own, [*files.earlier, declared, *files.later], node.minor)
+    moved = {change.path: change.after for change in compare.changes(now, then, node.minor, True)}
+    expected = merged_dropins.merge(former.revert(node.live, moved), [declared])
+    changes = compare.changes(node.live, expected, node.minor, True)
+    without = compare.normalise(merged_dropins.effective(files.own, others, node.minor), node.minor, runs=True)
+    replaced = {path: without.get(path) for path in {*names, *without} if overlay.is_set(path, names)}
+    config = {"kind": KIND, "apiVersion": API_VERSION, **declared}
+    return _without_record(node, config, expected, changes, moved, names, replaced)
+
+
+def is_empty(config: Config) -> bool:
+    """Return whether a drop-in declares nothing."""
+    return set(config) <= set(compare.HEADER)
+
+
+def is_whole(row: Mapping[str, Any]) -> bool:
+    """Return whether the variant of a plan's row is the whole configuration that the node then runs."""
+    return bool(row["whole"])
+
+
+def outcome(current: Mapping[str, Config], planned: Mapping[str, Config], row: Mapping[str, Any]) -> Config:
+    """Return the complete configuration that a node runs after its plan, by the variants of dump and plan.
+
+    Unless its variant is whole, changed secrets are masked. Raises KeyError if they do not have those of the row.
+    """
+    if is_whole(row):
+        return planned[row["variant"]]
+    return former.revert(current[row["live_variant"]], {change["path"]: change["after"] for change in row["changes"]})
+
+
+def _goal(node: Node) -> dict[str, Any] | None:
+    return None if node.target is None else target.for_machine(node.target, node.live)
+
+
+def _left(node: Node, by_key: bool) -> Undeclared:
+    if not node.reverts:
+        return NOTHING
+    return former.undeclared(node.record, node.declared, node.live, node.minor, by_key)
+
+
+def _files(node: Node) -> own_file.Files:
+    if node.files is None:
+        raise ValueError("the files of the node are not known")
+    return node.files
+
+
+def _without_record(
+    node: Node,
+    config: dict[str, Any],
+    expected: dict[str, Any],
+    found: Sequence[compare.Change],
+    moved: Container[str],
+    names: Collection[str],
+    replaced: Mapping[str, Any],
+) -> Source:
+    """Return a source that needs no record of the node's own values, from all changes of its live configuration.
+
+    ``moved``: the paths that differ between the file that the kubelet reads and the new one. What that file leaves to
+    the kubelet already, the kubelet need not lose again.
+    """
+    absent = former.absent_after(found)
+    changes = [change for change in found if change.path in moved or change.path not in absent]
+    from_file = frozenset(change.path for change in own_file.undeclared(changes, node.declared))
+    kept = [path for path in absent if overlay.is_set(path, names)]
+    return Source(config, expected, changes, replaced, kept, NO_RECORD, from_file=from_file)
+
+
+def _own_now(node: Node, files: own_file.Files) -> Record:
+    """Return the record of a node with a drop-in, with the own values that its files have by now.
+
+    They may have changed while the drop-in replaced them. What the files alone do not decide stays as it is.
+    """
+    without = merged_dropins.effective(files.own, [*files.earlier, *files.later], node.minor)
+    found = compare.changes(node.live, without, node.minor, True)
+    certain = {change.path for change in own_file.certain(found, files, node.live, node.minor)}
+    uncertain = {change.path for change in found} - certain
+    now = compare.normalise(without, node.minor, runs=True)
+    own = {}
+    for path, held in node.record["own"].items():
+        own[path] = [now.get(path)] if held and path not in uncertain else held
+    return {**node.record, "own": own}
+
+
+def _after_restart(made: Source, node: Node, files: own_file.Files) -> Source:
+    """Return the source of a drop-in with what the restart takes up from the own file in its effect."""
+    pending = own_file.pending(files, made.config, node.declared, node.live, node.minor)
+    if not pending:
+        return made
+    expected = former.revert(made.expected, {change.path: change.after for change in pending})
+    unknown = [change for change in made.changes if not change.known]
+    return made._replace(
+        expected=expected,
+        changes=_sorted([*unknown, *compare.changes(node.live, expected, node.minor, True)]),
+        from_file=frozenset(change.path for change in pending),
+        without_file=made.expected,
+    )
+
+
+def _sorted(changes: Sequence[compare.Change]) -> list[compare.Change]:
+    """Return changes by path; of two with one path, the last."""
+    found = {change.path: change for change in changes}
+    return [found[path] for path in sorted(found)]
