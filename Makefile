@@ -9,7 +9,7 @@ KUBERNETES ?=
 GATES ?=
 SCALE ?=
 KUBECTL ?= kubectl
-MUTATION ?=
+PART ?=
 RUN := .venv/bin/python -m tools.gates
 .DEFAULT_GOAL := help
 .PHONY: help test test-long demo sim scale side-by-side house mutation tape lab-up lab-down lab-status lint unit docs site build clean
@@ -53,8 +53,8 @@ side-by-side: .venv/nox ## compare with patches, kubectl and kubernetes.core, an
 house: .venv/nox ## measure the repository: files, lines and density of each part
 	@.venv/bin/nox --session house
 
-mutation: .venv/nox ## see which small changes of the code no unit test notices: MUTATION="--every 5 _node/store"
-	@.venv/bin/nox --session mutation -- $(MUTATION)
+mutation: .venv/nox ## list the small changes of a file or folder that no unit test notices: PART=_config/values/duration.py
+	@.venv/bin/nox --session mutation -- $(PART)
 
 tape: .venv/nox ## record what simulated tests ask, return and leave on nodes, and the public surface, into build/tape/COMMIT
 	@.venv/bin/nox --session tape

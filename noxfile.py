@@ -96,7 +96,7 @@ def gate(lane: str, *tiers: str, alone: bool = False) -> t.Callable[[Function], 
 @gate("quick")
 def fields(session: nox.Session) -> None:
     """The generated field tables, guides and permissions equal their sources in tools/data."""
-    for tool in ("generate_fields", "generate_field_guide", "generate_permissions", "generate_faults_page"):
+    for tool in ("generate_fields", "generate_field_guide", "generate_permissions"):
         newest(session).run("python", f"tools/{tool}.py", "--check")
 
 

@@ -52,7 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def versions(record_testsuite_property: t.Callable[[str, object], None]) -> None:
-    """Write what the tests run with into the report (`--junitxml`), for tools/generate_faults_page.py."""
+    """Write what the tests run with into the report (`--junitxml`), for the documentation site."""
     record_testsuite_property("python", platform.python_version())
     # Python 3.7 has no importlib.metadata, and none of these packages.
     with contextlib.suppress(ImportError):

@@ -6,13 +6,29 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 
 import nox
 
-from tools.environments import RUNTIME, TESTS, Tools, browser_tools, newest
+from tools.collection_tree import INSIDE, ROOT, copy
+from tools.environments import CACHE, RUNTIME, TESTS, Tools, browser_tools, newest
 from tools.gates import selections
+
+MUTMUT = """[mutmut]
+source_paths = {inside}/plugins
+only_mutate = {inside}/plugins/module_utils/{files}
+also_copy = {inside}
+pytest_add_cli_args =
+  --hypothesis-profile=few
+  --hypothesis-seed=1
+  -pno:cacheprovider
+pytest_add_cli_args_test_selection = {inside}/tests/unit/plugins/module_utils/{folder}
+track_dependencies = false
+use_git_change_detection = false
+use_setproctitle = false
+"""
 
 
 @nox.session(default=False)
@@ -55,9 +71,22 @@ def side_by_side(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def mutation(session: nox.Session) -> None:
-    """change pure code, store and guard in small ways, and list the changes that no test notices."""
+    """list the small changes that no unit test notices, of a folder or file such as `-- _config/values/duration.py`."""
+    if len(session.posargs) != 1 or not (ROOT / "plugins/module_utils" / session.posargs[0]).exists():
+        session.error("name one folder or file below plugins/module_utils, such as _config/values/duration.py")
+    part = Path(session.posargs[0])
+    folder, files = (part.parent, part) if part.suffix else (part, part / "*.py")
     tools = Tools(session, "mutation", ["ansible-core", *RUNTIME, *TESTS, "-r", "tools/requirements/mutation.txt"])
-    tools.run("python", "-m", "tools.mutation", *session.posargs, alone=True, watched=True)
+    # mutmut takes a module for what its path is. A copy at the collection's path fits, a link to the checkout does not.
+    work = CACHE / "mutation"
+    shutil.rmtree(work, ignore_errors=True)
+    copy(work)
+    (work / "setup.cfg").write_text(MUTMUT.format(inside=INSIDE, files=files, folder=folder), encoding="utf-8")
+    with session.chdir(work):
+        tools.run("mutmut", "run", alone=True)
+        results = tools.run("mutmut", "results", alone=True, silent=True)
+        for name in re.findall(r"(\S+): (?:survived|no tests)", results):
+            tools.run("mutmut", "show", name, alone=True)
 
 
 @nox.session(default=False)

@@ -11,7 +11,7 @@ import shutil
 import nox
 
 from tools.collection_tree import NAME, ROOT
-from tools.environments import CACHE, Tools
+from tools.environments import CACHE, Tools, newest
 
 
 def build(session: nox.Session) -> None:
@@ -38,6 +38,7 @@ def build(session: nox.Session) -> None:
     )
     # antsibull-docs copies the pages only.
     shutil.copytree(ROOT / "docs/docsite/rst/images", source / "docsite/images")
+    newest(session).run("python", "-m", "tools.site.evidence", str(source / "docsite"))
     tools.run(
         "sphinx-build",
         "--quiet",

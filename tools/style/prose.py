@@ -224,7 +224,7 @@ def of_file(path: Path, root: Path) -> list[Paragraph]:
         found = of_markdown(text)
     elif path.suffix == ".py":
         found = of_python(text, place.startswith("plugins/doc_fragments/"))
-    elif place.startswith("changelogs/fragments/"):
+    elif place.startswith(("changelogs/fragments/", "tools/data/faults")):
         found = of_yaml(text, None)
     elif place.startswith("plugins/") or path.name == "argument_specs.yml":
         found = of_yaml(text, DESCRIPTIONS)

@@ -1,0 +1,170 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The page of the fault cases: tools/data/faults*.yaml, and the tests with the mark `fault(case=...)`."""
+
+from __future__ import annotations
+
+import ast
+import typing as t
+from pathlib import Path
+
+import yaml
+
+from tools.collection_tree import ROOT
+from tools.site.reports import GATES, MODEL, REAL, SIMULATION, Runs, gates, table
+
+CASES = sorted((ROOT / "tools" / "data").glob("faults*.yaml"))
+NOT_RUN = "not run here"
+LABEL = "ansible_collections.livenodes.kubelet.docsite.evidence_faults"
+KEYS = {
+    "node": "The node runs",
+    "status": "The status states",
+    "user": "You read",
+    "lost": "Safety",
+    "again": "A second run",
+    "open": "Not shown",
+}
+HEADER = f""".. _{LABEL}:
+
+Faults
+======
+
+After this page you know what happens in each of {{count}} faults, and which test shows it. A link leads to a report of
+users who met such a fault, mostly with other systems.
+
+*{NOT_RUN}*: the test has no result in the reports that this page was built with.
+
+Each row names the command that runs the tests of one case in one gate. Gates whose name begins with ``e2e`` need the
+lab, see ``tests/lab/README.md``. ``make test-long`` runs all of them, and starts the labs itself.
+
+Overview
+--------
+"""
+
+
+def cases() -> dict[int, dict[str, t.Any]]:
+    """Return the cases of all lists by number, in their order. Raises ValueError for a number with two cases."""
+    rows = [row for path in CASES for row in yaml.safe_load(path.read_text(encoding="utf-8"))]
+    found = {row["case"]: row for row in sorted(rows, key=lambda row: int(row["case"]))}
+    if len(found) != len(rows):
+        raise ValueError("two fault cases have one number")
+    return found
+
+
+def marked() -> dict[int, list[str]]:
+    """Return the tests of every case that a mark names, as pytest names them."""
+    found: dict[int, list[str]] = {}
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        for name, numbers in marks(path, imports=True).items():
+            for number in numbers:
+                found.setdefault(number, []).append(f"{path.relative_to(ROOT).as_posix()}::{name}")
+    return found
+
+
+def marks(path: Path, imports: bool = False) -> dict[str, list[int]]:
+    """Return the cases of each test in a file; with those that it `imports` from another one of tests/."""
+    found = {}
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+            found[node.name] = [
+                one.keywords[0].value.value
+                for one in node.decorator_list
+                if isinstance(one, ast.Call)
+                and ast.unparse(one.func) == "pytest.mark.fault"
+                and isinstance(one.keywords[0].value, ast.Constant)
+                and isinstance(one.keywords[0].value.value, int)
+            ]
+        elif imports and isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tests."):
+            taken = [alias.name for alias in node.names if alias.name.startswith("test_")]
+            others = marks(ROOT / f"{(node.module or '').replace('.', '/')}.py") if taken else {}
+            found.update({name: others.get(name, []) for name in taken})
+    return found
+
+
+class Test(t.NamedTuple):
+    """A test with a mark, on real kubelets, the simulation or a model. `results`: passed and failed points by gate."""
+
+    name: str
+    kind: str
+    gates: list[str]
+    results: dict[str, tuple[int, int]]
+
+    def has_run(self) -> bool:
+        """Return whether there is a result."""
+        return bool(self.results)
+
+    def has_failed(self) -> bool:
+        """Return whether a point failed."""
+        return any(failed for _passed, failed in self.results.values())
+
+    def shown(self, runs: Runs) -> str:
+        """Return the words for its results, one for each gate."""
+        words = []
+        for gate, (passed, failed) in self.results.items():
+            count = f"{passed} of {passed + failed} passed" if failed else "passed"
+            words.append(f"{count} in {gate}, {runs[gate].day}")
+        return "; ".join(words) or NOT_RUN
+
+
+Counts = dict[str, dict[str, tuple[int, int]]]
+"""By test and gate: how many points passed and failed."""
+
+
+def counts(runs: Runs) -> Counts:
+    """Return the results of all tests that ran."""
+    found: Counts = {}
+    for gate, run in runs.items():
+        for point in run.points:
+            passed, failed = found.setdefault(point.test, {}).get(gate, (0, 0))
+            found[point.test][gate] = (passed + point.passed, failed + (not point.passed))
+    return found
+
+
+def placed(name: str, found: Counts) -> list[Test]:
+    """Return a test once for each place where it runs: those of the contract run in two."""
+    tests = []
+    for kind, names in gates(name.partition("::")[0]).items():
+        results = {gate: count for gate, count in found.get(name, {}).items() if GATES[gate] == kind}
+        tests.append(Test(name, kind, names, results))
+    return tests
+
+
+def total(tests: list[Test]) -> str:
+    """Return the words for all tests of one case and one kind, empty without any."""
+    run = [test for test in tests if test.has_run()]
+    if not run:
+        return NOT_RUN if tests else ""
+    passed = len([test for test in run if not test.has_failed()])
+    rest = len(tests) - len(run)
+    return f"{passed} of {len(run)} passed" + (f", {rest} {NOT_RUN}" if rest else "")
+
+
+def page(runs: Runs) -> str:
+    """Return the text of the page."""
+    found, named, results = cases(), marked(), counts(runs)
+    kinds = (REAL, SIMULATION, MODEL)
+    overview = [["case", "what happens", *kinds]]
+    sections = []
+    for number, case in found.items():
+        tests = [test for name in named.get(number, []) for test in placed(name, results)]
+        cells = [total([test for test in tests if test.kind == kind]) for kind in kinds]
+        overview.append([str(number), f":ref:`{case['title']} <{LABEL}_{number}>`", *cells])
+        sections.append(section(number, case, tests, runs))
+    return HEADER.format(count=len(found)) + table(overview) + "".join(sections)
+
+
+def section(number: int, case: dict[str, t.Any], tests: list[Test], runs: Runs) -> str:
+    """Return what happens in one case, and its tests."""
+    title = f"{number}. {case['title']}"
+    lines = ["", f".. _{LABEL}_{number}:", "", title, "-" * len(title), ""]
+    for key, words in KEYS.items():
+        if case.get(key):
+            lines.append(f"* {words}: {case[key]}.")
+    if case.get("from"):
+        lines.append(f"* Where users met it: {case['from']}")
+    rows = [["test", "where", "last result", "command"]]
+    for test in tests:
+        command = f'``.venv/bin/nox -s {test.gates[0]} -- -m "fault(case={number})"``'
+        rows.append([f"``{test.name}``", test.kind, test.shown(runs), command])
+    return "\n".join(lines) + "\n" + (table(rows) if tests else "\nThere is no test.\n")

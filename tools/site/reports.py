@@ -1,0 +1,103 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The reports that gates leave in .nox/reports, and where a test runs."""
+
+from __future__ import annotations
+
+import functools
+import typing as t
+from pathlib import Path
+from xml.etree import ElementTree
+
+from tools.gates import selections
+
+REAL = "real kubelets"
+SIMULATION = "simulation"
+MODEL = "Python"
+# The gates whose results are shown; the others run the same tests with other versions.
+GATES = {
+    "e2e": REAL,
+    "e2e_rollout": REAL,
+    "e2e_node": REAL,
+    "e2e_guard": REAL,
+    "e2e_fleet": REAL,
+    "e2e_modern": REAL,
+    "e2e_node_modern": REAL,
+    "e2e_guard_modern": REAL,
+    "contract": SIMULATION,
+    "sim_nodes": SIMULATION,
+    "roles": SIMULATION,
+    "unit": MODEL,
+}
+
+
+class Point(t.NamedTuple):
+    """One test with one set of parameters, which ran."""
+
+    file: str
+    name: str
+    passed: bool
+    seconds: float
+
+    @property
+    def test(self) -> str:
+        """Return the name of the test for pytest, without parameters."""
+        return f"{self.file}::{self.name.partition('[')[0]}"
+
+
+class Run(t.NamedTuple):
+    """The last run of a gate. `versions`: of Python and its packages."""
+
+    day: str
+    versions: dict[str, str]
+    points: list[Point]
+
+
+Runs = dict[str, Run]
+"""By gate."""
+
+
+def read(folder: Path) -> Runs:
+    """Return the last run of each gate that has a report. Skipped tests are left out."""
+    reports = {gate: folder / f"{gate}.xml" for gate in GATES}
+    return {gate: _run(ElementTree.parse(path).getroot()) for gate, path in reports.items() if path.exists()}
+
+
+def _run(root: ElementTree.Element) -> Run:
+    run = Run(_day(root), {}, [])
+    for one in root.iter("property"):
+        run.versions[one.get("name", "")] = one.get("value", "")
+    for case in root.iter("testcase"):
+        if case.find("skipped") is None:
+            bad = case.find("failure") is not None or case.find("error") is not None
+            file = (case.get("classname") or "").replace(".", "/") + ".py"
+            run.points.append(Point(file, case.get("name") or "", not bad, float(case.get("time") or 0)))
+    return run
+
+
+def _day(root: ElementTree.Element) -> str:
+    days = [(suite.get("timestamp") or "")[:10] for suite in root.iter("testsuite")]
+    return max(days, default="")
+
+
+def gates(file: str) -> dict[str, list[str]]:
+    """Return the gates that run a file of tests, by what they run it on."""
+    found: dict[str, list[str]] = {}
+    for gate, kind in GATES.items():
+        if selections.runs(_arguments()[gate], file):
+            found.setdefault(kind, []).append(gate)
+    return found
+
+
+@functools.cache
+def _arguments() -> dict[str, list[str]]:
+    return selections.tests(long=True)
+
+
+def table(rows: list[list[str]]) -> str:
+    """Return a table of a page; the first row is its header."""
+    lines = ["", ".. list-table::", "  :header-rows: 1", ""]
+    for row in rows:
+        lines += [f"  {'*' if not number else ' '} - {cell}".rstrip() for number, cell in enumerate(row)]
+    return "\n".join(lines) + "\n"
