@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout.message import node_message
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.message import node_message
 
 Result = t.Mapping[str, t.Any]
 

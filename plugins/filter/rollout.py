@@ -12,10 +12,10 @@ import typing as t
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import layers, own_file
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout import goals, order, rows, value, window
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout import skipped as skipping
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.undo import changed_by
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils import sealed
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import goals, order, rows, value, window
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import skipped as skipping
 
 Mapping = t.Mapping[str, t.Any]
 

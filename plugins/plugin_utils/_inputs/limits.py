@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ...module_utils._config.rollout import amount
+from ...module_utils._cluster.rollout import amount
 
 
 class Form(t.NamedTuple):

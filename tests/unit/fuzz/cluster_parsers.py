@@ -32,7 +32,6 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields i
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast import pod_forecast
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan_text
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.plan import Request, make_plan
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout import goals
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import (
     annotation,
     annotation_reader,
@@ -44,6 +43,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values i
     quantity,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import ask_kubelet
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import goals
 from tests.unit.fuzz import nodes_drawn as drawn
 from tests.unit.fuzz.damaged import JSON, contents, documents, texts, values
 from tests.unit.fuzz.parser import Answering, Parser, sent

@@ -17,11 +17,11 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift im
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.plan import Request, make_plan
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout import order, value
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import upgrade_rows, upgrade_text
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import inputs, specs
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import events, model, report_document
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.page import page
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import order, value
 from tests.support.table_minors import BEYOND, NEWEST
 from tests.support.upgrading import OWN, result
 from tests.unit.fuzz.damaged import JSON, SCALARS, texts, values

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.filter import confirm
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout import value
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import value
 from tests.support.ansible import ROOT, bare
 from tests.support.linear_play import Span, Step, play, waits
 

@@ -14,15 +14,13 @@ import time
 import typing as t
 
 from ..._config.forecast import node_affinity
-from ..._config.rollout import amount
-from ..._config.rollout import window as windows
 from ..._config.values import node_row
 from ..api import parallel, timestamps
 from ..api.errors import ClusterError
 from ..api.session import Session
 from ..objects import configmaps, configz, lease, node_status, nodes, pods
 from ..stages import diagnose, soak
-from . import cordon
+from . import amount, cordon
 
 # Seconds between two checks.
 POLL = 2.0
@@ -117,7 +115,7 @@ def _counted(wanted: t.Any, allowed: int, nodes_of_group: int) -> str:
 def _check_window(window: t.Mapping[str, t.Any], result: dict[str, t.Any]) -> None:
     """Raise ClusterError, as for a pause, if the batch would end after the window of the rollout."""
     now = time.time()
-    if not window or not windows.too_late(window, now):
+    if not window or now + window["needs"] <= window["ends"]:
         return
     result["paused"] = {"since": timestamps.text(now), "by": "kubelet_config_window_minutes", "reason": ""}
     left = timestamps.span(window["ends"] - now)

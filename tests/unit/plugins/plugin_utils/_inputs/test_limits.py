@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout.gate import node_limit
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages.soak import allowed
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout.order import order
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout.skipped import allowed_of
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import limits, specs
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.order import order
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.skipped import allowed_of
 
 READERS: dict[str, t.Callable[[t.Any], t.Any]] = {
     "kubelet_config_serial": lambda value: order({"nodes": {}}, "plan", {"hosts": {}}, {}, 1, value),

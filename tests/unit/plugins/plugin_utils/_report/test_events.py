@@ -10,7 +10,6 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verdict
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout import goals
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.events import (
     FAILED,
     MODULES,
@@ -22,6 +21,7 @@ from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.events i
     begins,
     read,
 )
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import goals
 
 
 def given(result: dict[str, t.Any], **arguments: t.Any) -> dict[str, t.Any]:

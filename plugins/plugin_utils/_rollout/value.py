@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Container, Mapping, NamedTuple
 
-from ..delivery import AUTO, NATIVE
-from ..values import document
+from ...module_utils._config.delivery import AUTO, NATIVE
+from ...module_utils._config.values import document
 from . import goals
 from .order import changes
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout import message
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import message
 
 REVERTED = "its kubelet still runs its previous configuration"
 

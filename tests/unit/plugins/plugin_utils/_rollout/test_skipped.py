@@ -9,7 +9,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout import skipped
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import skipped
 
 HOSTS = {f"n{number}": f"h{number}" for number in range(1, 5)}
 

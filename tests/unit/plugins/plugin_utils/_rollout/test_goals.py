@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout import goals
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import goals
 from tests.support.objects import place, reference
 
 

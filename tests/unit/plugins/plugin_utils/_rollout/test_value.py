@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout.order import order
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout.value import (
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils import host_table
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.order import order
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.value import (
     Options,
     begin,
     counted,
@@ -21,7 +22,6 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout.
     result,
     untouched,
 )
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils import host_table
 from tests.support.objects import place
 
 NAMES = ("n1", "n2", "n3", "m1", "n4")

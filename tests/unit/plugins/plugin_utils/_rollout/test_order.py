@@ -16,8 +16,8 @@ from ansible.vars.manager import VariableManager
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout.order import order
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils import host_table
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.order import order
 
 NAMES = ("n1", "m1", "n2", "n3", "m2")
 

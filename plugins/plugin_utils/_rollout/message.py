@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any, Sequence
 
-from ..values.node_row import printable
+from ...module_utils._config.values.node_row import printable
 
 UNKNOWN = "the task that failed reported no reason"
 # What follows the name of the node without a colon.

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout import rows
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout.rows import (
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import node_row
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import rows
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.rows import (
     added,
     added_by_hosts,
     failures,
 )
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import node_row
 
 NAMES = ("n1", "m1", "n2", "n3")
 HOSTS = {f"host-{name}": name for name in NAMES}

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import Any, Collection, Iterable, Mapping, Sequence
 
-from ..delivery import NATIVE
-from ..drift import drift_cause
-from ..values import node_row
+from ...module_utils._config.delivery import NATIVE
+from ...module_utils._config.drift import drift_cause
+from ...module_utils._config.values import node_row
 from .message import node_message, with_untouched
 
 Rows = Mapping[str, Mapping[str, Any]]

@@ -8,7 +8,8 @@ from __future__ import annotations
 import itertools
 from typing import Any, Container, Iterator, Mapping, Sequence
 
-from . import amount, goals
+from ...module_utils._cluster.rollout import amount
+from . import goals
 
 Table = Mapping[str, Mapping[str, Any]]
 LAST, FIRST = "last", "first"

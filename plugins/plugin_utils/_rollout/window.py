@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The window of a rollout: how long its next batch will take, and whether that batch ends within the window."""
+"""The window of a rollout: when it ends, and how long its next batch will take."""
 
 from __future__ import annotations
 
@@ -72,8 +72,3 @@ def _began(batch: Mapping[str, Any], hostvars: Mapping[str, Mapping[str, Any]]) 
 def _batch(batch: Mapping[str, Any], forks: int) -> Batch:
     waves = -(-len(batch["hosts"]) // forks) if batch["on_nodes"] else 1
     return Batch(waves, float(batch["soak"]), bool(batch["drain"]))
-
-
-def too_late(window: Mapping[str, Any], now: float) -> bool:
-    """Return whether a batch that begins C(now) would not end within its window."""
-    return bool(now + window["needs"] > window["ends"])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
-from . import amount
+from ...module_utils._cluster.rollout import amount
 
 
 def of_play(found: Mapping[str, Any], hosts: Mapping[str, str], limit: Any = None) -> dict[str, str]:

@@ -9,8 +9,8 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout import window
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout.window import Batch
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import window
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.window import Batch
 
 MOST, DRAIN = 600.0, 300.0
 CANARY, NEXT, WIDE = Batch(1, 60, False), Batch(1, 30, False), Batch(4, 30, False)
@@ -34,14 +34,6 @@ DRAINED = Batch(1, 30, True)
 )
 def test_needed(batch: Batch, done: list[Batch], took: list[float], expected: float) -> None:
     assert window.needed(batch, done, took, MOST, DRAIN) == expected
-
-
-@pytest.mark.parametrize(
-    ("now", "needs", "late"),
-    [(1000, 600, False), (1000, 601, True), (1600, 0, False), (1601, 0, True)],
-)
-def test_too_late(now: float, needs: float, late: bool) -> None:
-    assert window.too_late({"ends": 1600.0, "needs": needs}, now) is late
 
 
 def batch(number: int, hosts: int, **given: t.Any) -> dict[str, t.Any]:

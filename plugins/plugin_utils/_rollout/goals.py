@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any, Container, Iterable, Mapping
 
-from .. import delivery as deliveries
-from ..undo import changed_by
-from ..values import annotation
-from ..values.node_row import counted, shown_nodes
-from ..values.reference import describe
+from ...module_utils._config import delivery as deliveries
+from ...module_utils._config.undo import changed_by
+from ...module_utils._config.values import annotation
+from ...module_utils._config.values.node_row import counted, shown_nodes
+from ...module_utils._config.values.reference import describe
 
 Rows = Mapping[str, Mapping[str, Any]]
 

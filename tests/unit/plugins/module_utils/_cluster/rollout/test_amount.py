@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout import amount
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import amount
 
 
 @pytest.mark.parametrize(
