@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The filter that makes, narrows and extends the values that the roles of a rollout pass on."""
+"""The filter for the values that the roles of a rollout pass on, and those for its times."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import layers, own_file
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.undo import changed_by
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils import sealed
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import goals, order, rows, value, window
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import clock, goals, order, rows, value
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import skipped as skipping
 
 Mapping = t.Mapping[str, t.Any]
@@ -72,8 +72,8 @@ def undo_plan(info: Mapping, table: Mapping, goal: str, undo: str = "") -> dict[
 def of_window(
     given: Mapping, batch: Mapping, minutes: t.Any, forks: t.Any, hostvars: t.Any, **seconds: t.Any
 ) -> dict[str, t.Any]:
-    """Return the window of a rollout as the gate of a batch gets it. C(seconds): those of window.of_rollout."""
-    return window.of_rollout(given, batch, minutes, forks, hostvars, time.time(), **seconds)
+    """Return the window of a rollout as the gate of a batch gets it. C(seconds): those of clock.of_rollout."""
+    return clock.of_rollout(given, batch, minutes, forks, hostvars, time.time(), **seconds)
 
 
 def with_rows(found: Mapping, *results: t.Any) -> dict[str, t.Any]:
@@ -132,4 +132,9 @@ class FilterModule:
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """Return the filters by name."""
-        return {"rollout": rollout}
+        return {
+            "rollout": rollout,
+            "confirm_seconds": clock.confirm_seconds,
+            "confirm_problem": clock.confirm_problem,
+            "lease_seconds": clock.lease_seconds,
+        }

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The real roles, with ansible-playbook and modules that only take time: which time the guards of a batch get.
 
-The model of a batch, with which tests/unit/plugins/filter/test_confirm.py computes 200 hosts, is compared with the run.
+The model of a batch, with which tests/unit/plugins/filter/test_clock.py computes 200 hosts, is compared with the run.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.filter import confirm
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import value
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import clock, value
 from tests.support.ansible import ROOT, bare
 from tests.support.linear_play import Span, Step, play, waits
 
@@ -132,7 +131,7 @@ def test_the_model_of_a_batch_is_what_ansible_does(tmp_path: Path) -> None:
     hosts, forks = [f"n{number:02}" for number in range(7)], 3
     seen = run(tmp_path, hosts, forks)
     assert "failed=0" in seen.output, seen.output
-    assert seen.deadlines == {confirm.confirm_seconds(hosts, forks, soak_seconds=30)}
+    assert seen.deadlines == {clock.confirm_seconds(hosts, forks, soak_seconds=30)}
 
     spans = seen.spans
     assert [sorted(spans[task]) for task in ORDER] == [hosts, hosts, hosts[:1], hosts[:1], hosts]
@@ -153,7 +152,7 @@ def test_the_model_of_a_batch_is_what_ansible_does(tmp_path: Path) -> None:
         real = spans[CONFIRM][host].end - spans[ARM][host].begin
         assert seconds <= real + 0.5
         # The rest is what Ansible itself needs, for which the sum has a second a host and a margin.
-        assert real - seconds <= len(hosts) * confirm.HOST_SECONDS + confirm.MARGIN_SECONDS
+        assert real - seconds <= len(hosts) * clock.HOST_SECONDS + clock.MARGIN_SECONDS
     waves = math.ceil(len(hosts) / forks)
     assert min(modelled) >= waves * SECONDS["kubelet_guard"]["restarted"], "a node waits for the restarts of all waves"
 

@@ -126,7 +126,7 @@ def test_a_circle_is_seen(imports: dict[str, set[str]], found: set[str]) -> None
         ("modules/node_drain.py", f"from {OURS}module_utils._cluster.rollout import drain", {"_cluster"}),
         ("modules/node_drain.py", f"from {OURS}plugin_utils import sealed", {"plugin_utils"}),
         ("plugin_utils/sealed.py", "from ..module_utils._node import store", {"_node"}),
-        ("filter/batch.py", "from jinja2.filters import pass_environment", {"jinja2"}),
+        ("filter/node.py", "from jinja2.filters import pass_environment", {"jinja2"}),
     ],
 )
 def test_an_import_is_seen(name: str, line: str, found: set[str]) -> None:

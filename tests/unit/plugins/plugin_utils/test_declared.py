@@ -11,7 +11,7 @@ import typing as t
 import pytest
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.livenodes.kubelet.plugins.filter import batch
+from ansible_collections.livenodes.kubelet.plugins.filter import node
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils import declared, host_table
 
 
@@ -83,7 +83,7 @@ def test_all_variables_of_the_tables_are_read_so() -> None:
             "kubelet_config_node_name": Vaulted("n1"),
         }
     }
-    table = {**host_table.node_table(["h1"], hostvars), "others": batch.other_configs(["h1"], hostvars)}
+    table = {**host_table.node_table(["h1"], hostvars), "others": node.other_configs(["h1"], hostvars)}
     assert "Vaulted" not in str(_types(table)) and list(table["hosts"]) == ["n1"]
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The guards of a batch wait until the controller has confirmed all of its nodes, in batches of any size."""
+"""The seconds that guards and Leases allow, and the expected duration of a batch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.livenodes.kubelet.plugins.filter import confirm
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import clock
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.clock import Batch as Timed
 from tests.support.linear_play import Step, play, waits
 
 FORMER = 300
@@ -56,7 +57,7 @@ class Batch(t.NamedTuple):
 
 
 def deadline(batch: Batch, **parts: t.Any) -> int:
-    return confirm.confirm_seconds(
+    return clock.confirm_seconds(
         batch.restarts,
         batch.forks,
         soak_seconds=batch.soak,
@@ -114,14 +115,14 @@ def test_the_good_nodes_of_a_batch_outlive_a_wave_that_fails() -> None:
 )
 def test_the_sum_of_the_parts(hosts: int, forks: int, seconds: int) -> None:
     batch = ["host"] * hosts
-    assert confirm.confirm_seconds(batch, forks) == seconds
-    assert confirm.confirm_seconds(batch, str(forks), soak_seconds="60") == seconds + 60
-    assert confirm.confirm_seconds(batch, forks, own="", wait_timeout="200", pods_timeout=0) == seconds - 100
+    assert clock.confirm_seconds(batch, forks) == seconds
+    assert clock.confirm_seconds(batch, str(forks), soak_seconds="60") == seconds + 60
+    assert clock.confirm_seconds(batch, forks, own="", wait_timeout="200", pods_timeout=0) == seconds - 100
 
 
 def test_the_operators_own_time_wins_and_the_soak_is_added() -> None:
-    assert confirm.confirm_seconds(["host"] * 200, 5, own=45) == 45
-    assert confirm.confirm_seconds(["host"] * 200, 5, own="45", soak_seconds=30) == 75
+    assert clock.confirm_seconds(["host"] * 200, 5, own=45) == 45
+    assert clock.confirm_seconds(["host"] * 200, 5, own="45", soak_seconds=30) == 75
 
 
 @pytest.mark.parametrize(
@@ -141,13 +142,9 @@ def test_the_operators_own_time_wins_and_the_soak_is_added() -> None:
 def test_an_own_time_that_is_too_short(
     sizes: list[int], own: t.Any, parts: dict[str, t.Any], words: str | None
 ) -> None:
-    found = confirm.confirm_problem([{f"n{number}": "" for number in range(size)} for size in sizes], 5, own, **parts)
+    found = clock.confirm_problem([{f"n{number}": "" for number in range(size)} for size in sizes], 5, own, **parts)
     assert words in found if words else not found
     assert not found or found.endswith("or lower kubelet_config_node_seconds")
-
-
-def test_the_filters_are_known() -> None:
-    assert set(confirm.FilterModule().filters()) == {"confirm_seconds", "confirm_problem", "lease_seconds"}
 
 
 NATIVE, COPIED = {"delivery": "native"}, {"delivery": "checkpoint"}
@@ -173,12 +170,75 @@ def test_lease_seconds(
     sizes: list[int], rows: dict[str, t.Any], forks: t.Any, more: dict[str, t.Any], seconds: int
 ) -> None:
     """The operator's choice, else one and a half times the steps on the nodes of the largest batch."""
-    assert confirm.lease_seconds([range(size) for size in sizes], rows, forks, **more) == seconds
+    assert clock.lease_seconds([range(size) for size in sizes], rows, forks, **more) == seconds
 
 
 @given(st.integers(1, 300), st.integers(1, 300), st.integers(1, 600), st.integers(0, 3000))
 def test_the_steps_on_the_nodes_do_not_outlast_the_lease(hosts: int, forks: int, node_seconds: int, since: int) -> None:
     """Whenever the last call before them renewed it: at most a third of the duration before its end."""
-    duration = confirm.lease_seconds([range(hosts)], {"n": COPIED}, forks, None, node_seconds)
+    duration = clock.lease_seconds([range(hosts)], {"n": COPIED}, forks, None, node_seconds)
     left = duration - min(since, duration / 3)
-    assert left + 1 >= confirm.needed_seconds(hosts, forks, 0, 0, 0, node_seconds)
+    assert left + 1 >= clock.needed_seconds(hosts, forks, 0, 0, 0, node_seconds)
+
+
+MOST, DRAIN = 600.0, 300.0
+CANARY, NEXT, WIDE = Timed(1, 60, False), Timed(1, 30, False), Timed(4, 30, False)
+DRAINED = Timed(1, 30, True)
+
+
+@pytest.mark.parametrize(
+    ("batch", "done", "took", "expected"),
+    [
+        pytest.param(CANARY, [], [], MOST, id="before the first batch only the guards' time is known"),
+        pytest.param(DRAINED, [], [], MOST + DRAIN, id="the first batch drains"),
+        pytest.param(NEXT, [CANARY], [90], 30 + 30, id="the soak is that of this batch"),
+        pytest.param(NEXT, [CANARY, NEXT, NEXT], [90, 75, 60], 45 + 30, id="the slowest batch counts"),
+        pytest.param(WIDE, [CANARY], [90], 4 * 30 + 30, id="more waves take longer"),
+        pytest.param(NEXT, [WIDE], [110], 80 + 30, id="fewer waves are not assumed to be faster"),
+        pytest.param(WIDE, [CANARY, WIDE], [90, 200], 170 + 30, id="a batch as wide as this one"),
+        pytest.param(NEXT, [CANARY], [20], 0 + 30, id="a batch that failed early was shorter than its soak"),
+        pytest.param(DRAINED, [NEXT], [50], 20 + 30 + DRAIN, id="no batch has shown how long a drain takes"),
+        pytest.param(DRAINED, [NEXT, DRAINED], [50, 400], 370 + 30, id="a batch has shown it"),
+    ],
+)
+def test_needed(batch: Timed, done: list[Timed], took: list[float], expected: float) -> None:
+    assert clock.needed(batch, done, took, MOST, DRAIN) == expected
+
+
+def batch(number: int, hosts: int, **given: t.Any) -> dict[str, t.Any]:
+    names = [f"n{number}-{host}" for host in range(hosts)]
+    return {"hosts": {name: name for name in names}, "soak": 0, "drain": [], "on_nodes": True, "done": number, **given}
+
+
+ROLLOUT = {
+    "began": 1000.0,
+    "batches": [
+        batch(1, 1, soak=60),
+        batch(2, 25, soak=30),
+        batch(3, 25, soak=30, on_nodes=False, drain=["n3-1"]),
+        batch(4, 25, drain=["n4-1"]),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("number", "began", "now", "needs"),
+    [
+        pytest.param(0, [], 1010, MOST, id="first"),
+        pytest.param(1, [1010], 1010 + 40 + 60, 3 * 40 + 30, id="three waves with ten forks"),
+        pytest.param(1, [], 1110, MOST, id="no gate has reported when its batch began"),
+        pytest.param(2, [1010, 1110], 1110 + 50 + 30, 50 + 30 + DRAIN, id="one wave without steps on nodes"),
+        pytest.param(3, [1010, 1110, 1190], 1190 + 200 + 30, 3 * 200, id="a batch has shown how long a drain takes"),
+    ],
+)
+def test_of_rollout(number: int, began: list[float], now: float, needs: float) -> None:
+    """The gate of the batch before this one has returned when all batches until then began."""
+    hostvars: dict[str, dict[str, t.Any]] = {host: {} for one in ROLLOUT["batches"] for host in one["hosts"]}  # type: ignore[attr-defined]
+    if number:
+        last = list(ROLLOUT["batches"][number - 1]["hosts"])[-1]  # type: ignore[index]
+        hostvars[last] = {"rollout_gate": {"window": {"began": began}}}
+    this = ROLLOUT["batches"][number]  # type: ignore[index]
+    # AWX passes some variables as text.
+    found = clock.of_rollout(ROLLOUT, this, "30", "10", hostvars, now, MOST, DRAIN)
+    assert found == {"minutes": 30, "ends": 1000 + 1800, "needs": needs, "began": began}
+    assert clock.of_rollout(ROLLOUT, this, "30.0", 10, hostvars, now, MOST, DRAIN) == found

@@ -4,11 +4,116 @@
 from __future__ import annotations
 
 import typing as t
+from typing import Any
 
 import pytest
+from ansible.errors import AnsibleFilterError
 
-from ansible_collections.livenodes.kubelet.plugins.filter import checkpoint
+from ansible_collections.livenodes.kubelet.plugins.filter import node
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import push
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils import host_table, sealed
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import scopes, specs
+
+
+def test_what_other_hosts_declare() -> None:
+    """Unlike in the table, two hosts may name one node, as in an inventory of several clusters."""
+    hostvars: dict[str, dict[str, Any]] = {
+        "h1": {"kubelet_config": {"maxPods": 1}, "kubelet_config_host": {"maxPods": 2}},
+        "h2": {},
+        "h3": {"kubelet_config": "maxPods: 3", "kubelet_config_node_name": "n3"},
+        "h4": {"kubelet_config": "maxPods: 3", "kubelet_config_node_name": "n3"},
+        "h5": {"kubelet_config": {"maxPods": 5}, "kubelet_config_node_name": "n5"},
+        "h6": {"kubelet_config": {"maxPods": 6}, "kubelet_config_node_name": "n5"},
+    }
+    assert node.other_configs(list(hostvars), hostvars) == {
+        "h1": {"maxPods": 1},
+        "h2": {},
+        "n3": "maxPods: 3",
+        # Which of the two is the node is unknown, so nothing is certain to be declared for it.
+        "n5": {},
+    }
+
+
+def test_names_as_playbooks_use_them() -> None:
+    assert set(node.FilterModule().filters()) == {
+        *("node_table", "other_configs", "found_by", "unsealed"),
+        *("node_message", "config_text", "switch_failure", "reset_failure", "revert_failure"),
+    }
+
+
+def test_the_table_of_a_task_has_no_secrets() -> None:
+    """Facts and arguments are shown with -v."""
+    variables = {
+        "kubelet_config": {"staticPodURLHeader": {"Authorization": ["Bearer 4711"]}},
+        "kubelet_config_host": "staticPodURLHeader: {Authorization: [4711]}",
+        "kubelet_config_flags": ["--manifest-url-header=Authorization:4711"],
+    }
+    hostvars = {"h1": variables}
+    context: Any = {"inventory_hostname": "h1"}
+    table = node.node_table_of_hosts(context, ["h1"], hostvars)
+    assert "4711" not in str((table, node.other_configs(["h1"], hostvars)))
+    assert sealed.unseal(table).items() >= host_table.node_table(["h1"], hostvars).items()
+
+
+OWN: Any = {"kubelet_config_allow_effect": "safe"}
+
+
+@pytest.mark.parametrize(
+    ("of_task", "first", "second", "found"),
+    [
+        # Neither host sets it: the default of the role, or of the module.
+        ("disrupt", {}, {}, ["disrupt", "disrupt"]),
+        (None, {}, {}, ["disrupt", "disrupt"]),
+        # A task sees the value of the first host.
+        ("safe", OWN, {}, ["safe", "disrupt"]),
+        ("disrupt", {}, OWN, ["disrupt", "safe"]),
+        (None, {}, OWN, ["disrupt", "safe"]),
+        ("safe", OWN, {"kubelet_config_allow_effect": "reboot"}, ["safe", "reboot"]),
+        # The vars of a play, of a role call or of import_playbook win over those of hosts.
+        ("reboot", {}, OWN, ["reboot", "reboot"]),
+        ("drain", OWN, OWN, ["drain", "drain"]),
+    ],
+)
+def test_options_of_each_host(of_task: Any, first: dict[str, str], second: dict[str, str], found: list[str]) -> None:
+    context: Any = {"inventory_hostname": "h1", **({"kubelet_config_allow_effect": of_task} if of_task else {})}
+    table = node.node_table_of_hosts(context, ["h1", "h2"], {"h1": first, "h2": second})
+    assert list(table["allow_effects"].values()) == found
+
+
+def test_all_options_of_each_host() -> None:
+    variables: Any = {"kubelet_config_drain": "always", "kubelet_config_forecast": "warn"}
+    context: Any = {"inventory_hostname": "h1"}
+    table = node.node_table_of_hosts(context, ["h1", "h2"], {"h1": {}, "h2": variables})
+    assert table["drains"] == {"h1": "never", "h2": "always"}
+    assert table["forecasts"] == {"h1": {"forecast": "refuse", "pods": 0}, "h2": {"forecast": "warn", "pods": 0}}
+
+
+def test_their_defaults_are_those_of_the_roles() -> None:
+    known = specs.known(specs.by_role())
+    assert {name: known[name]["default"] for name in host_table.OF_THE_HOST} == host_table.OF_THE_HOST
+    assert {*host_table.OF_THE_HOST} <= scopes.OF_THE_HOST
+
+
+def test_what_a_role_takes() -> None:
+    """What the play gives goes first."""
+    context: Any = {"edit_result": {"plan": {"nodes": {}}}}
+    assert node.found_by(context, {}, "edit") == {"nodes": {}}
+    assert node.found_by(context, {"text": []}, "edit") == {"text": []}
+    assert node.found_by(context, {}, "dump") == {}
+
+
+TABLE = {"variants": {"a": {"staticPodURLHeader": {"Authorization": ["Bearer 4711"]}}}}
+
+
+def test_unsealed() -> None:
+    assert node.unsealed(sealed.seal(TABLE)) == TABLE
+    with pytest.raises(AnsibleFilterError, match="sealed by another run of Ansible"):
+        node.unsealed(f"{sealed.MARK}Z0FBQUFB")
+
+
+def test_a_message() -> None:
+    assert node.node_message(["Node n1: late"], "n1") == "Node n1: late"
+
 
 AWAY = {"failed": True, "state": "unreachable", "msg": "its host cannot be reached: no route."}
 NO_HOST = "Node n1 was not {}: its host cannot be reached: no route. If the {} had begun, the guard reverts it"
@@ -16,8 +121,8 @@ NO_HOST = "Node n1 was not {}: its host cannot be reached: no route. If the {} h
 
 def test_the_text_is_that_of_a_push() -> None:
     config = {"maxPods": 1, "clusterDomain": "b\u00fccher.example", "apiVersion": "kubelet.config.k8s.io/v1beta1"}
-    assert checkpoint.config_text(config) == push.document.render(config)
-    assert "b\u00fccher" in checkpoint.config_text(config)
+    assert node.config_text(config) == push.document.render(config)
+    assert "b\u00fccher" in node.config_text(config)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +165,7 @@ def test_the_text_is_that_of_a_push() -> None:
     ids=["unreachable", "refused", "failed before", "reverted", "reverted by the guard", "only the guard", "no result"],
 )
 def test_why_a_node_was_not_switched(reason: str, assigned: t.Any, reverted: t.Any, expected: str) -> None:
-    assert checkpoint.switch_failure(reason, "n1", "host-1", assigned, reverted) == expected
+    assert node.switch_failure(reason, "n1", "host-1", assigned, reverted) == expected
 
 
 TRIAL = {"to": None, "failed": ""}
@@ -105,7 +210,7 @@ TRIAL = {"to": None, "failed": ""}
     ids=["unreachable", "refused", "failed before", "reverted", "reverted by the guard", "confirmed", "no trial"],
 )
 def test_why_a_node_was_not_reset(reason: str, reset: t.Any, reverted: t.Any, expected: str) -> None:
-    assert checkpoint.reset_failure(reason, "n1", "host-1", reset, reverted) == expected
+    assert node.reset_failure(reason, "n1", "host-1", reset, reverted) == expected
 
 
 GOES_ON = "The guard on the node continues the revert. If the Node does not become Ready, see "
@@ -134,5 +239,5 @@ GOES_ON = "The guard on the node continues the revert. If the Node does not beco
     ids=["restart", "lock", "evaluated late", "no result"],
 )
 def test_why_a_node_was_not_reverted(reason: str, why: str, reverted: t.Any, expected: str) -> None:
-    message = checkpoint.revert_failure(reason, "n1", "host-1", why, reverted)
+    message = node.revert_failure(reason, "n1", "host-1", why, reverted)
     assert message.startswith(expected) and GOES_ON in message
