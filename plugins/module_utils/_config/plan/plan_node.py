@@ -131,6 +131,8 @@ class Planner:
         if known not in self._plans:
             live = self._variants[asked.live]
             node = sources.Node(live, asked.minor, declared, asked.record, files, self._target, reverts)
+            if files and not whole and not asked.moves:
+                node = sources.with_own_now(node)
             self._plans[known] = self._make(asked._replace(binary=binary), node, flags)
         return self._plans[known]
 

@@ -114,8 +114,6 @@ def dropin(node: Node) -> Source:
 
     Raises OverlayError for layers that cannot be merged.
     """
-    if node.files:
-        node = node._replace(record=_own_now(node, node.files))
     left = _left(node, by_key=True)
     declared = node.declared.as_dropin()
     names = Declared([declared]).keys
@@ -150,6 +148,23 @@ def in_place_of_checkpoint(node: Node) -> Source:
     replaced = {path: without.get(path) for path in {*names, *without} if overlay.is_set(path, names)}
     config = {"kind": KIND, "apiVersion": API_VERSION, **declared}
     return _without_record(node, config, expected, changes, moved, names, replaced)
+
+
+def with_own_now(node: Node) -> Node:
+    """Return a node with a drop-in with the own values that its files have by now in its record.
+
+    They may have changed while the drop-in replaced them. What the files alone do not decide stays as it is.
+    """
+    files = _files(node)
+    without = merged_dropins.effective(files.own, [*files.earlier, *files.later], node.minor)
+    found = compare.changes(node.live, without, node.minor, True)
+    certain = {change.path for change in own_file.certain(found, files, node.live, node.minor)}
+    uncertain = {change.path for change in found} - certain
+    now = compare.normalise(without, node.minor, runs=True)
+    own = {}
+    for path, held in node.record["own"].items():
+        own[path] = [now.get(path)] if held and path not in uncertain else held
+    return node._replace(record={**node.record, "own": own})
 
 
 def is_empty(config: Config) -> bool:
@@ -207,22 +222,6 @@ def _without_record(
     from_file = frozenset(change.path for change in own_file.undeclared(changes, node.declared))
     kept = [path for path in absent if overlay.is_set(path, names)]
     return Source(config, expected, changes, replaced, kept, NO_RECORD, from_file=from_file)
-
-
-def _own_now(node: Node, files: own_file.Files) -> Record:
-    """Return the record of a node with a drop-in, with the own values that its files have by now.
-
-    They may have changed while the drop-in replaced them. What the files alone do not decide stays as it is.
-    """
-    without = merged_dropins.effective(files.own, [*files.earlier, *files.later], node.minor)
-    found = compare.changes(node.live, without, node.minor, True)
-    certain = {change.path for change in own_file.certain(found, files, node.live, node.minor)}
-    uncertain = {change.path for change in found} - certain
-    now = compare.normalise(without, node.minor, runs=True)
-    own = {}
-    for path, held in node.record["own"].items():
-        own[path] = [now.get(path)] if held and path not in uncertain else held
-    return {**node.record, "own": own}
 
 
 def _after_restart(made: Source, node: Node, files: own_file.Files) -> Source:
