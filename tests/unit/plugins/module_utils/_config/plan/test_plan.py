@@ -330,47 +330,6 @@ def test_a_thousand_nodes_are_planned_with_the_work_of_their_kinds(monkeypatch: 
     assert len(made["text"]) < 20
 
 
-def test_a_target_takes_the_place_of_the_live_configuration_except_for_the_machine() -> None:
-    """Equal nodes still share a variant; the overrides are merged over the target."""
-    live = [{**LIVE, "providerID": name, "podPidsLimit": 500} for name in ("a", "b", "b")]
-    target = {**LIVE, "providerID": "a", "maxPods": 70}
-    made = tables.planned(tables.table(*live), None, {"n2": {"eventBurst": 7}}, target=target)
-    assert not made["refused"], made["text"]
-    desired = {name: made["variants"][row["variant"]] for name, row in made["nodes"].items()}
-    assert desired == {
-        "n0": target,
-        "n1": {**target, "providerID": "b"},
-        "n2": {**target, "providerID": "b", "eventBurst": 7},
-    }
-    assert [tables.rules(made, name) for name in made["nodes"]] == [
-        [],
-        [("warning", "machine-specific", "providerID")],
-        [("warning", "machine-specific", "providerID")],
-    ]
-    changes = made["nodes"]["n1"]["changes"]
-    assert {change["path"] for change in changes} == {"maxPods", "podPidsLimit"}
-    assert not any(change["no_longer_declared"] or "own_file_changed" in change for change in changes)
-    as_text = tables.planned(tables.table(*live), target=document.render(target))
-    assert as_text["nodes"]["n1"] == made["nodes"]["n1"]
-
-
-def test_the_effects_of_a_target_are_weighed() -> None:
-    made = tables.planned(tables.table(LIVE), target={**LIVE, "clusterDNS": ["10.96.0.99"]})
-    assert made["refused"] and ("refusal", "effect", "clusterDNS") in tables.rules(made), made["text"]
-
-
-@pytest.mark.parametrize("target", [[], 5, {"maxPods": 1}, "maxPods: 1", "a: [b"])
-def test_a_target_that_is_no_configuration(target: Any) -> None:
-    with pytest.raises(document.DocumentError, match=r"^target[:,]"):
-        tables.planned(tables.table(LIVE), target=target)
-
-
-def test_a_target_may_be_of_the_first_kubelets() -> None:
-    target = {**LIVE, "apiVersion": document.FIRST_API_VERSION, "maxPods": 70}
-    made = tables.planned(tables.table(LIVE, kubelet_version="v1.9.7", delivery="native"), target=target)
-    assert [change["after"] for change in made["nodes"]["n0"]["changes"]] == [70]
-
-
 @pytest.mark.parametrize(
     ("layer", "more", "allow_hidden", "severity"),
     [

@@ -11,8 +11,11 @@ from hypothesis import given
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import target
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 
 from .. import kubelet_model as model
+from . import tables
+from .tables import LIVE
 
 
 @pytest.mark.parametrize(
@@ -67,3 +70,44 @@ def test_each_value_that_a_node_does_not_get_is_a_warning(
 def test_a_drop_in_declares_nothing_of_one_machine() -> None:
     given = {"maxPods": 7, "providerID": "aws://x", "evictionHard": {"a": "1"}}
     assert target.declared(given) == {"maxPods": 7, "evictionHard": {"a": "1"}}
+
+
+def test_a_target_takes_the_place_of_the_live_configuration_except_for_the_machine() -> None:
+    """Equal nodes still share a variant; the overrides are merged over the target."""
+    live = [{**LIVE, "providerID": name, "podPidsLimit": 500} for name in ("a", "b", "b")]
+    goal = {**LIVE, "providerID": "a", "maxPods": 70}
+    made = tables.planned(tables.table(*live), None, {"n2": {"eventBurst": 7}}, target=goal)
+    assert not made["refused"], made["text"]
+    desired = {name: made["variants"][row["variant"]] for name, row in made["nodes"].items()}
+    assert desired == {
+        "n0": goal,
+        "n1": {**goal, "providerID": "b"},
+        "n2": {**goal, "providerID": "b", "eventBurst": 7},
+    }
+    assert [tables.rules(made, name) for name in made["nodes"]] == [
+        [],
+        [("warning", "machine-specific", "providerID")],
+        [("warning", "machine-specific", "providerID")],
+    ]
+    changes = made["nodes"]["n1"]["changes"]
+    assert {change["path"] for change in changes} == {"maxPods", "podPidsLimit"}
+    assert not any(change["no_longer_declared"] or "own_file_changed" in change for change in changes)
+    as_text = tables.planned(tables.table(*live), target=document.render(goal))
+    assert as_text["nodes"]["n1"] == made["nodes"]["n1"]
+
+
+def test_the_effects_of_a_target_are_weighed() -> None:
+    made = tables.planned(tables.table(LIVE), target={**LIVE, "clusterDNS": ["10.96.0.99"]})
+    assert made["refused"] and ("refusal", "effect", "clusterDNS") in tables.rules(made), made["text"]
+
+
+@pytest.mark.parametrize("goal", [[], 5, {"maxPods": 1}, "maxPods: 1", "a: [b"])
+def test_a_target_that_is_no_configuration(goal: Any) -> None:
+    with pytest.raises(document.DocumentError, match=r"^target[:,]"):
+        tables.planned(tables.table(LIVE), target=goal)
+
+
+def test_a_target_may_be_of_the_first_kubelets() -> None:
+    goal = {**LIVE, "apiVersion": document.FIRST_API_VERSION, "maxPods": 70}
+    made = tables.planned(tables.table(LIVE, kubelet_version="v1.9.7", delivery="native"), target=goal)
+    assert [change["after"] for change in made["nodes"]["n0"]["changes"]] == [70]
