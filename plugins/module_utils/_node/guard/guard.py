@@ -176,6 +176,10 @@ class Guard(NewBinary, WithoutTrial):
             facts = facts._replace(now=self._when()[1])
             trial = self._trial()
             progress = self.records.progress()
+            if trial and trial.failed and not progress.verdict and self._reads_another(unit):
+                # A crash of the host has emptied the note of a revert whose restart is still due.
+                progress = Progress(verdict=trial.failed)
+                self._remember(progress)
             if trial is not None and not trial.failed:
                 action = self._judge(trial, facts, starting=False)
                 if action == decide.ASK:

@@ -18,7 +18,7 @@ from ..system.files import StoreError
 from ..system.lock import locked
 from . import decide, evidence, observe
 from .base import Base
-from .decide import Action, Facts, Terms
+from .decide import Action, Facts, Terms, Unit
 
 # Stages of a revert that was reported: its kubelet must be started, or does not run.
 REVERTED = "reverted"
@@ -201,6 +201,10 @@ class Judging(Base):
         if facts.unit.given_up:
             return False
         return self._read(trial, facts) == self._running()
+
+    def _reads_another(self, unit: Unit) -> bool:
+        """Whether the kubelet that runs was started with something else than what `active` leads to now."""
+        return unit.running and self.started.target(unit.invocation) not in ("", self._running())
 
     def _read(self, trial: Trial | None, facts: Facts) -> str:
         """Return the target of `active` that the last kubelet was started with, empty if that is unknown."""

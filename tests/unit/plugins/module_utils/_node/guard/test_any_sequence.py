@@ -131,6 +131,16 @@ PINNED: dict[str, Steps] = {
         ("fault", {"fault": errno.EROFS}),
         ("wait", {"seconds": 400.0}),
     ],
+    "a reset is rolled back, the module is killed before the restart, and the note of that is lost": [
+        ("operate", {"what": "stop"}),
+        ("fault", {"fault": "runtime"}),
+        ("operate", {"what": "start"}),
+        ("fault", {"fault": "none"}),
+        ("undo", {"reset": True, "cut": None, "connected": False}),
+        ("wait", {"seconds": 90.0}),
+        ("undo", {"reset": False, "cut": 58, "connected": False}),
+        ("tear", {"name": "store/progress", "half": False}),
+    ],
     "a trial is armed, and neither guard nor module go on": [
         ("undo", {"reset": True, "cut": None, "connected": True}),
         ("disturb", {"what": "power cut"}),
