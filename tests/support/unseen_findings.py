@@ -29,12 +29,16 @@ KIND_OF = {"gates": "gate", "fields": "field", "flags": "flag"}
 """As RULES_OF, for the upgrade check."""
 
 
-def configs(values: t.Sequence[Answer]) -> dict[Case, Config]:
-    """Return configurations: with all gates on, all gates off, all fields, all misspelt, and those of the rules."""
+def configs(binary: BinaryFacts, values: t.Sequence[Answer]) -> dict[Case, Config]:
+    """Return configurations: with all gates on, all gates off, all fields, all misspelt, and those of the rules.
+
+    The gates are those about which the binary was asked when it was recorded.
+    """
+    asked = [name for name in sorted(gates.GATES) if name in binary.gates]
     names = [name for name in fields.children("") if name != "featureGates"]
     return {
-        ("gates", "on"): {"featureGates": dict.fromkeys(sorted(gates.GATES), True)},
-        ("gates", "off"): {"featureGates": dict.fromkeys(sorted(gates.GATES), False)},
+        ("gates", "on"): {"featureGates": dict.fromkeys(asked, True)},
+        ("gates", "off"): {"featureGates": dict.fromkeys(asked, False)},
         ("fields", "right"): {name: _value(fields.ALL[name].type) for name in names},
         ("fields", "wrong"): {f"{name}z": 1 for name in names},
         **{("value", text_of(config)): config for config, _verdict, _messages in values},

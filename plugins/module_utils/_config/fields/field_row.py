@@ -23,6 +23,8 @@ class Field:
 
     ``duration or nanoseconds`` takes a whole number, too. Every object has a row for each member, also in list[object].
     """
+    effect: str = DISRUPT
+    reason: str = ""
     since: int | None = None
     """First minor that has the field; None: 1.12 or earlier."""
     until: int | None = None
@@ -41,10 +43,6 @@ class Field:
     """From this minor on ``unset`` is ``nil``, because the Go type became a pointer."""
     zero_omitted: bool = False
     """Whether /configz omits a zero or empty value."""
-    effect: str = DISRUPT
-    reason: str = ""
-    later: tuple[tuple[int, str, str], ...] = ()
-    """The effects and reasons of later minors, ascending: (from this minor on, effect, reason)."""
     flags: tuple[str, ...] = ()
     """Command line flags that set the same field and override any configuration."""
     whole: bool = False
@@ -57,6 +55,8 @@ class Field:
     """A relative file path is resolved against the folder of the configuration file."""
     secret: bool = False
     """The value must not be shown."""
+    later: tuple[tuple[int, str, str], ...] = ()
+    """The effects and reasons of later minors, ascending: (from this minor on, effect, reason)."""
 
     def default_at(self, minor: int) -> Any:
         """Return the default in a minor from 1.20 on that has the field; None where there is none or it is unknown."""

@@ -100,7 +100,7 @@ def test_the_binary_gives_what_its_tables_give(version: str, monkeypatch: pytest
     """
     minor, differing = minor_of(version) or 0, DIFFERING[version]
     binary, values = binary_corpus.recorded(version), binary_corpus.recorded_values(version)
-    cases, flags = found.configs(values), found.every_flag()
+    cases, flags = found.configs(binary, values), found.every_flag()
     later = {name for name, row in fields.ALL.items() if (row.since or 0) > minor}
     later |= {f"--{name}" for name, row in fields.FLAGS.items() if (row.since or 0) > minor}
     plan = found.named(found.of_plan(version, cases, None))
