@@ -10,7 +10,7 @@ from typing import Any, Mapping
 from ..fields import fields
 from ..plan import host_facts
 from ..values.short_texts import minor_of
-from . import binary_findings, default_findings, flag_findings, host_findings, node_facts, unasked, value_findings
+from . import binary_findings, default_findings, flag_findings, host_findings, node_facts, value_findings
 from .finding import UNKNOWN, VERSION, Finding, order
 from .node_facts import Facts
 
@@ -59,7 +59,7 @@ def findings(facts: Facts, target: int) -> list[Finding]:
         *default_findings.meanings(facts, target),
         *host_findings.check(facts, target),
     ]
-    return [*_gaps(facts), *unasked.check(facts, target), *binary_findings.weighed(facts, target, known)]
+    return [*_gaps(facts), *binary_findings.unasked(facts, target), *binary_findings.weighed(facts, target, known)]
 
 
 def _gaps(facts: Facts) -> list[Finding]:
