@@ -10,7 +10,7 @@ from typing import Any, Mapping
 from ..fields import fields
 from ..plan import host_facts
 from ..values.short_texts import minor_of
-from . import binary_findings, default_findings, flag_findings, host_findings, node_facts, value_findings
+from . import binary_findings, config_findings, host_findings, node_facts
 from .finding import UNKNOWN, VERSION, Finding, order
 from .node_facts import Facts
 
@@ -53,10 +53,10 @@ def findings(facts: Facts, target: int) -> list[Finding]:
         message = f"the kubelet is {facts.version}, newer than 1.{target}; nothing was compared"
         return [Finding(UNKNOWN, VERSION, "", message, "Set kubelet_config_target_version to the version to come.")]
     known = [
-        *flag_findings.check(facts, target),
-        *value_findings.check(facts, target),
-        *default_findings.check(facts, target),
-        *default_findings.meanings(facts, target),
+        *config_findings.flags(facts, target),
+        *config_findings.values(facts, target),
+        *config_findings.defaults(facts, target),
+        *config_findings.meanings(facts, target),
         *host_findings.check(facts, target),
     ]
     return [*_gaps(facts), *binary_findings.unasked(facts, target), *binary_findings.weighed(facts, target, known)]
