@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._config.upgrade import upgrade_rows, upgrade_text
+from ..._config.upgrade import upgrade
 from ..api.errors import ClusterError
 from . import binary_here
 
@@ -15,16 +15,16 @@ from . import binary_here
 def compare(options: dict[str, t.Any], _check_mode: bool) -> dict[str, t.Any]:
     """Return what an upgrade would do to each node. Raises ClusterError for a version that is none."""
     try:
-        target = upgrade_rows.target_minor(options["target_version"])
-    except upgrade_rows.UpgradeError as error:
+        target = upgrade.target_minor(options["target_version"])
+    except upgrade.UpgradeError as error:
         raise ClusterError(str(error)) from error
     hosts, program = options["hosts"], options.get("target_binary")
     if program:
         hosts = binary_here.answered(hosts, program, target)
-    nodes = {name: upgrade_rows.row(result, target) for name, result in hosts.items()}
+    nodes = {name: upgrade.row(result, target) for name, result in hosts.items()}
     return {
         "changed": False,
         "nodes": nodes,
-        "summary": upgrade_text.summary(nodes, target),
-        "text": upgrade_text.lines(nodes, target),
+        "summary": upgrade.summary(nodes, target),
+        "text": upgrade.lines(nodes, target),
     }
