@@ -14,7 +14,7 @@ from typing import Any, Mapping, Sequence
 from ..delivery import choice
 from ..delivery.choice import CHECKPOINT, DROPIN, NATIVE, OWN_FILE_MINOR
 from ..fields.field_row import EFFECTS, FORBIDDEN
-from ..forecast import node_capacity
+from ..forecast import allocatable
 from ..rules import start_rules
 from ..rules.problem import REFUSAL, WARNING, Problem
 from ..values import annotation, annotation_reader, own_values
@@ -93,7 +93,7 @@ def make_plan(
     reverts = target is None and not (config is None and node_configs is None)
     # A drop-in without layers would revert everything.
     lays = reverts or target is not None
-    limits = node_capacity.Limits()
+    limits = allocatable.Limits()
     planner = plan_node.Planner(current["variants"], allow_effect, shared, allow_invalid, goal, reverts)
     nodes: dict[str, Any] = {}
     variants: dict[str, Any] = {}
