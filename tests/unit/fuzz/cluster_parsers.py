@@ -25,7 +25,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout.evict import meaning
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import forecast, verdict
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.alpha import config_ok
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.alpha import form
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import differing
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast import pod_forecast
@@ -173,7 +173,7 @@ PARSERS = {
         values(RECORD).map(json.dumps) | texts(json.dumps(RECORD)) | JSON, own_values.read
     ),
     "condition of the first kubelets": Parser(
-        st.lists(values(CONDITION), max_size=2), lambda found: config_ok.read(found, [SOURCE])
+        st.lists(values(CONDITION), max_size=2), lambda found: form.read_condition(found, [SOURCE])
     ),
     "quantity": Parser(WORDS, quantity.parse, (ValueError,)),
     "percentage": Parser(WORDS, quantity.parse_percentage, (ValueError,)),

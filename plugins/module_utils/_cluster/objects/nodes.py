@@ -10,7 +10,6 @@ import typing as t
 import urllib.parse
 
 from ..._config.alpha import form
-from ..._config.alpha import records as alpha_records
 from ..._config.delivery import choice as deliveries
 from ..._config.values import annotation, annotation_reader, node_row, own_values
 from ..._config.values import reference as references
@@ -114,7 +113,7 @@ class Node:
     noted_delivery: str = CHECKPOINT
     """The delivery of the source in the annotation."""
     place: str = ""
-    """From where a kubelet 1.8 to 1.10 has its configuration (config_ok.py); empty for others."""
+    """From where a kubelet 1.8 to 1.10 has its configuration (form.py); empty for others."""
     malformed: dict[str, str] = dataclasses.field(default_factory=dict)
     """What is malformed and how to repair it, by annotation or field; such values are absent from all other fields."""
 
@@ -253,7 +252,7 @@ def trim(node: dict[str, t.Any]) -> Node:
     conditions = {item.get("type"): item for item in reversed(status.get("conditions") or [])}
     ready: dict[str, str] = conditions.get("Ready", {})
     kubelet_version = _text(system, "kubeletVersion")
-    records, place = alpha_records.read(notes, spec, status, minor_of(kubelet_version) or 0)
+    records, place = form.records(notes, spec, status, minor_of(kubelet_version) or 0)
     noted = DROPIN if records.delivery == DROPIN else CHECKPOINT
     own, own_fault = own_values.read(notes.get(annotation.OWN))
     machine = _text(system, "machineID"), _text(meta, "uid")
