@@ -34,7 +34,6 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.pla
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout import goals
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import (
     annotation,
-    annotation_reader,
     document,
     duration,
     identity,
@@ -165,7 +164,7 @@ PARSERS = {
     "/stats/summary": Parser(values(SUMMARY), lambda value: pod_usage.parse({}, [POD], value)),
     "annotations": Parser(
         st.tuples(values(STATUS), values({"configMap": SOURCE}), texts(json.dumps(STATUS))),
-        lambda given: annotation_reader.records(
+        lambda given: annotation.records(
             {annotation.STATUS: given[2], annotation.SOURCE: json.dumps(given[1])}, given[1], given[0]
         ),
     ),

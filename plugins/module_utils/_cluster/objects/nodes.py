@@ -11,7 +11,7 @@ import urllib.parse
 
 from ..._config.alpha import form
 from ..._config.delivery import choice as deliveries
-from ..._config.values import annotation, annotation_reader, node_row, own_values
+from ..._config.values import annotation, node_row, own_values
 from ..._config.values import reference as references
 from ..._config.values.short_texts import minor_of
 from ..api import parallel
@@ -34,10 +34,10 @@ _NOTED = f"the annotation {annotation.SOURCE}"
 # Where the source of a node is stored, by delivery.
 WHERE = {NATIVE: "spec.configSource", CHECKPOINT: _NOTED, DROPIN: _NOTED, NONE: "spec.configSource"}
 # The places of source and status, by delivery.
-_SOURCE_AT = {NATIVE: annotation_reader.SPEC, NONE: annotation_reader.SPEC, **dict.fromkeys(ON_NODE, annotation.SOURCE)}
+_SOURCE_AT = {NATIVE: annotation.SPEC, NONE: annotation.SPEC, **dict.fromkeys(ON_NODE, annotation.SOURCE)}
 _STATUS_AT = {
-    NATIVE: annotation_reader.CONFIG,
-    NONE: annotation_reader.CONFIG,
+    NATIVE: annotation.CONFIG,
+    NONE: annotation.CONFIG,
     **dict.fromkeys(ON_NODE, annotation.STATUS),
 }
 # A GET for each node is cheaper than a LIST, here and in the API server, if the LIST had more than this many times the
@@ -214,7 +214,7 @@ class Node:
             for side in (self.native, self.noted)
             for reference in (
                 side.source,
-                *(_part(side.status, name) for name in annotation_reader.PARTS),
+                *(_part(side.status, name) for name in annotation.PARTS),
             )
         ]
         named = (*found, (self.previous or {}).get("configMap"))
@@ -223,7 +223,7 @@ class Node:
     @property
     def uids(self) -> set[str]:
         """The uids of all ConfigMaps that the node has, also of those whose name it does not report."""
-        parts = [_part(self.native.status, name) for name in annotation_reader.PARTS] if self.alpha else []
+        parts = [_part(self.native.status, name) for name in annotation.PARTS] if self.alpha else []
         return {part["uid"] for part in parts if part and part.get("uid")}
 
     def known(self, reference: dict[str, str]) -> dict[str, str]:

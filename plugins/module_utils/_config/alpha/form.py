@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import Any, Iterable, Mapping, NamedTuple
 
-from ..values import annotation_reader, reference
+from ..values import annotation, reference
 
 MINORS = range(8, 11)
 """The minors with configMapRef (kubernetes PR 46254 added it, PR 63221 replaced it by configMap in 1.11)."""
@@ -170,15 +170,15 @@ def meaning_of_error(error: str) -> str:
 
 def records(
     notes: Mapping[str, Any], spec: Mapping[str, Any], status: Mapping[str, Any], minor: int
-) -> tuple[annotation_reader.Records, str]:
+) -> tuple[annotation.Records, str]:
     """Return the records of a Node in the later form; and for a kubelet 1.8 to 1.10 the place that it reports.
 
     `notes` are its annotations, `minor` is that of its kubelet, 0 if unknown.
     """
     if not is_alpha(minor):
-        return annotation_reader.records(notes, spec.get("configSource"), status.get("config")), ""
-    found = annotation_reader.records(notes, holder(spec.get("configSource")), None)
+        return annotation.records(notes, spec.get("configSource"), status.get("config")), ""
+    found = annotation.records(notes, holder(spec.get("configSource")), None)
     known = (found.spec, (found.previous or {}).get("configMap"))
     reported = read_condition(status.get("conditions") or [], known)
-    faults = {annotation_reader.CONFIG: reported.fault} if reported.fault else {}
+    faults = {annotation.CONFIG: reported.fault} if reported.fault else {}
     return found._replace(config=reported.status, malformed={**found.malformed, **faults}), reported.place

@@ -17,7 +17,7 @@ from ..fields.field_row import EFFECTS, FORBIDDEN
 from ..forecast import allocatable
 from ..rules import start_rules
 from ..rules.problem import REFUSAL, WARNING, Problem
-from ..values import annotation, annotation_reader, own_values
+from ..values import annotation, own_values
 from ..values.document import API_VERSION, KIND, accept, parse, render
 from ..values.identity import configmap_name as name_of
 from ..values.reference import same_place
@@ -239,7 +239,7 @@ def _action(row: Mapping[str, Any], reference: Mapping[str, str], changed: bool)
     if source is None:
         # Only another assignment repairs the record of what the node should run. A kubelet of another delivery does not
         # look at its spec.
-        places = (annotation.SOURCE, *[annotation_reader.SPEC] * (row.get("delivery") == NATIVE))
+        places = (annotation.SOURCE, *[annotation.SPEC] * (row.get("delivery") == NATIVE))
         return "assign" if changed or not {*places}.isdisjoint(row.get("malformed") or ()) else "none"
     active, assigned = _reference(status.get("active")), _reference(status.get("assigned"))
     if status.get("error") or not active or active != assigned or not same_place(active, _reference(source)):
