@@ -33,13 +33,12 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan imp
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.plan import make_plan
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout import goals
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import (
+    amounts,
     annotation,
     document,
-    duration,
     identity,
     own_values,
     paths,
-    quantity,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import ask_kubelet
 from tests.unit.fuzz import nodes_drawn as drawn
@@ -174,9 +173,9 @@ PARSERS = {
     "condition of the first kubelets": Parser(
         st.lists(values(CONDITION), max_size=2), lambda found: form.read_condition(found, [SOURCE])
     ),
-    "quantity": Parser(WORDS, quantity.parse, (ValueError,)),
-    "percentage": Parser(WORDS, quantity.parse_percentage, (ValueError,)),
-    "duration": Parser(WORDS, duration.parse, (ValueError,)),
+    "quantity": Parser(WORDS, amounts.parse_quantity, (ValueError,)),
+    "percentage": Parser(WORDS, amounts.parse_percentage, (ValueError,)),
+    "duration": Parser(WORDS, amounts.parse_duration, (ValueError,)),
     "path": Parser(WORDS, paths.parse, (ValueError,)),
     "time": Parser(JSON | texts("2026-01-01T00:00:00Z"), timestamps.parse),
 }

@@ -15,7 +15,7 @@ from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 from ..fields import shadow
 from ..rules import eviction
 from ..rules.problem import REFUSAL, EffectiveConfig, Problem
-from ..values import quantity, short_texts
+from ..values import amounts, short_texts
 
 PODS = "pods"
 RESOURCES = (PODS, "cpu", "memory", "ephemeral-storage")
@@ -65,12 +65,12 @@ def hard(config: EffectiveConfig, resource: str) -> eviction.Threshold | None:
 
 def shown(resource: str, value: Fraction) -> str:
     """Return an amount of a resource for users."""
-    return f"{float(value):g}" if resource in (PODS, "cpu") else quantity.show_bytes(value)
+    return f"{float(value):g}" if resource in (PODS, "cpu") else amounts.show_bytes(value)
 
 
 def _amount(text: str) -> Fraction:
     try:
-        return quantity.parse(text)
+        return amounts.parse_quantity(text)
     except ValueError:
         return Fraction(0)  # the rules report such a value
 
@@ -144,7 +144,7 @@ def _amounts(given: Any) -> dict[str, Fraction]:
     found = {}
     for resource in RESERVABLE:
         try:
-            found[resource] = quantity.parse(given[resource])
+            found[resource] = amounts.parse_quantity(given[resource])
         except (KeyError, TypeError, ValueError):
             # Not known: the kubelet writes its Node itself.
             continue
