@@ -120,10 +120,9 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
 from ansible.utils.unsafe_proxy import wrap_var
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import auth
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import auth, cluster_options
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError, MissingLibrary
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.connection import precedence
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import inventory_hosts
 
 try:
@@ -208,7 +207,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         result = ArgumentSpecValidator(spec).validate({name: value for name, value in config.items() if name in names})
         if result.error_messages:
             raise ClusterError(f"{'; '.join(result.error_messages)}: correct the option")
-        return precedence.completed(result.validated_parameters)
+        return cluster_options.completed(result.validated_parameters)
 
     def _hosts(self, path: str, config: t.Mapping[str, t.Any], cache: bool) -> dict[str, dict[str, t.Any]]:
         """Return the variables of each host, from the cache if it is enabled and contains them."""

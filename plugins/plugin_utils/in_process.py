@@ -18,7 +18,7 @@ from ansible.module_utils.common.parameters import remove_values
 from ansible.module_utils.common.warnings import get_warning_messages
 from ansible.module_utils.errors import UnsupportedError
 
-from ..module_utils._cluster.api import auth, credential_files
+from ..module_utils._cluster.api import auth, client_configuration
 from ..module_utils._cluster.api.controller_module import Definition
 from ..module_utils._cluster.api.errors import MissingLibrary
 from . import sealed
@@ -142,7 +142,7 @@ def _attempt(
     definition: Definition, options: Result, check_mode: bool, diff: bool, verbosity: int
 ) -> tuple[Result, list[str]]:
     try:
-        with credential_files.removed():
+        with client_configuration.files_removed():
             result, warnings = definition.outcome(options, check_mode, diff, verbosity)
         return json.loads(json.dumps(result)), warnings
     except MissingLibrary:

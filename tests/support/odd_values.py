@@ -15,7 +15,7 @@ import typing as t
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, fields, gates
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.compare import FLUSH_TEXT
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.field_row import Field
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import duration, paths, quantity
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import amounts, paths
 
 Config = dict[str, t.Any]
 
@@ -146,11 +146,11 @@ def _respelt(value: t.Any, field: Field, minor: int, turn: int) -> t.Any:
     if turn == TURNS - 1 and zero and compare.same(value, field.default_at(minor)):
         return {"string": "", "duration": "0", "quantity": "0Mi"}.get(field.type, 0)
     if field.type == "quantity":
-        whole = int(quantity.parse(value))
+        whole = int(amounts.parse_quantity(value))
         return (whole, str(whole), f"{whole}000m", f"{whole}.0")[turn % 4]
     if "duration" not in field.type or isinstance(value, int):
         return value
-    given = duration.parse(value)
+    given = amounts.parse_duration(value)
     sign, size = ("-" if given < 0 else ""), abs(given)
     return (
         f"{sign}{size}ns",

@@ -11,7 +11,7 @@ import typing as t
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, fields, gates
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.binary_facts import BinaryFacts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import flags_table, upgrade_rows
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import flags_table, upgrade
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import identity
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.short_texts import minor_of
 from tests.support.binary_corpus import Answer
@@ -127,7 +127,7 @@ def _answer(binary: BinaryFacts | None, messages: t.Sequence[str], flags: t.Sequ
 
 
 def _upgrade(minor: int, about: str, given: dict[str, t.Any]) -> frozenset[tuple[str, ...]]:
-    rows = upgrade_rows.row(given, minor)["findings"]
+    rows = upgrade.row(given, minor)["findings"]
     return frozenset(
         (row["severity"], row["kind"], row["name"])
         for row in rows

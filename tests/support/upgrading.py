@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import node_facts, upgrade_rows
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import node_facts, upgrade
 from tests.support.objects import HEADER
 
 ENV = "/var/lib/kubelet/kubeadm-flags.env"
@@ -64,7 +64,7 @@ def facts_of(version: str, *flags: str, **facts: t.Any) -> node_facts.Facts:
 
 def found(target: int, given: t.Mapping[str, t.Any], *severities: str) -> list[tuple[str, str, str]]:
     """Return severity, kind and name of the findings, of all severities or some."""
-    rows = upgrade_rows.row(given, target)["findings"]
+    rows = upgrade.row(given, target)["findings"]
     return [
         (row["severity"], row["kind"], row["name"]) for row in rows if not severities or row["severity"] in severities
     ]

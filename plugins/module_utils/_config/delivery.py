@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Mapping
 
-from .values import annotation, annotation_reader
+from .values import annotation
 
 AUTO, NATIVE, CHECKPOINT, DROPIN, NONE = "auto", "native", "checkpoint", "dropin", "none"
 REQUESTS = (AUTO, NATIVE, CHECKPOINT, DROPIN)
@@ -49,7 +49,7 @@ class Delivery:
     @property
     def source_at(self) -> str:
         """The place of the source in the Node."""
-        return annotation.SOURCE if self.on_node else annotation_reader.SPEC
+        return annotation.SOURCE if self.on_node else annotation.SPEC
 
     @property
     def source_place(self) -> str:
@@ -59,7 +59,7 @@ class Delivery:
     @property
     def status_at(self) -> str:
         """The place of the status in the Node."""
-        return annotation.STATUS if self.on_node else annotation_reader.CONFIG
+        return annotation.STATUS if self.on_node else annotation.CONFIG
 
     def needs_file(self, minor: int) -> bool:
         """Return whether the plan of a node with a kubelet of this minor reads its own config file."""

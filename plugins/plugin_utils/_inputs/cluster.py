@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ...module_utils._cluster.api import cluster_options
 from ...module_utils._cluster.api.errors import ClusterError
-from ...module_utils._cluster.connection import address, precedence
 
 WITHOUT = frozenset({"upgrade_check"})
 """The roles that send no request to an API server."""
@@ -19,6 +19,6 @@ def in_words(given: t.Any) -> str:
     it is not known.
     """
     try:
-        return address.in_words(precedence.completed(given if isinstance(given, dict) else {}))
+        return cluster_options.in_words(cluster_options.completed(given if isinstance(given, dict) else {}))
     except ClusterError:
         return ""

@@ -26,21 +26,19 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout.evict import meaning
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import forecast, verdict
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import delivery as deliveries
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.alpha import config_ok
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.alpha import form
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import differing
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast import pod_forecast
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan_text
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.plan import Request, make_plan
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import (
+    amounts,
     annotation,
-    annotation_reader,
     document,
-    duration,
     identity,
     own_values,
     paths,
-    quantity,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import ask_kubelet
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import goals
@@ -168,7 +166,7 @@ PARSERS = {
     "/stats/summary": Parser(values(SUMMARY), lambda value: pod_usage.parse({}, [POD], value)),
     "annotations": Parser(
         st.tuples(values(STATUS), values({"configMap": SOURCE}), texts(json.dumps(STATUS))),
-        lambda given: annotation_reader.records(
+        lambda given: annotation.records(
             {annotation.STATUS: given[2], annotation.SOURCE: json.dumps(given[1])}, given[1], given[0]
         ),
     ),
@@ -176,11 +174,11 @@ PARSERS = {
         values(RECORD).map(json.dumps) | texts(json.dumps(RECORD)) | JSON, own_values.read
     ),
     "condition of the first kubelets": Parser(
-        st.lists(values(CONDITION), max_size=2), lambda found: config_ok.read(found, [SOURCE])
+        st.lists(values(CONDITION), max_size=2), lambda found: form.read_condition(found, [SOURCE])
     ),
-    "quantity": Parser(WORDS, quantity.parse, (ValueError,)),
-    "percentage": Parser(WORDS, quantity.parse_percentage, (ValueError,)),
-    "duration": Parser(WORDS, duration.parse, (ValueError,)),
+    "quantity": Parser(WORDS, amounts.parse_quantity, (ValueError,)),
+    "percentage": Parser(WORDS, amounts.parse_percentage, (ValueError,)),
+    "duration": Parser(WORDS, amounts.parse_duration, (ValueError,)),
     "path": Parser(WORDS, paths.parse, (ValueError,)),
     "time": Parser(JSON | texts("2026-01-01T00:00:00Z"), timestamps.parse),
 }

@@ -17,7 +17,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift im
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.plan import Request, make_plan
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import upgrade_rows, upgrade_text
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import upgrade
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import inputs, specs
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import events, model, report_document
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.page import page
@@ -95,8 +95,8 @@ def explaining(facts: t.Any) -> None:
 def upgrading(facts: t.Any) -> None:
     """Check the upgrade of a node with these facts, to the end of the tables and beyond it."""
     for target in (NEWEST, BEYOND):
-        row = upgrade_rows.row(facts if isinstance(facts, dict) else None, target)
-        upgrade_text.lines({"n1": row}, target)
+        row = upgrade.row(facts if isinstance(facts, dict) else None, target)
+        upgrade.lines({"n1": row}, target)
 
 
 def reported(given: tuple[str, t.Any]) -> None:

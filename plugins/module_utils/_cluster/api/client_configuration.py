@@ -1,18 +1,23 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The settings of a connection to the API server, from the options of a module and from a kubeconfig."""
+"""The settings of a connection to the API server, from the options of a module and from a kubeconfig.
+
+Also the temporary files into which the package `kubernetes` writes certificates and private keys of a kubeconfig. It
+removes them when Python ends in the usual way. A worker of Ansible ends without that, so they would stay.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import os
+import sys
 import threading
 import time
 import typing as t
 
-from ..connection import address, precedence
-from . import auth, library
+from . import auth, cluster_options, library
 from .errors import ClusterError, short
 
 # Seconds in which credentials of a kubeconfig are not looked at again: the library renews them five minutes before they
@@ -34,7 +39,7 @@ def of(options: dict[str, t.Any]) -> t.Any:
         )
     elif not options.get("host") or options.get("kubeconfig"):
         _load_kubeconfig(options, configuration)
-    if any(options.get(option) for option in precedence.CREDENTIALS):
+    if any(options.get(option) for option in cluster_options.CREDENTIALS):
         # An API server asks for a client certificate first: that of the kubeconfig would win over a token.
         _forget_credentials(configuration)
     for option, attribute in (
@@ -134,7 +139,7 @@ def _load_kubeconfig(options: dict[str, t.Any], configuration: t.Any) -> None:
         raise ClusterError(
             f"kubeconfig is of type {type(given).__name__}: set it to the path of a file or to a mapping"
         )
-    path = address.kubeconfig(given)
+    path = cluster_options.kubeconfig(given)
     parts = path.split(os.pathsep)
     if not any(map(os.path.isfile, parts)):
         raise ClusterError(
@@ -165,9 +170,28 @@ def _guard(what: str, options: t.Mapping[str, t.Any], load: t.Callable[[], t.Any
 
 def _cause(options: t.Mapping[str, t.Any], error: Exception) -> str:
     """Return why the library cannot use what the options name."""
-    context, names = options.get("context"), address.contexts(options)
+    context, names = options.get("context"), cluster_options.contexts(options)
     if context and names and context not in names:
         return f"it has no context {context}, only {', '.join(names)}. Set context or K8S_AUTH_CONTEXT to one of them"
     if isinstance(error, (AttributeError, KeyError, TypeError)):
         return "it has not the form of a kubeconfig. Name another file"
     return short(error)
+
+
+@contextlib.contextmanager
+def files_removed() -> t.Iterator[None]:
+    """Remove at the end the files that were made in between. Those of the process that forked this one stay."""
+    before = set(_known_files())
+    try:
+        yield
+    finally:
+        known = _known_files()
+        for content in known.keys() - before:
+            with contextlib.suppress(OSError):
+                os.remove(known.pop(content))
+
+
+def _known_files() -> dict[str, str]:
+    """Return the package's own record, the path by content; an empty one if it was not imported."""
+    loaded = sys.modules.get("kubernetes.config.kube_config")
+    return t.cast("dict[str, str]", getattr(loaded, "_temp_files", {}))

@@ -15,8 +15,7 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
-from ..connection import precedence
-from . import auth
+from . import auth, cluster_options
 from .errors import ClusterError, MissingLibrary
 from .session import FIRST_CONTACT, PATIENT_CONTACT, Session
 
@@ -65,7 +64,7 @@ class Definition:
 
     def secrets(self, options: dict[str, t.Any]) -> set[str]:
         """Return the secrets in the options that `no_log` does not cover."""
-        return auth.secrets(options.get("kubeconfig")) | precedence.secrets()
+        return auth.secrets(options.get("kubeconfig")) | cluster_options.secrets()
 
     def run(self) -> t.NoReturn:
         """Run as an Ansible module: read the options, exit with the result or the failure."""

@@ -13,8 +13,7 @@ import typing as t
 from types import MappingProxyType
 
 from ..._config.values.short_texts import minor_of
-from ..connection import precedence
-from . import auth, client_configuration, kubelet_endpoint, kubelet_on_host, library, timestamps
+from . import auth, client_configuration, cluster_options, kubelet_endpoint, kubelet_on_host, library, timestamps
 from .errors import ApiError, ClusterError, short
 from .retry import TRANSIENT, persist
 
@@ -43,7 +42,7 @@ class Session:
 
     def __init__(self, options: dict[str, t.Any], outage: float = OUTAGE, first_contact: float = FIRST_CONTACT) -> None:
         library.check()
-        options = precedence.completed(options)
+        options = cluster_options.completed(options)
         self._configuration = client_configuration.of(options)
         self._headers = _headers(options)
         self._client = library.client(self._configuration)

@@ -10,7 +10,7 @@ import typing as t
 
 from ..._config import delivery as deliveries
 from ..._config.alpha import form
-from ..._config.values import annotation, annotation_reader, document, node_row, own_values, reference
+from ..._config.values import annotation, document, node_row, own_values, reference
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError
 from ..api.session import Session
@@ -86,7 +86,7 @@ def wanted(options: dict[str, t.Any]) -> dict[str, Wanted]:
         raise ClusterError("nodes is an empty list: name at least one node")
     delivery = options["delivery"]
     rollout, undoes = options.get("rollout") or "", bool(options.get("undo"))
-    if rollout and not annotation_reader.ROLLOUT.fullmatch(rollout):
+    if rollout and not annotation.ROLLOUT.fullmatch(rollout):
         raise ClusterError(f"rollout is {rollout!r}, not the name of a rollout: pass that of the rollout, or omit it")
     if options["state"] == "absent":
         given_nodes = options["nodes"] or options["sources"] or {}
@@ -243,7 +243,7 @@ def _forecast(
     """Return a node as an API server without dry runs would store it, as far as assignments look at it."""
     on_node = {deliveries.of(side).on_node for side in sides}
     native, noted = False in on_node, True in on_node
-    written = {*notes, *[annotation_reader.SPEC] * native, *[annotation.SOURCE] * noted}
+    written = {*notes, *[annotation.SPEC] * native, *[annotation.SOURCE] * noted}
     gone = {key for key, text in notes.items() if text is None}
     return dataclasses.replace(
         node,
@@ -263,4 +263,4 @@ def _previous(node: nodes.Node, notes: t.Mapping[str, str | None]) -> dict[str, 
     """Return the annotation `previous` of a node with these further annotations."""
     if annotation.PREVIOUS not in notes:
         return node.previous
-    return annotation_reader.previous(annotation_reader.mapping(notes[annotation.PREVIOUS])[0])[0]
+    return annotation.previous(annotation.mapping(notes[annotation.PREVIOUS])[0])[0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._config import delivery as deliveries
-from ..._config.alpha import config_ok
+from ..._config.alpha import form
 from ..._config.values.reference import same_place
 from ..api.session import Session
 from . import nodes
@@ -50,7 +50,7 @@ def row(node: nodes.Node) -> dict[str, t.Any]:
         "cordon": node.cordoned,
         "schedulable": not node.unschedulable,
         "control_plane": node.control_plane,
-        **({"place": node.place, "explanation": config_ok.meaning(node.error)} if node.alpha else {}),
+        **({"place": node.place, "explanation": form.meaning_of_error(node.error)} if node.alpha else {}),
     }
 
 
@@ -82,7 +82,7 @@ def fell_back(node: nodes.Node) -> bool:
 
 def is_sync_error(error: str) -> bool:
     """Return whether a kubelet reports that it cannot take up its source, so that it still runs what it ran."""
-    return error.startswith(SYNC) or config_ok.is_sync_error(error)
+    return error.startswith(SYNC) or form.is_sync_error(error)
 
 
 def summarise(rows: dict[str, dict[str, t.Any]]) -> dict[str, t.Any]:

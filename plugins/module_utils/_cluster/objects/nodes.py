@@ -11,8 +11,7 @@ import urllib.parse
 
 from ..._config import delivery as deliveries
 from ..._config.alpha import form
-from ..._config.alpha import records as alpha_records
-from ..._config.values import annotation, annotation_reader, node_row, own_values
+from ..._config.values import annotation, node_row, own_values
 from ..._config.values import reference as references
 from ..._config.values.short_texts import minor_of
 from ..api import parallel
@@ -100,7 +99,7 @@ class Node:
     noted_delivery: str = CHECKPOINT
     """The delivery of the source in the annotation."""
     place: str = ""
-    """From where a kubelet 1.8 to 1.10 has its configuration (config_ok.py); empty for others."""
+    """From where a kubelet 1.8 to 1.10 has its configuration (form.py); empty for others."""
     malformed: dict[str, str] = dataclasses.field(default_factory=dict)
     """What is malformed and how to repair it, by annotation or field; such values are absent from all other fields."""
 
@@ -204,7 +203,7 @@ class Node:
             for side in (self.native, self.noted)
             for reference in (
                 side.source,
-                *(_part(side.status, name) for name in annotation_reader.PARTS),
+                *(_part(side.status, name) for name in annotation.PARTS),
             )
         ]
         named = (*found, (self.previous or {}).get("configMap"))
@@ -213,7 +212,7 @@ class Node:
     @property
     def uids(self) -> set[str]:
         """The uids of all ConfigMaps that the node has, also of those whose name it does not report."""
-        parts = [_part(self.native.status, name) for name in annotation_reader.PARTS] if self.alpha else []
+        parts = [_part(self.native.status, name) for name in annotation.PARTS] if self.alpha else []
         return {part["uid"] for part in parts if part and part.get("uid")}
 
     def known(self, reference: dict[str, str]) -> dict[str, str]:
@@ -242,7 +241,7 @@ def trim(node: dict[str, t.Any]) -> Node:
     conditions = {item.get("type"): item for item in reversed(status.get("conditions") or [])}
     ready: dict[str, str] = conditions.get("Ready", {})
     kubelet_version = _text(system, "kubeletVersion")
-    records, place = alpha_records.read(notes, spec, status, minor_of(kubelet_version) or 0)
+    records, place = form.records(notes, spec, status, minor_of(kubelet_version) or 0)
     noted = DROPIN if records.delivery == DROPIN else CHECKPOINT
     own, own_fault = own_values.read(notes.get(annotation.OWN))
     machine = _text(system, "machineID"), _text(meta, "uid")

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from ..._config.forecast.node_usage import NodeUsage, Observed, Pod
 from ..._config.rules import eviction
-from ..._config.values import quantity
+from ..._config.values import amounts
 from ..api import kubelet_endpoint
 from ..api.errors import ApiError
 from ..api.parallel import HOPELESS
@@ -39,7 +39,7 @@ def read(session: Session, node: Node) -> NodeUsage:
             error.reason,
             transient=error.transient,
         ) from error
-    capacity = {name: quantity.parse(str(amount)) for name, amount in node.capacity.items()}
+    capacity = {name: amounts.parse_quantity(str(amount)) for name, amount in node.capacity.items()}
     try:
         usage = parse(capacity, found, kubelet_endpoint.read(session, node.name, "stats/summary", PATIENCE))
     except ApiError as error:
@@ -101,7 +101,7 @@ def pod(item: Json, usage: t.Mapping[str, Fraction]) -> Pod:
 
 def _requests(container: Json) -> dict[str, Fraction]:
     return {
-        name: quantity.parse(str(amount))
+        name: amounts.parse_quantity(str(amount))
         for name, amount in ((container.get("resources") or {}).get("requests") or {}).items()
     }
 
@@ -123,7 +123,7 @@ def _total(spec: Json, asked: t.Sequence[t.Mapping[str, Fraction]]) -> dict[str,
         if container.get("restartPolicy") == "Always":
             beside = at_once
     total = _sum([total, beside])
-    overhead = {name: quantity.parse(str(amount)) for name, amount in (spec.get("overhead") or {}).items()}
+    overhead = {name: amounts.parse_quantity(str(amount)) for name, amount in (spec.get("overhead") or {}).items()}
     return _sum(
         [{name: max(total.get(name, Fraction(0)), most.get(name, Fraction(0))) for name in {*total, *most}}, overhead]
     )

@@ -13,7 +13,7 @@ import dataclasses
 import typing as t
 
 from ..._config import delivery as deliveries
-from ..._config.alpha import config_ok, form
+from ..._config.alpha import form
 from ..._config.values import annotation, node_row, own_values
 from ..._config.values.reference import same_place
 from ..access import readers
@@ -352,7 +352,7 @@ def _unfit_alpha(found: nodes.Node, source: dict[str, str]) -> str | None:
     """Return why a kubelet 1.8 to 1.10 cannot run a source; None if it can."""
     if found.native.status is None:
         return (
-            f"its kubelet is not listening: it reports no condition {' or '.join(config_ok.TYPES)}. Start it with "
+            f"its kubelet is not listening: it reports no condition {' or '.join(form.CONDITIONS)}. Start it with "
             f"{form.FLAGS}, and kube-apiserver with the same feature gate"
         )
     if source["kubeletConfigKey"] != form.KEY:

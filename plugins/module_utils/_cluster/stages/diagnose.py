@@ -9,7 +9,7 @@ import dataclasses
 import typing as t
 
 from ..._config import delivery as deliveries
-from ..._config.alpha import config_ok
+from ..._config.alpha import form
 from ..._config.fields import fields
 from ..._config.values import node_row
 from ..api import timestamps
@@ -167,7 +167,7 @@ def _short(value: t.Any) -> str:
 
 def is_explained(node: nodes.Node) -> bool:
     """Return whether a sync error names its cause already, which only kubelets 1.8 to 1.10 do."""
-    return config_ok.is_sync_error(node.error) and not config_ok.is_download_error(node.error)
+    return form.is_sync_error(node.error) and not form.is_download_error(node.error)
 
 
 def sync_error(session: Session, node: str, source: dict[str, str], found: Verdict) -> Verdict:

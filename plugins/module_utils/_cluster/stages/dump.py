@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._config.fields import complete_config as pure_configz
-from ..._config.forecast import node_capacity
+from ..._config.forecast import allocatable
 from ..._config.rules import start_rules
 from ..._config.values import document, identity
 from ..api import kubelet_endpoint, parallel
@@ -49,7 +49,7 @@ def dump(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
                 "restored": pure_configz.restored(live, node.minor),
             }
             table["variants"].setdefault(about["variant"], config)
-        has = {resource: node.capacity[resource] for resource in node_capacity.RESOURCES if resource in node.capacity}
+        has = {resource: node.capacity[resource] for resource in allocatable.RESERVABLE if resource in node.capacity}
         table["nodes"][node.name] = {
             **about,
             "kubelet_version": node.kubelet_version,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._config.fields.fields import NEWEST_MINOR
-from ..._config.forecast import forecast_text
+from ..._config.forecast import pod_forecast
 from ..._config.forecast import pod_forecast as pure_forecast
 from ..._config.forecast.node_usage import NodeUsage
 from ..._config.forecast.pod_forecast import KINDS, Change
@@ -42,8 +42,8 @@ def forecast(session: Session, options: dict[str, t.Any], check_mode: bool) -> d
             failures[outcome.item.name] = outcome.error.message if outcome.error else ""
         else:
             rows[outcome.item.name] = pure_forecast.forecast(changes[outcome.item.name], outcome.value)
-    counts = forecast_text.summary(rows, plan)
-    result = {"changed": False, "nodes": rows, "summary": counts, "text": forecast_text.lines(rows, counts)}
+    counts = pod_forecast.summary(rows, plan)
+    result = {"changed": False, "nodes": rows, "summary": counts, "text": pod_forecast.lines(rows, counts)}
     if failures:
         raise NodesFailed("forecasting what becomes of running pods", failures)
     refusals = [_refusal(rows, plan, allowed, names) for allowed, names in _limited(rows, terms).items()]
@@ -79,8 +79,8 @@ def _limited(rows: Rows, terms: t.Mapping[str, Terms]) -> dict[int, list[str]]:
 def _refusal(rows: Rows, plan: dict[str, t.Any], allowed: int, names: list[str]) -> str:
     """Return why the forecast of these nodes refuses the plan; empty if it does not."""
     of_these = {name: rows[name] for name in names}
-    counts = forecast_text.summary(of_these, plan)
-    return forecast_text.refusal(of_these, counts, allowed) if forecast_text.at_risk(counts) > allowed else ""
+    counts = pod_forecast.summary(of_these, plan)
+    return pod_forecast.refusal(of_these, counts, allowed) if pod_forecast.at_risk(counts) > allowed else ""
 
 
 def _changes(plan: dict[str, t.Any], current: dict[str, t.Any]) -> dict[str, Change]:

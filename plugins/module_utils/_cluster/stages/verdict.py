@@ -14,7 +14,7 @@ import dataclasses
 import typing as t
 
 from ..._config import delivery as deliveries
-from ..._config.alpha import config_ok, form
+from ..._config.alpha import form
 from ..._config.values import node_row
 from ..._config.values.reference import same_place
 from ..objects.node_status import is_sync_error
@@ -121,7 +121,7 @@ def _judge_without_status(node: Node) -> Verdict:
     if node.alpha:
         return Verdict(
             "not_listening",
-            f"its kubelet is not listening: it reports no condition {' or '.join(config_ok.TYPES)}. It needs "
+            f"its kubelet is not listening: it reports no condition {' or '.join(form.CONDITIONS)}. It needs "
             f"{form.FLAGS}",
         )
     return Verdict(
@@ -151,7 +151,7 @@ def _fell_back(node: Node, expected: dict[str, str]) -> Verdict:
     active = node.part("active")
     current = "its last-known-good, " + describe(active) if active else "its local config"
     # The guard reports the cause; a kubelet writes it only to its log.
-    if node.place == config_ok.INIT:
+    if node.place == form.FROM_INIT:
         current = "the configuration in its --init-config-dir"
     means = "" if node.on_node else meaning(node) or f"{THAT_IS}{UNKNOWN}"
     return Verdict(
@@ -163,7 +163,7 @@ def _fell_back(node: Node, expected: dict[str, str]) -> Verdict:
 
 def meaning(node: Node) -> str:
     """Return the meaning of an error after THAT_IS, empty for one of an unknown meaning."""
-    words = config_ok.meaning(node.error) if node.alpha else MEANING.get(node.error)
+    words = form.meaning_of_error(node.error) if node.alpha else MEANING.get(node.error)
     return f"{THAT_IS}{words}" if words else ""
 
 

@@ -1,30 +1,90 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The check of an upgrade. It sends no requests."""
+"""The check of an upgrade, for many nodes at once. It sends no requests.
+
+A kubelet binary on the controller is asked about nodes that have none of the target version. It judges what the files
+and flags of a node set together, without secrets. What depends on the host of a node, such as its cgroups, it cannot
+judge. Root asks it in the sandbox of binary.py; another user owns nothing that it could change.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import tempfile
 import typing as t
 
-from ..._config.upgrade import upgrade_rows, upgrade_text
+from ..._config.fields import binary_facts, fields
+from ..._config.plan import host_facts
+from ..._config.upgrade import node_facts, upgrade
+from ..._node.kubelet import ask_binary
+from ..._node.system import binary
 from ..api.errors import ClusterError
-from . import binary_here
 
 
 def compare(options: dict[str, t.Any], _check_mode: bool) -> dict[str, t.Any]:
     """Return what an upgrade would do to each node. Raises ClusterError for a version that is none."""
     try:
-        target = upgrade_rows.target_minor(options["target_version"])
-    except upgrade_rows.UpgradeError as error:
+        target = upgrade.target_minor(options["target_version"])
+    except upgrade.UpgradeError as error:
         raise ClusterError(str(error)) from error
     hosts, program = options["hosts"], options.get("target_binary")
     if program:
-        hosts = binary_here.answered(hosts, program, target)
-    nodes = {name: upgrade_rows.row(result, target) for name, result in hosts.items()}
+        hosts = answered(hosts, program, target)
+    nodes = {name: upgrade.row(result, target) for name, result in hosts.items()}
     return {
         "changed": False,
         "nodes": nodes,
-        "summary": upgrade_text.summary(nodes, target),
-        "text": upgrade_text.lines(nodes, target),
+        "summary": upgrade.summary(nodes, target),
+        "text": upgrade.lines(nodes, target),
+    }
+
+
+_OF_THE_HOST = "failCgroupV1"
+
+
+def answered(hosts: t.Mapping[str, t.Any], program: str, minor: int) -> dict[str, t.Any]:
+    """Return results of kubelet_upgrade_info with the answer of the binary, for those that have no answer yet.
+
+    `minor` is that of the target. What a node returned in another form stays as it is.
+    """
+    configs = {name: _config(given, minor) for name, given in hosts.items() if _has_no_answer(given)}
+    names = {_OF_THE_HOST}.union(*map(binary_facts.asked_of, configs.values()))
+    walled = os.geteuid() == 0
+    scratch = "/run" if walled else tempfile.gettempdir()
+    facts = ask_binary.ask(program, names, scratch=scratch, walled=walled, cache="")
+    own = {_OF_THE_HOST: False} if facts and facts.fields.get(_OF_THE_HOST) else {}
+    verdicts: dict[str, binary.Verdict] = {}
+    found = dict(hosts)
+    for name, config in configs.items():
+        text = json.dumps({**ask_binary.HEADER, **config, **own}, sort_keys=True)
+        if text not in verdicts:
+            verdicts[text] = binary.check(text, [], program, scratch=scratch, walled=walled)
+        flags = [flag.name for flag in node_facts.read(hosts[name]).flags]
+        found[name] = {**hosts[name], "target": _answer(program, facts, flags, verdicts[text])}
+    return found
+
+
+def _has_no_answer(given: t.Any) -> bool:
+    known = isinstance(given, dict) and "kubelet" in given and not given.get("target")
+    return known and not host_facts.of_upgrade(given)
+
+
+def _config(given: t.Mapping[str, t.Any], minor: int) -> dict[str, t.Any]:
+    """Return what files and flags set. The module on the node has hidden secrets, which no kubelet would accept."""
+    merged = node_facts.read(given).merged(minor)
+    return {name: value for name, value in merged.items() if not fields.is_secret(name)}
+
+
+def _answer(
+    program: str, facts: binary_facts.BinaryFacts | None, flags: t.Sequence[str], verdict: binary.Verdict
+) -> dict[str, t.Any]:
+    """Return the answer in the form of kubelet_upgrade_info."""
+    return {
+        "binary": program,
+        "version": facts.version if facts else None,
+        "refused_flags": facts.without(flags) if facts else [],
+        "facts": facts._asdict() if facts else None,
+        **verdict._asdict(),
     }

@@ -1,11 +1,19 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Dynamic Kubelet Configuration as kubelets 1.8 to 1.10 have it: spec.configSource.configMapRef, with uid."""
+"""Dynamic Kubelet Configuration as Nodes with kubelets 1.8 to 1.10 have it, in the shape of later ones.
+
+They have spec.configSource.configMapRef, with uid, and report with a condition instead of Node.status.config. ConfigOK
+in 1.8 and 1.9 names the ConfigMap by its uid, KubeletConfigOk in 1.10 by its path (kubernetes PR 59905; the texts:
+pkg/kubelet/kubeletconfig/status/status.go of each minor).
+"""
 
 from __future__ import annotations
 
-from typing import Any, Mapping
+import re
+from typing import Any, Iterable, Mapping, NamedTuple
+
+from ..values import annotation, reference
 
 MINORS = range(8, 11)
 """The minors with configMapRef (kubernetes PR 46254 added it, PR 63221 replaced it by configMap in 1.11)."""
@@ -47,3 +55,130 @@ def config_source(source: Mapping[str, str]) -> dict[str, Any]:
 def without_revision(source: Mapping[str, str]) -> dict[str, str]:
     """Return a reference as these kubelets know it: they follow the uid, not the revision."""
     return {part: text for part, text in source.items() if part != "resourceVersion"}
+
+
+CONDITIONS = ("ConfigOK", "KubeletConfigOk")
+FROM_LOCAL, FROM_INIT, FROM_CONFIGMAP = "local", "init", "checkpoint"
+"""From where a kubelet has its configuration: flags and defaults, its --init-config-dir, a ConfigMap."""
+_IN_USE = re.compile(
+    r"using (?P<which>current|last-known-good)"
+    r"(?: \((?:(?P<place>default|init)|UID: \"?(?P<uid>[^\")]+)\"?)\)"
+    r"|: (?:(?P<local>local)|/api/v1/namespaces/(?P<namespace>[^/]+)/configmaps/(?P<name>[^/]+)))"
+)
+_REFUSED = re.compile(
+    r"(?:failed to (?P<step>load|parse|validate) current|(?P<loop>current failed trial period due to crash loop))"
+    r"(?: \(UID:? \"?(?P<uid>[^\")]+)\"?\)|: /api/v1/namespaces/(?P<namespace>[^/]+)/configmaps/(?P<name>[^/]+))"
+)
+_SYNC = re.compile(r"failed to sync, (?:desired config unclear, )?reason: (?P<why>.+)", re.DOTALL)
+_DISK = "it cannot write to its --dynamic-config-dir: check the disk and the rights there"
+_REFUSALS = {
+    "load": "it could not read its checkpoint of it",
+    "parse": "it could not decode it: a wrong apiVersion, kind or type",
+    "validate": "it contains an invalid value",
+}
+_DOWNLOAD = "failed to download"
+# The start of the reason after `failed to sync`, and what it means.
+_SYNCS = (
+    ("failed to read Node from informer object cache", "it does not see its own Node yet; it tries again"),
+    ("failed to reset to local", _DISK),
+    ("invalid NodeConfigSource", "its spec.configSource names nothing: assign a source again"),
+    (
+        "all of UID, Name",
+        "its spec.configSource lacks the uid, name or namespace: assign a source again",
+    ),
+    (
+        "does not match",
+        "the ConfigMap was deleted and created again, so it has another uid: assign it again",
+    ),
+    ("failed to determine whether object", _DISK),
+    (_DOWNLOAD, "it cannot read the ConfigMap: it is gone, or no Role lets the node get it"),
+    ("failed to save config checkpoint", _DISK),
+    ("failed to set current config checkpoint", _DISK),
+)
+
+
+class Reported(NamedTuple):
+    """What a kubelet reports. `status` has the shape of Node.status.config, None if it never reported.
+
+    `place` is one of the places above, empty if unknown. `fault` states what is malformed, empty if nothing is.
+    """
+
+    status: dict[str, Any] | None
+    place: str = ""
+    fault: str = ""
+
+
+def read_condition(conditions: Iterable[Any], known: Iterable[Mapping[str, str] | None] = ()) -> Reported:
+    """Return what the condition among `conditions` reports. Never raises.
+
+    `known` are references that the node may name by uid or path alone. One that is not among them has only those parts
+    that the condition names. The last-known-good is only visible while it is in use.
+    """
+    found = next((item for item in conditions if isinstance(item, Mapping) and item.get("type") in CONDITIONS), None)
+    if found is None:
+        return Reported(None)
+    message, reason = found.get("message"), found.get("reason")
+    in_use = _IN_USE.fullmatch(message) if isinstance(message, str) else None
+    if in_use is None or not isinstance(reason, str):
+        fault = f"its condition {found['type']} is malformed: its message is {reference.shown(message)}"
+        return Reported({}, "", f"{fault}. Restart its kubelet, which writes it again")
+    named = [source for source in known if source]
+    active = _source(in_use.groupdict(), named)
+    good = in_use.group("which") == "last-known-good"
+    refused = _REFUSED.fullmatch(reason)
+    assigned = _source(refused.groupdict(), named) if refused else None if good else active
+    parts = {"assigned": assigned, "active": active, "lastKnownGood": active if good else None}
+    status: dict[str, Any] = {part: {"configMap": source} for part, source in parts.items() if source}
+    if found.get("status") != "True":
+        status["error"] = reason
+    return Reported(
+        status, FROM_CONFIGMAP if active else FROM_INIT if in_use.group("place") == FROM_INIT else FROM_LOCAL
+    )
+
+
+def _source(named: Mapping[str, str | None], known: Iterable[Mapping[str, str]]) -> dict[str, str] | None:
+    """Return the reference for the parts that a condition names, completed by the known ones; None: local."""
+    parts = {part: text for part in ("namespace", "name", "uid") for text in [named.get(part)] if text}
+    if not parts:
+        return None
+    for source in known:
+        if all(source.get(part) == text for part, text in parts.items()):
+            return without_revision(source)
+    return {**parts, "kubeletConfigKey": KEY}
+
+
+def is_sync_error(error: str) -> bool:
+    """Return whether a kubelet could not take up its source, so that it still runs what it ran."""
+    return _SYNC.fullmatch(error) is not None
+
+
+def is_download_error(error: str) -> bool:
+    """Return whether a kubelet could not get its ConfigMap."""
+    found = _SYNC.fullmatch(error)
+    return found is not None and found.group("why").startswith(_DOWNLOAD)
+
+
+def meaning_of_error(error: str) -> str:
+    """Return what an error of these kubelets means and what to do, empty for one that is not theirs."""
+    sync, refused = _SYNC.fullmatch(error), _REFUSED.fullmatch(error)
+    if sync:
+        return next((words for part, words in _SYNCS if part in sync.group("why")), "")
+    if refused:
+        return _REFUSALS.get(refused.group("step") or "", "the kubelet ended too often during its trial")
+    return ""
+
+
+def records(
+    notes: Mapping[str, Any], spec: Mapping[str, Any], status: Mapping[str, Any], minor: int
+) -> tuple[annotation.Records, str]:
+    """Return the records of a Node in the later form; and for a kubelet 1.8 to 1.10 the place that it reports.
+
+    `notes` are its annotations, `minor` is that of its kubelet, 0 if unknown.
+    """
+    if not is_alpha(minor):
+        return annotation.records(notes, spec.get("configSource"), status.get("config")), ""
+    found = annotation.records(notes, holder(spec.get("configSource")), None)
+    known = (found.spec, (found.previous or {}).get("configMap"))
+    reported = read_condition(status.get("conditions") or [], known)
+    faults = {annotation.CONFIG: reported.fault} if reported.fault else {}
+    return found._replace(config=reported.status, malformed={**found.malformed, **faults}), reported.place

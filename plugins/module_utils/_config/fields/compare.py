@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Callable, Iterator, Mapping
 
-from ..values import duration, paths, quantity
+from ..values import amounts, paths
 from . import fields
 from .field_row import Field
 
@@ -252,10 +252,10 @@ def _of_type(kind: str, value: Any, field: Field, minor: int) -> Any:
     if isinstance(value, bool):
         return value
     if kind == "duration or nanoseconds" and isinstance(value, int):
-        return duration.format(value) if minor >= FLUSH_TEXT else value
+        return amounts.format_duration(value) if minor >= FLUSH_TEXT else value
     if kind == "quantity" and isinstance(value, (int, float, str)):
         digits = _LIMIT_DIGITS if field.type.startswith("map[") else 9
-        return _or_as_written(value, lambda text: quantity.canonical(text.strip(" "), digits))
+        return _or_as_written(value, lambda text: amounts.canonical_quantity(text.strip(" "), digits))
     form = _TEXTS.get(kind)
     return _or_as_written(value, form) if form and isinstance(value, str) else value
 
@@ -268,7 +268,7 @@ def _or_as_written(value: Any, form: Callable[[str], str]) -> Any:
 
 
 def _duration(text: str) -> str:
-    return duration.format(duration.parse(text))
+    return amounts.format_duration(amounts.parse_duration(text))
 
 
 _TEXTS: dict[str, Callable[[str], str]] = {

@@ -1,16 +1,21 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The resources that a configuration leaves to pods: Node.status.allocatable."""
+"""The resources that a configuration leaves to pods: Node.status.allocatable. And the refusal of reservations and
+thresholds beyond what a node has: its kubelet would end at every start.
+
+Source: pkg/kubelet/cm/node_container_manager_linux.go validateNodeAllocatable, and GetNodeAllocatableReservation.
+"""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Mapping
+from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
+from ..fields import shadow
 from ..rules import eviction
-from ..rules.problem import EffectiveConfig
-from ..values import quantity, short_texts
+from ..rules.problem import REFUSAL, EffectiveConfig, Problem
+from ..values import amounts, short_texts
 
 PODS = "pods"
 RESOURCES = (PODS, "cpu", "memory", "ephemeral-storage")
@@ -60,12 +65,12 @@ def hard(config: EffectiveConfig, resource: str) -> eviction.Threshold | None:
 
 def shown(resource: str, value: Fraction) -> str:
     """Return an amount of a resource for users."""
-    return f"{float(value):g}" if resource in (PODS, "cpu") else quantity.show_bytes(value)
+    return f"{float(value):g}" if resource in (PODS, "cpu") else amounts.show_bytes(value)
 
 
 def _amount(text: str) -> Fraction:
     try:
-        return quantity.parse(text)
+        return amounts.parse_quantity(text)
     except ValueError:
         return Fraction(0)  # the rules report such a value
 
@@ -75,3 +80,102 @@ def _count(cpus: str) -> int:
         return short_texts.cpu_count(short_texts.cpu_ranges(cpus))
     except ValueError:
         return 0  # the rules report such a value
+
+
+RESERVABLE = RESOURCES[1:]
+_RESERVING = ("reservedSystemCPUs", "kubeReserved", "systemReserved", "evictionHard")
+_NO_THRESHOLDS = "--experimental-allocatable-ignore-eviction"
+# The kubelet holds percentages in 32 bits.
+_ROUNDED = 1 + Fraction(1, 10**6)
+_REMEDY = "Keep back less. If the machine has grown since its kubelet started, restart the kubelet, then plan again."
+
+
+class Kept(NamedTuple):
+    """What a configuration keeps back of a resource."""
+
+    reserved: Fraction
+    threshold: eviction.Threshold | None
+    path: str
+    """The field of the reservation; empty without one."""
+
+
+_NOTHING = Kept(Fraction(0), None, "")
+
+
+class Limits:
+    """The capacities of nodes against configurations, each of which is read once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int], tuple[Mapping[str, Any], dict[str, Kept]]] = {}
+
+    def problems(
+        self,
+        live: Mapping[str, Any],
+        expected: Mapping[str, Any],
+        row: Mapping[str, Any],
+        minor: int,
+        argv: Sequence[str] | None,
+    ) -> list[Problem]:
+        """Return a refusal for each resource of which the configuration that a node would run keeps back too much.
+
+        ``row`` is the node's row of the dump, with its ``capacity`` where that is known. ``argv``: the words of its
+        kubelet, None if they are not known. What the running configuration does as well is harmless, and what flags
+        decide is not known.
+        """
+        capacity = _amounts(row.get("capacity"))
+        words = argv or ()
+        thresholds = not any(word.replace("_", "-").startswith(_NO_THRESHOLDS) for word in words)
+        found = dict(_beyond(self._read(expected, minor), capacity, thresholds))
+        if not found or any(path.startswith(_RESERVING) for path in shadow.shadows(words, minor)):
+            return []
+        for resource, _problem in _beyond(self._read(live, minor), capacity, thresholds):
+            found.pop(resource, None)
+        return list(found.values())
+
+    def _read(self, config: Mapping[str, Any], minor: int) -> dict[str, Kept]:
+        key = id(config), minor
+        if key not in self._known:
+            # The configuration is kept, so that no later one gets its id.
+            self._known[key] = config, dict(_kept(EffectiveConfig(config, minor)))
+        return self._known[key][1]
+
+
+def _amounts(given: Any) -> dict[str, Fraction]:
+    found = {}
+    for resource in RESERVABLE:
+        try:
+            found[resource] = amounts.parse_quantity(given[resource])
+        except (KeyError, TypeError, ValueError):
+            # Not known: the kubelet writes its Node itself.
+            continue
+    return found
+
+
+def _kept(config: EffectiveConfig) -> Iterator[tuple[str, Kept]]:
+    for resource in RESERVABLE:
+        if resource != "ephemeral-storage" or config.truth("localStorageCapacityIsolation") is not False:
+            amount, threshold = reserved(config, resource), hard(config, resource)
+            if amount or threshold:
+                yield resource, Kept(amount, threshold, _path(config, resource))
+
+
+def _path(config: EffectiveConfig, resource: str) -> str:
+    if resource == "cpu" and config.text("reservedSystemCPUs"):
+        return "reservedSystemCPUs"
+    return next((field for field in ("kubeReserved", "systemReserved") if resource in config.pairs(field)), "")
+
+
+def _beyond(
+    kept: Mapping[str, Kept], capacity: Mapping[str, Fraction], thresholds: bool
+) -> Iterator[tuple[str, Problem]]:
+    for resource, has in capacity.items():
+        found = kept.get(resource, _NOTHING)
+        threshold = found.threshold.amount(has) if found.threshold and thresholds else Fraction(0)
+        if found.reserved + threshold > has * _ROUNDED:
+            amount, own = (shown(resource, one) for one in (found.reserved + threshold, has))
+            parts = "kubeReserved, systemReserved and evictionHard" if threshold else "kubeReserved and systemReserved"
+            cause = (
+                f"{parts} keep back {amount} of {resource}, and the node has {own}: its kubelet would end at its start"
+            )
+            at = found.path if found.reserved >= threshold else "evictionHard"
+            yield resource, Problem(REFUSAL, at, cause, _REMEDY, "beyond-capacity")

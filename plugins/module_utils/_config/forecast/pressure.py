@@ -14,7 +14,7 @@ from typing import NamedTuple, Sequence
 
 from ..rules import eviction
 from ..rules.problem import EffectiveConfig
-from ..values import quantity
+from ..values import amounts
 from . import allocatable
 from .node_usage import Cause, Key, NodeUsage, Observed, Pod
 
@@ -126,6 +126,4 @@ def _reason(threshold: eviction.Threshold) -> str:
 
 
 def _show(signal: str, value: Fraction) -> str:
-    return (
-        quantity.show_bytes(value) if signal.endswith(".available") and signal != "pid.available" else str(int(value))
-    )
+    return amounts.show_bytes(value) if signal.endswith(".available") and signal != "pid.available" else str(int(value))

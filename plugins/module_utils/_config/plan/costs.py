@@ -10,7 +10,7 @@ from typing import Any, Container, Iterable, Iterator, Mapping
 from ..fields import compare, fields, gates
 from ..fields.field_row import DISRUPT, EFFECTS, FORBIDDEN, SAFE
 from ..rules.problem import REFUSAL, Problem
-from ..values import duration, paths, quantity
+from ..values import amounts, paths
 
 _UNKNOWN = (DISRUPT, "this collection does not know the field, and the change needs a kubelet restart")
 
@@ -102,7 +102,7 @@ def _of_direction(reason: str, direction: int) -> str:
 def _direction(before: Any, after: Any) -> int:
     """Return 1 if a value rises, -1 if it falls, 0 if that is not known, as for 0 and below, which mean no limit."""
     # Minutes and thousandths have one letter, and rise alike.
-    for read in (_number, quantity.parse, duration.parse):
+    for read in (_number, amounts.parse_quantity, amounts.parse_duration):
         try:
             first, second = read(before), read(after)
         except (ValueError, TypeError, AttributeError):

@@ -14,10 +14,10 @@ from typing import Any, Mapping, Sequence
 
 from ..delivery import CHECKPOINT, NATIVE, Delivery, checked, of_row
 from ..fields.field_row import EFFECTS, FORBIDDEN
-from ..forecast import node_capacity
+from ..forecast import allocatable
 from ..rules import start_rules
 from ..rules.problem import REFUSAL, WARNING, Problem
-from ..values import annotation, annotation_reader, own_values
+from ..values import annotation, own_values
 from ..values.document import API_VERSION, KIND, accept, parse, render
 from ..values.identity import configmap_name as name_of
 from ..values.reference import same_place
@@ -117,7 +117,7 @@ class _Group:
         self._deliveries = checked(request.deliveries)
         self._live: Mapping[str, Any] = request.current["variants"]
         self._flags, self._looked_at = request.flags or {}, request.own or {}
-        self._limits = node_capacity.Limits()
+        self._limits = allocatable.Limits()
         target = None if request.target is None else _complete(request.target)
         shared = self._for_all if len(request.current["nodes"]) > 1 else ()
         self._planner = plan_node.Planner(
@@ -283,7 +283,7 @@ def _action(row: Mapping[str, Any], reference: Mapping[str, str], changed: bool)
     if source is None:
         # Only another assignment repairs the record of what the node should run. A kubelet of another delivery does not
         # look at its spec.
-        places = (annotation.SOURCE, *[annotation_reader.SPEC] * (row.get("delivery") == NATIVE))
+        places = (annotation.SOURCE, *[annotation.SPEC] * (row.get("delivery") == NATIVE))
         return "assign" if changed or not {*places}.isdisjoint(row.get("malformed") or ()) else "none"
     active, assigned = _reference(status.get("active")), _reference(status.get("assigned"))
     if status.get("error") or not active or active != assigned or not same_place(active, _reference(source)):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Iterator
 
-from ..values import duration, paths, quantity
+from ..values import amounts, paths
 from .problem import REFUSAL, EffectiveConfig, Problem
 
 ALLOCATABLE_MEMORY = "allocatableMemory.available"
@@ -82,8 +82,8 @@ _OFF = ("0%", "100%")
 
 def amount(value: str, capacity: Fraction) -> Fraction:
     """Return the amount of a quantity, or of a percentage of the capacity. Raises ValueError for anything else."""
-    percentage = quantity.parse_percentage(value)
-    return quantity.parse(value) if percentage is None else capacity * percentage / 100
+    percentage = amounts.parse_percentage(value)
+    return amounts.parse_quantity(value) if percentage is None else capacity * percentage / 100
 
 
 def _is_amount(value: str) -> bool:
@@ -135,7 +135,7 @@ def _signal_remedy(signal: str, minor: int) -> str:
 
 def _grace_period(path: str, value: str) -> Iterator[Problem]:
     try:
-        if duration.parse(value) >= 0:
+        if amounts.parse_duration(value) >= 0:
             return
         message = f"invalid eviction grace period specified: {value}, must be a positive value"
     except ValueError as error:
@@ -147,13 +147,13 @@ def _threshold(path: str, signal: str, value: str, reclaim: bool) -> Iterator[Pr
     remedy = _amount_remedy(value)
     message = ""
     try:
-        percentage = quantity.parse_percentage(value)
+        percentage = amounts.parse_percentage(value)
         if percentage is not None:
             message = _percentage_fault(signal, value, percentage, reclaim)
         elif reclaim:
-            if quantity.parse(value) < 0:
+            if amounts.parse_quantity(value) < 0:
                 message = f"negative eviction minimum reclaim specified for {signal}"
-        elif quantity.parse(value) <= 0:
+        elif amounts.parse_quantity(value) <= 0:
             message = f"eviction threshold {signal} must be positive: {value}"
             remedy = 'To switch a threshold off, write "0%" or leave its key out.'
     except ValueError as error:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from typing import Iterator
 
-from ..values import paths, quantity, short_texts
+from ..values import amounts, paths, short_texts
 from . import eviction
 from .problem import LAST_READ, REFUSAL, EffectiveConfig, Problem
 
@@ -119,7 +119,7 @@ def _reserved(config: EffectiveConfig) -> Iterator[Problem]:
                 )
                 continue
             try:
-                value = quantity.parse(amount)
+                value = amounts.parse_quantity(amount)
             except ValueError as error:
                 yield _refuse(
                     path,
@@ -184,7 +184,7 @@ def _static_cpu_policy(config: EffectiveConfig) -> Iterator[Problem]:
         return
     for field in ("kubeReserved", "systemReserved"):
         try:
-            if quantity.parse(config.pairs(field).get("cpu", "0")) > 0:
+            if amounts.parse_quantity(config.pairs(field).get("cpu", "0")) > 0:
                 return
         except ValueError:
             return  # _reserved reports it
@@ -263,7 +263,7 @@ def _log_size(config: EffectiveConfig) -> Iterator[Problem]:
     if not value:
         return
     try:
-        size = quantity.int64(value)
+        size = amounts.int64_of_quantity(value)
         refused = size is None or (size < 0 and config.minor <= 20)
         problem = "invalid max log size" if refused else ""
     except ValueError as error:

@@ -14,7 +14,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any, Iterator, Mapping, NamedTuple
 
-from ..values import paths, quantity
+from ..values import amounts, paths
 from .problem import EffectiveConfig, Finding, Rule
 
 ALPHA, BETA, STABLE = "Alpha", "Beta", ""
@@ -104,7 +104,7 @@ def _reservations(config: EffectiveConfig) -> Iterator[tuple[Any, str, Any]]:
 
 def _amount(text: Any) -> Fraction | None:
     try:
-        return quantity.parse(str(text))
+        return amounts.parse_quantity(str(text))
     except ValueError:
         return None
 
@@ -136,7 +136,7 @@ def _static_memory(config: EffectiveConfig) -> Iterator[Finding]:
                 f"{kind} is not part of Node Allocatable, and a kubelet with memoryManagerPolicy Static ends",
                 f"Remove {kind} from reservedMemory.",
             )
-        if kind == "memory" and quantity.int64(str(amount)) is None:
+        if kind == "memory" and amounts.int64_of_quantity(str(amount)) is None:
             yield (
                 "reservedMemory",
                 f"could not covert a variable of type Quantity to int64: {amount}",

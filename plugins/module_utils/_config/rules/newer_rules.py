@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from typing import Iterator
 
-from ..values import duration
+from ..values import amounts
 from .managers import objects
 from .problem import IC, EffectiveConfig, Finding, Rule, quoted
 
@@ -135,12 +135,12 @@ def _image_age(config: EffectiveConfig) -> Iterator[Finding]:
             "Remove it, or set featureGates.ImageMaximumGCAge: true.",
         )
     elif most < 0:
-        yield path, f"{IC}imageMaximumGCAge {duration.format(most)} must not be negative", "Give 0s or more."
+        yield path, f"{IC}imageMaximumGCAge {amounts.format_duration(most)} must not be negative", "Give 0s or more."
     elif 0 < most <= least:
         yield (
             path,
-            f"{IC}imageMaximumGCAge {duration.format(most)} must be greater than imageMinimumGCAge "
-            f"{duration.format(least)}",
+            f"{IC}imageMaximumGCAge {amounts.format_duration(most)} must be greater than imageMinimumGCAge "
+            f"{amounts.format_duration(least)}",
             "Raise imageMaximumGCAge, or lower imageMinimumGCAge.",
         )
 
@@ -150,7 +150,7 @@ def _image_minimum_age(config: EffectiveConfig) -> Iterator[Finding]:
     if value is not None and value < 0:
         yield (
             "imageMinimumGCAge",
-            f"{IC}imageMinimumGCAge {duration.format(value)} must not be negative",
+            f"{IC}imageMinimumGCAge {amounts.format_duration(value)} must not be negative",
             "Give 0s or more.",
         )
 

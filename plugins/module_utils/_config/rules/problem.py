@@ -12,7 +12,7 @@ from typing import Any, Callable, Iterator, Mapping, NamedTuple, Sequence, Tuple
 
 from ..fields import compare, fields, gates
 from ..fields.binary_facts import BinaryFacts
-from ..values import duration
+from ..values import amounts
 
 REFUSAL = "refusal"
 """Nothing may be written: the kubelet would ignore the value or crash."""
@@ -65,7 +65,7 @@ class EffectiveConfig:
     def nanoseconds(self, path: str) -> int | None:
         """Return a duration in nanoseconds."""
         try:
-            return duration.parse(self.text(path))
+            return amounts.parse_duration(self.text(path))
         except ValueError:
             return None
 

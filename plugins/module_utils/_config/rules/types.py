@@ -18,7 +18,7 @@ from ..fields import fields
 from ..fields.binary_facts import BinaryFacts
 from ..fields.compare import FLUSH_TEXT, moment
 from ..fields.field_row import Field
-from ..values import document, duration, paths, quantity
+from ..values import amounts, document, paths
 from ..values.document import KIND, api_version
 from .problem import REFUSAL, WARNING, Problem
 
@@ -165,7 +165,7 @@ def _quantity(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
         return
     try:
         # Go's Quantity.UnmarshalJSON takes a number, too, and removes spaces. In JSON, a tab is an escape sequence.
-        quantity.parse(str(value).strip(" "))
+        amounts.parse_quantity(str(value).strip(" "))
     except ValueError as error:
         yield Problem(REFUSAL, paths.show(at), f"{value}: {error}; the kubelet could not load it", _QUANTITY, "type")
 
@@ -184,7 +184,7 @@ def _duration(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
         )
         return
     try:
-        duration.parse(value)
+        amounts.parse_duration(value)
     except ValueError as error:
         yield Problem(
             REFUSAL,
@@ -203,7 +203,7 @@ def _nanoseconds(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
         yield Problem(
             WARNING,
             paths.show(at),
-            f"the kubelet reads the number {value} as nanoseconds: {duration.format(value)}",
+            f"the kubelet reads the number {value} as nanoseconds: {amounts.format_duration(value)}",
             f"Write {value * 10**9} for {value}s. Kubelets from 1.{FLUSH_TEXT} on also take a text with its unit.",
             "nanoseconds",
         )

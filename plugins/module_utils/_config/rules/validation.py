@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Iterator, Sequence
 
 from ..fields import difftext
-from ..values import duration, paths, short_texts
+from ..values import amounts, paths, short_texts
 from . import logs, managers, newer_rules, start_rules
 from .problem import IC as _IC
 from .problem import REFUSAL, WARNING, EffectiveConfig, Finding, Problem, Rule, quoted
@@ -200,7 +200,8 @@ def _cfs_period(config: EffectiveConfig) -> Iterator[Finding]:
     if not config.gate("CustomCPUCFSQuotaPeriod"):
         yield (
             path,
-            f"{_IC}cpuCFSQuotaPeriod {{{duration.format(period)}}} requires feature gate CustomCPUCFSQuotaPeriod",
+            f"{_IC}cpuCFSQuotaPeriod {{{amounts.format_duration(period)}}} requires feature gate "
+            "CustomCPUCFSQuotaPeriod",
             "Set featureGates.CustomCPUCFSQuotaPeriod: true, or use 100ms.",
         )
         return
@@ -208,7 +209,7 @@ def _cfs_period(config: EffectiveConfig) -> Iterator[Finding]:
     if not low <= period <= 10**9:
         yield (
             path,
-            f"{_IC}cpuCFSQuotaPeriod (--cpu-cfs-quota-period) {{{duration.format(period)}}} "
+            f"{_IC}cpuCFSQuotaPeriod (--cpu-cfs-quota-period) {{{amounts.format_duration(period)}}} "
             f"must be between {word} and 1sec, inclusive",
             f"Give a duration from {unit} to 1s.",
         )
@@ -260,7 +261,7 @@ def _shutdown(config: EffectiveConfig) -> Iterator[Finding]:
                 "Set featureGates.GracefulNodeShutdown: true, or remove both periods.",
             )
         return
-    shown_total, shown_critical = f"{{{duration.format(total)}}}", f"{{{duration.format(critical)}}}"
+    shown_total, shown_critical = f"{{{amounts.format_duration(total)}}}", f"{{{amounts.format_duration(critical)}}}"
     newer = config.minor >= 24
     if critical > total or (not newer and min(total, critical) < 0):
         yield (

@@ -1,16 +1,23 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The answer of the target's own binary, for this node with its arguments, beside the findings of the tables."""
+"""What the target's own binary answers for this node with its arguments, beside the findings of the tables.
+
+Also where a binary differs from the tables, which describe the releases of Kubernetes. And what is unknown of a target
+beyond them as long as no binary of it was asked.
+"""
 
 from __future__ import annotations
 
 from typing import Any, Iterator, Mapping, Sequence
 
+from ..fields import fields, gates
+from ..fields.binary_facts import ABSENT, BinaryFacts
+from ..values import paths
 from ..values.short_texts import minor_of
-from . import binary_differences
-from .finding import BINARY, CGROUP, CHANGES, FIELD, FLAG, GATE, STOPS, UNKNOWN, VALUE, Finding
-from .node_facts import Facts
+from .finding import BINARY, CGROUP, CHANGES, FIELD, FLAG, GATE, STOPS, UNKNOWN, VALUE, VERSION, Finding
+from .flags_table import LAST_MINOR
+from .node_facts import Facts, leaves
 
 VALID, INVALID = "valid", "invalid"
 # What the kubelet's validation decides. Flags are parsed before it, and some flags do not reach the binary.
@@ -40,7 +47,7 @@ def weighed(facts: Facts, target: int, found: Sequence[Finding]) -> list[Finding
 def _differing(facts: Facts, target: int) -> Iterator[Finding]:
     """Yield one finding with all names in which the binary differs from the tables, such as that of a distribution."""
     binary = facts.known_of(target)
-    found = binary_differences.differences(binary) if binary else []
+    found = differences(binary) if binary else []
     if found:
         path = str((facts.check or {}).get("binary"))
         yield Finding(CHANGES, BINARY, path, "; ".join(found), "Nothing: the answers of this binary were used.")
@@ -101,3 +108,93 @@ def _accepted(finding: Finding) -> Finding:
     return finding._replace(
         severity=CHANGES, message=f"{finding.message}. The target binary accepts it on this node, so it does not stop"
     )
+
+
+def differences(facts: BinaryFacts) -> list[str]:
+    """Return in words where a binary differs from what the tables give to its minor, sorted; none beyond the tables."""
+    minor = facts.minor
+    if minor is None or not gates.OLDEST_MINOR <= minor <= fields.NEWEST_MINOR:
+        return []
+    return sorted({*_other_flags(facts, minor), *_other_gates(facts, minor), *_other_fields(facts, minor)})
+
+
+def _other_flags(facts: BinaryFacts, minor: int) -> Iterator[str]:
+    has = {*facts.flags}
+    if not has:
+        return
+    for name, flag in fields.FLAGS.items():
+        if flag.exists_at(minor) and name not in has:
+            yield f"this kubelet has no flag --{name} that the tables give to 1.{minor}"
+    for name in has:
+        last = LAST_MINOR.get(name, minor)
+        if last < minor:
+            yield f"this kubelet has the flag --{name} that the tables end with 1.{last}"
+
+
+def _other_gates(facts: BinaryFacts, minor: int) -> Iterator[str]:
+    for name, answer in facts.gates.items():
+        gate = gates.lookup(name)
+        state = gate.at(minor) if gate else None
+        if name in gates.GROUPS:
+            continue
+        if answer == ABSENT:
+            if state:
+                yield f"this kubelet has no feature gate {name} that the tables give to 1.{minor}"
+        elif state is None:
+            yield f"this kubelet has the feature gate {name} that the tables do not give to 1.{minor}"
+        elif facts.default(name) not in (None, state.default):
+            wanted = "on" if facts.default(name) else "off"
+            yield f"the feature gate {name} is {wanted} by default in this kubelet, unlike in the tables of 1.{minor}"
+
+
+def _other_fields(facts: BinaryFacts, minor: int) -> Iterator[str]:
+    for path, has in facts.fields.items():
+        field = fields.ALL.get(path)
+        expected = field is not None and field.exists_at(minor)
+        if has != expected:
+            yield (
+                f"this kubelet has the field {path} that the tables do not give to 1.{minor}"
+                if has
+                else f"this kubelet has no field {path} that the tables give to 1.{minor}"
+            )
+
+
+_GATES = "featureGates"
+_SHOWN_NAMES = 8
+_NOUNS = {FLAG: "flags", GATE: "feature gates", FIELD: "fields"}
+
+
+def unasked(facts: Facts, target: int) -> Iterator[Finding]:
+    """Yield one finding for the flags, one for the gates and one for the fields that this node sets.
+
+    A node that sets none has one all the same. What a binary answered, `weighed` has.
+    """
+    newest = fields.NEWEST_MINOR
+    if target <= newest or facts.check is not None:
+        return
+    end = f"the tables end with 1.{newest}, and no binary of 1.{target} was asked"
+    remedy = f"Set kubelet_config_target_binary to a kubelet of 1.{target} on the nodes, and run again."
+    given = {kind: names for kind, names in _names(facts).items() if names}
+    for kind, names in given.items():
+        message = f"{end}: whether it accepts the {_NOUNS[kind]} of this node is not known ({_shown_names(names)})"
+        yield Finding(UNKNOWN, kind, "", message, remedy)
+    if not given:
+        yield Finding(UNKNOWN, VERSION, "", end, remedy)
+
+
+def _names(facts: Facts) -> Mapping[str, Sequence[str]]:
+    """Return the names that the node sets, by kind; of the flags those that an earlier minor has not lost already."""
+    flags = [f"--{flag.name}" for flag in facts.flags if flag.name not in LAST_MINOR]
+    given = facts.merged(fields.NEWEST_MINOR).get(_GATES)
+    set_paths = [keys for one in facts.files for keys in leaves(one.content)]
+    names = [paths.show(keys) for keys in set_paths if keys and keys[0] != _GATES]
+    return {
+        FLAG: sorted(set(flags)),
+        GATE: sorted(given) if isinstance(given, dict) else [],
+        FIELD: sorted(set(names)),
+    }
+
+
+def _shown_names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN_NAMES} more" if len(names) > _SHOWN_NAMES else ""
+    return ", ".join(names[:_SHOWN_NAMES]) + more

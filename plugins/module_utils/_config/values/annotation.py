@@ -3,12 +3,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The prefix of all annotations and labels, and the Node annotations that replace Node.spec.configSource and
 Node.status.config on kubelets without these fields.
+
+Reads the annotations of a Node, and its configSource and config status, whatever they contain. A kubelet may write
+those of its own Node, and so may every user with access. Each function that reads returns only what has the right
+shape, and as a text what is wrong with the rest: the text is empty if nothing is. None of them raises an error.
 """
 
 from __future__ import annotations
 
+import datetime
 import json
-from typing import Any, Mapping
+import re
+from typing import Any, Callable, Mapping, NamedTuple
+
+from . import reference
 
 PREFIX = "kubelet-config.livenodes.io/"
 """Begins the name of every annotation and label of this collection, on Nodes, ConfigMaps and Leases."""
@@ -56,3 +64,194 @@ def unconfirmed(reason: Any) -> bool:
 def text(value: Mapping[str, Any]) -> str:
     """Return an annotation's value: JSON on one line with sorted keys, so that equal states are equal texts."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+PARTS = ("assigned", "active", "lastKnownGood")
+"""The parts of a status that hold a source."""
+# The format in which the guard writes `time` and `started`.
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
+ROLLOUT = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}")
+"""The form of the name of a rollout: such names sort by the time at which the rollout began."""
+SPEC, CONFIG = "spec.configSource", "status.config"
+"""The fields that the annotations replace."""
+# What follows on the removal of a malformed annotation.
+_THEN = {
+    SOURCE: "then roll out again, which writes it",
+    STATUS: "then reset the node and roll out again: its guard writes it at a switch",
+    PREVIOUS: "the next assignment writes it",
+    CORDONED: "then uncordon the node if it is cordoned",
+}
+
+
+class Records(NamedTuple):
+    """What a Node records about its configuration.
+
+    `spec` and `config` are Node.spec.configSource and Node.status.config, the next four are the annotations. `machine`
+    is that to which the source was assigned, by the keys of annotation.MACHINE; empty if unknown. `delivery` is that of
+    the source in the annotation, empty if it names none. `previous` has a `configMap` unless it is the local config,
+    and as far as the annotation has them `rollout` and `undone`.
+    `malformed` states by field or annotation what is malformed, and how to repair it; NAME stands for the node.
+    """
+
+    spec: dict[str, str] | None
+    config: dict[str, Any] | None
+    source: dict[str, str] | None
+    status: dict[str, Any] | None
+    previous: dict[str, Any] | None
+    cordoned: dict[str, str] | None
+    machine: dict[str, str]
+    malformed: dict[str, str]
+    delivery: str = ""
+
+
+def records(notes: Mapping[str, Any], spec: Any, config: Any) -> Records:
+    """Return what a Node with these annotations, this spec.configSource and this status.config records."""
+    faults: dict[str, str] = {}
+    spec, faults[SPEC] = source(spec)
+    config, faults[CONFIG] = status(config)
+    holders: dict[str, Any] = {}
+    for key in (SOURCE, STATUS, PREVIOUS, CORDONED):
+        holders[key], faults[key] = mapping(notes.get(key))
+    found, why = source(holders[SOURCE])
+    if holders[SOURCE] is not None and found is None:
+        # The local config has no such annotation.
+        faults[SOURCE] = faults[SOURCE] or why or "it has no configMap"
+    reported, why = status(holders[STATUS])
+    faults[STATUS] = faults[STATUS] or why
+    before, why = previous(holders[PREVIOUS])
+    faults[PREVIOUS] = faults[PREVIOUS] or why
+    cordoned, why = mark(holders[CORDONED] or {})
+    faults[CORDONED] = faults[CORDONED] or why
+    return Records(
+        spec,
+        config,
+        found,
+        reported,
+        # A malformed annotation is no local config: a node is not reverted to a guess.
+        None if faults[PREVIOUS] else before,
+        # A malformed mark marks a cordon, too.
+        None if holders[CORDONED] is None else cordoned,
+        _machine(holders[SOURCE] or {}),
+        {place: _message(place, fault) for place, fault in faults.items() if fault},
+        _text_or_empty((holders[SOURCE] or {}).get("delivery")),
+    )
+
+
+def _text_or_empty(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _machine(holder: Mapping[str, Any]) -> dict[str, str]:
+    return {key: holder[key] for key in MACHINE if isinstance(holder.get(key), str) and holder[key]}
+
+
+def _message(place: str, fault: str) -> str:
+    if place == SPEC:
+        return f"its {SPEC} is malformed: {fault}. Assign a source again"
+    if place == CONFIG:
+        return f"its {CONFIG} is malformed: {fault}. Restart its kubelet, which writes it again"
+    return (
+        f"its annotation {place} is malformed: {fault}. Remove it with `kubectl annotate node NAME {place}-`, "
+        f"{_THEN[place]}"
+    )
+
+
+def mapping(value: Any) -> tuple[dict[str, Any] | None, str]:
+    """Return the mapping that an annotation holds, and why it is malformed (empty: it is not).
+
+    The mapping is None without an annotation, and empty for an annotation that holds no mapping.
+    """
+    if value is None:
+        return None, ""
+    try:
+        found = json.loads(value)
+    except (TypeError, ValueError, RecursionError):
+        # RecursionError: 256 KiB of brackets fit into an annotation.
+        return {}, "it is not JSON"
+    return (found, "") if isinstance(found, dict) else ({}, f"it is {reference.shown(found)}, not a mapping")
+
+
+def source(holder: Any) -> tuple[dict[str, str] | None, str]:
+    """Return the reference in a holder of the shape of Node.spec.configSource, and why it is malformed."""
+    try:
+        return reference.read(holder), ""
+    except ValueError as error:
+        return None, str(error)
+
+
+def previous(holder: Any) -> tuple[dict[str, Any] | None, str]:
+    """Return what the annotation of that name holds without unknown fields, and why it is malformed."""
+    if holder is None:
+        return None, ""
+    before, fault = source(holder)
+    rollout, undone = holder.get("rollout", ""), holder.get("undone", False)
+    if not isinstance(rollout, str) or (rollout and not ROLLOUT.fullmatch(rollout)):
+        fault = fault or f"rollout is {reference.shown(rollout)}, not the name of a rollout"
+    if not isinstance(undone, bool):
+        fault = fault or f"undone is {reference.shown(undone)}, not true or false"
+    found = {"configMap": before, "rollout": rollout, "undone": undone}
+    return {key: value for key, value in found.items() if value}, fault
+
+
+def status(holder: Any) -> tuple[dict[str, Any] | None, str]:
+    """Return a status of the shape of Node.status.config without its malformed and unknown fields.
+
+    Also returns what is wrong with the first malformed field. None for a status that was never reported.
+    """
+    if holder is None:
+        return None, ""
+    if not isinstance(holder, dict):
+        return {}, f"it is {reference.shown(holder)}, not a mapping"
+    found: dict[str, Any] = {}
+    faults = []
+    for part in PARTS:
+        try:
+            source_of_part = reference.read(holder.get(part), part)
+            found.update({part: {"configMap": source_of_part}} if source_of_part else {})
+        except ValueError as error:
+            faults.append(str(error))
+    for field, (fits, meaning) in _TEXTS.items():
+        value = holder.get(field)
+        if value is None:
+            continue
+        if isinstance(value, str) and fits(value):
+            found[field] = value
+        else:
+            faults.append(f"{field} is {reference.shown(value)}, not {meaning}")
+    return found, faults[0] if faults else ""
+
+
+def mark(holder: Mapping[str, Any]) -> tuple[dict[str, str], str]:
+    """Return a mark of a cordon without its malformed and unknown fields, and what is wrong with the first of them."""
+    given = {field: holder[field] for field in ("holder", "time") if holder.get(field) is not None}
+    found = {field: value for field, value in given.items() if isinstance(value, str) and _unicode(value)}
+    faults = [f"{field} is {reference.shown(given[field])}, not a text" for field in given if field not in found]
+    return found, faults[0] if faults else ""
+
+
+def _unicode(value: str) -> bool:
+    """Return whether a text can be written as UTF-8: JSON can hold half a surrogate pair."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _time(value: str) -> bool:
+    """Return whether a text is a time as the guard writes it; such texts sort by time."""
+    if not _TIME.fullmatch(value):
+        return False
+    try:
+        datetime.datetime.fromisoformat(value[:-1])
+    except ValueError:
+        return False
+    return True
+
+
+_TEXTS: dict[str, tuple[Callable[[str], bool], str]] = {
+    "error": (_unicode, "a text"),
+    "reason": (_unicode, "a text"),
+    "time": (_time, "a time"),
+    "started": (_time, "a time"),
+}

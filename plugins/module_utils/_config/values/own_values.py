@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from typing import Any, Dict, Mapping
 
-from . import annotation, annotation_reader, paths
+from . import annotation, paths
 
 Record = Dict[str, Any]
 
@@ -31,7 +31,7 @@ def read(value: Any) -> tuple[Record | None, dict[str, str]]:
 
     The record is None without an annotation, and if it is malformed. Never raises.
     """
-    found, fault = annotation_reader.mapping(value)
+    found, fault = annotation.mapping(value)
     fault = fault or (_fault(found) if found is not None else "")
     if fault:
         return None, {
@@ -61,7 +61,7 @@ def of_node(row: Mapping[str, Any]) -> Record:
     record = row.get("own")
     malformed = row.get("malformed") or {}
     source = row.get("source")
-    if source is None and not {annotation.SOURCE, annotation_reader.SPEC} & set(malformed):
+    if source is None and not {annotation.SOURCE, annotation.SPEC} & set(malformed):
         return NO_RECORD
     if not isinstance(record, dict):
         return {**NO_RECORD, "complete": False}

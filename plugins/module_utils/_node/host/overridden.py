@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any, Iterator, Mapping, Sequence
 
 from ..._config.fields import compare, fields, merged_dropins, shadow
-from ..._config.values import paths, quantity
+from ..._config.values import amounts, paths
 from ..store.store_reader import wrong
 from ..system import files
 from ..unit import dropin_folder, trust, unitfile
@@ -151,7 +151,7 @@ def _equal(path: str, one: Any, other: Any) -> bool:
 
 def _same_amount(one: Any, other: Any) -> bool:
     try:
-        return compare.same(one, other) or quantity.parse(str(one)) == quantity.parse(str(other))
+        return compare.same(one, other) or amounts.parse_quantity(str(one)) == amounts.parse_quantity(str(other))
     except ValueError:
         return False
 

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Mapping, Sequence
 
 from ..._config.fields import merged_dropins, shadow
-from ..._config.upgrade import binary_differences
+from ..._config.upgrade import binary_findings
 from ..._config.values.short_texts import minor_of
 from ..kubelet import ask_binary
 from ..report import status_reporter
@@ -76,7 +76,7 @@ def look(
         layers = [config, *contents.values(), *(layer["content"] for layer in (seen.own() if seen else ()))]
         answer = ask_binary.ask(program, ask_binary.names_of(words, layers).union(terms.ask), run)
         kubelet["facts"] = answer._asdict() if answer else None
-        kubelet["differences"] = binary_differences.differences(answer) if answer else []
+        kubelet["differences"] = binary_findings.differences(answer) if answer else []
     against = Findings(overridden.of_node(seen, minor_of(version))) if seen and purpose == LOOK else NOTHING
     current = merged_dropins.merge(config, [each or {} for each in contents.values()])
     effective: Mapping[str, Any] = seen.effective({}) if seen and purpose == RESET else current

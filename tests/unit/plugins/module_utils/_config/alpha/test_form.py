@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""spec.configSource of kubelets 1.8 to 1.10."""
+"""Nodes with kubelets 1.8 to 1.10: spec.configSource, and every row of the table of their condition."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.alpha import form
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import reference
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, reference
+from tests.support import objects
 
 PLACE = {"namespace": "kube-system", "name": "config-a", "uid": "a1", "kubeletConfigKey": "kubelet"}
 REF = {"namespace": "kube-system", "name": "config-a", "uid": "a1"}
@@ -40,3 +41,172 @@ def test_malformed(given: t.Any) -> None:
     """Also one of a later kubelet, and one that names nothing: the kubelet follows neither."""
     with pytest.raises(ValueError):
         reference.read(form.holder(given))
+
+
+BEFORE = {**PLACE, "name": "config-b", "uid": "b2"}
+PATH = "/api/v1/namespaces/kube-system/configmaps/config-"
+INIT_OK = "current is set to the local default, and an init config was provided"
+DEFAULT_OK = "current is set to the local default, and no init config was provided"
+LOCAL_OK = "when the config source is nil, the Kubelet uses its local config"
+
+
+def read_condition(message: t.Any, reason: t.Any, status: str, kind: str = "ConfigOK") -> form.Reported:
+    condition = {"type": kind, "status": status, "message": message, "reason": reason}
+    return form.read_condition([{"type": "Ready", "status": "True"}, condition], [None, PLACE, BEFORE])
+
+
+def status_of(**sources: dict[str, str]) -> dict[str, t.Any]:
+    return {part: {"configMap": source} for part, source in sources.items()}
+
+
+@pytest.mark.parametrize(
+    ("message", "reason", "place", "active"),
+    [
+        ("using current (default)", DEFAULT_OK, "local", None),
+        ("using current (init)", INIT_OK, "init", None),
+        ('using current (UID: "a1")', "passing all checks", "checkpoint", PLACE),
+        ("using current (UID: a1)", "passed all checks", "checkpoint", PLACE),
+        ("using current: local", LOCAL_OK, "local", None),
+        (f"using current: {PATH}a", "passing all checks", "checkpoint", PLACE),
+        ('using current (UID: "c3")', "passing all checks", "checkpoint", {"uid": "c3", "kubeletConfigKey": "kubelet"}),
+    ],
+)
+def test_in_use(message: str, reason: str, place: str, active: dict[str, str] | None) -> None:
+    expected = status_of(assigned=active, active=active) if active else {}
+    assert read_condition(message, reason, "True") == (expected, place, "")
+
+
+@pytest.mark.parametrize("step", ["load", "parse", "validate"])
+@pytest.mark.parametrize(
+    ("message", "place", "active"),
+    [
+        ("using last-known-good (default)", "local", None),
+        ("using last-known-good (init)", "init", None),
+        ('using last-known-good (UID: "b2")', "checkpoint", BEFORE),
+        ("using last-known-good: local", "local", None),
+        (f"using last-known-good: {PATH}b", "checkpoint", BEFORE),
+    ],
+)
+def test_refused(step: str, message: str, place: str, active: dict[str, str] | None) -> None:
+    """The uid in the reason is the assigned one, that in the message the one in use."""
+    for reason in (f'failed to {step} current (UID: "a1")', f"failed to {step} current: {PATH}a"):
+        good = status_of(active=active, lastKnownGood=active) if active else {}
+        assert read_condition(message, reason, "False") == (
+            {**status_of(assigned=PLACE), **good, "error": reason},
+            place,
+            "",
+        )
+        assert form.meaning_of_error(reason) and not form.is_sync_error(reason)
+
+
+SYNCS = [
+    ("failed to read Node from informer object cache", "own Node"),
+    ("failed to reset to local (default or init) config", "--dynamic-config-dir"),
+    ("failed to reset to local config", "--dynamic-config-dir"),
+    ("invalid NodeConfigSource, exactly one subfield must be non-nil, but all were nil", "names nothing"),
+    ("invalid ObjectReference, all of UID, Name, and Namespace must be specified", "lacks the uid"),
+    ('invalid ObjectReference, UID "a1" does not match UID of downloaded ConfigMap "c3"', "created again"),
+    (f"invalid ConfigSource.ConfigMapRef.UID: a1 does not match {PATH}a.UID: c3", "created again"),
+    ('failed to determine whether object with UID "a1" was already checkpointed', "--dynamic-config-dir"),
+    ('failed to download ConfigMap with name "config-a" from namespace "kube-system"', "no Role"),
+    ('failed to save config checkpoint for object with UID "a1"', "--dynamic-config-dir"),
+    (f"failed to save config checkpoint for object {PATH}a with UID a1", "--dynamic-config-dir"),
+    ("failed to set current config checkpoint to default", "--dynamic-config-dir"),
+    ("failed to set current config checkpoint to local config", "--dynamic-config-dir"),
+    ('failed to set current config checkpoint to object with UID "a1"', "--dynamic-config-dir"),
+]
+
+
+@pytest.mark.parametrize(("why", "words"), SYNCS)
+@pytest.mark.parametrize("start", ["failed to sync, reason: ", "failed to sync, desired config unclear, reason: "])
+def test_sync_errors(start: str, why: str, words: str) -> None:
+    """Any message may have any of these reasons; what is in use stays."""
+    for message, good in [("using current (UID: b2)", False), ("using last-known-good (UID: b2)", True)]:
+        found = read_condition(message, start + why, "False")
+        use = status_of(active=BEFORE, lastKnownGood=BEFORE) if good else status_of(assigned=BEFORE, active=BEFORE)
+        assert found == ({**use, "error": start + why}, "checkpoint", "")
+    assert read_condition("using current (init)", start + why, "Unknown") == ({"error": start + why}, "init", "")
+    assert words in form.meaning_of_error(start + why) and form.is_sync_error(start + why)
+    assert form.is_download_error(start + why) == ("failed to download" in why)
+
+
+def test_a_crash_loop() -> None:
+    reason = 'current failed trial period due to crash loop (UID: "a1")'
+    found = read_condition("using last-known-good (default)", reason, "False")
+    assert found.status == {**status_of(assigned=PLACE), "error": reason}
+    assert "too often" in form.meaning_of_error(reason)
+
+
+@pytest.mark.parametrize("kind", form.CONDITIONS)
+def test_the_types_of_all_minors(kind: str) -> None:
+    assert read_condition("using current (default)", DEFAULT_OK, "True", kind).status == {}
+
+
+def test_without_the_condition() -> None:
+    assert form.read_condition([]) == form.read_condition([{"type": "Ready"}, None, "x"]) == (None, "", "")
+
+
+@pytest.mark.parametrize("message", ["unknown - message not provided", None, 5, "", "using current (UID: )", {}])
+def test_a_malformed_message(message: t.Any) -> None:
+    found = read_condition(message, "unknown - reason not provided", "Unknown")
+    assert (found.status, found.place) == ({}, "")
+    assert "its condition ConfigOK is malformed" in found.fault and "Restart" in found.fault
+
+
+def test_a_malformed_reason() -> None:
+    assert read_condition("using current (default)", None, "True").fault
+
+
+def test_the_meaning_of_errors_of_others() -> None:
+    later = "failed to validate config, see Kubelet log for details"
+    assert (
+        form.meaning_of_error(later)
+        == form.meaning_of_error("")
+        == form.meaning_of_error("failed to sync, reason: x")
+        == ""
+    )
+    assert not form.is_sync_error("failed to sync: failed to download config, see Kubelet log for details")
+
+
+SPEC = {"configSource": {"configMapRef": REF}}
+
+
+def status_with(message: str) -> dict[str, t.Any]:
+    ok = {"type": "ConfigOK", "status": "True", "message": message, "reason": "passing all checks"}
+    return {"conditions": [ok], "config": {"error": "of another kubelet"}}
+
+
+def test_a_later_kubelet() -> None:
+    """What the first form had is nothing to it."""
+    spec, status = {"configSource": {"configMap": objects.place()}}, objects.status(objects.reference())
+    found, where = form.records({}, spec, {"config": status}, 11)
+    assert (found.spec, found.config, where) == (objects.place(), status, "")
+    found, where = form.records({}, SPEC, status_with("using current (UID: a1)"), 20)
+    assert (found.spec, found.config, where) == (None, {"error": "of another kubelet"}, "")
+
+
+def test_the_source_in_use() -> None:
+    found, where = form.records({}, SPEC, status_with('using current (UID: "a1")'), 9)
+    whole = {**REF, "kubeletConfigKey": "kubelet"}
+    assert (found.spec, found.config, where) == (whole, objects.status(whole, whole), "checkpoint")
+    assert found.malformed == {}
+
+
+def test_the_source_before() -> None:
+    """While a kubelet still runs what it ran before the assignment, our annotation has its name."""
+    before = {**objects.reference("config-b"), "uid": "b2"}
+    notes = {annotation.PREVIOUS: annotation.text({"configMap": before})}
+    found, _where = form.records(notes, SPEC, status_with('using current (UID: "b2")'), 8)
+    del before["resourceVersion"]
+    assert found.config == objects.status(before, before)
+
+
+def test_without_the_feature() -> None:
+    found, where = form.records({}, SPEC, {}, 10)
+    assert (found.config, where) == (None, "")
+
+
+def test_malformed_records() -> None:
+    found, _where = form.records({}, {"configSource": {"configMapRef": {"name": "x"}}}, status_with("?"), 10)
+    assert found.spec is None and found.config == {}
+    assert set(found.malformed) == {"spec.configSource", "status.config"}

@@ -9,7 +9,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.field_row import EFFECTS
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import duration
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import amounts
 from tests.support.table_minors import BEYOND, EVERY
 
 from .. import kubelet_model as model
@@ -40,7 +40,7 @@ def test_every_field_has_an_effect_a_reason_and_a_known_type() -> None:
         # The defaults are filled in by the path of a field, which is none for the members of a list.
         assert "[" not in field.path or field.default_at(fields.NEWEST_MINOR) is None
         if field.type == "duration" and field.default is not None:
-            assert duration.format(duration.parse(field.default)) == field.default
+            assert amounts.format_duration(amounts.parse_duration(field.default)) == field.default
 
 
 def test_classes_become_effects() -> None:

@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast import allocatable
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import EffectiveConfig
+
+from ..plan.tables import LIVE, table
 
 GI = 2**30
 CAPACITY = {"cpu": Fraction(4), "memory": Fraction(8 * GI), "ephemeral-storage": Fraction(100 * GI)}
@@ -69,3 +72,80 @@ def test_reserved_cpus_take_the_place_of_other_reservations(cpus: str, left: int
 def test_values_that_no_kubelet_accepts_are_left_to_their_own_rules() -> None:
     assert _room(kubeReserved={"memory": "lots"})["memory"] == 8 * GI
     assert _room(maxPods="lots", podsPerCore="lots")["pods"] == 0
+
+
+HAS = {"cpu": "4", "memory": "64Gi", "ephemeral-storage": "100Gi", "pods": "110"}
+RULE = "beyond-capacity"
+
+
+def beyond(layer: dict[str, Any], live: dict[str, Any] = LIVE, flags: Any = None, **row: Any) -> list[tuple[str, str]]:
+    """Return path and message of the refusals for this reason, of a node on 1.30 unless the row has another version."""
+    row = {"kubelet_version": "v1.30.1", "capacity": HAS, **row}
+    made = plan.make_plan(
+        plan.Request(table(live, **row), layer, flags={"n0": flags} if flags else None, deliveries={"n0": "dropin"})
+    )
+    found = [problem for problem in made["nodes"]["n0"]["problems"] if problem["rule"] == RULE]
+    assert all(problem["severity"] == "refusal" for problem in found)
+    assert made["refused"] or not found
+    return [(problem["path"], problem["message"]) for problem in found]
+
+
+@pytest.mark.parametrize(
+    ("layer", "path", "words"),
+    [
+        ({"kubeReserved": {"memory": "80Gi"}}, "kubeReserved", "keep back 80.1Gi of memory, and the node has 64Gi"),
+        ({"systemReserved": {"cpu": "4001m"}}, "systemReserved", "keep back 4.001 of cpu, and the node has 4"),
+        (
+            {"kubeReserved": {"cpu": "2"}, "systemReserved": {"cpu": "3"}},
+            "kubeReserved",
+            "keep back 5 of cpu, and the node has 4",
+        ),
+        ({"reservedSystemCPUs": "0-7"}, "reservedSystemCPUs", "keep back 8 of cpu, and the node has 4"),
+        ({"evictionHard": {"memory.available": "80Gi"}}, "evictionHard", "keep back 80Gi of memory"),
+        ({"evictionHard": {"nodefs.available": "1Ti"}}, "evictionHard", "keep back 1Ti of ephemeral-storage"),
+        (
+            {"evictionHard": {"memory.available": "60%"}, "kubeReserved": {"memory": "30Gi"}},
+            "evictionHard",
+            "keep back 68.4Gi of memory",
+        ),
+    ],
+)
+def test_more_than_the_node_has(layer: dict[str, Any], path: str, words: str) -> None:
+    [(found, message)] = beyond(layer)
+    assert (found, words in message) == (path, True), message
+
+
+@pytest.mark.parametrize(
+    ("layer", "more"),
+    [
+        ({"systemReserved": {"cpu": "4"}}, {}),
+        ({"kubeReserved": {"pid": "99999999"}}, {}),
+        ({"evictionHard": {"imagefs.available": "1Ti"}}, {}),
+        ({"evictionSoft": {"memory.available": "80Gi"}}, {}),
+        ({"kubeReserved": {"ephemeral-storage": "1Ti"}, "localStorageCapacityIsolation": False}, {}),
+        # The percentage is rounded.
+        ({"evictionHard": {"memory.available": "50%"}, "kubeReserved": {"memory": "32Gi"}}, {}),
+        # Not known.
+        ({"kubeReserved": {"memory": "80Gi"}}, {"capacity": None}),
+        ({"kubeReserved": {"memory": "80Gi"}}, {"capacity": {"memory": 5}}),
+        ({"kubeReserved": {"memory": "80Gi"}}, {"capacity": {"memory": "lots"}}),
+        # A flag decides.
+        ({"kubeReserved": {"memory": "80Gi"}}, {"flags": ["--kube-reserved=memory=1Gi"]}),
+        ({"evictionHard": {"memory.available": "80Gi"}}, {"flags": ["--experimental-allocatable-ignore-eviction"]}),
+        # The node runs with it already.
+        ({"kubeReserved": {"memory": "90Gi"}}, {"live": {**LIVE, "kubeReserved": {"memory": "80Gi"}}}),
+        ({"maxPods": 5}, {"live": {**LIVE, "kubeReserved": {"memory": "80Gi"}}}),
+    ],
+)
+def test_what_the_node_has_or_may_have(layer: dict[str, Any], more: dict[str, Any]) -> None:
+    assert beyond(layer, **more) == []
+
+
+def test_each_node_has_its_own_limit() -> None:
+    current = table(LIVE, {**LIVE, "maxPods": 5}, kubelet_version="v1.30.1")
+    for name, memory in (("n0", "64Gi"), ("n1", "16Gi")):
+        current["nodes"][name]["capacity"] = {**HAS, "memory": memory}
+    layer = {"kubeReserved": {"memory": "32Gi"}}
+    made = plan.make_plan(plan.Request(current, layer, deliveries={"n0": "dropin", "n1": "dropin"}))
+    refused = [name for name, row in made["nodes"].items() if any(one["rule"] == RULE for one in row["problems"])]
+    assert refused == ["n1"]

@@ -12,7 +12,6 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields i
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan_node
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import (
     annotation,
-    annotation_reader,
     document,
     identity,
 )
@@ -285,8 +284,8 @@ def test_a_source_that_cannot_be_read_is_assigned_again() -> None:
 @pytest.mark.parametrize(
     ("delivery", "place", "action"),
     [
-        ("native", annotation_reader.SPEC, "assign"),
-        ("checkpoint", annotation_reader.SPEC, "none"),
+        ("native", annotation.SPEC, "assign"),
+        ("checkpoint", annotation.SPEC, "none"),
         ("checkpoint", annotation.SOURCE, "assign"),
         ("native", annotation.SOURCE, "assign"),
         ("native", annotation.PREVIOUS, "none"),

@@ -9,7 +9,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import eviction
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import EffectiveConfig
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import quantity
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import amounts
 
 
 def _one(field: str, signal: str, value: str, minor: int = 20) -> tuple[str, str]:
@@ -25,7 +25,7 @@ MEMORY = "memory.available"
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        (HARD, "<100Mi", quantity.REFUSAL),
+        (HARD, "<100Mi", amounts.NO_QUANTITY),
         (HARD, "0", f"eviction threshold {MEMORY} must be positive: 0"),
         (HARD, "-5", f"eviction threshold {MEMORY} must be positive: -5"),
         (HARD, "-5%", f"eviction percentage threshold {MEMORY} must be positive: -5%"),

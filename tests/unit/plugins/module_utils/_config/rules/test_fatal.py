@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks, fatal
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL, EffectiveConfig
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import quantity
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import amounts
 
 SECCOMP = {"seccompDefault": True}
 
@@ -75,7 +75,7 @@ def test_defaults_are_not_fatal(minor: int) -> None:
             "not supported or doesn't exist",
         ),
         ({"containerLogMaxFiles": 1}, "log-files", "containerLogMaxFiles", "invalid MaxFiles 1, must be > 1"),
-        ({"containerLogMaxSize": "10mb"}, "log-size", "containerLogMaxSize", f'max size "10mb": {quantity.REFUSAL}'),
+        ({"containerLogMaxSize": "10mb"}, "log-size", "containerLogMaxSize", f'max size "10mb": {amounts.NO_QUANTITY}'),
         ({"containerLogMaxSize": "1500m"}, "log-size", "containerLogMaxSize", "invalid max log size"),
         ({"allowedUnsafeSysctls": ["kernel.foo"]}, "sysctl", "allowedUnsafeSysctls[0]", "not known to be namespaced"),
         ({"allowedUnsafeSysctls": ["net.*", "net.*.x"]}, "sysctl", "allowedUnsafeSysctls[1]", "match regex"),

@@ -7,9 +7,13 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import binary_findings
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import binary_findings, node_facts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade.binary_findings import differences
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade.finding import Finding
-from tests.support.upgrading import ENV, facts_of, found, result
+from tests.support import binary_corpus
+from tests.support.table_minors import BEYOND, NEWEST
+from tests.support.upgrading import ENV, answer, facts_of, found, result
 
 ANSWER = {
     "binary": "/opt/kubelet",
@@ -172,3 +176,96 @@ def test_what_is_said_of_a_finding_that_the_binary_does_not_confirm() -> None:
     rows = [Finding("stops", "gate", "A", "why", "Do.")]
     (one,) = binary_findings.weighed(facts_of("v1.33.0", target=ANSWER), 36, rows)
     assert one.severity == "changes" and one.message.startswith("why. The target binary accepts it")
+
+
+RECORDED = binary_corpus.recorded("v1.36.2")
+# 1.36.2 was built from the sources of a distribution.
+OF_A_BUILD = {
+    "v1.36.2": [
+        f"this kubelet has the feature gate {name} that the tables do not give to 1.36"
+        for name in ("MinimumKubeletVersion", "RouteExternalCertificate", "StoragePerformantSecurityPolicy")
+    ]
+}
+
+
+@pytest.mark.parametrize("version", ["v1.20.2", *binary_corpus.WHOLE])
+def test_whole_binaries_beside_the_tables(version: str) -> None:
+    """All flags, gates and fields of the tables."""
+    assert differences(binary_corpus.recorded(version)) == OF_A_BUILD.get(version, [])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            {"flags": [name for name in RECORDED.flags if name != "max-pods"]},
+            "this kubelet has no flag --max-pods that the tables give to 1.36",
+        ),
+        ({"flags": [*RECORDED.flags, "docker"]}, "this kubelet has the flag --docker that the tables end with 1.23"),
+        (
+            {"gates": {"NodeSwap": "x"}},
+            "this kubelet has no feature gate NodeSwap that the tables give to 1.36",
+        ),
+        (
+            {"gates": {"NodeSwap": "b-"}},
+            "the feature gate NodeSwap is off by default in this kubelet, unlike in the tables of 1.36",
+        ),
+        ({"fields": {"maxPods": False}}, "this kubelet has no field maxPods that the tables give to 1.36"),
+        ({"fields": {"mine": True}}, "this kubelet has the field mine that the tables do not give to 1.36"),
+    ],
+)
+def test_each_difference(change: dict[str, t.Any], words: str) -> None:
+    assert differences(RECORDED._replace(**{"gates": {}, "fields": {}, **change})) == [words]
+
+
+@pytest.mark.parametrize("version", ["v1.19.3", f"v1.{BEYOND}.0", "what?"])
+def test_outside_the_tables_nothing_differs(version: str) -> None:
+    assert differences(RECORDED._replace(version=version)) == []
+
+
+def test_gates_and_flags_that_were_not_asked_do_not_differ() -> None:
+    assert differences(RECORDED._replace(flags=[], gates={"AllAlpha": "a+", "AllBeta": "x"}, fields={})) == []
+    assert "max-pods" in fields.FLAGS
+
+
+UNKNOWN_GATE = {"featureGates": {"NoSuchGate": True}}
+ANSWER_BEYOND = answer(BEYOND)
+
+
+@pytest.mark.parametrize(
+    ("flags", "config", "kinds"),
+    [
+        ((), {}, ["flag"]),
+        (("--max-pods=5",), {}, ["flag"]),
+        ((), UNKNOWN_GATE, ["flag", "gate"]),
+        (("--feature-gates=NoSuchGate=true",), {}, ["flag", "gate"]),
+        ((), {"maxPodz": 5}, ["flag", "field"]),
+        ((), {**UNKNOWN_GATE, "maxPods": 5}, ["flag", "gate", "field"]),
+    ],
+)
+def test_what_was_not_asked_is_unknown(flags: tuple[str, ...], config: dict[str, t.Any], kinds: list[str]) -> None:
+    facts = facts_of(f"v1.{NEWEST}.0", *flags, config=config)
+    found = list(binary_findings.unasked(facts, BEYOND))
+    assert [(one.severity, one.kind) for one in found] == [("unknown", kind) for kind in kinds]
+    assert all(f"1.{NEWEST}, and no binary of 1.{BEYOND} was asked" in one.message for one in found)
+    assert all("kubelet_config_target_binary" in one.remedy for one in found)
+    assert list(binary_findings.unasked(facts, NEWEST)) == []
+    assert (
+        list(binary_findings.unasked(facts_of(f"v1.{NEWEST}.0", *flags, config=config, target=ANSWER_BEYOND), BEYOND))
+        == []
+    )
+
+
+def test_names_and_how_many() -> None:
+    config = {"maxPods": 1, "kubeReserved": {"cpu": "1"}, "featureGates": {"B": True, "A": False}}
+    flag, gate, field = binary_findings.unasked(facts_of("v1.30.0", "--no_such=5", "--docker=x", config=config), BEYOND)
+    assert flag.message.endswith("(--config, --no-such)"), "what an earlier version lost, stops the kubelet anyway"
+    assert gate.message.endswith("(A, B)")
+    assert field.message.endswith("(kubeReserved.cpu, maxPods)")
+    many = dict.fromkeys(list(fields.children(""))[:20], "x")
+    assert [*binary_findings.unasked(facts_of("v1.30.0", config=many), BEYOND)][-1].message.endswith(" and 12 more)")
+
+
+def test_a_node_that_sets_nothing_is_unknown_too() -> None:
+    (found,) = binary_findings.unasked(node_facts.Facts(version="v1.30.0"), BEYOND)
+    assert (found.severity, found.kind) == ("unknown", "version")

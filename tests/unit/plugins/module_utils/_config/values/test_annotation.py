@@ -1,11 +1,20 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""What a Node records: everything of the right shape is returned unchanged, everything else is named."""
+
 from __future__ import annotations
 
+import json
+import typing as t
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_annotation
+from tests.support.objects import place, reference
 
 
 def test_the_names_that_clusters_keep_do_not_change() -> None:
@@ -37,3 +46,175 @@ def test_equal_states_are_equal_texts() -> None:
 )
 def test_a_trial_that_waits_for_its_runtime_is_still_unconfirmed(reason: str | None, expected: bool) -> None:
     assert annotation.unconfirmed(reason) == expected
+
+
+A, B = reference("config-a"), reference("config-b")
+HELD = {"configMap": A}
+TIME = "2026-01-01T00:00:00Z"
+NOTHING = annotation.Records(None, None, None, None, None, None, {}, {})
+JSON: st.SearchStrategy[t.Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from([*annotation.PARTS, "error", "a"]), inner),
+)
+
+
+def read(key: str, value: t.Any) -> annotation.Records:
+    return annotation.records({key: value if isinstance(value, str) else json.dumps(value)}, None, None)
+
+
+def test_a_node_without_records() -> None:
+    assert annotation.records({}, None, None) == NOTHING
+
+
+def test_everything_that_we_and_kubelets_write_is_returned_unchanged() -> None:
+    reported = status_annotation.status(A, B, None, "it ended: \u00e9", annotation.ON_TRIAL, 0.0)
+    reported["started"] = status_annotation.stamp(1e9)
+    mark = {"holder": "me", "time": TIME}
+    machine = {"machineID": "1f", "nodeUID": "u"}
+    notes = {
+        annotation.SOURCE: annotation.text({**HELD, "delivery": "dropin", **machine}),
+        annotation.STATUS: annotation.text(reported),
+        annotation.PREVIOUS: annotation.text({"configMap": B}),
+        annotation.CORDONED: annotation.text(mark),
+        "other": "{",
+    }
+    config = {"assigned": HELD, "active": HELD, "error": "failed to sync: x"}
+    assert annotation.records(notes, {"configMap": place()}, config) == (
+        place(),
+        config,
+        A,
+        reported,
+        {"configMap": B},
+        mark,
+        machine,
+        {},
+        "dropin",
+    )
+
+
+def test_local_configs() -> None:
+    """A kubelet omits the parts that are local; 1.8 to 1.10 had another form of spec.configSource."""
+    assert annotation.records({annotation.PREVIOUS: "{}"}, {"configMapRef": {"name": "a"}}, {}) == NOTHING._replace(
+        config={}, previous={}
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "it is not JSON"),
+        ("{", "it is not JSON"),
+        ("[" * 200_000, "it is not JSON"),
+        ("1" * 5000, "it is"),
+        ("[1]", "it is a list, not a mapping"),
+        ('"\\ud800"', "it is '\\ud800', not a mapping"),
+        ("null", "it is None, not a mapping"),
+    ],
+)
+@pytest.mark.parametrize("key", [annotation.SOURCE, annotation.STATUS, annotation.PREVIOUS, annotation.CORDONED])
+@pytest.mark.usefixtures("no_garbage")
+def test_a_text_that_is_no_mapping(key: str, text: str, fault: str) -> None:
+    found = read(key, text)
+    assert found.source is None and found.previous is None and not found.status and not found.cordoned
+    (message,) = found.malformed.values()
+    assert message.startswith(f"its annotation {key} is malformed: {fault}")
+    assert f". Remove it with `kubectl annotate node NAME {key}-`, " in message
+
+
+@pytest.mark.parametrize(
+    ("value", "fault"),
+    [
+        ({}, "it has no configMap"),
+        ({"configMap": None}, "it has no configMap"),
+        ({"configMap": "a"}, "configMap is 'a', not a mapping"),
+        ({"configMap": {}}, "configMap has no namespace"),
+        ({"configMap": {**A, "name": 3}}, "configMap.name is 3, not the name of a ConfigMap"),
+        ({"configMap": {**A, "name": "../a"}}, "configMap.name is '../a', not the name of a ConfigMap"),
+        ({"configMap": {**A, "namespace": "a.b"}}, "configMap.namespace is 'a.b', not the name of a namespace"),
+        ({"configMap": {**A, "namespace": "a\n"}}, "configMap.namespace is 'a\\n', not the name of a namespace"),
+        ({"configMap": {**A, "kubeletConfigKey": "."}}, "configMap.kubeletConfigKey is '.', not a key of a ConfigMap"),
+        ({"configMap": {**A, "kubeletConfigKey": "..a"}}, "configMap.kubeletConfigKey is '..a', not a key"),
+        ({"configMap": {**A, "uid": None}}, "configMap.uid is None, not a uid"),
+        ({"configMap": {**A, "resourceVersion": 7}}, "configMap.resourceVersion is 7, not a resourceVersion"),
+        ({"configMap": {**A, "name": "A" * 99}}, f"configMap.name is '{'A' * 36}..., not the name of a ConfigMap"),
+    ],
+)
+def test_a_malformed_source(value: t.Any, fault: str) -> None:
+    found = read(annotation.SOURCE, value)
+    assert found.source is None
+    assert fault in found.malformed[annotation.SOURCE]
+
+
+def test_unknown_fields_of_a_source_are_dropped() -> None:
+    assert read(annotation.SOURCE, {"configMap": {**A, "more": []}, "other": 1}) == NOTHING._replace(source=A)
+    assert read(annotation.SOURCE, {"configMap": {**A, "kubeletConfigKey": ".a"}}).malformed == {}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "fault"),
+    [
+        ("active", "a", "active is 'a', not a mapping"),
+        ("active", {"configMap": {**A, "name": []}}, "active.configMap.name is a list, not the name of a ConfigMap"),
+        ("error", 3, "error is 3, not a text"),
+        ("error", "\ud800", "error is '\\ud800', not a text"),
+        ("reason", {}, "reason is a mapping, not a text"),
+        ("started", 1767225600, "started is 1767225600, not a time"),
+        ("started", "zzz", "started is 'zzz', not a time"),
+        ("started", "2026-1-01T00:00:00Z", "started is '2026-1-01T00:00:00Z', not a time"),
+        ("time", "2026-99-01T00:00:00Z", "time is '2026-99-01T00:00:00Z', not a time"),
+    ],
+)
+def test_a_malformed_field_of_a_status_is_dropped_alone(field: str, value: t.Any, fault: str) -> None:
+    good: dict[str, t.Any] = {"assigned": HELD, "active": HELD, "error": "e", "reason": "r", "started": TIME}
+    kept = {key: item for key, item in good.items() if key != field}
+    found = read(annotation.STATUS, {**good, field: value})
+    assert (found.status, list(found.malformed)) == (kept, [annotation.STATUS])
+    assert fault in found.malformed[annotation.STATUS]
+    native = annotation.records({}, None, {**good, field: value})
+    assert native.config == kept
+    assert f"its status.config is malformed: {fault}" in native.malformed[annotation.CONFIG]
+
+
+def test_a_malformed_mark_marks_a_cordon() -> None:
+    found = read(annotation.CORDONED, {"holder": ["a"], "time": TIME})
+    assert (found.cordoned, "holder is a list, not a text" in found.malformed[annotation.CORDONED]) == (
+        {"time": TIME},
+        True,
+    )
+
+
+def test_a_malformed_status() -> None:
+    assert annotation.status(None) == (None, "")
+    assert annotation.status([1]) == ({}, "it is a list, not a mapping")
+
+
+def test_a_malformed_spec() -> None:
+    found = annotation.records({}, {"configMap": []}, None)
+    assert found.malformed == {
+        "spec.configSource": "its spec.configSource is malformed: configMap is a list, not a mapping. "
+        "Assign a source again"
+    }
+
+
+@given(JSON)
+def test_a_status_read_twice_is_the_same(value: t.Any) -> None:
+    once, fault = annotation.status(value)
+    assert annotation.status(once) == (once, "")
+    assert fault or value is None or once == {key: item for key, item in value.items() if key in once}
+
+
+@pytest.mark.parametrize(
+    ("noted", "found", "fault"),
+    [
+        ({"rollout": "20260101T000000Z-0a1b2c3d"}, {"rollout": "20260101T000000Z-0a1b2c3d"}, ""),
+        ({"configMap": B, "undone": True, "more": 1}, {"configMap": B, "undone": True}, ""),
+        ({"rollout": "", "undone": False}, {}, ""),
+        ({"rollout": "x"}, None, "rollout is 'x', not the name of a rollout"),
+        ({"rollout": ["x"]}, None, "rollout is a list, not the name of a rollout"),
+        ({"undone": 1}, None, "undone is 1, not true or false"),
+    ],
+)
+def test_the_rollout_before_which_a_node_ran_it(noted: dict[str, t.Any], found: t.Any, fault: str) -> None:
+    records = annotation.records({annotation.PREVIOUS: annotation.text(noted)}, None, None)
+    assert records.previous == found
+    assert fault in "".join(records.malformed.values()) and bool(records.malformed) == bool(fault)

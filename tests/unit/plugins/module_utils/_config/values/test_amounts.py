@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import quantity
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import amounts
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values i
     ],
 )
 def test_values(text: str, value: int | Fraction) -> None:
-    assert quantity.parse(text) == value
+    assert amounts.parse_quantity(text) == value
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_values(text: str, value: int | Fraction) -> None:
     ],
 )
 def test_integers(text: str, value: int | None) -> None:
-    assert quantity.int64(text) == value
+    assert amounts.int64_of_quantity(text) == value
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_integers(text: str, value: int | None) -> None:
 )
 def test_what_is_no_quantity(text: str) -> None:
     with pytest.raises(ValueError, match="quantities must match"):
-        quantity.parse(text)
+        amounts.parse_quantity(text)
 
 
 @pytest.mark.parametrize(
@@ -112,34 +112,34 @@ def test_what_is_no_quantity(text: str) -> None:
     ],
 )
 def test_the_form_that_go_writes(text: str, shown: str) -> None:
-    assert quantity.canonical(text) == shown
+    assert amounts.canonical_quantity(text) == shown
 
 
 def test_the_digits_that_count() -> None:
-    assert [quantity.canonical("100n", digits) for digits in (9, 3)] == ["100n", "1m"]
+    assert [amounts.canonical_quantity("100n", digits) for digits in (9, 3)] == ["100n", "1m"]
     with pytest.raises(ValueError, match="quantities must match"):
-        quantity.canonical("lots")
+        amounts.canonical_quantity("lots")
 
 
 @given(st.from_regex(r"\A[-+]?[0-9]{1,12}(\.[0-9]{1,6})?([eE][-+]?[0-9]{1,2}|[KMGTPE]i|[numkMGTPE])?\Z"))
 def test_a_form_has_the_same_value_and_is_its_own_form(text: str) -> None:
     for digits in (3, 9):
-        shown = quantity.canonical(text, digits)
-        assert quantity.canonical(shown, digits) == shown
-        exact = quantity.parse(text)
+        shown = amounts.canonical_quantity(text, digits)
+        assert amounts.canonical_quantity(shown, digits) == shown
+        exact = amounts.parse_quantity(text)
         if abs(exact) < 2**63 - 1:
-            assert 0 <= abs(quantity.parse(shown)) - abs(exact) < Fraction(1, 10**digits)
+            assert 0 <= abs(amounts.parse_quantity(shown)) - abs(exact) < Fraction(1, 10**digits)
 
 
 def test_percentages() -> None:
-    assert quantity.parse_percentage("10%") == 10
-    assert quantity.parse_percentage("0.5%") == Fraction(1, 2)
-    assert quantity.parse_percentage("1e1%") == quantity.parse_percentage("1E1%") == 10
-    assert quantity.parse_percentage("5.%") == 5
-    assert quantity.parse_percentage("10") is None
+    assert amounts.parse_percentage("10%") == 10
+    assert amounts.parse_percentage("0.5%") == Fraction(1, 2)
+    assert amounts.parse_percentage("1e1%") == amounts.parse_percentage("1E1%") == 10
+    assert amounts.parse_percentage("5.%") == 5
+    assert amounts.parse_percentage("10") is None
     for text in ("%", "x%", "<5%"):
         with pytest.raises(ValueError, match="is not a percentage"):
-            quantity.parse_percentage(text)
+            amounts.parse_percentage(text)
 
 
 @pytest.mark.parametrize(
@@ -157,4 +157,70 @@ def test_percentages() -> None:
     ],
 )
 def test_bytes_in_readable_form(value: str, shown: str) -> None:
-    assert quantity.show_bytes(quantity.parse(value)) == shown
+    assert amounts.show_bytes(amounts.parse_quantity(value)) == shown
+
+
+@given(st.integers(-(2**63) + 1, 2**63 - 1))
+def test_round_trip_of_every_duration_go_can_hold(nanoseconds: int) -> None:
+    text = amounts.format_duration(nanoseconds)
+    assert amounts.parse_duration(text) == nanoseconds
+    assert amounts.format_duration(amounts.parse_duration(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("1.5m", "1m30s"),
+        ("5m", "5m0s"),
+        ("4h", "4h0m0s"),
+        ("0", "0s"),
+        ("+5s", "5s"),
+        ("-1.5h", "-1h30m0s"),
+        (".5s", "500ms"),
+        ("5.s", "5s"),
+        ("1us", "1\u00b5s"),
+        ("1\u03bcs", "1\u00b5s"),
+        ("0.3333333333333333333h", "20m0s"),
+        # Go drops the digits for which an int64 has no room.
+        ("0.33333333333333333333h", "20m0s"),
+        ("0.99999999999999999999s", "1s"),
+        ("1h15m30.918273645s", "1h15m30.918273645s"),
+        ("9007199254.740993ms", "2501h59m59.254740993s"),
+        ("100ns", "100ns"),
+        ("1m1ms", "1m0.001s"),
+    ],
+)
+def test_forms(text: str, shown: str) -> None:
+    assert amounts.format_duration(amounts.parse_duration(text)) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "3",
+        "-",
+        "s",
+        ".",
+        "-.",
+        ".s",
+        "+.s",
+        "1d",
+        "1 s",
+        "1s ",
+        "1S",
+        "\u0661s",
+        "3000000h",
+        "9223372036854775.808ms",
+        "1.5",
+        "1,5s",
+    ],
+)
+def test_what_go_refuses(text: str) -> None:
+    with pytest.raises(ValueError, match="time: "):
+        amounts.parse_duration(text)
+
+
+def test_a_bare_number_lacks_its_unit() -> None:
+    with pytest.raises(ValueError, match='time: missing unit in duration "90"'):
+        amounts.parse_duration("90")

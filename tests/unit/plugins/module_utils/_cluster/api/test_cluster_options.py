@@ -4,6 +4,7 @@
 """One order of precedence, as a table over every combination of options, K8S_AUTH_* and kubeconfig.
 
 Every credential names the place that it was given in, and every address too. What counts is what a session sends where.
+The cluster in words is the one that a client of the same options talks to.
 """
 
 from __future__ import annotations
@@ -13,11 +14,16 @@ import json
 import typing as t
 from pathlib import Path
 
+import kubernetes
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import auth, client_configuration
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import (
+    auth,
+    client_configuration,
+    cluster_options,
+)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.cluster_options import completed, secrets
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.connection.precedence import completed, secrets
 
 pytestmark = pytest.mark.usefixtures("bare_environment")
 
@@ -194,3 +200,57 @@ def test_secrets_of_the_environment_stay_out_of_logs(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("K8S_AUTH_API_KEY", "one")
     monkeypatch.setenv("K8S_AUTH_PASSWORD", "two")
     assert secrets() == {"one", "two"}
+
+
+def kubeconfig(name: str, *more: str) -> dict[str, t.Any]:
+    """A kubeconfig whose current context is the first name."""
+    names = (name, *more)
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": name,
+        "clusters": [{"name": f"c-{one}", "cluster": {"server": f"https://{name}-{one}:6443"}} for one in names],
+        "users": [{"name": "u", "user": {"token": "hunter2"}}],
+        "contexts": [{"name": one, "context": {"cluster": f"c-{one}", "user": "u"}} for one in names],
+    }
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> str:
+    """The paths of two files, of which the second repeats a context of the first, and of one that does not exist."""
+    (tmp_path / "a").write_text(json.dumps(kubeconfig("a", "b")))
+    (tmp_path / "b").write_text(json.dumps(kubeconfig("b", "c")))
+    return f"{tmp_path}/none:{tmp_path}/a:{tmp_path}/b"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"host": "https://u:hunter2@h:1"}, "https://********@h:1"),
+        ({"kubeconfig": kubeconfig("a")}, "https://a-a:6443 (context a of a kubeconfig given as a mapping)"),
+        ({}, "https://a-{current}:6443 (context {current} of {two})"),
+        ({"context": "b"}, "https://a-b:6443 (context b of {two})"),
+        ({"context": "c"}, "https://b-c:6443 (context c of {two})"),
+    ],
+)
+def test_it_is_that_of_the_client(
+    options: dict[str, t.Any], words: str, two: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", two)
+    found = cluster_options.in_words(options)
+    # The client takes the last one, until 31 the first one, as kubectl does.
+    current = kubernetes.config.list_kube_config_contexts(two)[1]["name"]
+    assert found == words.replace("{two}", two).replace("{current}", current)
+    server = client_configuration.of(options).host
+    assert "@" in server or found.startswith(server)
+
+
+def test_in_cluster() -> None:
+    assert cluster_options.in_words({"in_cluster": True}) == "the cluster in which Ansible runs"
+
+
+@pytest.mark.parametrize("content", ["", "[]", "current-context: x", "contexts: 5", "\t: ["])
+def test_what_is_not_known_is_left_to_the_client(content: str, tmp_path: Path) -> None:
+    (tmp_path / "k").write_text(content)
+    assert cluster_options.in_words({"kubeconfig": str(tmp_path / "k")}) == ""
+    assert cluster_options.in_words({"kubeconfig": 5 * "x"}) == ""

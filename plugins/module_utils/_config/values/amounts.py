@@ -1,7 +1,11 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kubernetes resource quantities, read and written as k8s.io/apimachinery/pkg/api/resource does."""
+"""Amounts as Kubernetes writes them: resource quantities and durations.
+
+Quantities are read and written as k8s.io/apimachinery/pkg/api/resource does. Durations are in Go's notation
+(``time.ParseDuration`` and ``Duration.String``), in whole nanoseconds.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +39,11 @@ _BINARY = ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _DECIMAL = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
 _MOST = 2**63 - 1
 """Go caps binary quantities there."""
-REFUSAL = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+NO_QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 """The kubelet's message for a text that is not a quantity."""
 
 
-def parse(text: str) -> Fraction:
+def parse_quantity(text: str) -> Fraction:
     """Return the exact value of a quantity such as ``100Mi``, ``1.5``, ``500m`` or ``1e3``, in units (bytes, cores).
 
     Raises ValueError with the kubelet's message for anything else. An exponent of more than three digits is refused
@@ -47,7 +51,7 @@ def parse(text: str) -> Fraction:
     """
     found = _QUANTITY.fullmatch(text)
     if found is None or len((found.group("exponent") or "").lstrip("eE+-")) > 3:
-        raise ValueError(REFUSAL)
+        raise ValueError(NO_QUANTITY)
     scale = (
         Fraction(10) ** int(found.group("exponent")[1:])
         if found.group("exponent")
@@ -56,14 +60,14 @@ def parse(text: str) -> Fraction:
     return Fraction(found.group("number")) * scale
 
 
-def int64(text: str) -> int | None:
+def int64_of_quantity(text: str) -> int | None:
     """Return the value of a quantity as Go's AsInt64 does; None where Go has none, as for ``0.5Gi`` and ``1024Ti``.
 
     Raises ValueError as parse(). Source: ParseQuantity and AsInt64 in apimachinery/pkg/api/resource/quantity.go.
     """
-    value, found = parse(text), _QUANTITY.fullmatch(text)
+    value, found = parse_quantity(text), _QUANTITY.fullmatch(text)
     if found is None:
-        raise ValueError(REFUSAL)
+        raise ValueError(NO_QUANTITY)
     whole, _point, after = found.group("number").lstrip("+-").partition(".")
     digits = len(whole.lstrip("0") or "0") + len(after)
     suffix = found.group("suffix") or ""
@@ -76,14 +80,14 @@ def int64(text: str) -> int | None:
     return int(value) if kept and abs(value) <= _MOST else None
 
 
-def canonical(text: str, digits: int = 9) -> str:
+def canonical_quantity(text: str, digits: int = 9) -> str:
     """Return a quantity as Go writes it: ``2Gi`` for ``2048Mi``, ``1500m`` for ``1.5``, ``1k`` for ``1000``.
 
     ``digits`` after the decimal point count, and what is beyond them is rounded away from zero. A sign, leading zeros
     and the like, which Go sometimes keeps as written, are left out here. Raises ValueError as parse().
     Source: ParseQuantity and CanonicalizeBytes in apimachinery/pkg/api/resource/quantity.go.
     """
-    value, binary = parse(text), text.endswith("i")
+    value, binary = parse_quantity(text), text.endswith("i")
     scale = 10**digits
     small = -(-abs(value) * scale // 1)
     amount = Fraction(min(small, _MOST * scale) if binary else small, scale)
@@ -129,3 +133,77 @@ def show_bytes(value: Fraction) -> str:
     """Return bytes in readable form, with at most one decimal: ``1.5Gi``, ``512Mi``, ``0``."""
     unit = next((unit for unit in ("Ti", "Gi", "Mi", "Ki") if value >= _SCALE[unit]), "")
     return f"{float(value / _SCALE[unit]):.1f}".replace(".0", "") + unit
+
+
+_NANOSECONDS = {
+    "ns": 1,
+    "us": 1000,
+    "\u00b5s": 1000,
+    "\u03bcs": 1000,
+    "ms": 10**6,
+    "s": 10**9,
+    "m": 60 * 10**9,
+    "h": 3600 * 10**9,
+}
+_DURATION_PART = re.compile("([0-9]*)(?:\\.([0-9]*))?(ns|us|\u00b5s|\u03bcs|ms|s|m|h)", re.ASCII)
+_LONGEST = 2**63 - 1
+
+
+def parse_duration(text: str) -> int:
+    """Return the nanoseconds of a Go duration such as ``1m30s``, ``1.5h`` or ``0``.
+
+    Raises ValueError with Go's message for everything that time.ParseDuration refuses: no unit, no digits, overflow.
+    """
+    invalid = ValueError(f'time: invalid duration "{text}"')
+    rest = text[1:] if text[:1] in ("+", "-") else text
+    if rest == "0":
+        return 0
+    if not rest:
+        raise invalid
+    if re.fullmatch(r"[0-9]+(\.[0-9]*)?", rest, re.ASCII):
+        raise ValueError(f'time: missing unit in duration "{text}"')
+    total = at = 0
+    while at < len(rest):
+        part = _DURATION_PART.match(rest, at)
+        if part is None or not (part.group(1) or part.group(2)):
+            raise invalid
+        unit = _NANOSECONDS[part.group(3)]
+        total += int(part.group(1) or "0") * unit + _nanoseconds_of(part.group(2) or "", unit)
+        if total > _LONGEST:
+            raise invalid
+        at = part.end()
+    return -total if text[0] == "-" else total
+
+
+def _nanoseconds_of(digits: str, unit: int) -> int:
+    """Return the nanoseconds of the digits after the point, with the float arithmetic that Go uses."""
+    value, scale = 0, 1.0
+    for digit in digits:
+        if value > _LONGEST // 10 or value * 10 + int(digit) > _LONGEST:
+            break
+        value = value * 10 + int(digit)
+        scale *= 10
+    return int(float(value) * (float(unit) / scale))
+
+
+def format_duration(nanoseconds: int) -> str:
+    """Return a duration as Go prints it: ``1m30s``, ``100ms``, ``4h0m0s``, ``0s``."""
+    if nanoseconds == 0:
+        return "0s"
+    sign, value = ("-", -nanoseconds) if nanoseconds < 0 else ("", nanoseconds)
+    if value < 10**9:
+        for unit, size in (("ms", 10**6), ("\u00b5s", 10**3), ("ns", 1)):
+            if value >= size:
+                return f"{sign}{_decimal(value, size)}{unit}"
+    minutes, rest = divmod(value, 60 * 10**9)
+    hours, minutes = divmod(minutes, 60)
+    seconds = f"{_decimal(rest, 10**9)}s"
+    if hours:
+        return f"{sign}{hours}h{minutes}m{seconds}"
+    return f"{sign}{minutes}m{seconds}" if minutes else f"{sign}{seconds}"
+
+
+def _decimal(value: int, size: int) -> str:
+    """Return value/size without trailing zeros; size is a power of ten."""
+    whole, rest = divmod(value, size)
+    return f"{whole}.{rest:0{len(str(size)) - 1}d}".rstrip("0") if rest else str(whole)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whole upgrades, as tables: a node, a target, and what stops or changes its kubelet."""
+"""Whole upgrades, as tables: a node, a target, and what stops or changes its kubelet; and their text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import upgrade_rows
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import upgrade
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade.finding import Finding
 from tests.support.table_minors import BEYOND
 from tests.support.upgrading import CHECKPOINT, ENV, OWN, SOCKET, found, result
 
@@ -189,7 +191,7 @@ def test_five_things_that_stop_1_37_each_with_file_and_line(by_flag: bool) -> No
         config = {"featureGates": dict.fromkeys(GONE_GATES, True)}
         lines = {OWN: {f"featureGates.{name}": line for line, name in enumerate(GONE_GATES, 12)}}
     given = result("v1.36.2", *flags, config=config, lines=lines)
-    rows = [row for row in upgrade_rows.row(given, 37)["findings"] if row["severity"] == "stops"]
+    rows = [row for row in upgrade.row(given, 37)["findings"] if row["severity"] == "stops"]
     where = {
         name: f"flag --feature-gates in {ENV}, line 1" if by_flag else f"{OWN}, line {line}"
         for line, name in enumerate(GONE_GATES, 12)
@@ -217,7 +219,7 @@ def test_each_finding_names_its_places_and_its_remedy() -> None:
         config={"featureGates": {"AppArmor": True}},
         dropins={"/d/1.conf": {"featureGates": {"AppArmor": True}}},
     )
-    rows = upgrade_rows.row(given, 36)
+    rows = upgrade.row(given, 36)
     assert rows["kubelet_version"] == "v1.28.7"
     gate, flag = (next(row for row in rows["findings"] if row["kind"] == kind) for kind in ("gate", "flag"))
     assert gate["where"] == f"{OWN}; /d/1.conf; flag --feature-gates in {ENV}, line 1"
@@ -236,7 +238,7 @@ def test_a_checkpoint_hides_the_socket_that_kubeadm_writes() -> None:
     declared = {"containerRuntimeEndpoint": "unix:///run/crio/crio.sock"}
     assert found(34, result("v1.33.0", other, config=declared, own={}), "stops") == []
     assert found(33, given, "stops") == []
-    assert CHECKPOINT in upgrade_rows.row(given, 34)["findings"][-1]["where"]
+    assert CHECKPOINT in upgrade.row(given, 34)["findings"][-1]["where"]
 
 
 @pytest.mark.parametrize(
@@ -253,7 +255,7 @@ def test_a_checkpoint_hides_the_socket_that_kubeadm_writes() -> None:
     ],
 )
 def test_a_node_that_was_not_examined_is_unknown(given: dict[str, t.Any] | None, why: str) -> None:
-    row = upgrade_rows.row(given, 36)
+    row = upgrade.row(given, 36)
     assert row["kubelet_version"] is None
     (one,) = row["findings"]
     assert (one["severity"], one["kind"], one["name"]) == ("unknown", "version", "")
@@ -264,7 +266,7 @@ def test_what_could_not_be_read_is_unknown() -> None:
     given = result("v1.36.1", dropins={"/d/1.conf": {}})
     given["disk"].update(content=None, unreadable="not plain YAML")
     given["disk"]["dropins"]["/d/2.conf"] = None
-    assert [(row["severity"], row["name"]) for row in upgrade_rows.row(given, 36)["findings"]] == [
+    assert [(row["severity"], row["name"]) for row in upgrade.row(given, 36)["findings"]] == [
         ("unknown", "/d/2.conf"),
         ("unknown", OWN),
     ]
@@ -285,7 +287,7 @@ def test_what_is_known_without_a_checkpoint_that_cannot_be_read() -> None:
 
 
 def test_a_target_that_is_older_is_unknown() -> None:
-    (row,) = upgrade_rows.row(result("v1.36.2", config={"maxPods": -1}), 35)["findings"]
+    (row,) = upgrade.row(result("v1.36.2", config={"maxPods": -1}), 35)["findings"]
     assert (row["severity"], row["name"]) == ("unknown", "")
     assert row["message"] == "the kubelet is v1.36.2, newer than 1.35; nothing was compared"
 
@@ -294,10 +296,57 @@ def test_a_target_that_is_older_is_unknown() -> None:
     ("version", "minor"), [("1.36", 36), ("1.20", 20), ("v1.36.2", 36), (" 1.24.0+rke2r1 ", 24), (1.36, 36)]
 )
 def test_versions(version: t.Any, minor: int) -> None:
-    assert upgrade_rows.target_minor(version) == minor
+    assert upgrade.target_minor(version) == minor
 
 
 @pytest.mark.parametrize("version", ["", "2.0", "latest", "1.19", 1.3])
 def test_texts_that_are_no_version(version: t.Any) -> None:
-    with pytest.raises(upgrade_rows.UpgradeError, match="put it in quotes"):
-        upgrade_rows.target_minor(version)
+    with pytest.raises(upgrade.UpgradeError, match="put it in quotes"):
+        upgrade.target_minor(version)
+
+
+STOP = Finding("stops", "gate", "A", "it is gone", "Remove it.", "/f")
+CHANGE = Finding("changes", "default", "b", "1 -> 2", "Declare it.")
+LOST = Finding("unknown", "version", "", "unreachable", "Run again.")
+
+
+def node(*rows: Finding, version: str | None = "v1.28.7") -> dict[str, t.Any]:
+    return {"kubelet_version": version, "findings": [row._asdict() for row in rows]}
+
+
+def test_nodes_with_the_same_findings_stand_together() -> None:
+    nodes = {
+        **{f"n{number}": node(STOP, CHANGE) for number in range(40)},
+        "m1": node(),
+        "m2": node(CHANGE),
+        "m3": node(LOST, version=None),
+        "m4": node(STOP, LOST),
+    }
+    assert upgrade.lines(nodes, 36) == [
+        "40 nodes (n0, n1, n2, n3, n4 and 35 more) (v1.28.7):",
+        "  stops: gate A (/f): it is gone. Remove it.",
+        "  changes: default b: 1 -> 2. Declare it.",
+        "1 node (m2) (v1.28.7):",
+        "  changes: default b: 1 -> 2. Declare it.",
+        "1 node (m3) (unknown version):",
+        "  unknown: version: unreachable. Run again.",
+        "1 node (m4) (v1.28.7):",
+        "  stops: gate A (/f): it is gone. Remove it.",
+        "  unknown: version: unreachable. Run again.",
+        "upgrade to 1.36: 44 nodes, 41 would stop, 1 unknown, 41 would change",
+    ]
+    counts = upgrade.summary(nodes, 36)
+    assert (counts["target"], counts["nodes"], counts["unknown"], counts["ready"]) == ("1.36", 44, ["m3"], False)
+    assert "m4" in counts["would_stop"] and "m2" in counts["changed"]
+
+
+def test_only_what_stops_and_what_is_unknown_prevents_an_upgrade() -> None:
+    assert upgrade.summary({"n1": node(CHANGE), "n2": node()}, 36)["ready"]
+    assert not upgrade.summary({"n1": node(LOST)}, 36)["ready"]
+
+
+def test_a_target_beyond_the_tables_is_said_once() -> None:
+    newest = fields.NEWEST_MINOR
+    assert len(upgrade.lines({"n1": node()}, newest)) == 1
+    text = upgrade.lines({"n1": node(), "n2": node()}, newest + 1)
+    assert len(text) == 2 and f"The tables end with 1.{newest}" in text[0]

@@ -1,17 +1,19 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an upgrade to a version would do to each node."""
+"""What an upgrade to a version would do to each node: as rows, as a summary for programs, and as lines for users."""
 
 from __future__ import annotations
 
-from typing import Any, Mapping
+import json
+from typing import Any, Iterator, Mapping
 
 from ..fields import fields
 from ..plan import host_facts
+from ..values.node_row import counted, shown_nodes
 from ..values.short_texts import minor_of
-from . import binary_findings, default_findings, flag_findings, host_findings, node_facts, unasked, value_findings
-from .finding import UNKNOWN, VERSION, Finding, order
+from . import binary_findings, config_findings, host_findings, node_facts
+from .finding import CHANGES, STOPS, UNKNOWN, VERSION, Finding, order
 from .node_facts import Facts
 
 
@@ -53,13 +55,13 @@ def findings(facts: Facts, target: int) -> list[Finding]:
         message = f"the kubelet is {facts.version}, newer than 1.{target}; nothing was compared"
         return [Finding(UNKNOWN, VERSION, "", message, "Set kubelet_config_target_version to the version to come.")]
     known = [
-        *flag_findings.check(facts, target),
-        *value_findings.check(facts, target),
-        *default_findings.check(facts, target),
-        *default_findings.meanings(facts, target),
+        *config_findings.flags(facts, target),
+        *config_findings.values(facts, target),
+        *config_findings.defaults(facts, target),
+        *config_findings.meanings(facts, target),
         *host_findings.check(facts, target),
     ]
-    return [*_gaps(facts), *unasked.check(facts, target), *binary_findings.weighed(facts, target, known)]
+    return [*_gaps(facts), *binary_findings.unasked(facts, target), *binary_findings.weighed(facts, target, known)]
 
 
 def _gaps(facts: Facts) -> list[Finding]:
@@ -94,3 +96,47 @@ def _not_examined(result: Mapping[str, Any]) -> Finding:
 def _unknown(why: str) -> Finding:
     message = f"the node was not examined: {why.rstrip('. ')}"
     return Finding(UNKNOWN, VERSION, "", message, "Correct the cause, then run again.")
+
+
+Nodes = Mapping[str, Mapping[str, Any]]
+
+
+def summary(nodes: Nodes, target: int) -> dict[str, Any]:
+    """Return the counts of nodes by their worst finding, and whether each of them would start."""
+    worst = {name: {one["severity"] for one in node["findings"]} for name, node in nodes.items()}
+    stopped = sorted(name for name, found in worst.items() if STOPS in found)
+    unknown = sorted(name for name, found in worst.items() if UNKNOWN in found and STOPS not in found)
+    return {
+        "target": f"1.{target}",
+        "nodes": len(nodes),
+        "would_stop": stopped,
+        "unknown": unknown,
+        "changed": sorted(name for name, found in worst.items() if CHANGES in found),
+        "ready": not stopped and not unknown,
+    }
+
+
+def lines(nodes: Nodes, target: int) -> list[str]:
+    """Return the findings for users: a block for each set of nodes with the same findings, then the totals."""
+    groups: dict[str, list[str]] = {}
+    for name, node in nodes.items():
+        if node["findings"]:
+            groups.setdefault(json.dumps(node), []).append(name)
+    text = [line for names in groups.values() for line in _block(names, nodes[names[0]])]
+    if target > fields.NEWEST_MINOR:
+        newest = fields.NEWEST_MINOR
+        text.append(f"The tables end with 1.{newest}: defaults that a later version changed are not in this result.")
+    counts = summary(nodes, target)
+    return [
+        *text,
+        f"upgrade to {counts['target']}: {counted(counts['nodes'], 'node')}, {len(counts['would_stop'])} would stop, "
+        f"{len(counts['unknown'])} unknown, {len(counts['changed'])} would change",
+    ]
+
+
+def _block(names: list[str], node: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{shown_nodes(names)} ({node['kubelet_version'] or 'unknown version'}):"
+    for one in node["findings"]:
+        name = f"{one['kind']} {one['name']}" if one["name"] else one["kind"]
+        where = f" ({one['where']})" if one["where"] else ""
+        yield f"  {one['severity']}: {name}{where}: {one['message']}. {one['remedy']}"

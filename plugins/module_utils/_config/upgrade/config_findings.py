@@ -1,0 +1,258 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the flags, values and defaults of a node mean to a later kubelet: what it refuses or ignores, what changes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Iterator, Mapping
+
+from ..fields import compare, fields, gates, shadow
+from ..fields.binary_facts import BinaryFacts
+from ..fields.field_row import Field
+from ..rules import fatal, feature_gates, types, validation
+from ..rules.problem import REFUSAL, EffectiveConfig, Problem
+from ..values import paths
+from .finding import CHANGES, DEFAULT, FIELD, FLAG, GATE, RUNTIME, STAYS, STOPS, VALUE, Finding
+from .flags_table import LAST_MINOR
+from .node_facts import Facts, at, leaves
+
+# Kubernetes 1.24 has no dockershim; up to 1.26 the socket has no default (cmd/kubelet/app/options).
+_NO_DOCKER, _SOCKET_HAS_DEFAULT = 24, 27
+# In-tree cloud providers need a gate in 1.29 and 1.30, and do not start from 1.31 on.
+_NO_CLOUD, _NO_CLOUD_AT_ALL = 29, 31
+
+
+def flags(facts: Facts, target: int) -> Iterator[Finding]:
+    """Yield the flags that stop a kubelet of the target minor, and those that it lacks."""
+    binary = facts.known_of(target)
+    for flag in facts.flags:
+        cause = _gone_flag(flag.name, target, binary)
+        if cause:
+            remedy = f"Remove it{f' from {flag.where}' if flag.where else ''} with the upgrade."
+            yield Finding(STOPS, FLAG, f"--{flag.name}", cause, remedy, flag.where)
+    yield from _docker(facts, target)
+    yield from _cloud(facts, target)
+
+
+def _gone_flag(name: str, target: int, binary: BinaryFacts | None) -> str:
+    """Return why the target ends because of a flag, empty if it does not. Its binary knows better than the table."""
+    last = LAST_MINOR.get(name)
+    removed = last is not None and last < target
+    if binary and binary.flags:
+        if name in binary.flags:
+            return ""
+        if not removed:
+            return f"{binary.version} does not know this flag and would not start"
+    return f"1.{last} was the last version with this flag; a later kubelet ends with `unknown flag`" if removed else ""
+
+
+def _docker(facts: Facts, target: int) -> Iterator[Finding]:
+    if target < _NO_DOCKER:
+        return
+    kind, socket = facts.flag("container-runtime"), facts.flag("container-runtime-endpoint")
+    # Before 1.24, dockershim is the default.
+    if kind.value == "docker" if kind else facts.minor is not None and facts.minor < _NO_DOCKER:
+        yield Finding(
+            STOPS,
+            RUNTIME,
+            "--container-runtime",
+            "the kubelet uses dockershim, which 1.24 removed",
+            "Move the node to containerd, CRI-O or cri-dockerd first.",
+            kind.where if kind else "",
+        )
+    elif target < _SOCKET_HAS_DEFAULT and (socket is None or not socket.value):
+        yield Finding(
+            STOPS,
+            RUNTIME,
+            "--container-runtime-endpoint",
+            "the flag is not set, and kubelets of 1.24 to 1.26 have no default socket",
+            "Set the flag to the socket of the node's container runtime.",
+        )
+
+
+def _cloud(facts: Facts, target: int) -> Iterator[Finding]:
+    flag = facts.flag("cloud-provider")
+    if flag is None or flag.value in ("", "external") or target < _NO_CLOUD:
+        return
+    gated = target < _NO_CLOUD_AT_ALL
+    given = facts.merged(target).get("featureGates")
+    if gated and isinstance(given, dict) and given.get("DisableCloudProviders") is False:
+        return
+    yield Finding(
+        STOPS,
+        FLAG,
+        "--cloud-provider",
+        f"a kubelet of 1.{target} does not start with the in-tree provider {flag.value}",
+        "Use the provider's own controller manager, and set the flag to external.",
+        flag.where,
+    )
+
+
+# A kubelet ignores these fields; `_gone_fields` finds them.
+_IGNORED = {"unknown-field", "field-too-new", "field-removed"}
+_GATES = "featureGates"
+
+
+def values(facts: Facts, target: int) -> Iterator[Finding]:
+    """Yield what a kubelet of the target minor refuses of files and flags, and the fields that it ignores."""
+    merged = facts.merged(target)
+    yield from _gates(facts, merged, target)
+    yield from _refused(facts, merged, target)
+    yield from _gone_fields(facts, target)
+
+
+def _gates(facts: Facts, merged: Mapping[str, Any], target: int) -> Iterator[Finding]:
+    found: set[Problem] = set()
+    binary = facts.known_of(target)
+    by_flags = shadow.values(facts.argv, target)
+    own = {path[len(_GATES) + 1 :]: value for path, value in by_flags.items() if path.startswith(f"{_GATES}.")}
+    # Each file and the flags have to be right by themselves; only gates that need others are judged together.
+    for given in (*(one.content.get(_GATES) for one in facts.files), own):
+        if isinstance(given, Mapping):
+            alone = feature_gates.check(EffectiveConfig({_GATES: dict(given)}, target, binary))
+            found.update(problem for problem in alone if problem.rule != feature_gates.NEEDS)
+    together = feature_gates.check(EffectiveConfig({_GATES: merged.get(_GATES)}, target, binary))
+    found.update(problem for problem in together if problem.rule == feature_gates.NEEDS)
+    for problem in found:
+        gate = gates.lookup(_gate_of(problem))
+        state = gate.at(target) if gate else None
+        since = [one.since for one in gate.states if one.locked] if gate and state and state.locked else []
+        remedy = f"{problem.remedy} Locked since 1.{since[0]}." if since else problem.remedy
+        yield _finding(facts, replace(problem, remedy=remedy), GATE, target)
+
+
+def _gate_of(problem: Problem) -> str:
+    return problem.path[len(_GATES) + 1 :]
+
+
+def _refused(facts: Facts, merged: Mapping[str, Any], target: int) -> Iterator[Finding]:
+    new = set(_problems(merged, target, facts.known_of(target)))
+    if facts.minor is not None:
+        # A warning that holds for the running kubelet too is not about the upgrade. A refusal is always shown: the
+        # running kubelet may have been started before the file changed.
+        new -= {problem for problem in _problems(merged, facts.minor) if problem.severity != REFUSAL}
+    for problem in new:
+        yield _finding(facts, problem, VALUE, target)
+
+
+def _problems(config: Mapping[str, Any], minor: int, binary: BinaryFacts | None = None) -> Iterator[Problem]:
+    known = {key: value for key, value in config.items() if value is not None}
+    effective = EffectiveConfig(known, minor, binary)
+    yield from (problem for problem in types.check(known, minor, binary) if problem.rule not in _IGNORED)
+    yield from validation.check(effective)
+    yield from fatal.check(effective)
+
+
+def _gone_fields(facts: Facts, target: int) -> Iterator[Finding]:
+    found = {}
+    binary = facts.known_of(target)
+    for one in facts.files:
+        for keys in leaves(one.content):
+            field = fields.owner(keys)
+            has = binary.has(keys) if binary else None
+            if has is None and field is not None and field.until is not None and field.until < target:
+                found[field.path] = f"1.{field.until} was the last version with this field; a later kubelet ignores it"
+        if binary:
+            cause = f"{binary.version} does not know this field and ignores it"
+            found.update(dict.fromkeys(binary.ignored(one.content), cause))
+    for path, cause in found.items():
+        yield Finding(CHANGES, FIELD, path, cause, "Remove it after the upgrade.", _places(facts, path, target))
+
+
+def _finding(facts: Facts, problem: Problem, kind: str, target: int) -> Finding:
+    name = _gate_of(problem) if kind == GATE else problem.path
+    severity = STOPS if problem.severity == REFUSAL else CHANGES
+    return Finding(severity, kind, name, problem.message, problem.remedy, _places(facts, problem.path, target))
+
+
+def _places(facts: Facts, path: str, target: int) -> str:
+    """Return where a path is set, or the nearest one above it that is set."""
+    try:
+        keys = paths.parse(path)
+    except ValueError:
+        return ""
+    for end in range(len(keys), 0, -1):
+        found = facts.places(paths.show(keys[:end]), target)
+        if found:
+            return found
+    return ""
+
+
+# It matters on hosts with version 1 cgroup controllers only: host_findings.py.
+_OF_THE_HOST = {"failCgroupV1"}
+
+
+def defaults(facts: Facts, target: int) -> Iterator[Finding]:
+    """Yield the defaults that differ between the kubelet's minor and the target, unless a file or flag sets the field.
+
+    A value that only a checkpoint of this collection sets, and that equals the old default, is named too: without the
+    collection it would change.
+    """
+    if facts.minor is None:
+        return
+    newest = min(target, fields.NEWEST_MINOR)
+    merged = facts.merged(newest)
+    for field in fields.ALL.values():
+        if field.path in _OF_THE_HOST or not (
+            fields.default_known(field, facts.minor) and fields.default_known(field, newest)
+        ):
+            continue
+        # Both as the newer kubelet shows them.
+        before, after = (compare.canonical(field.default_at(minor), field, newest) for minor in (facts.minor, newest))
+        if compare.same(before, after):
+            continue
+        value = at(merged, field.path)
+        if not _given(value, field, newest):
+            yield Finding(
+                CHANGES,
+                DEFAULT,
+                field.path,
+                f"the default changes: {_difference(before, after)}",
+                "Declare the value that you want, or accept the new default.",
+            )
+        elif _pinned(facts, value, before, field, newest):
+            yield Finding(
+                STAYS,
+                DEFAULT,
+                field.path,
+                f"only the checkpoint sets it, to the old default; the new default is not used: "
+                f"{_difference(before, after)}",
+                "Declare the value that you want. Without a declared value, the next rollout decides.",
+                facts.checkpoint,
+            )
+
+
+def meanings(facts: Facts, target: int) -> Iterator[Finding]:
+    """Yield the values of a node that a kubelet of the target takes for something else than the running one."""
+    merged = facts.merged(min(target, fields.NEWEST_MINOR))
+    for one in fields.MEANINGS:
+        if facts.minor is not None and facts.minor < one.since <= target and at(merged, one.path) == one.value:
+            yield Finding(
+                CHANGES,
+                VALUE,
+                one.path,
+                f"{one.value} means {one.after} from 1.{one.since} on, and {one.before} before",
+                "Declare the value that you want, or accept the new meaning.",
+                facts.places(one.path, target),
+            )
+
+
+def _given(value: Any, field: Field, minor: int) -> bool:
+    return value is not None and not (field.unset_at(minor) == "zero" and compare.is_zero(value, field))
+
+
+def _pinned(facts: Facts, value: Any, before: Any, field: Field, minor: int) -> bool:
+    if facts.own is None or _given(at(facts.own.content, field.path), field, minor):
+        return False
+    return facts.is_only_in(facts.checkpoint, field.path, minor) and compare.same(
+        compare.canonical(value, field, minor), before
+    )
+
+
+def _difference(before: Any, after: Any) -> str:
+    if not (isinstance(before, Mapping) and isinstance(after, Mapping)):
+        return " -> ".join("unset" if value is None else str(value) for value in (before, after))
+    keys = [key for key in sorted({*before, *after}) if before.get(key) != after.get(key)]
+    return ", ".join(f"{key} {before.get(key, 'absent')} -> {after.get(key, 'absent')}" for key in keys)

@@ -1,0 +1,336 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+import yaml
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields, gates
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.field_row import Field, Flag
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.gates_table import GATES
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import config_findings, flags_table
+from tests.support.ansible import ROOT
+from tests.support.upgrading import CHECKPOINT, ENV, OWN, facts_of
+
+SOCKET = "--container-runtime-endpoint=unix:///s"
+
+
+@pytest.mark.parametrize("name", sorted(flags_table.LAST_MINOR))
+def test_each_flag_of_the_table_stops_the_version_after_its_last_one_and_no_earlier_one(name: str) -> None:
+    last = flags_table.LAST_MINOR[name]
+    facts = facts_of(f"v1.{last}.0", "--container-runtime=remote", SOCKET, f"--{name.replace('-', '_')}=1")
+    stopped = {minor: {one.name for one in config_findings.flags(facts, minor)} for minor in (last, last + 1)}
+    assert f"--{name}" not in stopped[last] and f"--{name}" in stopped[last + 1]
+
+
+def test_the_table_is_that_of_the_data() -> None:
+    rows = yaml.safe_load((ROOT / "tools/data/flags-by-version.yaml").read_text())["flags"]
+    expected = {row["name"]: int(row["until"].split(".")[1]) for row in rows if "until" in row}
+    assert len(expected) > 40 and expected == flags_table.LAST_MINOR
+
+
+def test_a_flag_without_a_known_place() -> None:
+    facts = facts_of("v1.34.0")
+    facts = type(facts)(
+        facts.version, flags=[facts_of("v1.34.0", "--register-schedulable").flags[-1]._replace(where="")]
+    )
+    (found,) = config_findings.flags(facts, 35)
+    assert (found.where, found.remedy) == ("", "Remove it with the upgrade.")
+
+
+@pytest.mark.parametrize(
+    ("flags", "minor", "target", "names"),
+    [
+        ((), 23, 23, []),
+        ((), 23, 24, ["--container-runtime"]),
+        (("--container-runtime=remote", SOCKET), 23, 24, []),
+        (("--container-runtime=docker",), 23, 27, ["--container-runtime", "--container-runtime"]),
+        ((), 24, 26, ["--container-runtime-endpoint"]),
+        ((), 26, 27, []),
+        (("--container-runtime-endpoint=",), 25, 26, ["--container-runtime-endpoint"]),
+        ((SOCKET,), 25, 26, []),
+    ],
+)
+def test_the_runtime(flags: tuple[str, ...], minor: int, target: int, names: list[str]) -> None:
+    found = list(config_findings.flags(facts_of(f"v1.{minor}.0", *flags), target))
+    assert [one.name for one in found] == names
+    places = {f"{ENV}, line 1"} if any(flag.startswith("--container-runtime=") for flag in flags) else {""}
+    assert not found or {one.where for one in found} == places
+
+
+@pytest.mark.parametrize(
+    ("value", "gate", "target", "stops"),
+    [
+        ("aws", "", 28, False),
+        ("aws", "", 29, True),
+        ("aws", "--feature-gates=DisableCloudProviders=false", 30, False),
+        ("aws", "--feature-gates=DisableCloudProviders=false", 31, True),
+        ("external", "", 36, False),
+        ("", "", 36, False),
+    ],
+)
+def test_in_tree_cloud_providers(value: str, gate: str, target: int, stops: bool) -> None:
+    found = list(config_findings.flags(facts_of("v1.28.0", f"--cloud-provider={value}", gate), target))
+    assert [(one.name, one.where) for one in found] == [("--cloud-provider", f"{ENV}, line 1")] * stops
+
+
+LOCKED = sorted(
+    (name, state.since, state.default)
+    for name in GATES
+    for state in (gates.lookup(name).states if gates.lookup(name) else ())  # type: ignore[union-attr]
+    if state.locked and 20 < state.since <= fields.NEWEST_MINOR
+)
+REMOVED = sorted((name, gate.removed_in) for name in GATES if (gate := gates.lookup(name)) and gate.removed_in)
+
+
+def named(target: int, severity: str, version: str = "v1.20.2", **facts: t.Any) -> list[str]:
+    found = config_findings.values(facts_of(version, **facts), target)
+    return sorted({one.name for one in found if one.severity == severity})
+
+
+def test_every_locked_gate_stops_a_kubelet_from_its_minor_on() -> None:
+    assert len(LOCKED) > 100
+    for name, since, default in LOCKED:
+        for value, target in ((not default, since), (default, since), (not default, since - 1)):
+            stops = name in named(target, "stops", config={"featureGates": {name: value}})
+            gate = gates.lookup(name)
+            known = gate is not None and gate.at(target) is not None
+            assert stops == (not known or (value != default and target == since)) or _needed(name), (name, target)
+
+
+def test_every_removed_gate_stops_a_kubelet_from_its_minor_on() -> None:
+    assert len(REMOVED) > 100
+    for name, removed in REMOVED:
+        if removed > 20:
+            gate = gates.lookup(name)
+            assert gate is not None
+            given = {"featureGates": {name: gate.states[-1].default}}
+            assert named(removed, "stops", config=given) == [name]
+
+
+def _needed(name: str) -> bool:
+    """Whether other gates need this one, so that it stops a kubelet in another way."""
+    return any(name in needed or name == one for minor in (35, 36) for one, needed in gates.needs(minor).items())
+
+
+def test_a_locked_gate_says_since_when() -> None:
+    (found,) = config_findings.values(facts_of("v1.28.0", config={"featureGates": {"AppArmor": False}}), 31)
+    assert (found.where, found.message) == (
+        OWN,
+        "cannot set feature gate AppArmor to false, feature is locked to true",
+    )
+    assert found.remedy == "Remove it, or set it to true. Locked since 1.31."
+
+
+def test_a_right_value_of_a_flag_does_not_hide_a_wrong_one_of_the_file() -> None:
+    flag = "--feature-gates=AppArmor=true"
+    found = list(config_findings.values(facts_of("v1.28.0", flag, config={"featureGates": {"AppArmor": False}}), 31))
+    assert [one.name for one in found] == ["AppArmor"]
+
+
+@pytest.mark.parametrize(
+    ("config", "minor", "target", "stops", "changes"),
+    [
+        # Refused by the validation of the target alone, of both, of the running kubelet alone.
+        ({"memorySwap": {"swapBehavior": "UnlimitedSwap"}, "featureGates": {"NodeSwap": True}}, 28, 30, 1, 0),
+        ({"kubeAPIQPS": -1}, 28, 30, 1, 0),
+        ({"memorySwap": {"swapBehavior": "NoSwap"}, "featureGates": {"NodeSwap": True}}, 28, 30, 0, 0),
+        # A wrong type.
+        ({"maxPods": "many"}, 28, 30, 1, 0),
+        # Kubelets ignore unknown fields.
+        ({"noSuchField": 1}, 28, 30, 0, 0),
+        # Passes the validation and ends the kubelet.
+        ({"evictionHard": {"memory.available": "120%"}}, 28, 30, 1, 0),
+    ],
+)
+def test_values(config: dict[str, t.Any], minor: int, target: int, stops: int, changes: int) -> None:
+    version = f"v1.{minor}.0"
+    assert len(named(target, "stops", version, config=config)) == stops
+    assert len(named(target, "changes", version, config=config)) == changes
+
+
+def test_every_removed_field_is_named_from_its_minor_on() -> None:
+    gone = [field for field in fields.ALL.values() if field.until and field.until >= 20]
+    assert "logging.sanitization" in [field.path for field in gone]
+    given = {"logging": {"sanitization": True}}
+    assert named(23, "changes", config=given) == []
+    assert named(24, "changes", config=given) == ["logging.sanitization"]
+    # The flag stops a 1.24: it sets the field no more.
+    facts = facts_of("v1.23.0", "--experimental-logging-sanitization", config=given)
+    (found,) = (one for one in config_findings.values(facts, 24) if one.kind == "field")
+    assert found.where == OWN
+    assert found.message == "1.23 was the last version with this field; a later kubelet ignores it"
+
+
+def test_the_place_of_a_value_in_a_list_or_map() -> None:
+    facts = facts_of("v1.28.0", config={"evictionHard": {"memory.available": "120%"}})
+    (found,) = (one for one in config_findings.values(facts, 30) if one.severity == "stops")
+    assert found.where == OWN
+
+
+def test_a_field_that_is_missing_has_no_place() -> None:
+    (found,) = config_findings.values(facts_of("v1.28.0", config={"memoryManagerPolicy": "Static"}), 30)
+    assert (found.name, found.where) == ("reservedMemory", "")
+
+
+def test_a_flag_that_the_target_lacks_neither_sets_a_value_nor_is_its_place() -> None:
+    facts = facts_of("v1.30.0", "--iptables-drop-bit=98", config={"iptablesDropBit": 99})
+    (found,) = config_findings.values(facts, 31)
+    assert (found.name, found.where) == ("iptablesDropBit", OWN) and "99" in found.message
+    before = {one.where for one in config_findings.values(facts, 30)}
+    assert before == {f"{OWN}; flag --iptables-drop-bit in {ENV}, line 1"}
+
+
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [
+        ("NoSuchGate", OWN),
+        # Names that are no path, or one that no file has.
+        ("No.Such.Gate", OWN),
+        ("no such gate", ""),
+    ],
+)
+def test_a_gate_that_no_version_knows(name: str, where: str) -> None:
+    (found,) = config_findings.values(facts_of("v1.28.0", config={"featureGates": {name: True}}), 31)
+    assert (found.severity, found.name, found.where) == ("stops", name, where)
+    assert found.message == f"unrecognized feature gate: {name}"
+
+
+def test_a_target_beyond_the_tables_may_refuse_a_gate() -> None:
+    """Only its binary shows which gates it knows."""
+    given = {"featureGates": {"AppArmor": True, "NoSuchGate": True}}
+    (found,) = config_findings.values(facts_of("v1.32.0", config=given), fields.NEWEST_MINOR + 1)
+    assert (found.severity, found.name) == ("changes", "AppArmor")
+
+
+def changed_defaults(version: str, target: int, **facts: t.Any) -> list[str]:
+    return [one.name for one in config_findings.defaults(facts_of(version, **facts), target)]
+
+
+BURSTS = ["eventBurst", "eventRecordQPS", "kubeAPIBurst", "kubeAPIQPS", "memoryThrottlingFactor"]
+
+
+@pytest.mark.parametrize(
+    ("version", "target", "expected"),
+    [
+        ("v1.20.2", 21, []),
+        ("v1.20.2", 27, BURSTS[:-1]),
+        ("v1.26.0", 26, []),
+        ("v1.26.0", 27, BURSTS),
+        # The same duration in another form.
+        ("v1.27.0", 28, []),
+        ("v1.29.0", 30, ["evictionHard"]),
+        ("v1.30.0", 36, []),
+        # Newer than the tables.
+        ("v1.26.0", 99, [*BURSTS[:2], "evictionHard", *BURSTS[2:]]),
+        ("v1.99.0", 36, []),
+        ("", 36, []),
+    ],
+)
+def test_defaults_that_change(version: str, target: int, expected: list[str]) -> None:
+    assert changed_defaults(version, target) == expected
+
+
+def test_a_zero_counts_as_unset_where_the_field_is_no_pointer() -> None:
+    given = dict.fromkeys(BURSTS, 0)
+    assert changed_defaults("v1.26.0", 27, config=given) == ["eventBurst", "kubeAPIBurst"]
+    pinned = config_findings.defaults(facts_of("v1.26.0", config={"eventBurst": 10, "kubeAPIQPS": 5}, own=given), 27)
+    assert [one.name for one in pinned if one.severity == "stays"] == ["eventBurst"]
+
+
+def test_defaults_of_other_types(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Later tables may have them: keys of a map that change or are gone, a map where there was none, another type."""
+    later: t.Any = {"same": 1, "other": 3, "new": 4}
+    table = {
+        "keys": Field(
+            "keys", "map[string]string", default={"same": 1, "other": 2, "gone": 5}, later_defaults=((30, later),)
+        ),
+        "map": Field("map", "map[string]string", later_defaults=((30, {"a": 1}),), unset="nil"),
+        "type": Field("type", "any", default=5, later_defaults=((30, "five"),), unset="nil"),
+    }
+    monkeypatch.setattr(fields, "ALL", table)
+    assert [one.message for one in config_findings.defaults(facts_of("v1.29.0"), 30)] == [
+        "the default changes: gone 5 -> absent, new absent -> 4, other 2 -> 3",
+        "the default changes: unset -> {'a': 1}",
+        "the default changes: 5 -> five",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("flags", "config", "own", "severities"),
+    [
+        ((), {}, None, ["changes"]),
+        ((), {"number": 0}, None, []),
+        ((), {"number": 1}, {}, ["stays"]),
+        ((), {"number": 1}, {"number": 0}, []),
+        (("--number=1",), {}, None, ["changes"]),
+        (("--number=1",), {"number": 1}, {}, ["stays"]),
+    ],
+)
+def test_fields_and_flags_are_those_of_the_target(
+    flags: tuple[str, ...],
+    config: dict[str, int],
+    own: dict[str, int] | None,
+    severities: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A later table may have a field that became a pointer, and a flag that is gone, with a default that changes."""
+    number = Field("number", "int32", default=1, later_defaults=((30, 2),), unset="zero", nil_since=30)
+    monkeypatch.setattr(fields, "ALL", {"number": number})
+    monkeypatch.setattr(fields, "FLAGS", {"number": Flag("number", True, "replace", until=29)})
+    found = config_findings.defaults(facts_of("v1.29.0", *flags, config=config, own=own), 30)
+    assert [one.severity for one in found] == severities
+
+
+def test_the_values_before_and_after() -> None:
+    found = {one.name: one.message for one in config_findings.defaults(facts_of("v1.26.0"), 30)}
+    assert found["kubeAPIQPS"] == "the default changes: 5 -> 50"
+    assert found["evictionHard"] == "the default changes: imagefs.inodesFree absent -> 5%"
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "own", "stays"),
+    [
+        ({"kubeAPIQPS": 5}, {}, ["kubeAPIQPS"]),
+        # Declared: another value than the default.
+        ({"kubeAPIQPS": 6}, {}, []),
+        # The node's own file has it too.
+        ({"kubeAPIQPS": 5}, {"kubeAPIQPS": 7}, []),
+    ],
+)
+def test_what_a_checkpoint_pins(checkpoint: dict[str, int], own: dict[str, int], stays: list[str]) -> None:
+    found = config_findings.defaults(facts_of("v1.26.0", config=checkpoint, own=own), 27)
+    assert [one.name for one in found if one.severity == "stays"] == stays
+    without = config_findings.defaults(facts_of("v1.26.0", config=checkpoint), 27)
+    assert [one.name for one in without if one.severity == "stays" or one.name == "kubeAPIQPS"] == []
+
+
+@pytest.mark.parametrize(
+    ("flags", "facts"),
+    [
+        (["--kube-api-qps=5"], {"own": {}}),
+        (["--kube-api-qps=5"], {"own": {}, "config": {"kubeAPIQPS": 5}}),
+        ([], {"own": {}, "dropins": {"/d/1.conf": {"kubeAPIQPS": 5}}}),
+        ([], {"own": {}, "config": {"kubeAPIQPS": 5}, "dropins": {"/d/1.conf": {"kubeAPIQPS": 5}}}),
+        # The kubelet's own checkpoint, of which the next kubelet knows nothing.
+        ([], {"own": {}, "config": {"kubeAPIQPS": 5}, "dynamic": "/d"}),
+    ],
+)
+def test_what_more_than_a_checkpoint_sets_is_not_pinned_by_it(flags: list[str], facts: dict[str, t.Any]) -> None:
+    found = config_findings.defaults(facts_of("v1.26.0", *flags, **facts), 27)
+    assert [one for one in found if one.name == "kubeAPIQPS"] == []
+
+
+def test_what_is_said_of_a_pinned_default() -> None:
+    (one,) = (
+        one
+        for one in config_findings.defaults(facts_of("v1.26.0", config={"kubeAPIQPS": 5}, own={}), 27)
+        if one.severity == "stays"
+    )
+    assert (one.message, one.where) == (
+        "only the checkpoint sets it, to the old default; the new default is not used: 5 -> 50",
+        CHECKPOINT,
+    )
