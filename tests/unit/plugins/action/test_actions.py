@@ -303,7 +303,7 @@ def test_both_ways_have_the_same_result(ways: tuple[Way, Way], name: str) -> Non
 
 @pytest.mark.parametrize("strategy", ["linear", "free"])
 def test_the_api_client_is_imported_once_per_run(tmp_path: Path, strategy: str) -> None:
-    """Ansible imports it before it forks its workers."""
+    """Ansible loads an action before it forks its workers, one that is a link too."""
     (tmp_path / "sitecustomize.py").write_text(
         "import os, sys\n"
         "class Watch:\n"
@@ -326,7 +326,7 @@ def test_the_api_client_is_imported_once_per_run(tmp_path: Path, strategy: str) 
                     "strategy": strategy,
                     "tasks": [
                         {
-                            "livenodes.kubelet.node_config_info": {"host": "URL", "kubeconfig": "/nowhere"},
+                            "livenodes.kubelet.kubelet_configz_facts": {"host": "URL", "kubeconfig": "/nowhere"},
                             "ignore_errors": True,
                         }
                     ]
