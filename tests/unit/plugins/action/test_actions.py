@@ -31,6 +31,7 @@ GROUP = set(yaml.safe_load((ROOT / "meta/runtime.yml").read_text())["action_grou
 ON_NODES = {"kubelet_checkpoint", "kubelet_guard", "kubelet_preflight_info", "kubelet_upgrade_info"}
 # There is no module to run, only its documentation: a module does not have the variables of other hosts.
 WITHOUT_MODULE = {"kubelet_config_inputs"}
+ON_CONTROLLER = sorted({path.stem for path in (ROOT / "plugins/modules").glob("*.py")} - ON_NODES - WITHOUT_MODULE)
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "plugins/modules").glob("kubelet_*.py")))
@@ -42,18 +43,66 @@ def test_each_module_on_nodes_has_its_action(name: str) -> None:
         assert issubclass(importlib.import_module(f"{PLUGINS}.action.{name}").ActionModule, NodeAction)
 
 
-@pytest.mark.parametrize(
-    "name",
-    sorted((GROUP | {path.stem for path in (ROOT / "plugins/action").glob("*.py")}) - ON_NODES - WITHOUT_MODULE),
-)
-def test_each_module_of_the_group_has_its_action(name: str) -> None:
+@pytest.mark.parametrize("name", ON_CONTROLLER)
+def test_each_module_on_the_controller_has_its_action(name: str) -> None:
     """Without an action, each call starts a Python process that imports the API client."""
-    assert (ROOT / f"plugins/action/{name}.py").is_file(), (
-        f"give {name} an action: copy plugins/action/node_config_info.py and put its name in"
-    )
+    assert (ROOT / f"plugins/action/{name}.py").is_file(), f"ln -s node_config_info.py plugins/action/{name}.py"
     action = importlib.import_module(f"{PLUGINS}.action.{name}").ActionModule
     assert issubclass(action, ControllerAction)
     assert action.module is importlib.import_module(f"{PLUGINS}.modules.{name}").MODULE
+
+
+class Refused(t.NamedTuple):
+    """The message of a call, and the defaults among its arguments."""
+
+    message: str
+    defaults: set[str]
+
+
+@pytest.fixture(scope="module")
+def refused(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Refused]:
+    """Each module called by its full name and by its short one. Its defaults are options that no module has."""
+    home = tmp_path_factory.mktemp("refused")
+    names = [*ON_CONTROLLER, *sorted(ON_NODES)]
+    called = [*names, *(f"livenodes.kubelet.{name}" for name in names)]
+    play = {
+        "hosts": "localhost",
+        "gather_facts": False,
+        "ignore_errors": True,
+        "collections": ["livenodes.kubelet"],
+        "module_defaults": {
+            "group/livenodes.kubelet.cluster": {"of_group": 1},
+            **{f"livenodes.kubelet.{name}": {f"of_{name}": 1} for name in names},
+        },
+        "tasks": [{"name": name, name: {}} for name in called],
+    }
+    (home / "play.yml").write_text(json.dumps([play]))
+    (home / "hosts").write_text("{}")
+    ansible = Ansible(home, home / "nothing", home / "hosts")
+    run = ansible.playbook(str(home / "play.yml"), LIVENODES_TAPE=str(home), ANSIBLE_INJECT_INVOCATION="1")
+    lines = next(home.glob("*[0-9]")).read_text().splitlines()
+    assert len(lines) == len(called), run.output
+    found = {}
+    for name, line in zip(called, lines):
+        result = json.loads(line)[-1]
+        arguments = result["invocation"]["module_args"]
+        found[name] = Refused(result["msg"], {option for option in arguments if option.startswith("of_")})
+    return found
+
+
+@pytest.mark.parametrize("prefix", ["", "livenodes.kubelet."])
+@pytest.mark.parametrize("name", [*ON_CONTROLLER, *sorted(ON_NODES)])
+def test_a_module_gets_its_own_defaults(refused: dict[str, Refused], name: str, prefix: str) -> None:
+    """With a redirect in meta/runtime.yml in place of the link, each module would get the defaults of all."""
+    of_group = {"of_group"} if name in GROUP else set()
+    assert refused[prefix + name].defaults == {f"of_{name}"} | of_group
+
+
+@pytest.mark.parametrize("prefix", ["", "livenodes.kubelet."])
+@pytest.mark.parametrize("name", ["kubelet_configz_facts", "kubelet_guard"])
+def test_a_message_names_the_module_as_the_task_does(refused: dict[str, Refused], name: str, prefix: str) -> None:
+    """Both actions are links."""
+    assert f"Unsupported parameters for ({prefix}{name}) module: of_" in refused[prefix + name].message
 
 
 @dataclasses.dataclass
@@ -254,7 +303,7 @@ def test_both_ways_have_the_same_result(ways: tuple[Way, Way], name: str) -> Non
 
 @pytest.mark.parametrize("strategy", ["linear", "free"])
 def test_the_api_client_is_imported_once_per_run(tmp_path: Path, strategy: str) -> None:
-    """Ansible imports it before it forks its workers."""
+    """Ansible loads an action before it forks its workers, one that is a link too."""
     (tmp_path / "sitecustomize.py").write_text(
         "import os, sys\n"
         "class Watch:\n"
@@ -277,7 +326,7 @@ def test_the_api_client_is_imported_once_per_run(tmp_path: Path, strategy: str) 
                     "strategy": strategy,
                     "tasks": [
                         {
-                            "livenodes.kubelet.node_config_info": {"host": "URL", "kubeconfig": "/nowhere"},
+                            "livenodes.kubelet.kubelet_configz_facts": {"host": "URL", "kubeconfig": "/nowhere"},
                             "ignore_errors": True,
                         }
                     ]
