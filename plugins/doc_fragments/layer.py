@@ -19,7 +19,6 @@ options:
     type: str
     choices: [checkpoint, dropin]
     default: checkpoint
-    version_added: 1.1.0
   dropin_dir:
     description:
       - With V(dropin) of O(delivery), the kubelet's drop-in folder, which must exist. Needed where the unit runs
@@ -27,5 +26,4 @@ options:
       - By default the folder that the unit names in its last C(--config-dir), else one below O(config_dir), which the
         unit then names too.
     type: path
-    version_added: 1.1.0
 """

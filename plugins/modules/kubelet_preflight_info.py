@@ -49,7 +49,6 @@ options:
       - Name of the file in the store that the kubelet reads.
     type: str
     default: kubelet
-    version_added: 1.1.0
   state_files:
     description:
       - What to do with the state file of a CPU or memory manager whose policy changes.

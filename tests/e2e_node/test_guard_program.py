@@ -21,20 +21,6 @@ program = guard_install.program()
 guard_install.program = lambda: {{**program, "livenodes_kubelet/upgraded.py": b""}}
 print(json.dumps({PRESENT}["changed"]))
 """
-# What version 1.0.0 installed: the package beside the file that starts it, in a folder that the units name.
-FLAT = f"""
-cd {STORE}/guard && python3 -m zipfile -e current . && rm -r current programs && cat > __main__.py
-cd /etc/systemd/system && \
-sed -i 's, -B {STORE}/guard/__main__.py , {STORE}/guard ,' {GUARD} kubelet.service.d/zzz-livenodes-kubelet.conf
-systemctl daemon-reload
-"""
-FLAT_MAIN = """import os
-import sys
-
-from livenodes_kubelet._node.guard.guard_main import main
-
-sys.exit(main(os.path.dirname(os.path.abspath(__file__)), sys.argv[1:]))
-"""
 LISTENER = """
 import http.server
 class Kubelet(http.server.BaseHTTPRequestHandler):
@@ -74,11 +60,8 @@ def program(bench: Bench) -> str:
     return bench.node.run(f"readlink -f {STORE}/guard/current").strip()
 
 
-@pytest.mark.parametrize("layout", ["versions", pytest.param("flat", marks=pytest.mark.long)])
 @pytest.mark.fault(case=49)
-def test_an_upgrade_replaces_a_guard_that_watches_a_trial(bench: Bench, layout: str) -> None:
-    if layout == "flat":
-        bench.node.run(FLAT, stdin=FLAT_MAIN)
+def test_an_upgrade_replaces_a_guard_that_watches_a_trial(bench: Bench) -> None:
     bench.assign({"maxPods": 77}, deadline=8, confirm=20)
     bench.wait(bench.healthy, 30, "healthz")
     before, former = pid(bench), program(bench)

@@ -16,6 +16,8 @@ from tests.support.ansible import ROOT, Ansible, Run
 from tests.support.doc_commands import blocks, lines
 
 PAGE = ROOT / "docs/docsite/rst/guide_by_hand.rst"
+ROLLOUT = "rollout.yml"
+"""The file on the page that no command of it types."""
 FILES = re.compile(r"^\.\. code-block:: yaml\n\n((?: {4}[^\n]*\n|\n)+)", re.MULTILINE)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import typing as t
 
+from . import scopes
 from .check import Option, accepted
 from .limits import FORMS
 from .names import PREFIX, Names
@@ -42,6 +43,8 @@ class Inputs:
 
     def is_default(self, name: str, value: t.Any) -> bool:
         """Return whether a value is the default of a role's variable. The defaults of a role are seen in the play."""
+        if name in scopes.INTERNAL:
+            return bool(scopes.INTERNAL[name] == value)
         return name in self._known and "default" in self._known[name] and self._known[name]["default"] == value
 
     def default(self, name: str) -> t.Any:

@@ -9,6 +9,8 @@ not named here is of this kind: a new one is refused where hosts differ, until a
 
 from __future__ import annotations
 
+import typing as t
+
 AUTH = "kubelet_config_auth"
 """The variable that names the cluster of a run."""
 
@@ -37,29 +39,31 @@ OF_THE_HOST = frozenset(
 )
 """Each host has its own value."""
 
-HANDED_ON = frozenset(
-    {
-        "kubelet_config_batch",
-        "kubelet_config_before",
-        "kubelet_config_began",
-        "kubelet_config_confirm",
-        "kubelet_config_current",
-        "kubelet_config_data",
-        "kubelet_config_migrate",
-        "kubelet_config_node_delivery",
-        "kubelet_config_own",
-        "kubelet_config_plan",
-        "kubelet_config_reason",
-        "kubelet_config_rollout",
-        "kubelet_config_rollout_goal",
-        "kubelet_config_row",
-        "kubelet_config_rows",
-        "kubelet_config_source",
-        "kubelet_config_sources",
-        "kubelet_config_trial",
-    }
-)
-"""Roles hand these to each other. Users set them only in plays of their own that call the roles."""
+INTERNAL: dict[str, t.Any] = {
+    "__kubelet_config_batch": {},
+    "__kubelet_config_before": {},
+    "__kubelet_config_began": None,
+    "__kubelet_config_migrate": "stay",
+    "__kubelet_config_own": {},
+    "__kubelet_config_rollout": None,
+    "__kubelet_config_rollout_goal": "plan",
+    "__kubelet_config_row": None,
+    "__kubelet_config_rows": {},
+    "__kubelet_config_trial": None,
+}
+"""Roles and playbooks hand these to each other, and no user sets them. The values are the defaults, None without."""
+
+HANDED_ON = INTERNAL.keys() | {
+    "kubelet_config_confirm",
+    "kubelet_config_current",
+    "kubelet_config_data",
+    "kubelet_config_node_delivery",
+    "kubelet_config_plan",
+    "kubelet_config_reason",
+    "kubelet_config_source",
+    "kubelet_config_sources",
+}
+"""Roles hand these to each other. Users set those without underscores in plays of their own that call the roles."""
 
 
 def is_of_the_run(name: str) -> bool:

@@ -29,7 +29,7 @@ PLAN, FORECAST, BATCH, GROUP, DELIVERY, FAILED, NOT_REVERTED, KEPT, REFUSED, PAU
 )
 
 UNREACHABLE = "unreachable"
-VALUE = "kubelet_config_rollout"
+VALUE = "__kubelet_config_rollout"
 """The fact with the value of a rollout."""
 
 REMEDIES = {

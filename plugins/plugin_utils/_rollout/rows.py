@@ -17,7 +17,7 @@ from ...module_utils._config.values import node_row
 from .message import node_message, with_untouched
 
 Rows = Mapping[str, Mapping[str, Any]]
-HOST_ROW = "kubelet_config_row"
+HOST_ROW = "__kubelet_config_row"
 """The variable in which the role `checkpoint` returns the row of its host."""
 KEPT = ("ok", "state", "message", "changed", "delivery", "source", "error", "differences")
 OF_HOST = ("kubelet", "files")

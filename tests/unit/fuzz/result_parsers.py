@@ -69,7 +69,7 @@ TASK = {
     "text": ["a"],
     "paused": {"since": "s"},
     "seconds": 3,
-    "ansible_facts": {"kubelet_config_rollout": {"text": ["n1: a"], "batches": [{"names": ["n1"]}]}},
+    "ansible_facts": {"__kubelet_config_rollout": {"text": ["n1: a"], "batches": [{"names": ["n1"]}]}},
     "invocation": {"module_args": {"state": "assigned", "nodes": ["n1"], "group": "g", "seconds": 0}},
 }
 KNOWN = specs.known(specs.by_role())

@@ -85,7 +85,7 @@ FOUND = (
     ("facts of a host", {"kubelet": {}, "disk": [True], "own": []}),
     ("facts of a host", {"kubelet": None}),
     ("facts before an upgrade", {"kubelet": {}}),
-    ("result of a task", ("", {"ansible_facts": {"kubelet_config_rollout": {"batches": [None]}}})),
+    ("result of a task", ("", {"ansible_facts": {"__kubelet_config_rollout": {"batches": [None]}}})),
     ("variable", ("kubelet_config_soak_seconds", "5.0")),
     ("variable", ("kubelet_config_lease_seconds", "0\x1f")),
     ("variable", ("kubelet_config_max_unavailable", "20 %")),

@@ -42,7 +42,7 @@ def specs() -> dict[str, list[dict[str, t.Any]]]:
     found: dict[str, list[dict[str, t.Any]]] = {}
     for path in (ROOT / "roles").glob("*/meta/argument_specs.yml"):
         for entry in yaml.safe_load(path.read_text(encoding="utf-8"))["argument_specs"].values():
-            for name, option in entry["options"].items():
+            for name, option in entry.get("options", {}).items():
                 found.setdefault(name, []).append(option)
     return found
 

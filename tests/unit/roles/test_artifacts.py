@@ -31,7 +31,7 @@ def test_a_hundred_failed_nodes_with_long_reasons(tmp_path: Path) -> None:
             "tasks": [
                 {
                     "ansible.builtin.include_tasks": str(RESULT),
-                    "vars": {"rollout_done": 110, "kubelet_config_rollout": rollout},
+                    "vars": {"rollout_done": 110, "__kubelet_config_rollout": rollout},
                 },
             ],
         }

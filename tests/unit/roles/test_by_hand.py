@@ -62,6 +62,18 @@ def test_the_commands_of_the_page(tmp_path: Path) -> None:
         assert (more.code, pods(fleet)) == (0, {"n1": 70, "n2": wanted}), more.output
 
 
+def test_the_rollout_of_the_page(tmp_path: Path) -> None:
+    with PlayedCluster("n1", "n2") as fleet:
+        ansible = played_ansible(tmp_path, fleet)
+        ansible.variables(all={"kubelet_config": by_hand.declared()})
+        given = {"kubelet_config_hosts": "n1:n2", "kubelet_config_soak_seconds": 0}
+        command = f"ansible-playbook -i inventory {by_hand.ROLLOUT}"
+        run = by_hand.types(ansible, command, tmp_path, "-e", json.dumps(given))
+        wanted = by_hand.declared()["maxPods"]
+        assert (run.code, pods(fleet)) == (0, {"n1": wanted, "n2": wanted}), run.output
+        assert fleet.claims.items == {}
+
+
 @pytest.mark.parametrize(
     ("delivery", "more"),
     [

@@ -96,7 +96,7 @@ def run(
         "ansible_connection": "local",
         "ansible_python_interpreter": sys.executable,
         "kubelet_config_plan": preparing or {},
-        "kubelet_config_batch": {**batch, "soak": 30, "pods": {}},
+        "__kubelet_config_batch": {**batch, "soak": 30, "pods": {}},
         **variables,
     }
     tasks = [

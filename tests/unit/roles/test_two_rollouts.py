@@ -67,9 +67,13 @@ def test_each_run_begins_anew(
 def test_what_a_rollout_hands_on_ends_with_it(ansible: Ansible, fleet: PlayedCluster, tmp_path: Path) -> None:
     path = Path(imported(tmp_path, ("rollout", "n1:n2")))
     plays = json.loads(path.read_text())
-    show = {"stages": "{{ hostvars.localhost.kubelet_config_rollout.stages }}"}
+    show = {"stages": "{{ hostvars.localhost.__kubelet_config_rollout.stages }}"}
     rows = {
-        "rows": "{{ [kubelet_config_rows, kubelet_config_row | default({}), kubelet_config_before | default({})] }}"
+        "rows": [
+            "{{ __kubelet_config_rows }}",
+            "{{ __kubelet_config_row | default({}) }}",
+            "{{ __kubelet_config_before | default({}) }}",
+        ]
     }
     tasks = [
         {"ansible.builtin.debug": {"msg": "left {{ {'a': stages, 'b': rows} | to_json }}"}, "vars": {**show, **rows}}

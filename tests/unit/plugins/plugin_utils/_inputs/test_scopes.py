@@ -12,18 +12,28 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import scopes, specs
 
-PAGE = (Path(__file__).resolve().parents[5] / "docs/docsite/rst/guide_reference.rst").read_text(encoding="utf-8")
+ROOT = Path(__file__).resolve().parents[5]
+PAGE = (ROOT / "docs/docsite/rst/guide_reference.rst").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("whose", "names"), [("the host", scopes.OF_THE_HOST), ("the roles", scopes.HANDED_ON)])
+HANDED_ON = scopes.HANDED_ON - scopes.INTERNAL.keys()
+"""Those that users may set in plays of their own."""
+
+
+@pytest.mark.parametrize(("whose", "names"), [("the host", scopes.OF_THE_HOST), ("the roles", HANDED_ON)])
 def test_the_table_names_them(whose: str, names: frozenset[str]) -> None:
     row = PAGE.partition(f"  * - {whose}\n    - ")[2]
     assert set(re.findall(r"``(\w+)``", row.partition("\n    - ")[0])) == names
 
 
 def test_all_of_them_are_known_variables() -> None:
-    named = scopes.OF_THE_HOST | scopes.HANDED_ON
+    named = scopes.OF_THE_HOST | HANDED_ON
     assert named <= set(specs.known(specs.by_role())) and not scopes.OF_THE_HOST & scopes.HANDED_ON
+
+
+def test_internal_variables_are_those_of_the_roles() -> None:
+    texts = [path.read_text() for folder in ("roles", "playbooks") for path in (ROOT / folder).rglob("*.yml")]
+    assert set(re.findall(r"\b__kubelet_config_\w+", "\n".join(texts))) == set(scopes.INTERNAL)
 
 
 def test_a_variable_that_is_not_named_is_that_of_the_run() -> None:

@@ -75,16 +75,16 @@ def test_the_plan_of_a_rollback_has_the_target_of_each_node() -> None:
         },
     )
     value = {"text": plan["text"], "batches": [{"names": [*plan["nodes"]]}, {"names": [*plan["local"]]}]}
-    result = {"ansible_facts": {"kubelet_config_rollout": value}}
+    result = {"ansible_facts": {"__kubelet_config_rollout": value}}
     found = read("", result, "")
-    assert begins(result) and not begins({"ansible_facts": {"kubelet_config_rollout": {"text": []}}})
+    assert begins(result) and not begins({"ansible_facts": {"__kubelet_config_rollout": {"text": []}}})
     assert [(name, row["action"], row.get("text")) for name, row in found[0].detail["nodes"].items()] == [
         ("n1", "assign", "kube-system/b -> kube-system/a"),
         ("n2", "assign", "kube-system/b -> its local config"),
         ("n3", "none", None),
     ]
     assert "unknown" in found[0].detail["nodes"]["n3"]["problems"][0]["message"]
-    assert read("", {"ansible_facts": {"kubelet_config_rollout": None}}, "") == []
+    assert read("", {"ansible_facts": {"__kubelet_config_rollout": None}}, "") == []
 
 
 STORED = "the API server stored the local config: its gate is off"
@@ -205,8 +205,12 @@ def test_a_failed_task_without_a_module_has_its_message() -> None:
         {"invocation": {"module_args": "x"}},
         {"paused": 1},
         {"summary": {}, "text": 5},
-        *({"ansible_facts": {"kubelet_config_rollout": value}} for value in ({"text": 5}, {"batches": [None]})),
-        {"ansible_facts": {"kubelet_config_rollout": {"text": ["a"], "batches": [{}, {"names": [{}]}, {"names": 5}]}}},
+        *({"ansible_facts": {"__kubelet_config_rollout": value}} for value in ({"text": 5}, {"batches": [None]})),
+        {
+            "ansible_facts": {
+                "__kubelet_config_rollout": {"text": ["a"], "batches": [{}, {"names": [{}]}, {"names": 5}]},
+            },
+        },
     ],
 )
 def test_no_result_is_too_odd(module: str, result: dict[str, t.Any]) -> None:
