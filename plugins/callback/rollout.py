@@ -68,7 +68,7 @@ from ansible.plugins.callback import CallbackBase
 from ansible.template import Templar
 
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import events
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.recorder import Recorder, Settings
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.recorder import Recorder, ReportSettings
 
 COLLECTION = "livenodes.kubelet."
 RESTARTING = "/kubelet/playbooks/batches.yml:"
@@ -106,7 +106,7 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
         here = os.environ.get("PWD") or os.getcwd()
         paths = {kind: self.get_option(f"report_{kind}") for kind in ("html", "json")}
         self._recorder = Recorder(
-            Settings(
+            ReportSettings(
                 live=self.get_option("live"),
                 **{kind: os.path.join(here, os.path.expanduser(path)) if path else "" for kind, path in paths.items()},
             ),

@@ -58,7 +58,7 @@ def result(version: str, *flags: str, config: t.Mapping[str, t.Any] | None = Non
     }
 
 
-def facts_of(version: str, *flags: str, **facts: t.Any) -> node_facts.Facts:
+def facts_of(version: str, *flags: str, **facts: t.Any) -> node_facts.UpgradeFacts:
     return node_facts.read(result(version, *flags, **facts))
 
 

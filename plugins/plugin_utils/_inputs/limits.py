@@ -11,7 +11,7 @@ import typing as t
 from ...module_utils._cluster.rollout import amount
 
 
-class Form(t.NamedTuple):
+class TextForm(t.NamedTuple):
     """A form of text: whether it accepts a value, and what it accepts in words."""
 
     accepts: t.Callable[[t.Any], bool]
@@ -42,12 +42,12 @@ def _is_loss(value: t.Any) -> bool:
 
 
 FORMS = {
-    "kubelet_config_serial": Form(
+    "kubelet_config_serial": TextForm(
         _is_serial, "a number above 0, a percentage, or several of them as a list or with commas, such as 1,20%"
     ),
-    "kubelet_config_max_unavailable": Form(_is_limit, "a number above 0 or a percentage from 1% to 100%"),
-    "kubelet_config_max_skipped": Form(_is_skipped, "a number or a percentage up to 100%"),
-    "kubelet_config_allow_pod_loss": Form(_is_loss, "a number of pods, or true for any number"),
+    "kubelet_config_max_unavailable": TextForm(_is_limit, "a number above 0 or a percentage from 1% to 100%"),
+    "kubelet_config_max_skipped": TextForm(_is_skipped, "a number or a percentage up to 100%"),
+    "kubelet_config_allow_pod_loss": TextForm(_is_loss, "a number of pods, or true for any number"),
 }
 """By variable, as the order of a rollout, the gate and the soak read it."""
 

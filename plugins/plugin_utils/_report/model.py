@@ -28,7 +28,7 @@ STATES = (*FAILURES, UNFINISHED, RUNNING, DONE, UNTOUCHED, TO_DO, UNCHANGED)
 """Worst first. At the end of a rollout, `waiting` becomes `untouched` and `running` becomes `unfinished`."""
 
 
-class Node:
+class ReportedNode:
     """A node. `steps` holds seconds since the epoch by step, in the order of the steps."""
 
     __slots__ = ("batch", "cause", "change", "delivery", "kept", "name", "steps", "to_change", "verdict")
@@ -80,7 +80,7 @@ class Rollout:
         self.began = self.ended = began
         self.group = ""
         self.check_mode = False
-        self.nodes: dict[str, Node] = {}
+        self.nodes: dict[str, ReportedNode] = {}
         self.batches: list[Batch] = []
         self.current: Batch | None = None
         self.changes: list[dict[str, t.Any]] = []
@@ -119,10 +119,10 @@ class Rollout:
             self._step(self.node(event.node), event, at)
         return False
 
-    def node(self, name: str) -> Node:
+    def node(self, name: str) -> ReportedNode:
         """Return a node; it is created if it is new."""
         if name not in self.nodes:
-            self.nodes[name] = Node(name)
+            self.nodes[name] = ReportedNode(name)
         return self.nodes[name]
 
     def close(self) -> Batch | None:
@@ -168,12 +168,12 @@ class Rollout:
         return self.current
 
     @staticmethod
-    def _join(node: Node, batch: Batch) -> None:
+    def _join(node: ReportedNode, batch: Batch) -> None:
         if not node.batch:
             node.batch = batch.number
             batch.nodes.append(node.name)
 
-    def _step(self, node: Node, event: events.Event, at: float) -> None:
+    def _step(self, node: ReportedNode, event: events.Event, at: float) -> None:
         step = event.kind
         if node.cause is not None and step in ("verified", "soaked", "confirmed"):
             # After a failure, this step verifies the revert.
@@ -187,20 +187,20 @@ class Rollout:
             batch = self.batches[node.batch - 1]
             batch.ended = max(batch.ended, at)
 
-    def _fail(self, node: Node, event: events.Event, at: float) -> bool:
+    def _fail(self, node: ReportedNode, event: events.Event, at: float) -> bool:
         if node.cause is not None:
             return False
         node.steps[events.FAILED] = at
         node.cause, node.verdict = event.message or "failed without a message", event.state
         return True
 
-    def _keep(self, node: Node, event: events.Event, at: float) -> None:
+    def _keep(self, node: ReportedNode, event: events.Event, at: float) -> None:
         """Record that a failed node has its configuration still, or again if it was switched."""
         if "switched" in node.steps and not self.check_mode:
             self._step(node, event._replace(kind="reverted"), at)
         node.kept = True
 
-    def _stay(self, node: Node, event: events.Event, at: float) -> bool:
+    def _stay(self, node: ReportedNode, event: events.Event, at: float) -> bool:
         """Record that a failed node is not reverted, even if an earlier event reported a revert."""
         node.steps.pop("reverted", None)
         node.kept = False

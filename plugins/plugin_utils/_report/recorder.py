@@ -16,7 +16,7 @@ BETWEEN_REPORTS = 10.0
 """Seconds between reports while a batch runs. For a slow report it is a hundred times its duration, if longer."""
 
 
-class Settings(t.NamedTuple):
+class ReportSettings(t.NamedTuple):
     """The options of the user. `html` and `json` are absolute paths, empty for no report.
 
     `live` is auto, always or never.
@@ -36,7 +36,7 @@ class Recorder:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: ReportSettings,
         display: t.Callable[[str], t.Any],
         warn: t.Callable[[str], t.Any],
         streams: tuple[t.TextIO, t.TextIO],

@@ -52,7 +52,7 @@ def _batch(rollout: model.Rollout, batch: model.Batch) -> dict[str, t.Any]:
     }
 
 
-def _node(rollout: model.Rollout, node: model.Node, state: str) -> dict[str, t.Any]:
+def _node(rollout: model.Rollout, node: model.ReportedNode, state: str) -> dict[str, t.Any]:
     row: dict[str, t.Any] = {
         "name": node.name,
         "state": state,

@@ -45,7 +45,7 @@ def batch_line(rollout: model.Rollout, batch: model.Batch, at: float) -> str:
     )
 
 
-def failure_line(node: model.Node) -> str:
+def failure_line(node: model.ReportedNode) -> str:
     """Return the line of a failed node. The task with its verdict shows why, after the revert."""
     state = f" ({node.verdict})" if node.verdict else ""
     return one_line(f"kubelet rollout: node {node.name} failed{state}; its verdict follows")

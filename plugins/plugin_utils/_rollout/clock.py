@@ -100,7 +100,7 @@ def _numbers(parts: t.Mapping[str, t.Any]) -> dict[str, float]:
     return {name: float(value) for name, value in parts.items()}
 
 
-class Batch(t.NamedTuple):
+class BatchTime(t.NamedTuple):
     """What decides how long a batch takes.
 
     C(waves): in how many waves Ansible works on its hosts, 1 without steps on nodes. C(soak): its seconds. C(drains):
@@ -112,7 +112,7 @@ class Batch(t.NamedTuple):
     drains: bool
 
 
-def needed(batch: Batch, done: t.Sequence[Batch], took: t.Sequence[float], most: float, drain: float) -> float:
+def needed(batch: BatchTime, done: t.Sequence[BatchTime], took: t.Sequence[float], most: float, drain: float) -> float:
     """Return the seconds that a batch is expected to take.
 
     The batches before it (C(done)) C(took) so many seconds. The slowest of them counts without its soak. If it had
@@ -161,6 +161,6 @@ def _began(batch: t.Mapping[str, t.Any], hostvars: t.Mapping[str, t.Mapping[str,
     return list(next(filter(None, found), []))
 
 
-def _batch(batch: t.Mapping[str, t.Any], forks: int) -> Batch:
+def _batch(batch: t.Mapping[str, t.Any], forks: int) -> BatchTime:
     waves = -(-len(batch["hosts"]) // forks) if batch["on_nodes"] else 1
-    return Batch(waves, float(batch["soak"]), bool(batch["drain"]))
+    return BatchTime(waves, float(batch["soak"]), bool(batch["drain"]))

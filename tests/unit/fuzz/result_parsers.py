@@ -78,7 +78,7 @@ INPUTS = sorted(name for name in KNOWN if KNOWN[name]["type"] != "dict")
 
 def explaining(facts: t.Any) -> None:
     """Use the facts of a host for a drift, a plan and a verdict."""
-    node = explained.Node(facts)
+    node = explained.Inspected(facts)
     node.causes({"maxPods": 4, 'evictionHard["memory.available"]': None}, {"maxPods": 80}, 33)
     node.overrides("maxPods", CONFIG, 33)
     drift._host("n1", {"n1": facts}, True)

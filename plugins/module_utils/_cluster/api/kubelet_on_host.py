@@ -61,7 +61,7 @@ def reached_by(reach: Reach) -> t.Iterator[None]:
         _given.pop()
 
 
-class Hosts:
+class HostKubelets:
     """The kubelets of nodes, each from its own host. Safe for threads.
 
     `account` is namespace and name of the service account. `authorities` is the file with the certificates that verify
@@ -113,7 +113,7 @@ class Hosts:
 class _Door:
     """One kubelet, asked from its own host."""
 
-    def __init__(self, hosts: Hosts, reach: Reach, node: str, port: int) -> None:
+    def __init__(self, hosts: HostKubelets, reach: Reach, node: str, port: int) -> None:
         self._hosts, self._reach, self._node, self._port = hosts, reach, node, port
 
     def request(self, _method: str, path: str, *, budget: float | None = None) -> t.Any:

@@ -66,7 +66,7 @@ class Session:
                 raise ClusterError("read: a kubelet does not impersonate users; set it to proxy, or omit impersonate_*")
             self.kubelets = kubelet_endpoint.Ports(self, options.get("kubelet_ca_cert"))
         elif options.get("read") == kubelet_endpoint.NODE:
-            self.kubelets = kubelet_on_host.Hosts(
+            self.kubelets = kubelet_on_host.HostKubelets(
                 self,
                 options.get("read_service_account") or kubelet_on_host.ACCOUNT,
                 options.get("kubelet_ca_cert") or self._configuration.ssl_ca_cert,

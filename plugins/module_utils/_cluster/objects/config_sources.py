@@ -60,7 +60,7 @@ class Wanted:
 
 
 @dataclasses.dataclass(frozen=True)
-class Found:
+class FoundConfig:
     """The ConfigMap of a source (None: it does not exist), and the fault that makes it unusable (None: no fault).
 
     The fault is the one for kubelets from 1.10 on; `key` is that of the source.
@@ -128,20 +128,20 @@ def _complete(name: str, source: t.Any, delivery: str) -> Wanted:
     return Wanted(place, chosen, record, str(source.get("node_uid") or ""), source.get("migrates") is True)
 
 
-def find(session: Session, wanted_ones: t.Iterable[dict[str, str]]) -> dict[str, Found]:
+def find(session: Session, wanted_ones: t.Iterable[dict[str, str]]) -> dict[str, FoundConfig]:
     """Return the ConfigMap of every distinct source (one GET each), by the text of `nodes.describe`.
 
     If a ConfigMap cannot be read, its fault states why. One of which only the uid is known is not read.
     """
     distinct = {nodes.describe(source): source for source in wanted_ones}
-    nameless = {text: Found(None, NAMELESS) for text, source in distinct.items() if "name" not in source}
+    nameless = {text: FoundConfig(None, NAMELESS) for text, source in distinct.items() if "name" not in source}
     outcomes = parallel.each(
         [item for item in distinct.items() if item[0] not in nameless],
         lambda item: configmaps.read(session, item[1]["namespace"], item[1]["name"]),
         session.concurrency,
     )
     found = {
-        outcome.item[0]: Found(
+        outcome.item[0]: FoundConfig(
             outcome.value,
             f"the ConfigMap could not be read: {outcome.error.message}"
             if outcome.error

@@ -91,27 +91,27 @@ def meaning(error: ClusterError | None) -> Answer:
     return Answer(False, error.message, None)
 
 
-class Choice(t.NamedTuple):
+class Eviction(t.NamedTuple):
     """EVICT, WAIT (the pod is already being deleted), SKIP or REFUSE, and the reason."""
 
     action: str
     reason: str = ""
 
 
-def choose(pod: t.Mapping[str, t.Any], force: bool, delete_emptydir_data: bool) -> Choice:
+def choose(pod: t.Mapping[str, t.Any], force: bool, delete_emptydir_data: bool) -> Eviction:
     """Return what a drain does with a pod of a snapshot. Finished pods need no permission to be evicted."""
     finished = pod["phase"] in FINISHED
     if pod["static"]:
-        return Choice(SKIP, "static pod: its kubelet keeps it running")
+        return Eviction(SKIP, "static pod: its kubelet keeps it running")
     if pod["owner"].startswith("DaemonSet/") and not finished:
-        return Choice(SKIP, f"of {pod['owner']}, which would create it again on this node")
+        return Eviction(SKIP, f"of {pod['owner']}, which would create it again on this node")
     if pod["reason"] == TERMINATING:
-        return Choice(WAIT)
+        return Eviction(WAIT)
     if finished:
-        return Choice(EVICT)
+        return Eviction(EVICT)
     refused = []
     if not pod["owner"] and not force:
         refused.append("has no controller that would create it again elsewhere (force evicts it anyway)")
     if pod["emptydir"] and not delete_emptydir_data:
         refused.append("has an emptyDir volume, whose data would be lost (delete_emptydir_data accepts that)")
-    return Choice(REFUSE, " and ".join(refused)) if refused else Choice(EVICT)
+    return Eviction(REFUSE, " and ".join(refused)) if refused else Eviction(EVICT)

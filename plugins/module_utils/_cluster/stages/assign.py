@@ -158,7 +158,7 @@ def _all_unfit(
     found: dict[str, nodes.Node],
     changing: dict[str, _Step],
     needed: dict[str, dict[str, str]],
-    configs: dict[str, config_sources.Found],
+    configs: dict[str, config_sources.FoundConfig],
     check_mode: bool,
 ) -> dict[str, str]:
     """Return why nodes cannot run their source, by node: for the node itself, else for its ConfigMap."""
@@ -231,7 +231,7 @@ def deliver(node: nodes.Node, wanted: config_sources.Wanted) -> str:
 
 
 def _step(
-    found: nodes.Node, node: nodes.Node, wanted: config_sources.Wanted, configs: dict[str, config_sources.Found]
+    found: nodes.Node, node: nodes.Node, wanted: config_sources.Wanted, configs: dict[str, config_sources.FoundConfig]
 ) -> _Step:
     """Return the assignment of a node. `found` is the node as read, `node` the same as the chosen delivery sees it."""
     source = wanted.source

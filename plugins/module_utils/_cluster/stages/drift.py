@@ -13,7 +13,7 @@ import typing as t
 from ..._config import delivery
 from ..._config.drift import drift_text
 from ..._config.drift.drift_cause import SOURCE, STAGES, UNKNOWN
-from ..._config.drift.drift_facts import Facts, Host
+from ..._config.drift.drift_facts import Host, NodeFacts
 from ..._config.drift.drift_rows import Configs, Finder
 from ..._config.fields import compare, overlay, shadow
 from ..._config.fields import complete_config as pure_configz
@@ -116,7 +116,7 @@ def _layers(node_configs: dict[str, t.Any]) -> dict[str, tuple[dict[str, t.Any],
         raise ClusterError(f"node_configs: {error}") from error
 
 
-def _maps(session: Session, found: t.Iterable[nodes.Node]) -> dict[str, config_sources.Found]:
+def _maps(session: Session, found: t.Iterable[nodes.Node]) -> dict[str, config_sources.FoundConfig]:
     """Read every ConfigMap that a node should run or was assigned.
 
     Raises ClusterError if one cannot be read, since it may still exist.
@@ -188,8 +188,12 @@ def _host(name: str, hosts: dict[str, t.Any], dropin: bool) -> tuple[Host | None
 
 
 def _facts(
-    node: nodes.Node, maps: dict[str, config_sources.Found], host: Host | None, missing: str, argv: t.Sequence[str]
-) -> Facts:
+    node: nodes.Node,
+    maps: dict[str, config_sources.FoundConfig],
+    host: Host | None,
+    missing: str,
+    argv: t.Sequence[str],
+) -> NodeFacts:
     source = node.source
     found = maps[nodes.describe(source)] if source else None
     configmap = found.configmap if found else None
@@ -197,7 +201,7 @@ def _facts(
         configmap is None
         or (configmap["metadata"].get("labels") or {}).get(configmaps.MANAGED_LABEL) == configmaps.MANAGED_BY
     )
-    return Facts(
+    return NodeFacts(
         minor=node.minor,
         checkpoint=node.delivery == nodes.CHECKPOINT,
         dropin=_is_dropin(node),
@@ -220,7 +224,7 @@ def _facts(
     )
 
 
-def _fault(found: config_sources.Found, minor: int) -> str:
+def _fault(found: config_sources.FoundConfig, minor: int) -> str:
     """Return why a ConfigMap is unusable. That it must be pushed is advice for an assignment."""
     fault = found.fault_at(minor) or ""
     return config_sources.ABSENT if fault.startswith(config_sources.ABSENT) else fault
@@ -233,7 +237,7 @@ def _edited(configmap: dict[str, t.Any]) -> bool:
 
 
 def _content(
-    maps: dict[str, config_sources.Found], source: dict[str, str] | None, minor: int
+    maps: dict[str, config_sources.FoundConfig], source: dict[str, str] | None, minor: int
 ) -> dict[str, t.Any] | None:
     found = maps[nodes.describe(source)] if source else None
     if source is None or found is None or found.fault_at(minor) or found.configmap is None:
@@ -241,7 +245,7 @@ def _content(
     return document.parse(found.configmap["data"][source["kubeletConfigKey"]], source["kubeletConfigKey"])
 
 
-def _assigned(maps: dict[str, config_sources.Found], node: nodes.Node) -> dict[str, t.Any] | None:
+def _assigned(maps: dict[str, config_sources.FoundConfig], node: nodes.Node) -> dict[str, t.Any] | None:
     """Return the content of the assigned source, None if its ConfigMap no longer has the assigned revision."""
     reference = node.part("assigned")
     found = maps[nodes.describe(reference)].configmap if reference else None

@@ -125,7 +125,7 @@ def _variant(table: dict[str, t.Any], config: dict[str, t.Any] | None) -> str | 
 
 
 def _content(
-    maps: t.Mapping[str, config_sources.Found], source: dict[str, str] | None, minor: int
+    maps: t.Mapping[str, config_sources.FoundConfig], source: dict[str, str] | None, minor: int
 ) -> dict[str, t.Any] | None:
     """Return the configuration in a source, None if it cannot be read."""
     one = maps[nodes.describe(source)] if source else None

@@ -11,7 +11,7 @@ from ..._config.fields.fields import NEWEST_MINOR
 from ..._config.forecast import pod_forecast
 from ..._config.forecast import pod_forecast as pure_forecast
 from ..._config.forecast.node_usage import NodeUsage
-from ..._config.forecast.pod_forecast import KINDS, Change
+from ..._config.forecast.pod_forecast import KINDS, ConfigChange
 from ..._config.plan import sources
 from ..._config.values.short_texts import minor_of
 from ..api import parallel
@@ -52,22 +52,22 @@ def forecast(session: Session, options: dict[str, t.Any], check_mode: bool) -> d
     return result
 
 
-class Terms(t.NamedTuple):
+class ForecastTerms(t.NamedTuple):
     """What applies to a node: whether its forecast refuses the plan, and for how many pods."""
 
     mode: str
     pods: int
 
 
-def _terms(options: dict[str, t.Any], node: str) -> Terms:
+def _terms(options: dict[str, t.Any], node: str) -> ForecastTerms:
     own = (options.get("by_node") or {}).get(node) or {}
     # A misspelled value must not cost pods.
-    return Terms(
+    return ForecastTerms(
         own.get("forecast", REFUSE if options["refuse"] else WARN), int(own.get("pods", options["allow_pods"]))
     )
 
 
-def _limited(rows: Rows, terms: t.Mapping[str, Terms]) -> dict[int, list[str]]:
+def _limited(rows: Rows, terms: t.Mapping[str, ForecastTerms]) -> dict[int, list[str]]:
     """Return the nodes whose forecast may refuse the plan, by the number of pods that all of them together may lose."""
     found: dict[int, list[str]] = {}
     for name in rows:
@@ -83,9 +83,9 @@ def _refusal(rows: Rows, plan: dict[str, t.Any], allowed: int, names: list[str])
     return pod_forecast.refusal(of_these, counts, allowed) if pod_forecast.at_risk(counts) > allowed else ""
 
 
-def _changes(plan: dict[str, t.Any], current: dict[str, t.Any]) -> dict[str, Change]:
-    found: dict[str, Change] = {}
-    known: dict[t.Any, Change] = {}
+def _changes(plan: dict[str, t.Any], current: dict[str, t.Any]) -> dict[str, ConfigChange]:
+    found: dict[str, ConfigChange] = {}
+    known: dict[t.Any, ConfigChange] = {}
     try:
         for name, row in plan["nodes"].items():
             # A rollback need not know what a node runs.
@@ -103,7 +103,7 @@ def _changes(plan: dict[str, t.Any], current: dict[str, t.Any]) -> dict[str, Cha
             if alike not in known:
                 running = current["variants"][row["live_variant"]]
                 desired = sources.outcome(current["variants"], plan["variants"], row)
-                known[alike] = Change(running, desired, minor, row["changes"])
+                known[alike] = ConfigChange(running, desired, minor, row["changes"])
             found[name] = known[alike]
     except (KeyError, TypeError) as error:
         raise ClusterError(

@@ -41,7 +41,7 @@ class Expected:
         self.source = source
         self.reference: dict[str, str] = {}
         self.config: dict[str, t.Any] | None = None
-        self._found = config_sources.Found(None, None)
+        self._found = config_sources.FoundConfig(None, None)
         # Most nodes of a batch have equal configurations, and comparing takes longer than reading.
         self._known: dict[tuple[str, int, str], list[tuple[str, t.Any, t.Any]]] = {}
         self.refresh(session)
@@ -50,7 +50,7 @@ class Expected:
         """Read the ConfigMap again (one GET). Raises ApiError."""
         key = self.source["kubeletConfigKey"]
         configmap = configmaps.read(session, self.source["namespace"], self.source["name"])
-        self._found = config_sources.Found(configmap, config_sources.fault(configmap, key), key)
+        self._found = config_sources.FoundConfig(configmap, config_sources.fault(configmap, key), key)
         self.reference = configmaps.reference(configmap, key) if configmap else {}
         usable = configmap is not None and not self._found.fault_at(None)
         self.config = document.parse(configmap["data"][key], key) if configmap and usable else None
@@ -224,7 +224,7 @@ class Watch:
             return True
         # The file leaves what it does not set to the kubelet, which ignores fields that its version does not have.
         facts = self._hosts.get(name) if wanted is not None and diagnose.exists(path, node.minor) else None
-        return facts is not None and not explained.Node(facts).overrides(path, config, node.minor)
+        return facts is not None and not explained.Inspected(facts).overrides(path, config, node.minor)
 
     def _problems(self, name: str) -> list[t.Any]:
         expected = self.expected[name]

@@ -170,7 +170,7 @@ def meaning_of_error(error: str) -> str:
 
 def records(
     notes: Mapping[str, Any], spec: Mapping[str, Any], status: Mapping[str, Any], minor: int
-) -> tuple[annotation.Records, str]:
+) -> tuple[annotation.NodeRecords, str]:
     """Return the records of a Node in the later form; and for a kubelet 1.8 to 1.10 the place that it reports.
 
     `notes` are its annotations, `minor` is that of its kubelet, 0 if unknown.

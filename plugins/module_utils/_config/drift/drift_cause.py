@@ -16,7 +16,7 @@ from ..fields import compare, fields, shadow
 from ..plan import host_facts
 from ..values.reference import describe
 from . import differing
-from .drift_facts import Facts, Host
+from .drift_facts import Host, NodeFacts
 
 FLAG, DROP_IN, EDITED, NOT_RESTARTED = "flag", "drop-in", "edited file", "not restarted"
 RENDERING, VERSION = "configz rendering", "other kubelet version"
@@ -60,7 +60,7 @@ class Cause(NamedTuple):
     remedy: str
 
 
-def of_field(path: str, values: Mapping[str, Any], facts: Facts) -> Cause:
+def of_field(path: str, values: Mapping[str, Any], facts: NodeFacts) -> Cause:
     """Return why the known `values` of a path, by stage, differ. At least two of them must differ."""
     known = [stage for stage in STAGES if stage in values]
     broken = {
@@ -69,7 +69,7 @@ def of_field(path: str, values: Mapping[str, Any], facts: Facts) -> Cause:
     return next(cause for cause in _causes(path, broken, facts) if cause)
 
 
-def _causes(path: str, broken: Mapping[str, str], facts: Facts) -> Iterator[Cause | None]:
+def _causes(path: str, broken: Mapping[str, str], facts: NodeFacts) -> Iterator[Cause | None]:
     """Yield what may explain that stages differ from the stage before them, the cause closest to the kubelet first."""
     if LIVE in broken:
         yield _flag(path, facts)
@@ -121,7 +121,7 @@ def of_own_file(value: str, dropin: bool = False) -> Cause:
     )
 
 
-def of_node(facts: Facts) -> list[Cause]:
+def of_node(facts: NodeFacts) -> list[Cause]:
     """Return the causes that concern a node as a whole, even if no field differs."""
     found = [_gone(facts), _fell_back(facts), _changed(facts), _strayed(facts)]
     if facts.host and facts.host.damage:
@@ -139,7 +139,7 @@ def of_override(paths: Sequence[str], kubelet: Mapping[str, Any]) -> list[str]:
     """
     if host_facts.of_preflight({"kubelet": kubelet}):
         return []
-    facts = Facts(0, host=Host.of({"kubelet": kubelet}))
+    facts = NodeFacts(0, host=Host.of({"kubelet": kubelet}))
     flags = {path: cause for path in paths for cause in [_flag(path, facts)] if cause}
     found = [f"{path}: {cause.message}. {cause.remedy}" for path, cause in flags.items()]
     files, others = kubelet.get("config_dir_files") or (), [path for path in paths if path not in flags]
@@ -149,7 +149,7 @@ def of_override(paths: Sequence[str], kubelet: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _flag(path: str, facts: Facts) -> Cause | None:
+def _flag(path: str, facts: NodeFacts) -> Cause | None:
     if facts.host:
         name = shadow.shadow_of(path, {place: place for place in facts.host.flags})
         use = facts.host.flags[name] if name else None
@@ -166,7 +166,7 @@ def _flag(path: str, facts: Facts) -> Cause | None:
     )
 
 
-def _dropin(path: str, facts: Facts) -> Cause | None:
+def _dropin(path: str, facts: NodeFacts) -> Cause | None:
     top = path.partition(".")[0].partition("[")[0]
     files = [
         name
@@ -182,7 +182,7 @@ def _dropin(path: str, facts: Facts) -> Cause | None:
     )
 
 
-def _strayed(facts: Facts) -> Cause | None:
+def _strayed(facts: NodeFacts) -> Cause | None:
     if not facts.strayed or facts.host is None:
         return None
     if facts.dropin:
@@ -199,7 +199,7 @@ def _strayed(facts: Facts) -> Cause | None:
     )
 
 
-def _edited(facts: Facts) -> Cause:
+def _edited(facts: NodeFacts) -> Cause:
     host = facts.host or Host()
     return Cause(
         EDITED,
@@ -209,7 +209,7 @@ def _edited(facts: Facts) -> Cause:
     )
 
 
-def _fell_back(facts: Facts) -> Cause | None:
+def _fell_back(facts: NodeFacts) -> Cause | None:
     if not (facts.error and facts.source):
         return None
     reported = f"`{facts.error}`{facts.meaning}"
@@ -226,7 +226,7 @@ def _fell_back(facts: Facts) -> Cause | None:
     )
 
 
-def _not_restarted(facts: Facts) -> Cause:
+def _not_restarted(facts: NodeFacts) -> Cause:
     if facts.waiting:
         return Cause(
             NOT_RESTARTED,
@@ -248,7 +248,7 @@ def _not_restarted(facts: Facts) -> Cause:
     )
 
 
-def _changed(facts: Facts) -> Cause | None:
+def _changed(facts: NodeFacts) -> Cause | None:
     if facts.edited:
         return Cause(
             CHANGED,
@@ -265,7 +265,7 @@ def _changed(facts: Facts) -> Cause | None:
     return None
 
 
-def _gone(facts: Facts) -> Cause | None:
+def _gone(facts: NodeFacts) -> Cause | None:
     if not (facts.fault and facts.source):
         return None
     remedy = "Run the rollout, which pushes and assigns the declared configuration."
@@ -276,7 +276,7 @@ def _gone(facts: Facts) -> Cause | None:
     )
 
 
-def _live(path: str, earlier: str, facts: Facts) -> Cause | None:
+def _live(path: str, earlier: str, facts: NodeFacts) -> Cause | None:
     """Return why the kubelet runs another value than the one it should have read; None if it need not have read it."""
     if earlier == DECLARED:
         return None
@@ -288,7 +288,7 @@ def _live(path: str, earlier: str, facts: Facts) -> Cause | None:
     return found or _version(path, facts) or _unexplained(path, facts)
 
 
-def _unexplained(path: str, facts: Facts) -> Cause:
+def _unexplained(path: str, facts: NodeFacts) -> Cause:
     flags = " or ".join(f"--{name}" for name in fields.flags_of(path, facts.minor or None))
     what = f"a flag ({flags}) or a drop-in" if flags else "a drop-in"
     if facts.host:
@@ -305,7 +305,7 @@ def _unexplained(path: str, facts: Facts) -> Cause:
     )
 
 
-def _version(path: str, facts: Facts) -> Cause | None:
+def _version(path: str, facts: NodeFacts) -> Cause | None:
     field = fields.owner(path)
     if field is None or field.exists_at(facts.minor):
         return None
@@ -317,7 +317,7 @@ def _version(path: str, facts: Facts) -> Cause | None:
     )
 
 
-def _not_rolled_out(path: str, facts: Facts) -> Cause:
+def _not_rolled_out(path: str, facts: NodeFacts) -> Cause:
     found = _gone(facts) or _fell_back(facts) or _changed(facts)
     if found:
         return found
@@ -330,7 +330,7 @@ def _not_rolled_out(path: str, facts: Facts) -> Cause:
     return _version(path, facts) or _not_assigned(facts)
 
 
-def _not_assigned(facts: Facts) -> Cause:
+def _not_assigned(facts: NodeFacts) -> Cause:
     """Return that the declared configuration is not assigned, as far as the Node shows why."""
     if facts.source:
         what = f"the assigned {describe(facts.source)} does not have what kubelet_config declares"

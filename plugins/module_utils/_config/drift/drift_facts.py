@@ -79,7 +79,7 @@ class Host:
 
 
 @dataclasses.dataclass(frozen=True)
-class Facts:
+class NodeFacts:
     """The facts about a node other than its configurations. A reported reference has five fields."""
 
     minor: int

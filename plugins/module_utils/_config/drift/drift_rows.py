@@ -23,7 +23,7 @@ from ..values.own_values import NO_RECORD, Record
 from ..values.reference import describe
 from . import differing, drift_cause
 from .drift_cause import ASSIGNED, DECLARED, DISK, LIVE, PUSHED, SOURCE, STAGES, Cause
-from .drift_facts import Facts
+from .drift_facts import NodeFacts
 
 Config = Mapping[str, Any]
 Row = Dict[str, Any]
@@ -53,7 +53,7 @@ class Finder:
         self._values: dict[tuple[str, int, bool], dict[str, Any]] = {}
         self._found: dict[tuple[int, bool, str], Differing] = {}
 
-    def rows(self, configs: Configs, facts: Facts) -> list[Row]:
+    def rows(self, configs: Configs, facts: NodeFacts) -> list[Row]:
         """Return the drift of a node: rows about the node as a whole first, then rows sorted by path.
 
         A row holds path, the stages, kubeadm, cause, message and remedy. Secrets are masked, absent values are None.
@@ -79,7 +79,7 @@ class Finder:
             *sorted(found, key=_by_path),
         ]
 
-    def _undeclared(self, configs: Configs, facts: Facts) -> Iterator[Row]:
+    def _undeclared(self, configs: Configs, facts: NodeFacts) -> Iterator[Row]:
         """Yield a row for each value that a former source declared, no layer declares, and the node still runs."""
         if configs.live is None or not configs.own["own"]:
             return
@@ -94,7 +94,7 @@ class Finder:
             values = {stage: known.get(path) for stage, known in read.items()}
             yield _row(path, values, configs, drift_cause.of_undeclared(text))
 
-    def _own_file(self, configs: Configs, facts: Facts) -> Iterator[Row]:
+    def _own_file(self, configs: Configs, facts: NodeFacts) -> Iterator[Row]:
         """Yield a row for each value that the own file of a node has got, and its checkpoint does not have; with a
         drop-in, and its kubelet has not read.
         """
@@ -116,14 +116,14 @@ class Finder:
             yield _row(change.path, values, configs, drift_cause.of_own_file(shown, facts.dropin))
 
     def _of_own_file(
-        self, files: own_file.Files, live: Config, declared: Declared, facts: Facts
+        self, files: own_file.Files, live: Config, declared: Declared, facts: NodeFacts
     ) -> list[compare.Change]:
         if not facts.dropin:
             return own_file.later(files, declared, facts.minor)
         ours = facts.host.content if facts.host else None
         return own_file.pending(files, ours or {}, declared, live, facts.minor)
 
-    def rendering(self, configs: Configs, facts: Facts) -> list[Row]:
+    def rendering(self, configs: Configs, facts: NodeFacts) -> list[Row]:
         """Return the declared values that the live configuration shows in another form with the same meaning."""
         if configs.live is None or not configs.layers:
             return []
@@ -143,7 +143,7 @@ class Finder:
             key=_by_path,
         )
 
-    def _differing(self, layers: Sequence[Config], stages: Mapping[str, Config], facts: Facts) -> Differing:
+    def _differing(self, layers: Sequence[Config], stages: Mapping[str, Config], facts: NodeFacts) -> Differing:
         """Return every path whose known values differ, with its values by stage."""
         known = (facts.minor, facts.dropin, json.dumps([list(layers), stages], sort_keys=True))
         if known not in self._found:
@@ -156,19 +156,19 @@ class Finder:
             self._found[known] = list(differing.differing(read, declared.paths(facts.dropin), facts.minor))
         return self._found[known]
 
-    def _read(self, config: Config, facts: Facts) -> dict[str, Any]:
+    def _read(self, config: Config, facts: NodeFacts) -> dict[str, Any]:
         known = (json.dumps(config, sort_keys=True), facts.minor, facts.dropin)
         if known not in self._values:
             self._values[known] = compare.normalise(config, facts.minor, runs=facts.dropin)
         return self._values[known]
 
 
-def _declared(declared: Declared, base: Config, facts: Facts) -> Config:
+def _declared(declared: Declared, base: Config, facts: NodeFacts) -> Config:
     """Return what is declared as the stage of it: over a base, or as a drop-in."""
     return declared.as_dropin() if facts.dropin else declared.over(base)
 
 
-def _laid(stages: Mapping[str, Config], facts: Facts) -> Mapping[str, Config]:
+def _laid(stages: Mapping[str, Config], facts: NodeFacts) -> Mapping[str, Config]:
     """Return the stages of a drop-in as what the kubelet would run if each was laid over what it runs now.
 
     A drop-in holds few fields, and its maps and nulls mean something only on top of others.
@@ -182,7 +182,7 @@ def _laid(stages: Mapping[str, Config], facts: Facts) -> Mapping[str, Config]:
     }
 
 
-def _stages(configs: Configs, facts: Facts) -> dict[str, Config]:
+def _stages(configs: Configs, facts: NodeFacts) -> dict[str, Config]:
     """Return the configurations that are known, in the order of the stages."""
     host, assigned = facts.host, configs.assigned
     # A checkpoint that matches its digest is the assigned configuration, even if the ConfigMap has changed since.
@@ -199,7 +199,7 @@ def _stages(configs: Configs, facts: Facts) -> dict[str, Config]:
     return {stage: config for stage, config in found.items() if config is not None}
 
 
-def _of_the_node(path: str, values: Mapping[str, Any], configs: Configs, facts: Facts, cause: str) -> bool:
+def _of_the_node(path: str, values: Mapping[str, Any], configs: Configs, facts: NodeFacts, cause: str) -> bool:
     """Return whether something of the node itself overrides a value that is the node's own as well: no drift.
 
     This is so on a local config, and for what a checkpoint has from the node's own file.
@@ -252,7 +252,7 @@ def _row(path: str, values: Mapping[str, Any], configs: Configs, cause: Cause) -
     }
 
 
-def _node_row(cause: Cause, facts: Facts) -> Row:
+def _node_row(cause: Cause, facts: NodeFacts) -> Row:
     return {
         "path": SOURCE,
         DECLARED: None,

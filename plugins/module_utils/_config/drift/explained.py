@@ -19,7 +19,7 @@ from ..values import paths
 Config = Mapping[str, Any]
 
 
-class Node:
+class Inspected:
     """What the inspection of a node found of it, just before its kubelet was restarted.
 
     ``facts`` are those of kubelet_preflight_info: ``own`` (the config file, then the other drop-ins in the kubelet's

@@ -15,17 +15,17 @@ from fractions import Fraction
 from typing import Iterable, Mapping, Sequence
 
 from .allocatable import PODS, RESOURCES, shown
-from .node_usage import Cause, Key, Pod
+from .node_usage import Key, LossCause, Pod
 
 Room = Mapping[str, Fraction]
 _ONE = Fraction(1)
 _NONE = Fraction(0)
 
 
-def refused(pods: Iterable[Pod], room: Room) -> dict[Key, Cause]:
+def refused(pods: Iterable[Pod], room: Room) -> dict[Key, LossCause]:
     """Return the pods that would no longer run, with the cause; ``room`` holds the allocatable resources."""
     admitted: list[Pod] = []
-    lost: dict[Key, Cause] = {}
+    lost: dict[Key, LossCause] = {}
     used = dict.fromkeys(room, _NONE)
 
     def take(pod: Pod, sign: int) -> None:
@@ -39,14 +39,14 @@ def refused(pods: Iterable[Pod], room: Room) -> dict[Key, Cause]:
             for victim in victims or ():
                 admitted.remove(victim)
                 take(victim, -1)
-                lost[victim.key] = Cause(
+                lost[victim.key] = LossCause(
                     f"preempted by a critical pod that would not fit otherwise (OutOf{next(iter(lacking))})",
                     f"for {'/'.join(pod.key)}",
                 )
             lacking = {} if victims else lacking
         if lacking:
             resource = next(iter(lacking))
-            lost[pod.key] = Cause(_reason(resource), f"{shown(resource, room[resource])} allocatable")
+            lost[pod.key] = LossCause(_reason(resource), f"{shown(resource, room[resource])} allocatable")
         else:
             admitted.append(pod)
             take(pod, 1)

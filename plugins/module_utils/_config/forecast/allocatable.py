@@ -90,7 +90,7 @@ _ROUNDED = 1 + Fraction(1, 10**6)
 _REMEDY = "Keep back less. If the machine has grown since its kubelet started, restart the kubelet, then plan again."
 
 
-class Kept(NamedTuple):
+class KeptBack(NamedTuple):
     """What a configuration keeps back of a resource."""
 
     reserved: Fraction
@@ -99,14 +99,14 @@ class Kept(NamedTuple):
     """The field of the reservation; empty without one."""
 
 
-_NOTHING = Kept(Fraction(0), None, "")
+_NOTHING = KeptBack(Fraction(0), None, "")
 
 
 class Limits:
     """The capacities of nodes against configurations, each of which is read once."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, int], tuple[Mapping[str, Any], dict[str, Kept]]] = {}
+        self._known: dict[tuple[int, int], tuple[Mapping[str, Any], dict[str, KeptBack]]] = {}
 
     def problems(
         self,
@@ -132,7 +132,7 @@ class Limits:
             found.pop(resource, None)
         return list(found.values())
 
-    def _read(self, config: Mapping[str, Any], minor: int) -> dict[str, Kept]:
+    def _read(self, config: Mapping[str, Any], minor: int) -> dict[str, KeptBack]:
         key = id(config), minor
         if key not in self._known:
             # The configuration is kept, so that no later one gets its id.
@@ -151,12 +151,12 @@ def _amounts(given: Any) -> dict[str, Fraction]:
     return found
 
 
-def _kept(config: EffectiveConfig) -> Iterator[tuple[str, Kept]]:
+def _kept(config: EffectiveConfig) -> Iterator[tuple[str, KeptBack]]:
     for resource in RESERVABLE:
         if resource != "ephemeral-storage" or config.truth("localStorageCapacityIsolation") is not False:
             amount, threshold = reserved(config, resource), hard(config, resource)
             if amount or threshold:
-                yield resource, Kept(amount, threshold, _path(config, resource))
+                yield resource, KeptBack(amount, threshold, _path(config, resource))
 
 
 def _path(config: EffectiveConfig, resource: str) -> str:
@@ -166,7 +166,7 @@ def _path(config: EffectiveConfig, resource: str) -> str:
 
 
 def _beyond(
-    kept: Mapping[str, Kept], capacity: Mapping[str, Fraction], thresholds: bool
+    kept: Mapping[str, KeptBack], capacity: Mapping[str, Fraction], thresholds: bool
 ) -> Iterator[tuple[str, Problem]]:
     for resource, has in capacity.items():
         found = kept.get(resource, _NOTHING)

@@ -75,7 +75,7 @@ class NodeUsage:
 
 
 @dataclass(frozen=True)
-class Cause:
+class LossCause:
     """Why a pod is lost: a reason that many nodes can share, and the numbers of this node."""
 
     reason: str

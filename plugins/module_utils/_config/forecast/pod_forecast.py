@@ -20,7 +20,7 @@ from ..rules.problem import EffectiveConfig
 from ..values.node_row import counted, shown_nodes
 from ..values.paths import parse
 from . import admission, allocatable, node_affinity, pressure
-from .node_usage import Cause, NodeUsage, Pod
+from .node_usage import LossCause, NodeUsage, Pod
 
 EVICTED, REFUSED, UNKNOWN = KINDS = ("evicted", "refused", "unknown")
 _MAP_FIELDS = (
@@ -46,7 +46,7 @@ FIELDS = (
 """The fields that decide which pods run."""
 
 
-class Change:
+class ConfigChange:
     """The running and the new configuration of a node, limited to the fields that decide which pods run.
 
     ``changes`` are the rows of the plan: a field that a flag of the kubelet hides keeps its value. The defaults are
@@ -70,7 +70,7 @@ class Change:
         return any(not compare.same(self.old.form(field), self.new.form(field)) for field in fields or FIELDS)
 
 
-def forecast(change: Change, usage: NodeUsage) -> dict[str, list[Any]]:
+def forecast(change: ConfigChange, usage: NodeUsage) -> dict[str, list[Any]]:
     """Return the affected pods of a node (``evicted``, ``refused`` and ``unknown``), and ``notes`` on the node itself.
 
     A row holds ``namespace`` and ``pod`` (None if the whole node is unknown), ``uid``, the ``reason`` and ``detail``,
@@ -82,27 +82,27 @@ def forecast(change: Change, usage: NodeUsage) -> dict[str, list[Any]]:
     before = admission.refused(placed, allocatable.allocatable(change.old, usage.capacity))
     after = admission.refused(placed, allocatable.allocatable(change.new, usage.capacity))
     found[REFUSED] = [
-        _row(pod, Cause(node_affinity.REASON, usage.misplaced[pod.key]))
+        _row(pod, LossCause(node_affinity.REASON, usage.misplaced[pod.key]))
         for pod in usage.pods
         if pod.key in usage.misplaced
     ]
     for pod in placed:
         if pod.key in after and pod.key not in before:
             found[REFUSED].append(_row(pod, after[pod.key]))
-        causes = [Cause(reason) for reason in _doubts(change, pod)]
+        causes = [LossCause(reason) for reason in _doubts(change, pod)]
         if causes and pod.key not in after:
             found[UNKNOWN].append(_row(pod, *causes))
     return found
 
 
-def _evictions(change: Change, usage: NodeUsage, found: dict[str, list[Any]]) -> None:
+def _evictions(change: ConfigChange, usage: NodeUsage, found: dict[str, list[Any]]) -> None:
     if usage.unread:
         # Even without numbers, thresholds that did not change are known to be harmless.
         if eviction.thresholds(change.old) != eviction.thresholds(change.new) or _less_for_pods(change):
             found[UNKNOWN].append(
                 _row(
                     None,
-                    Cause(
+                    LossCause(
                         "the evicted pods are not known: the kubelet's statistics cannot be read",
                         usage.unread,
                     ),
@@ -114,14 +114,14 @@ def _evictions(change: Change, usage: NodeUsage, found: dict[str, list[Any]]) ->
         if pod.key in after.evicted and pod.key not in before.evicted:
             found[EVICTED].append(_row(pod, *after.evicted[pod.key]))
     found["notes"] = [text for text in after.unmet if text not in before.unmet]
-    found[UNKNOWN] = [_row(None, Cause(text)) for text in after.unseen if text not in before.unseen]
+    found[UNKNOWN] = [_row(None, LossCause(text)) for text in after.unseen if text not in before.unseen]
 
 
-def _less_for_pods(change: Change) -> bool:
+def _less_for_pods(change: ConfigChange) -> bool:
     return allocatable.reserved(change.new, "memory") > allocatable.reserved(change.old, "memory")
 
 
-def _doubts(change: Change, pod: Pod) -> Iterator[str]:
+def _doubts(change: ConfigChange, pod: Pod) -> Iterator[str]:
     """Yield why the API does not show whether the node would admit a pod again."""
     exclusive = pod.qos == "Guaranteed" and pod.whole_cpus
     if (
@@ -148,7 +148,7 @@ def _doubts(change: Change, pod: Pod) -> Iterator[str]:
         yield f"the topology manager ({policy}) refuses pods that fit no NUMA node, and only the node knows which fit"
 
 
-def _row(pod: Pod | None, *causes: Cause) -> dict[str, Any]:
+def _row(pod: Pod | None, *causes: LossCause) -> dict[str, Any]:
     return {
         "namespace": pod.namespace if pod else None,
         "pod": pod.name if pod else None,

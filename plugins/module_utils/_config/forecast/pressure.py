@@ -16,7 +16,7 @@ from ..rules import eviction
 from ..rules.problem import EffectiveConfig
 from ..values import amounts
 from . import allocatable
-from .node_usage import Cause, Key, NodeUsage, Observed, Pod
+from .node_usage import Key, LossCause, NodeUsage, Observed, Pod
 
 # signal: the condition that it sets, the resource whose request is compared with the usage. Source: helpers.go init.
 _MEMORY, _DISK, _INODES, _PIDS = (
@@ -41,7 +41,7 @@ _SIGNALS = {
 class Pressure(NamedTuple):
     """The effect of a configuration's thresholds on a node."""
 
-    evicted: dict[Key, list[Cause]]
+    evicted: dict[Key, list[LossCause]]
     unmet: list[str]
     """Messages about thresholds that evictions cannot satisfy."""
     unseen: list[str]
@@ -60,7 +60,7 @@ def pressure(config: EffectiveConfig, usage: NodeUsage) -> Pressure:
         if observed.available >= threshold.amount(observed.capacity):
             continue
         chosen, enough = _victims(threshold, observed, usage.pods)
-        cause = Cause(
+        cause = LossCause(
             _reason(threshold),
             f"{_show(threshold.signal, observed.available)} of {_show(threshold.signal, observed.capacity)} available",
         )

@@ -130,7 +130,7 @@ class Planner:
         known = (asked.live, asked.minor, id(declared), key, id(binary))
         if known not in self._plans:
             live = self._variants[asked.live]
-            node = sources.Node(live, asked.minor, declared, asked.record, files, self._target, reverts)
+            node = sources.Given(live, asked.minor, declared, asked.record, files, self._target, reverts)
             if files and not whole and not asked.moves:
                 node = sources.with_own_now(node)
             self._plans[known] = self._make(asked._replace(binary=binary), node, flags)
@@ -150,7 +150,7 @@ class Planner:
         left = reverts and former.left(asked.record, declared, True)
         return asked.files if left or (asked.files and asked.files.outdated) else None
 
-    def _make(self, asked: Asked, node: sources.Node, flags: Mapping[str, str]) -> NodePlan:
+    def _make(self, asked: Asked, node: sources.Given, flags: Mapping[str, str]) -> NodePlan:
         before, minor, record = node.live, node.minor, node.record
         try:
             source = sources.of(asked.delivery, node.files, asked.moves)(node)
@@ -177,7 +177,7 @@ class Planner:
         return NodePlan(made, rows, problems, [problem for problem in on_assign if problem not in problems])
 
     def _problems_always(
-        self, asked: Asked, node: sources.Node, source: sources.Source, flags: Mapping[str, str]
+        self, asked: Asked, node: sources.Given, source: sources.Source, flags: Mapping[str, str]
     ) -> list[Problem]:
         """Return the problems of a source, whether it is assigned or not."""
         settled = source.expected if source.without_file is None else source.without_file
@@ -196,7 +196,7 @@ class Planner:
     def _problems_of_change(
         self,
         asked: Asked,
-        node: sources.Node,
+        node: sources.Given,
         source: sources.Source,
         flags: Mapping[str, str],
         costs: Costs,

@@ -23,7 +23,7 @@ from .layers import Declared
 Config = Mapping[str, Any]
 
 
-class Node(NamedTuple):
+class Given(NamedTuple):
     """What a source is made from."""
 
     live: Config
@@ -68,7 +68,7 @@ class Source(NamedTuple):
         return frozenset() if self.without_file is None else self.from_file
 
 
-def of(delivery: Delivery, files: own_file.Files | None, moves: bool) -> Callable[[Node], Source]:
+def of(delivery: Delivery, files: own_file.Files | None, moves: bool) -> Callable[[Given], Source]:
     """Return the function that makes the source of a node.
 
     `files`: of the node, where they are known. `moves`: a drop-in takes the place of its checkpoint.
@@ -78,7 +78,7 @@ def of(delivery: Delivery, files: own_file.Files | None, moves: bool) -> Callabl
     return in_place_of_checkpoint if files and moves else dropin
 
 
-def built_on_live(node: Node) -> Source:
+def built_on_live(node: Given) -> Source:
     """Return a whole source from the live configuration or the target: `native`, or a `checkpoint` without its file.
 
     Raises OverlayError.
@@ -90,7 +90,7 @@ def built_on_live(node: Node) -> Source:
     return Source(config, config, changes, replaced, former.absent_after(changes), node.record, left)
 
 
-def built_on_file(node: Node) -> Source:
+def built_on_file(node: Given) -> Source:
     """Return a whole source that lays what is declared over the node's own file.
 
     What flags and drop-ins override stays overridden: only what differs between the file that the kubelet reads and the
@@ -109,7 +109,7 @@ def built_on_file(node: Node) -> Source:
     return _without_record(node, config, expected, changes, moved, names, replaced)
 
 
-def dropin(node: Node) -> Source:
+def dropin(node: Given) -> Source:
     """Return the drop-in that declares the layers. With the node's files, also what a restart takes up from them.
 
     Raises OverlayError for layers that cannot be merged.
@@ -129,7 +129,7 @@ def dropin(node: Node) -> Source:
     return _after_restart(made, node, node.files) if node.files else made
 
 
-def in_place_of_checkpoint(node: Node) -> Source:
+def in_place_of_checkpoint(node: Given) -> Source:
     """Return the drop-in that takes the place of a checkpoint.
 
     The kubelet then reads its own file again, so what the checkpoint has and neither that file nor a drop-in sets goes.
@@ -150,7 +150,7 @@ def in_place_of_checkpoint(node: Node) -> Source:
     return _without_record(node, config, expected, changes, moved, names, replaced)
 
 
-def with_own_now(node: Node) -> Node:
+def with_own_now(node: Given) -> Given:
     """Return a node with a drop-in with the own values that its files have by now in its record.
 
     They may have changed while the drop-in replaced them. What the files alone do not decide stays as it is.
@@ -187,24 +187,24 @@ def outcome(current: Mapping[str, Config], planned: Mapping[str, Config], row: M
     return former.revert(current[row["live_variant"]], {change["path"]: change["after"] for change in row["changes"]})
 
 
-def _goal(node: Node) -> dict[str, Any] | None:
+def _goal(node: Given) -> dict[str, Any] | None:
     return None if node.target is None else target.for_machine(node.target, node.live)
 
 
-def _left(node: Node, by_key: bool) -> Undeclared:
+def _left(node: Given, by_key: bool) -> Undeclared:
     if not node.reverts:
         return NOTHING
     return former.undeclared(node.record, node.declared, node.live, node.minor, by_key)
 
 
-def _files(node: Node) -> own_file.Files:
+def _files(node: Given) -> own_file.Files:
     if node.files is None:
         raise ValueError("the files of the node are not known")
     return node.files
 
 
 def _without_record(
-    node: Node,
+    node: Given,
     config: dict[str, Any],
     expected: dict[str, Any],
     found: Sequence[compare.Change],
@@ -224,7 +224,7 @@ def _without_record(
     return Source(config, expected, changes, replaced, kept, NO_RECORD, from_file=from_file)
 
 
-def _after_restart(made: Source, node: Node, files: own_file.Files) -> Source:
+def _after_restart(made: Source, node: Given, files: own_file.Files) -> Source:
     """Return the source of a drop-in with what the restart takes up from the own file in its effect."""
     pending = own_file.pending(files, made.config, node.declared, node.live, node.minor)
     if not pending:

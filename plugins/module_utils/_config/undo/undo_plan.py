@@ -98,7 +98,7 @@ def _changes(
         # Each value of a drop-in replaced one of the node's own, recorded or not.
         written = overlay.written(declared(runs or {}), True)
         record = {**record, "own": {**{paths.show(path): [] for path, _value in written}, **record["own"]}}
-        return sources.dropin(sources.Node(before, minor, Declared([declared(after or {})]), record)).changes
+        return sources.dropin(sources.Given(before, minor, Declared([declared(after or {})]), record)).changes
     if after is not None:
         # Between two sources, neither flags nor drop-ins of the node make a difference.
         return compare.changes(before if runs is None else runs, after, minor)

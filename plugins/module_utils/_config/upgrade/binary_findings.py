@@ -17,7 +17,7 @@ from ..values import paths
 from ..values.short_texts import minor_of
 from .finding import BINARY, CGROUP, CHANGES, FIELD, FLAG, GATE, STOPS, UNKNOWN, VALUE, VERSION, Finding
 from .flags_table import LAST_MINOR
-from .node_facts import Facts, leaves
+from .node_facts import UpgradeFacts, leaves
 
 VALID, INVALID = "valid", "invalid"
 # What the kubelet's validation decides. Flags are parsed before it, and some flags do not reach the binary.
@@ -26,7 +26,7 @@ _VALIDATED = {GATE, CGROUP, VALUE}
 _WORDS = {"failCgroupV1": "configured to not run on a host using cgroup v1"}
 
 
-def weighed(facts: Facts, target: int, found: Sequence[Finding]) -> list[Finding]:
+def weighed(facts: UpgradeFacts, target: int, found: Sequence[Finding]) -> list[Finding]:
     """Return the findings of the tables with those of the binary. Where both speak, the binary is right.
 
     What it refuses and a finding already names, appears once, and stops the kubelet. What it accepts does not.
@@ -44,7 +44,7 @@ def weighed(facts: Facts, target: int, found: Sequence[Finding]) -> list[Finding
     ]
 
 
-def _differing(facts: Facts, target: int) -> Iterator[Finding]:
+def _differing(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
     """Yield one finding with all names in which the binary differs from the tables, such as that of a distribution."""
     binary = facts.known_of(target)
     found = differences(binary) if binary else []
@@ -53,7 +53,7 @@ def _differing(facts: Facts, target: int) -> Iterator[Finding]:
         yield Finding(CHANGES, BINARY, path, "; ".join(found), "Nothing: the answers of this binary were used.")
 
 
-def _said(facts: Facts, check: Mapping[str, Any], target: int, found: Sequence[Finding]) -> Iterator[Finding]:
+def _said(facts: UpgradeFacts, check: Mapping[str, Any], target: int, found: Sequence[Finding]) -> Iterator[Finding]:
     path, version = check["binary"], check.get("version")
     if version and minor_of(version) != target:
         yield Finding(
@@ -164,7 +164,7 @@ _SHOWN_NAMES = 8
 _NOUNS = {FLAG: "flags", GATE: "feature gates", FIELD: "fields"}
 
 
-def unasked(facts: Facts, target: int) -> Iterator[Finding]:
+def unasked(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
     """Yield one finding for the flags, one for the gates and one for the fields that this node sets.
 
     A node that sets none has one all the same. What a binary answered, `weighed` has.
@@ -182,7 +182,7 @@ def unasked(facts: Facts, target: int) -> Iterator[Finding]:
         yield Finding(UNKNOWN, VERSION, "", end, remedy)
 
 
-def _names(facts: Facts) -> Mapping[str, Sequence[str]]:
+def _names(facts: UpgradeFacts) -> Mapping[str, Sequence[str]]:
     """Return the names that the node sets, by kind; of the flags those that an earlier minor has not lost already."""
     flags = [f"--{flag.name}" for flag in facts.flags if flag.name not in LAST_MINOR]
     given = facts.merged(fields.NEWEST_MINOR).get(_GATES)

@@ -16,7 +16,7 @@ from ..rules.problem import REFUSAL, EffectiveConfig, Problem
 from ..values import paths
 from .finding import CHANGES, DEFAULT, FIELD, FLAG, GATE, RUNTIME, STAYS, STOPS, VALUE, Finding
 from .flags_table import LAST_MINOR
-from .node_facts import Facts, at, leaves
+from .node_facts import UpgradeFacts, at, leaves
 
 # Kubernetes 1.24 has no dockershim; up to 1.26 the socket has no default (cmd/kubelet/app/options).
 _NO_DOCKER, _SOCKET_HAS_DEFAULT = 24, 27
@@ -24,7 +24,7 @@ _NO_DOCKER, _SOCKET_HAS_DEFAULT = 24, 27
 _NO_CLOUD, _NO_CLOUD_AT_ALL = 29, 31
 
 
-def flags(facts: Facts, target: int) -> Iterator[Finding]:
+def flags(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
     """Yield the flags that stop a kubelet of the target minor, and those that it lacks."""
     binary = facts.known_of(target)
     for flag in facts.flags:
@@ -48,7 +48,7 @@ def _gone_flag(name: str, target: int, binary: BinaryFacts | None) -> str:
     return f"1.{last} was the last version with this flag; a later kubelet ends with `unknown flag`" if removed else ""
 
 
-def _docker(facts: Facts, target: int) -> Iterator[Finding]:
+def _docker(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
     if target < _NO_DOCKER:
         return
     kind, socket = facts.flag("container-runtime"), facts.flag("container-runtime-endpoint")
@@ -72,7 +72,7 @@ def _docker(facts: Facts, target: int) -> Iterator[Finding]:
         )
 
 
-def _cloud(facts: Facts, target: int) -> Iterator[Finding]:
+def _cloud(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
     flag = facts.flag("cloud-provider")
     if flag is None or flag.value in ("", "external") or target < _NO_CLOUD:
         return
@@ -95,7 +95,7 @@ _IGNORED = {"unknown-field", "field-too-new", "field-removed"}
 _GATES = "featureGates"
 
 
-def values(facts: Facts, target: int) -> Iterator[Finding]:
+def values(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
     """Yield what a kubelet of the target minor refuses of files and flags, and the fields that it ignores."""
     merged = facts.merged(target)
     yield from _gates(facts, merged, target)
@@ -103,7 +103,7 @@ def values(facts: Facts, target: int) -> Iterator[Finding]:
     yield from _gone_fields(facts, target)
 
 
-def _gates(facts: Facts, merged: Mapping[str, Any], target: int) -> Iterator[Finding]:
+def _gates(facts: UpgradeFacts, merged: Mapping[str, Any], target: int) -> Iterator[Finding]:
     found: set[Problem] = set()
     binary = facts.known_of(target)
     by_flags = shadow.values(facts.argv, target)
@@ -127,7 +127,7 @@ def _gate_of(problem: Problem) -> str:
     return problem.path[len(_GATES) + 1 :]
 
 
-def _refused(facts: Facts, merged: Mapping[str, Any], target: int) -> Iterator[Finding]:
+def _refused(facts: UpgradeFacts, merged: Mapping[str, Any], target: int) -> Iterator[Finding]:
     new = set(_problems(merged, target, facts.known_of(target)))
     if facts.minor is not None:
         # A warning that holds for the running kubelet too is not about the upgrade. A refusal is always shown: the
@@ -145,7 +145,7 @@ def _problems(config: Mapping[str, Any], minor: int, binary: BinaryFacts | None 
     yield from fatal.check(effective)
 
 
-def _gone_fields(facts: Facts, target: int) -> Iterator[Finding]:
+def _gone_fields(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
     found = {}
     binary = facts.known_of(target)
     for one in facts.files:
@@ -161,13 +161,13 @@ def _gone_fields(facts: Facts, target: int) -> Iterator[Finding]:
         yield Finding(CHANGES, FIELD, path, cause, "Remove it after the upgrade.", _places(facts, path, target))
 
 
-def _finding(facts: Facts, problem: Problem, kind: str, target: int) -> Finding:
+def _finding(facts: UpgradeFacts, problem: Problem, kind: str, target: int) -> Finding:
     name = _gate_of(problem) if kind == GATE else problem.path
     severity = STOPS if problem.severity == REFUSAL else CHANGES
     return Finding(severity, kind, name, problem.message, problem.remedy, _places(facts, problem.path, target))
 
 
-def _places(facts: Facts, path: str, target: int) -> str:
+def _places(facts: UpgradeFacts, path: str, target: int) -> str:
     """Return where a path is set, or the nearest one above it that is set."""
     try:
         keys = paths.parse(path)
@@ -184,7 +184,7 @@ def _places(facts: Facts, path: str, target: int) -> str:
 _OF_THE_HOST = {"failCgroupV1"}
 
 
-def defaults(facts: Facts, target: int) -> Iterator[Finding]:
+def defaults(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
     """Yield the defaults that differ between the kubelet's minor and the target, unless a file or flag sets the field.
 
     A value that only a checkpoint of this collection sets, and that equals the old default, is named too: without the
@@ -224,7 +224,7 @@ def defaults(facts: Facts, target: int) -> Iterator[Finding]:
             )
 
 
-def meanings(facts: Facts, target: int) -> Iterator[Finding]:
+def meanings(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
     """Yield the values of a node that a kubelet of the target takes for something else than the running one."""
     merged = facts.merged(min(target, fields.NEWEST_MINOR))
     for one in fields.MEANINGS:
@@ -243,7 +243,7 @@ def _given(value: Any, field: Field, minor: int) -> bool:
     return value is not None and not (field.unset_at(minor) == "zero" and compare.is_zero(value, field))
 
 
-def _pinned(facts: Facts, value: Any, before: Any, field: Field, minor: int) -> bool:
+def _pinned(facts: UpgradeFacts, value: Any, before: Any, field: Field, minor: int) -> bool:
     if facts.own is None or _given(at(facts.own.content, field.path), field, minor):
         return False
     return facts.is_only_in(facts.checkpoint, field.path, minor) and compare.same(

@@ -11,7 +11,7 @@ from typing import Any, Iterator, Mapping
 from ..fields import fields
 from ..rules.problem import EffectiveConfig
 from .finding import CGROUP, CHANGES, DEFAULT, DELIVERY, POD, RUNTIME, STAYS, STOPS, UNKNOWN, Finding
-from .node_facts import Facts
+from .node_facts import UpgradeFacts
 
 # CRI v1 alone from 1.26 on (containerd has it since 1.6). As announced (k/k 139121), kubelets end without the call
 # RuntimeConfig from 1.38 on, which containerd has since 2.0.
@@ -26,7 +26,7 @@ _HUGE_PAGES, _HUGE_PAGES_GATE = 37, "HugepageAwareEviction"
 _FLAG, _FIELD = "container-runtime-endpoint", "containerRuntimeEndpoint"
 
 
-def check(facts: Facts, target: int) -> Iterator[Finding]:
+def check(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
     """Yield what stops or changes a kubelet of the target minor on this host."""
     merged = facts.merged(min(target, fields.NEWEST_MINOR))
     if facts.cgroup_version == 1:
@@ -38,7 +38,7 @@ def check(facts: Facts, target: int) -> Iterator[Finding]:
     yield from _delivery(facts, target)
 
 
-def _cgroup(facts: Facts, merged: Mapping[str, Any], target: int) -> Iterator[Finding]:
+def _cgroup(facts: UpgradeFacts, merged: Mapping[str, Any], target: int) -> Iterator[Finding]:
     """Source: ValidateKubeletConfiguration, and NewMainKubelet for swap."""
     effective = EffectiveConfig(merged, min(target, fields.NEWEST_MINOR))
     host = "this host has version 1 cgroup controllers"
@@ -71,7 +71,7 @@ def _cgroup(facts: Facts, merged: Mapping[str, Any], target: int) -> Iterator[Fi
         )
 
 
-def _runtime(facts: Facts, target: int) -> Iterator[Finding]:
+def _runtime(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
     found = re.match(r"v?(\d+)\.(\d+)", facts.runtime_version)
     if facts.runtime != "containerd" or found is None:
         return
@@ -95,7 +95,7 @@ def _runtime(facts: Facts, target: int) -> Iterator[Finding]:
         )
 
 
-def _static_pods(facts: Facts, merged: Mapping[str, Any], target: int) -> Iterator[Finding]:
+def _static_pods(facts: UpgradeFacts, merged: Mapping[str, Any], target: int) -> Iterator[Finding]:
     if target < _PODS_ALONE:
         return
     if target < _PODS_ALWAYS_ALONE and not EffectiveConfig(merged, target).gate(_PODS_ALONE_GATE):
@@ -119,7 +119,7 @@ def _static_pods(facts: Facts, merged: Mapping[str, Any], target: int) -> Iterat
             )
 
 
-def _huge_pages(facts: Facts, merged: Mapping[str, Any], target: int) -> Iterator[Finding]:
+def _huge_pages(facts: UpgradeFacts, merged: Mapping[str, Any], target: int) -> Iterator[Finding]:
     before = facts.minor is not None and facts.minor < _HUGE_PAGES
     if not (facts.huge_pages and before and target >= _HUGE_PAGES):
         return
@@ -135,7 +135,7 @@ def _huge_pages(facts: Facts, merged: Mapping[str, Any], target: int) -> Iterato
         )
 
 
-def _socket(facts: Facts, target: int) -> Iterator[Finding]:
+def _socket(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
     """The flag for the socket in kubeadm's file, which kubeadm replaces by a field of the node's own files."""
     flag = facts.flag(_FLAG)
     if flag is None or _KUBEADM_FLAGS not in flag.where or target < _SOCKET_IN_FILE:
@@ -160,7 +160,7 @@ def _socket(facts: Facts, target: int) -> Iterator[Finding]:
         )
 
 
-def _delivery(facts: Facts, target: int) -> Iterator[Finding]:
+def _delivery(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
     if facts.dynamic and target >= _NO_DYNAMIC:
         yield Finding(
             STOPS,

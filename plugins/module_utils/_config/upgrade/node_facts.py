@@ -16,7 +16,7 @@ from ..values.short_texts import minor_of
 Config = Mapping[str, Any]
 
 
-class Flag(NamedTuple):
+class SetFlag(NamedTuple):
     """A flag of the kubelet's command line at its next start."""
 
     name: str
@@ -27,7 +27,7 @@ class Flag(NamedTuple):
     """File and line that contain it; empty if they are not known."""
 
 
-class File(NamedTuple):
+class ReadFile(NamedTuple):
     """A file with configuration that the kubelet reads."""
 
     path: str
@@ -51,18 +51,18 @@ class StaticPod(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Facts:
+class UpgradeFacts:
     """The facts of one node. Secrets are masked in all of them."""
 
     version: str
     """The kubelet's version; empty if it is not known."""
     argv: Sequence[str] = ()
-    flags: Sequence[Flag] = ()
-    files: Sequence[File] = ()
+    flags: Sequence[SetFlag] = ()
+    files: Sequence[ReadFile] = ()
     """The config file, then the drop-ins in the kubelet's order. A file that could not be read is missing."""
     unreadable: Mapping[str, str] = field(default_factory=dict)
     """The files that could not be read, with the reasons."""
-    own: File | None = None
+    own: ReadFile | None = None
     """The node's own config file, if the kubelet reads a checkpoint of this collection instead."""
     checkpoint: str = ""
     """The file of the checkpoint of this collection that the kubelet reads; empty if it reads none."""
@@ -89,7 +89,7 @@ class Facts:
         """Return what the target binary answered about itself, None if it is of another minor: that does not count."""
         return self.binary if self.binary and self.binary.minor == target else None
 
-    def flag(self, name: str) -> Flag | None:
+    def flag(self, name: str) -> SetFlag | None:
         """Return the use of a flag that counts: the last one."""
         return next((one for one in reversed(self.flags) if one.name == name), None)
 
@@ -118,11 +118,11 @@ class Facts:
         found = [one.path for one in self._files_with(paths.parse(path))]
         return found == [file] and not shadow.shadow_of(path, shadow.shadows(self.argv, minor))
 
-    def _files_with(self, keys: paths.Path) -> Sequence[File]:
+    def _files_with(self, keys: paths.Path) -> Sequence[ReadFile]:
         return [one for one in self.files if has(one.content, keys)]
 
 
-def read(result: Mapping[str, Any]) -> Facts:
+def read(result: Mapping[str, Any]) -> UpgradeFacts:
     """Return the facts in a result of the module `kubelet_upgrade_info`."""
     kubelet, disk, host = result["kubelet"], result["disk"], result["host"]
     words = result["words"]
@@ -137,13 +137,15 @@ def read(result: Mapping[str, Any]) -> Facts:
     dynamic = bool(kubelet.get("dynamic_config_dir"))
     runtime = host["container_runtime"]
     lines, huge_pages = result.get("lines") or {}, result.get("huge_pages")
-    return Facts(
+    return UpgradeFacts(
         version=str(kubelet.get("version") or ""),
         argv=[str(word["text"]) for word in words],
         flags=flags(words),
-        files=[File(path, content, lines.get(path) or {}) for path, content in found.items() if content is not None],
+        files=[
+            ReadFile(path, content, lines.get(path) or {}) for path, content in found.items() if content is not None
+        ],
         unreadable=unreadable,
-        own=File(own["path"], own["content"]) if own and own.get("content") is not None else None,
+        own=ReadFile(own["path"], own["content"]) if own and own.get("content") is not None else None,
         checkpoint=disk["path"] if disk.get("checkpoint") and not dynamic else "",
         dynamic=dynamic,
         cgroup_version=result.get("cgroup_version"),
@@ -159,9 +161,9 @@ def read(result: Mapping[str, Any]) -> Facts:
     )
 
 
-def flags(words: Sequence[Mapping[str, Any]]) -> list[Flag]:
+def flags(words: Sequence[Mapping[str, Any]]) -> list[SetFlag]:
     """Return the flags among the words of a command line, each a mapping with text, file and line."""
-    found: list[Flag] = []
+    found: list[SetFlag] = []
     texts = [str(word["text"]) for word in words]
     for at, word in enumerate(words):
         text = texts[at]
@@ -173,7 +175,7 @@ def flags(words: Sequence[Mapping[str, Any]]) -> list[Flag]:
         if not equals and at + 1 < len(texts) and not texts[at + 1].startswith("-"):
             value = texts[at + 1]
         where = f"{word['file']}, line {word['line']}" if word.get("file") else ""
-        found.append(Flag(name.replace("_", "-"), value, where))
+        found.append(SetFlag(name.replace("_", "-"), value, where))
     return found
 
 

@@ -14,7 +14,7 @@ from ..values.node_row import counted, shown_nodes
 from ..values.short_texts import minor_of
 from . import binary_findings, config_findings, host_findings, node_facts
 from .finding import CHANGES, STOPS, UNKNOWN, VERSION, Finding, order
-from .node_facts import Facts
+from .node_facts import UpgradeFacts
 
 
 class UpgradeError(ValueError):
@@ -49,7 +49,7 @@ def row(result: Mapping[str, Any] | None, target: int) -> dict[str, Any]:
     return {"kubelet_version": facts.version or None, "findings": [one._asdict() for one in found]}
 
 
-def findings(facts: Facts, target: int) -> list[Finding]:
+def findings(facts: UpgradeFacts, target: int) -> list[Finding]:
     """Return everything that an upgrade of this node to the target minor would stop or change."""
     if facts.minor is not None and facts.minor > target:
         message = f"the kubelet is {facts.version}, newer than 1.{target}; nothing was compared"
@@ -64,7 +64,7 @@ def findings(facts: Facts, target: int) -> list[Finding]:
     return [*_gaps(facts), *binary_findings.unasked(facts, target), *binary_findings.weighed(facts, target, known)]
 
 
-def _gaps(facts: Facts) -> list[Finding]:
+def _gaps(facts: UpgradeFacts) -> list[Finding]:
     """Return what could not be read of the node."""
     found = [
         Finding(

@@ -83,7 +83,7 @@ _THEN = {
 }
 
 
-class Records(NamedTuple):
+class NodeRecords(NamedTuple):
     """What a Node records about its configuration.
 
     `spec` and `config` are Node.spec.configSource and Node.status.config, the next four are the annotations. `machine`
@@ -104,7 +104,7 @@ class Records(NamedTuple):
     delivery: str = ""
 
 
-def records(notes: Mapping[str, Any], spec: Any, config: Any) -> Records:
+def records(notes: Mapping[str, Any], spec: Any, config: Any) -> NodeRecords:
     """Return what a Node with these annotations, this spec.configSource and this status.config records."""
     faults: dict[str, str] = {}
     spec, faults[SPEC] = source(spec)
@@ -122,7 +122,7 @@ def records(notes: Mapping[str, Any], spec: Any, config: Any) -> Records:
     faults[PREVIOUS] = faults[PREVIOUS] or why
     cordoned, why = mark(holders[CORDONED] or {})
     faults[CORDONED] = faults[CORDONED] or why
-    return Records(
+    return NodeRecords(
         spec,
         config,
         found,

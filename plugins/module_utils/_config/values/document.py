@@ -65,7 +65,7 @@ def parse(text: str | bytes, origin: str, complete: bool = False, minor: int | N
     check_size(content, origin)
     try:
         found = _load(content)
-    except strict_yaml.Problem as error:
+    except strict_yaml.YamlError as error:
         where = f"{origin}, line {error.line}" if error.line else origin
         cause = _QUOTATION.sub(_NOT_SHOWN, error.cause) if _has_secrets(content) else error.cause
         raise DocumentError(f"{where}: {cause}. {error.remedy}") from None

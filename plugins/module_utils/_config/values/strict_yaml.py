@@ -15,7 +15,7 @@ except ImportError:  # nodes and the import test of ansible-test have no PyYAML
     yaml = None  # type: ignore[assignment]  # a module to mypy
 
 
-class Problem(Exception):
+class YamlError(Exception):
     """An error in a document: its line (from 1, or None), its cause and the remedy. Neither text names the origin."""
 
     def __init__(self, cause: str, remedy: str, line: int | None = None) -> None:
@@ -90,7 +90,7 @@ def _loader() -> Any:
         @staticmethod
         def _limit_nodes(count: int) -> None:
             if count > _MAX_NODES:
-                raise Problem(
+                raise YamlError(
                     f"the document has more than {_MAX_NODES} values",
                     "A kubelet configuration has a few hundred. Check that this is the right file, or write it as JSON",
                 )
@@ -98,8 +98,8 @@ def _loader() -> Any:
     return Limited
 
 
-def _too_deep(line: int | None = None) -> Problem:
-    return Problem(
+def _too_deep(line: int | None = None) -> YamlError:
+    return YamlError(
         "the document is nested too deeply", "A kubelet configuration has four levels at most; check the file.", line
     )
 
@@ -107,7 +107,7 @@ def _too_deep(line: int | None = None) -> Problem:
 def load(text: str) -> Any:
     """Return the value of the only document in the text, None when there is no document. Raises Problem."""
     if yaml is None:
-        raise Problem(
+        raise YamlError(
             "the Python package PyYAML is not installed here, so only JSON without errors can be read",
             "Install PyYAML for the Python that runs this module, or check that the text is valid JSON.",
         )
@@ -122,7 +122,7 @@ def load(text: str) -> Any:
     except yaml.MarkedYAMLError as error:
         raise _explain(error, text) from None
     except yaml.YAMLError as error:
-        raise Problem(f"not YAML: {str(error).splitlines()[0]}", "Give a YAML or JSON text file in UTF-8.") from None
+        raise YamlError(f"not YAML: {str(error).splitlines()[0]}", "Give a YAML or JSON text file in UTF-8.") from None
     except RecursionError:
         raise _too_deep() from None
     finally:
@@ -130,19 +130,19 @@ def load(text: str) -> Any:
             loader.dispose()
 
 
-def _explain(error: Any, text: str) -> Problem:
+def _explain(error: Any, text: str) -> YamlError:
     mark = error.problem_mark or error.context_mark
     line = mark.line + 1 if mark else None
     cause = f"not valid YAML: {error.problem or error.context}"
     if "'\\t'" in str(error.problem):
-        return Problem("a tab is used where YAML requires spaces", "Indent with spaces.", line)
+        return YamlError("a tab is used where YAML requires spaces", "Indent with spaces.", line)
     if "expected a single document" in str(error.context):
-        return Problem("more than one YAML document (`---`)", "Keep one; the kubelet reads only the first.", line)
+        return YamlError("more than one YAML document (`---`)", "Keep one; the kubelet reads only the first.", line)
     remedy = "Check indentation, quotes and colons there and on the line before."
     lines = text.splitlines()
     if line and line <= len(lines) and ("{{" in lines[line - 1] or "{%" in lines[line - 1]):
         remedy = _UNRESOLVED
-    return Problem(cause, remedy, line)
+    return YamlError(cause, remedy, line)
 
 
 def _check(node: Any, seen: set[int]) -> None:
@@ -156,12 +156,12 @@ def _check(node: Any, seen: set[int]) -> None:
     line = node.start_mark.line + 1
     if node.tag in _NOT_JSON:
         shown = f"`{node.value}`" if isinstance(node, yaml.ScalarNode) else "the value"
-        raise Problem(f"{shown} is {_NOT_JSON[node.tag]}", "Put it in quotes if it is text.", line)
+        raise YamlError(f"{shown} is {_NOT_JSON[node.tag]}", "Put it in quotes if it is text.", line)
     if isinstance(node, yaml.ScalarNode):
         if node.style is None:
             for pattern, meaning in _AMBIGUOUS:
                 if pattern.fullmatch(node.value):
-                    raise Problem(f"`{node.value}` is {meaning}", _QUOTE, line)
+                    raise YamlError(f"`{node.value}` is {meaning}", _QUOTE, line)
     elif isinstance(node, yaml.MappingNode):
         _check_keys(node)
         for _key, value in node.value:
@@ -179,14 +179,14 @@ def _check_keys(node: Any) -> None:
             _check_merge(value, at, line)
             continue
         if _is_template(key):
-            raise Problem("`{{` begins a template expression, and a mapping to YAML", _UNRESOLVED, line)
+            raise YamlError("`{{` begins a template expression, and a mapping to YAML", _UNRESOLVED, line)
         if key.tag != "tag:yaml.org,2002:str":
             shown = f"`{key.value}`" if isinstance(key, yaml.ScalarNode) else "a list or mapping"
-            raise Problem(
+            raise YamlError(
                 f"the key {shown} is not text", "Field names and map keys are text: put the key in quotes.", line
             )
         if key.value in first:
-            raise Problem(
+            raise YamlError(
                 f"the key `{key.value}` is given twice, first on line {first[key.value]}",
                 "Keep one; the kubelet would silently use the last.",
                 line,
@@ -207,6 +207,6 @@ def _check_merge(value: Any, at: int, line: int) -> None:
     """
     remedy = "Merge one map, as the first key, or write its keys out."
     if at:
-        raise Problem("the merge key `<<` comes after another key: readers disagree which value wins", remedy, line)
+        raise YamlError("the merge key `<<` comes after another key: readers disagree which value wins", remedy, line)
     if isinstance(value, yaml.SequenceNode) and len(value.value) > 1:
-        raise Problem("the merge key `<<` has several maps: readers disagree which of them wins", remedy, line)
+        raise YamlError("the merge key `<<` has several maps: readers disagree which of them wins", remedy, line)

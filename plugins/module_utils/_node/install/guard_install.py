@@ -60,7 +60,7 @@ Program = Mapping[str, bytes]
 STABLE_NAMES = ("/usr/bin/python3", "/usr/libexec/platform-python")
 
 
-class Change(NamedTuple):
+class FileChange(NamedTuple):
     """A file whose content differs from the wanted one. None: absent, or the content is not known."""
 
     path: str
@@ -166,20 +166,20 @@ def wanted(config_dir: str, settings: dict[str, Any]) -> dict[str, tuple[bytes, 
     }
 
 
-def changes(config_dir: str, settings: dict[str, Any]) -> list[Change]:
+def changes(config_dir: str, settings: dict[str, Any]) -> list[FileChange]:
     """Return which files of the guard must be written; those of its program without their content.
 
     Raises files.FileError, also when the units cannot name the program, or when others than root could replace it.
     """
     trust.check_config_dir(config_dir)
-    found = [Change(path, files.read(path), data) for path, (data, _mode) in wanted(config_dir, settings).items()]
+    found = [FileChange(path, files.read(path), data) for path, (data, _mode) in wanted(config_dir, settings).items()]
     program_paths = outdated(os.path.join(config_dir, "guard"), program())
     return [change for change in found if change.before != change.after] + [
-        Change(path, None, None) for path in program_paths
+        FileChange(path, None, None) for path in program_paths
     ]
 
 
-def present(config_dir: str, unit: Unit, settings: dict[str, Any]) -> list[Change]:
+def present(config_dir: str, unit: Unit, settings: dict[str, Any]) -> list[FileChange]:
     """Install the guard; return what changed. A guard that runs is replaced by the new one. Raises files.FileError.
 
     `Unit.install` writes the kubelet's drop-in, with the line of `prestart`.

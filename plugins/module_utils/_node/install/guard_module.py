@@ -87,7 +87,7 @@ def prepared(
 
 def _program(
     config_dir: str, unit: Unit, key: str, check: bool, folder: Folder | None, metrics: str
-) -> list[guard_install.Change]:
+) -> list[guard_install.FileChange]:
     """Install the guard's program and service with the settings for this unit; return what changes."""
     config = folder.link if folder else unit.form().config
     settings = {"unit": unit.name, "argv": unit.argv(), "config": config, "key": key}
@@ -103,7 +103,7 @@ def _program(
     return guard_install.changes(config_dir, settings) if check else guard_install.present(config_dir, unit, settings)
 
 
-def _shown(changes: Sequence[guard_install.Change]) -> list[dict[str, str]]:
+def _shown(changes: Sequence[guard_install.FileChange]) -> list[dict[str, str]]:
     return [
         diff(change.path, text_of(change.before), text_of(change.after))
         for change in changes

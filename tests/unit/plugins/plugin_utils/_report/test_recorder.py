@@ -15,7 +15,7 @@ from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.events i
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.recorder import (
     BETWEEN_REPORTS,
     Recorder,
-    Settings,
+    ReportSettings,
 )
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.status_line import ERASE
 from tests.support.terminal import Terminal
@@ -36,7 +36,7 @@ class Run:
         stream = terminal or io.StringIO()
         self.json = place / "out" / "r.json"
         self.recorder = Recorder(
-            Settings(html=str(place / "out" / html) if html else "", json=str(self.json), live=live),
+            ReportSettings(html=str(place / "out" / html) if html else "", json=str(self.json), live=live),
             self.printed.append,
             self.warned.append,
             (stream, stream),

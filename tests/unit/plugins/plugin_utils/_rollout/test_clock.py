@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import clock
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.clock import Batch as Timed
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.clock import BatchTime
 from tests.support.linear_play import Step, play, waits
 
 FORMER = 300
@@ -182,8 +182,8 @@ def test_the_steps_on_the_nodes_do_not_outlast_the_lease(hosts: int, forks: int,
 
 
 MOST, DRAIN = 600.0, 300.0
-CANARY, NEXT, WIDE = Timed(1, 60, False), Timed(1, 30, False), Timed(4, 30, False)
-DRAINED = Timed(1, 30, True)
+CANARY, NEXT, WIDE = BatchTime(1, 60, False), BatchTime(1, 30, False), BatchTime(4, 30, False)
+DRAINED = BatchTime(1, 30, True)
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ DRAINED = Timed(1, 30, True)
         pytest.param(DRAINED, [NEXT, DRAINED], [50, 400], 370 + 30, id="a batch has shown it"),
     ],
 )
-def test_needed(batch: Timed, done: list[Timed], took: list[float], expected: float) -> None:
+def test_needed(batch: BatchTime, done: list[BatchTime], took: list[float], expected: float) -> None:
     assert clock.needed(batch, done, took, MOST, DRAIN) == expected
 
 

@@ -97,8 +97,10 @@ def test_each_configmap_is_read_once() -> None:
     ) as session:
         found = config_sources.find(session, [place(), reference(), place("config-b")])
     assert found == {
-        "kube-system/config-a key kubelet": config_sources.Found(configmap(), None),
-        "kube-system/config-b key kubelet": config_sources.Found(None, "the ConfigMap could not be read: forbidden"),
+        "kube-system/config-a key kubelet": config_sources.FoundConfig(configmap(), None),
+        "kube-system/config-b key kubelet": config_sources.FoundConfig(
+            None, "the ConfigMap could not be read: forbidden"
+        ),
     }
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import differing
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_facts import Facts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_facts import NodeFacts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_rows import Configs, Finder
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.layers import Declared
@@ -62,7 +62,7 @@ def _live(config: dict[str, Any], minor: int) -> dict[str, Any]:
 def _drift(wanted: dict[str, Any], live: dict[str, Any], minor: int) -> list[tuple[str, Any, Any]]:
     """What drift reports for the same two configurations."""
     a = reference("config-a")
-    facts = Facts(minor, source=place(), assigned=a, active=a, pushed=a)
+    facts = NodeFacts(minor, source=place(), assigned=a, active=a, pushed=a)
     found = Finder().rows(Configs((), wanted, wanted, live), facts)
     return [(row["path"], row["assigned"], row["live"]) for row in found]
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import drift_cause
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_facts import Facts, Host
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_facts import Host, NodeFacts
 from tests.support.objects import place, reference
 
 A, B, LATER = reference("config-a"), reference("config-b"), reference("config-a", "8")
 HOST = Host(file="/store/checkpoints/uid-config-a/7/kubelet", content={}, reference=("uid-config-a", "7"))
-FACTS = Facts(20, source=place(), assigned=A, active=A, pushed=A, host=HOST)
+FACTS = NodeFacts(20, source=place(), assigned=A, active=A, pushed=A, host=HOST)
 FLAG = {"maxPods": {"flag": "--max-pods=61", "file": "/etc/default/kubelet", "line": 3}}
 D, P, S, F, L = drift_cause.STAGES
 # What differs where: every stage before the one named has 1, that one and those after it have 2.

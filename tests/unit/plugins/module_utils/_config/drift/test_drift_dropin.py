@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_facts import Facts, Host
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_facts import Host, NodeFacts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_rows import Configs, Finder
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import merged_dropins
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
@@ -36,7 +36,7 @@ def _rows(
     runs = {"source": place(), "assigned": A, "active": A, "pushed": A} if pushed is not None else {}
     record = {**NO_RECORD, "source": "config-a", "own": own or {}}
     configs = Configs((declared,), pushed, pushed, live, own=record)
-    found = Finder().rows(configs, Facts(36, dropin=True, **{**runs, **facts}))
+    found = Finder().rows(configs, NodeFacts(36, dropin=True, **{**runs, **facts}))
     return {row["path"]: (row["declared"], row["live"], row["cause"]) for row in found}
 
 
@@ -125,7 +125,7 @@ def test_what_is_no_longer_declared() -> None:
 def test_the_form_in_which_a_declared_value_is_shown() -> None:
     declared = {"syncFrequency": "60s", "clusterDNS": None}
     configs = Configs((declared,), declared, declared, _live({"syncFrequency": "1m0s", "clusterDNS": None}))
-    found = Finder().rendering(configs, Facts(36, dropin=True))
+    found = Finder().rendering(configs, NodeFacts(36, dropin=True))
     assert [(row["path"], row["declared"], row["live"]) for row in found] == [("syncFrequency", "60s", "1m0s")]
 
 
@@ -150,7 +150,7 @@ def test_an_own_file_that_changed_since_the_kubelet_started(
     live = _live(declared)
     live.update(cgroupDriver="systemd", tlsCertFile="/var/lib/kubelet/pki/kubelet.crt")
     files = own_file.Files(file, file, outdated=outdated)
-    facts = Facts(36, dropin=True, source=place(), assigned=A, active=A, pushed=A, host=host)
+    facts = NodeFacts(36, dropin=True, source=place(), assigned=A, active=A, pushed=A, host=host)
     configs = Configs((declared,), declared, declared, live, files=files, own={**NO_RECORD, "source": "config-a"})
     rows = {row["path"]: (row["declared"], row["live"], row["cause"]) for row in Finder().rows(configs, facts)}
     assert rows == found
@@ -160,7 +160,9 @@ def test_what_our_drop_in_still_sets_is_not_pending_from_the_own_file() -> None:
     """The layers do not declare it any more: the row is that of the value, not of the file."""
     ours = {"maxPods": 70, "eventBurst": 7}
     file = {**OWN_FILE, "eventBurst": 9}
-    facts = Facts(36, dropin=True, source=place(), assigned=A, active=A, pushed=A, host=Host(file=OURS, content=ours))
+    facts = NodeFacts(
+        36, dropin=True, source=place(), assigned=A, active=A, pushed=A, host=Host(file=OURS, content=ours)
+    )
     files = own_file.Files(file, file, outdated=True)
     configs = Configs(({"maxPods": 70},), ours, ours, _live(ours), files=files, own={**NO_RECORD, "source": "config-a"})
     assert [row["path"] for row in Finder().rows(configs, facts)] == []

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_facts import Facts, Host
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_facts import Host, NodeFacts
 from tests.support.objects import reference
 
 FLAG = {"maxPods": {"flag": "--max-pods=61", "file": "/etc/default/kubelet", "line": 3}}
@@ -61,5 +61,5 @@ def test_our_drop_in_and_those_after_it(names: list[str], file: str, later: list
 
 @pytest.mark.parametrize(("file", "active", "strayed"), [("", True, True), (OURS, True, False), ("", False, False)])
 def test_a_kubelet_that_does_not_read_our_drop_in(file: str, active: bool, strayed: bool) -> None:
-    found = Facts(36, dropin=True, active=reference() if active else None, host=Host(file=file))
+    found = NodeFacts(36, dropin=True, active=reference() if active else None, host=Host(file=file))
     assert found.strayed is strayed

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_cause import STAGES
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_facts import Facts, Host
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_facts import Host, NodeFacts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_rows import Configs, Finder
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, complete_config, overlay
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
@@ -28,7 +28,7 @@ def _live(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rows(configs: Configs, minor: int = 20, **facts: Any) -> dict[str, dict[str, Any]]:
-    found = Finder().rows(configs, Facts(minor, **{**RUNS, **facts}))
+    found = Finder().rows(configs, NodeFacts(minor, **{**RUNS, **facts}))
     assert len({row["path"] for row in found}) == len(found)
     return {row["path"]: row for row in found}
 
@@ -235,7 +235,7 @@ def test_another_form_with_the_same_meaning_is_no_drift() -> None:
     config = {"syncFrequency": "90s", "readOnlyPort": 0, "maxPods": 60, "podPidsLimit": -5}
     configs = Configs((config,), config, config, _live(config))
     assert _rows(configs) == {}
-    found = Finder().rendering(configs, Facts(20))
+    found = Finder().rendering(configs, NodeFacts(20))
     assert {row["path"]: (row["declared"], row["live"]) for row in found} == {
         "syncFrequency": ("90s", "1m30s"),
         "readOnlyPort": (0, None),
@@ -243,16 +243,16 @@ def test_another_form_with_the_same_meaning_is_no_drift() -> None:
     }
     assert {row["cause"] for row in found} == {"configz rendering"}
     drifted = Configs(({"maxPods": 50},), config, config, _live(config))
-    assert Finder().rendering(drifted, Facts(20)) == [] == Finder().rendering(Configs(), Facts(20))
+    assert Finder().rendering(drifted, NodeFacts(20)) == [] == Finder().rendering(Configs(), NodeFacts(20))
 
 
 def test_a_finder_that_has_seen_others_finds_the_same() -> None:
     finder = Finder()
     drifted = Configs(({"maxPods": 50},), {}, {}, _live({}))
-    first = finder.rows(drifted, Facts(20, **RUNS))
-    assert finder.rows(Configs(({"maxPods": 110},), {}, {}, _live({})), Facts(20, **RUNS)) == []
-    assert finder.rows(drifted, Facts(20, **RUNS)) == first != []
-    assert finder.rows(drifted, Facts(20, **{**RUNS, "ours": False}))[0]["cause"] == "foreign source"
+    first = finder.rows(drifted, NodeFacts(20, **RUNS))
+    assert finder.rows(Configs(({"maxPods": 110},), {}, {}, _live({})), NodeFacts(20, **RUNS)) == []
+    assert finder.rows(drifted, NodeFacts(20, **RUNS)) == first != []
+    assert finder.rows(drifted, NodeFacts(20, **{**RUNS, "ours": False}))[0]["cause"] == "foreign source"
 
 
 def test_the_remedy_for_kubeadm_is_one_that_push_accepts() -> None:

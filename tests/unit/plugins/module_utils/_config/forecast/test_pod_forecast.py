@@ -52,7 +52,7 @@ UNREAD = NodeUsage(LOAD.capacity, LOAD.pods, unread="its kubelet does not answer
 def _forecast(
     old: dict[str, Any], new: dict[str, Any], load: NodeUsage = LOAD, changes: Any = ()
 ) -> dict[str, list[Any]]:
-    return pod_forecast.forecast(pod_forecast.Change(old, new, 20, changes), load)
+    return pod_forecast.forecast(pod_forecast.ConfigChange(old, new, 20, changes), load)
 
 
 def _names(old: dict[str, Any], new: dict[str, Any], load: NodeUsage = LOAD) -> dict[str, list[Any]]:
@@ -131,11 +131,11 @@ def test_a_field_that_a_flag_hides_does_not_change() -> None:
     change = {"path": "maxPods", "shadowed_by": "--max-pods=110"}
     assert _forecast({"maxPods": 110}, {"maxPods": 2}, changes=[change])["refused"] == []
     key = {"path": 'evictionHard["memory.available"]', "shadowed_by": "--eviction-hard=memory.available<100Mi"}
-    hidden = pod_forecast.Change(
+    hidden = pod_forecast.ConfigChange(
         {"evictionHard": {"memory.available": "100Mi"}}, {"evictionHard": {"memory.available": "5Gi"}}, 20, [key]
     )
     assert not hidden.touches()
-    assert pod_forecast.Change({}, {"maxPods": 2}, 20, [{"path": "maxPods", "shadowed_by": None}]).touches()
+    assert pod_forecast.ConfigChange({}, {"maxPods": 2}, 20, [{"path": "maxPods", "shadowed_by": None}]).touches()
 
 
 def _reserved(memory: str) -> dict[str, Any]:
@@ -158,7 +158,7 @@ def _reserved(memory: str) -> dict[str, Any]:
     ],
 )
 def test_fields_that_decide_who_runs(old: dict[str, Any], new: dict[str, Any], touches: bool) -> None:
-    assert pod_forecast.Change(old, new, 20).touches() is touches
+    assert pod_forecast.ConfigChange(old, new, 20).touches() is touches
 
 
 EXCLUSIVE: dict[str, Any] = {"qos": "Guaranteed", "whole_cpus": True}
@@ -290,7 +290,7 @@ def test_no_change_no_forecast(config: dict[str, Any], rows: list[Any]) -> None:
 
 @given(model.configs(), PODS)
 def test_whatever_else_is_configured_a_config_is_no_change_to_itself(config: dict[str, Any], rows: list[Any]) -> None:
-    assert not pod_forecast.Change(config, dict(config), 20).touches()
+    assert not pod_forecast.ConfigChange(config, dict(config), 20).touches()
 
 
 @given(CONFIGS, CONFIGS, PODS)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast import pressure
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast.node_usage import (
-    Cause,
+    LossCause,
     NodeUsage,
     Observed,
     Pod,
@@ -162,7 +162,7 @@ def test_the_reason_where_pods_may_use_less_memory_than_they_do() -> None:
     load = _load(_pod("a", 3, signal="allocatableMemory.available"), available=7, pods_memory=Fraction(3 * GI))
     config = EffectiveConfig({"evictionHard": {"memory.available": "1Gi"}, "kubeReserved": {"memory": "9Gi"}}, 20)
     [[cause]] = pressure.pressure(config, load).evicted.values()
-    assert cause == Cause(
+    assert cause == LossCause(
         "evictionHard memory.available 1Gi exceeds the available memory that kubeReserved and systemReserved leave "
         "to pods",
         "0 of 0 available",
@@ -174,7 +174,7 @@ def test_processes_are_no_bytes() -> None:
     config = EffectiveConfig({**OFF, "evictionHard": {"pid.available": "50%"}}, 20)
     assert pressure.pressure(config, load).evicted == {
         ("default", "a"): [
-            Cause("evictionHard pid.available 50% is more than is available", f"{2 * GI} of {8 * GI} available")
+            LossCause("evictionHard pid.available 50% is more than is available", f"{2 * GI} of {8 * GI} available")
         ]
     }
 

@@ -267,5 +267,5 @@ def test_names_and_how_many() -> None:
 
 
 def test_a_node_that_sets_nothing_is_unknown_too() -> None:
-    (found,) = binary_findings.unasked(node_facts.Facts(version="v1.30.0"), BEYOND)
+    (found,) = binary_findings.unasked(node_facts.UpgradeFacts(version="v1.30.0"), BEYOND)
     assert (found.severity, found.kind) == ("unknown", "version")

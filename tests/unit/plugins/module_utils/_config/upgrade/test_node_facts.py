@@ -31,7 +31,7 @@ def test_flags(words: list[str], flags: list[tuple[str, str]]) -> None:
 
 def test_the_last_use_of_a_flag_counts() -> None:
     found = facts_of("v1.28.7", "--cloud-provider=aws", "--cloud-provider", "external").flag("cloud-provider")
-    assert found == node_facts.Flag("cloud-provider", "external", f"{ENV}, line 1")
+    assert found == node_facts.SetFlag("cloud-provider", "external", f"{ENV}, line 1")
     assert facts_of("v1.28.7").flag("cloud-provider") is None
 
 
@@ -68,7 +68,7 @@ def test_places() -> None:
     assert [with_line.places(path, 33) for path in ("featureGates.A", "featureGates.B", "logging.format")] == [
         f"{OWN}, line {line}" for line in (7, 5, 9)
     ]
-    placeless = dataclasses.replace(facts, flags=[node_facts.Flag("max-pods", "62", "")], files=[])
+    placeless = dataclasses.replace(facts, flags=[node_facts.SetFlag("max-pods", "62", "")], files=[])
     assert placeless.places("maxPods", 33) == "flag --max-pods"
     # A flag of its own before 1.27.
     socket = facts_of("v1.26.0", "--container-runtime-endpoint=unix:///s")
@@ -77,7 +77,7 @@ def test_places() -> None:
 
 def test_a_checkpoint_and_the_own_file() -> None:
     facts = facts_of("v1.33.0", config={"maxPods": 1}, own={"maxPods": 2})
-    assert facts.checkpoint == CHECKPOINT and facts.own == node_facts.File(OWN, {**HEADER, "maxPods": 2})
+    assert facts.checkpoint == CHECKPOINT and facts.own == node_facts.ReadFile(OWN, {**HEADER, "maxPods": 2})
     assert [one.path for one in facts.files] == [CHECKPOINT]
     # The kubelet's own checkpoints are not ours.
     native = facts_of("v1.20.2", dynamic="/d", own={})

@@ -51,14 +51,14 @@ def test_a_trial_that_waits_for_its_runtime_is_still_unconfirmed(reason: str | N
 A, B = reference("config-a"), reference("config-b")
 HELD = {"configMap": A}
 TIME = "2026-01-01T00:00:00Z"
-NOTHING = annotation.Records(None, None, None, None, None, None, {}, {})
+NOTHING = annotation.NodeRecords(None, None, None, None, None, None, {}, {})
 JSON: st.SearchStrategy[t.Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from([*annotation.PARTS, "error", "a"]), inner),
 )
 
 
-def read(key: str, value: t.Any) -> annotation.Records:
+def read(key: str, value: t.Any) -> annotation.NodeRecords:
     return annotation.records({key: value if isinstance(value, str) else json.dumps(value)}, None, None)
 
 
