@@ -33,9 +33,10 @@ MODERN = """<testsuites><testsuite timestamp="2026-01-03T03:04:05+00:00">
 
 @pytest.fixture
 def runs(tmp_path: Path) -> reports.Runs:
-    """The reports of three gates, and of one whose results no page shows."""
+    """The reports of three gates, of one whose results no page shows, and half a report."""
     for gate, text in (("sim_nodes", SIM_NODES), ("contract", CONTRACT), ("e2e_modern", MODERN), ("awx", CONTRACT)):
         (tmp_path / f"{gate}.xml").write_text(text, encoding="utf-8")
+    (tmp_path / "e2e.xml").write_text(CONTRACT[:40], encoding="utf-8")
     return reports.read(tmp_path)
 
 
