@@ -41,11 +41,10 @@ Count = int | float | None
 
 
 def files(patterns: t.Iterable[str]) -> list[Path]:
-    """Return the files of these patterns that git knows, sorted; no links, which have no lines of their own."""
+    """Return the files of these patterns that git knows, sorted."""
     done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True)
     known = {ROOT / name for name in done.stdout.split("\0") if name}
-    found = {path for pattern in patterns for path in ROOT.glob(pattern)} & known
-    return sorted(path for path in found if not path.is_symlink())
+    return sorted({path for pattern in patterns for path in ROOT.glob(pattern)} & known)
 
 
 def public_names(tree: ast.Module) -> set[str]:

@@ -1,10 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs the module of the same name on its node. A lost connection is a failure that a play can rescue.
-
-The actions of the other modules on nodes are symbolic links to this file.
-"""
+"""Runs the module kubelet_checkpoint on its node. A lost connection is a failure that a play can rescue."""
 
 from __future__ import annotations
 

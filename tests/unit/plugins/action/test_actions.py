@@ -46,7 +46,9 @@ def test_each_module_on_nodes_has_its_action(name: str) -> None:
 @pytest.mark.parametrize("name", ON_CONTROLLER)
 def test_each_module_on_the_controller_has_its_action(name: str) -> None:
     """Without an action, each call starts a Python process that imports the API client."""
-    assert (ROOT / f"plugins/action/{name}.py").is_file(), f"ln -s node_config_info.py plugins/action/{name}.py"
+    assert (ROOT / f"plugins/action/{name}.py").is_file(), (
+        f"give {name} an action: copy plugins/action/node_config_info.py and put its name in"
+    )
     action = importlib.import_module(f"{PLUGINS}.action.{name}").ActionModule
     assert issubclass(action, ControllerAction)
     assert action.module is importlib.import_module(f"{PLUGINS}.modules.{name}").MODULE
@@ -93,7 +95,7 @@ def refused(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Refused]:
 @pytest.mark.parametrize("prefix", ["", "livenodes.kubelet."])
 @pytest.mark.parametrize("name", [*ON_CONTROLLER, *sorted(ON_NODES)])
 def test_a_module_gets_its_own_defaults(refused: dict[str, Refused], name: str, prefix: str) -> None:
-    """With a redirect in meta/runtime.yml in place of the link, each module would get the defaults of all."""
+    """With redirects in meta/runtime.yml in place of action files, each module would get the defaults of all."""
     of_group = {"of_group"} if name in GROUP else set()
     assert refused[prefix + name].defaults == {f"of_{name}"} | of_group
 
@@ -101,7 +103,6 @@ def test_a_module_gets_its_own_defaults(refused: dict[str, Refused], name: str, 
 @pytest.mark.parametrize("prefix", ["", "livenodes.kubelet."])
 @pytest.mark.parametrize("name", ["kubelet_configz_facts", "kubelet_guard"])
 def test_a_message_names_the_module_as_the_task_does(refused: dict[str, Refused], name: str, prefix: str) -> None:
-    """Both actions are links."""
     assert f"Unsupported parameters for ({prefix}{name}) module: of_" in refused[prefix + name].message
 
 
@@ -303,7 +304,7 @@ def test_both_ways_have_the_same_result(ways: tuple[Way, Way], name: str) -> Non
 
 @pytest.mark.parametrize("strategy", ["linear", "free"])
 def test_the_api_client_is_imported_once_per_run(tmp_path: Path, strategy: str) -> None:
-    """Ansible loads an action before it forks its workers, one that is a link too."""
+    """Ansible loads an action before it forks its workers."""
     (tmp_path / "sitecustomize.py").write_text(
         "import os, sys\n"
         "class Watch:\n"
