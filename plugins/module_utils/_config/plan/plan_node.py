@@ -163,7 +163,7 @@ class Planner:
         # What the running source leaves to the kubelet already, it need not lose again.
         absent = {*record["absent"]}.intersection(former.absent_after(source.changes))
         changes = [change for change in source.changes if change.path not in absent]
-        # Of these, no layer declares the first, and the inventory did declare the second.
+        # What a former source declared and no layer does.
         from_own_file = [path for path in source.from_file if path in record["own"]]
         no_longer = {*source.former.known, *source.former.unknown, *from_own_file}
         costs = Costs(before, source.expected, minor)
