@@ -221,6 +221,10 @@ class AnySequence(RuleBasedStateMachine):
         armed = self._quietly(self.node.store().trial)
         return armed is not None and not armed.failed
 
+    def _has_something_to_watch(self) -> bool:
+        """Whether a trial is open, or a revert has not ended."""
+        return self._on_trial() or self.node._exists(f"{self.node.config_dir}/store/progress")
+
     def _quietly(self, read: t.Callable[[], t.Any]) -> t.Any:
         """Return what can be read, None for what is absent or cannot be read."""
         try:
@@ -263,8 +267,9 @@ class AnySequence(RuleBasedStateMachine):
             node.advance(LONG)
             assert unit.stopped and unit.state == ("inactive", "dead"), "the guard started what an operator stopped"
             unit.order("start")
-        if unit.left == unit.invocation and not node.watching:
-            # Without a guard that watches it is the operator's matter, as on a node without us.
+        if unit.left == unit.invocation and not (node.watching and self._has_something_to_watch()):
+            # Without a guard that watches it is the operator's matter, as on a node without us. A guard that is only
+            # left to report ends when it has done so.
             unit.order("start")
         if self.full and not self.replaced:
             # A revert needs no free block. Only a new binary may lead to what no trial has prepared.

@@ -141,6 +141,15 @@ PINNED: dict[str, Steps] = {
         ("undo", {"reset": False, "cut": 58, "connected": False}),
         ("tear", {"name": "store/progress", "half": False}),
     ],
+    "an operator's start fails on a dependency while the guard is only left to report": [
+        ("fault", {"fault": "api"}),
+        ("roll_out", {"behavior": "deaf", "policy": "none", "cut": None}),
+        ("fault", {"fault": "dependency"}),
+        ("operate", {"what": "stop"}),
+        ("crash", {"after": 21, "power_cut": True, "seconds": 400.0}),
+        ("operate", {"what": "start"}),
+        ("fault", {"fault": errno.ENOSPC}),
+    ],
     "a trial is armed, and neither guard nor module go on": [
         ("undo", {"reset": True, "cut": None, "connected": True}),
         ("disturb", {"what": "power cut"}),
