@@ -133,18 +133,16 @@ class _Group:
             return _unusable(row, _no_version(row))
         if row.get("variant") not in self._live:
             return _unusable(row, _no_config(name))
-        delivery = of_row(self._deliveries.get(name), row, minor)
-        moves = self._moves(row, delivery)
-        files, unread = self._files(name, row, delivery, minor, moves)
-        if moves and unread:
+        asked = self._asked(name, row, minor)
+        files, unread = self._files(name, asked)
+        if asked.moves and unread:
             return _unusable(row, _no_own_file(unread, REFUSAL, "the plan cannot show what the migration changes"))
-        desired = self._planner.plan(self._asked(name, row, delivery, minor, moves, files))
-        planned = self._planned(name, row, desired, delivery, minor, moves)
-        if moves:
+        planned = self._planned(row, asked, self._planner.plan(asked._replace(files=files)))
+        if asked.moves:
             _migrates(planned, self._request.migrate)
         stops = planned["action"] == "assign"
         if unread and (stops or row.get("source") is not None):
-            if delivery.whole:
+            if asked.delivery.whole:
                 then = "its source holds its live configuration"
             else:
                 then = "the plan cannot show what its restart takes up from it"
@@ -156,25 +154,22 @@ class _Group:
         has_checkpoint = row.get("delivery") == CHECKPOINT and bool(row.get("source"))
         return self._request.migrate != STAY and not delivery.whole and has_checkpoint
 
-    def _files(
-        self, name: str, row: Mapping[str, Any], delivery: Delivery, minor: int, moves: bool
-    ) -> tuple[own_file.Files | None, str]:
+    def _files(self, name: str, asked: plan_node.Asked) -> tuple[own_file.Files | None, str]:
         """Return the files of a node where its plan needs them, or why they are not known."""
-        if delivery.whole:
-            needed = delivery.needs_file(minor) and self._request.reverts()
+        if asked.delivery.whole:
+            needed = asked.delivery.needs_file(asked.minor) and self._request.reverts()
         else:
-            needed = moves or (self._request.lays() and name in self._looked_at)
-        return _files(self._looked_at.get(name), self._live[row["variant"]]) if needed else (None, "")
+            needed = asked.moves or (self._request.lays() and name in self._looked_at)
+        if not needed:
+            return None, ""
+        try:
+            return own_file.of_facts(self._looked_at.get(name), self._live[asked.live]), ""
+        except own_file.OwnFileError as error:
+            return None, str(error)
 
-    def _asked(
-        self,
-        name: str,
-        row: Mapping[str, Any],
-        delivery: Delivery,
-        minor: int,
-        moves: bool,
-        files: own_file.Files | None,
-    ) -> plan_node.Asked:
+    def _asked(self, name: str, row: Mapping[str, Any], minor: int) -> plan_node.Asked:
+        """Return what is asked about a node, without its files."""
+        delivery = of_row(self._deliveries.get(name), row, minor)
         return plan_node.Asked(
             live=row["variant"],
             minor=minor,
@@ -182,27 +177,18 @@ class _Group:
             delivery=delivery,
             record=own_values.of_node(row),
             argv=self._flags.get(name),
-            files=files,
-            moves=moves,
+            moves=self._moves(row, delivery),
             allow_effect=(self._request.allow_effects or {}).get(name),
             binary=host_facts.binary_of(self._looked_at.get(name), minor),
         )
 
-    def _planned(
-        self,
-        name: str,
-        row: Mapping[str, Any],
-        desired: plan_node.NodePlan,
-        delivery: Delivery,
-        minor: int,
-        moves: bool,
-    ) -> dict[str, Any]:
+    def _planned(self, row: Mapping[str, Any], asked: plan_node.Asked, desired: plan_node.NodePlan) -> dict[str, Any]:
         """Return the row of a node whose desired configuration is known."""
-        request = self._request
+        request, delivery, minor = self._request, asked.delivery, asked.minor
         reference = self._reference(desired)
         if delivery.whole:
             action = _action(row, reference, bool(desired.changes))
-        elif request.lays() and (moves or request.migrate == STAY):
+        elif request.lays() and (asked.moves or request.migrate == STAY):
             # Also a value that equals the live one must be declared: it holds when the node's own file changes.
             action = _action(row, reference, row.get("source") is not None or not sources.is_empty(desired.config))
         else:
@@ -210,10 +196,8 @@ class _Group:
         assigns = action == "assign"
         changes, problems = desired.rows(assigns), desired.problem_rows(assigns)
         if assigns:
-            beyond = self._limits.problems(
-                self._live[row["variant"]], desired.expected, row, minor, self._flags.get(name)
-            )
-            unfit = [problem.row() for problem in (*delivery_rules.unfit(row, delivery, minor, moves), *beyond)]
+            beyond = self._limits.problems(self._live[asked.live], desired.expected, row, minor, asked.argv)
+            unfit = [problem.row() for problem in (*delivery_rules.unfit(row, delivery, minor, asked.moves), *beyond)]
             # Rows of equal nodes share their list, unless a node is unfit.
             problems = [*unfit, *problems] if unfit else problems
         return {
@@ -330,14 +314,6 @@ def _no_config(name: str) -> Problem:
         f"Dump the node again when it is reachable; the dump must contain a {KIND} ({API_VERSION}).",
         "no-live-config",
     )
-
-
-def _files(facts: Any, live: Mapping[str, Any]) -> tuple[own_file.Files | None, str]:
-    """Return the files of a node, or why they are not known."""
-    try:
-        return own_file.of_facts(facts, live), ""
-    except own_file.OwnFileError as error:
-        return None, str(error)
 
 
 def _no_own_file(cause: str, severity: str, then: str, stops: bool = False) -> Problem:
