@@ -37,7 +37,7 @@ SELECTION: dict[str, dict[str, t.Any]] = {
     "nodes": {"type": "list", "elements": "str"},
     "source": {"type": "dict", "options": {**PLACE, **_BESIDE}},
     "sources": {"type": "dict"},
-    "delivery": {"type": "str", "choices": list(deliveries.REQUESTS), "default": nodes.AUTO},
+    "delivery": {"type": "str", "choices": list(deliveries.REQUESTS), "default": deliveries.AUTO},
 }
 
 
@@ -51,7 +51,7 @@ class Wanted:
     """
 
     source: Source
-    delivery: str = nodes.AUTO
+    delivery: str = deliveries.AUTO
     own: own_values.Record | None = None
     uid: str = ""
     migrates: bool = False
@@ -226,13 +226,14 @@ def _patch(
 ) -> dict[str, t.Any]:
     whole = {"configMap": source} if source else None
     body: dict[str, t.Any] = {"metadata": {"resourceVersion": node.resource_version}}
-    ways = [deliveries.of(side) for side in sides]
-    named = {"delivery": nodes.DROPIN} if nodes.DROPIN in sides else {}
-    noted = annotation.text({**whole, **named, **node.machine}) if whole else None
-    annotations = {**notes, **({annotation.SOURCE: noted} if any(way.on_node for way in ways) else {})}
+    noted, native = _places(sides)
+    annotations = dict(notes)
+    if noted:
+        named = {} if noted == deliveries.CHECKPOINT else {"delivery": noted}
+        annotations[annotation.SOURCE] = annotation.text({**whole, **named, **node.machine}) if whole else None
     if annotations:
         body["metadata"]["annotations"] = annotations
-    if not all(way.on_node for way in ways):
+    if native:
         body["spec"] = {"configSource": form.config_source(source) if source and node.alpha else whole}
     return body
 
@@ -241,9 +242,8 @@ def _forecast(
     node: nodes.Node, source: dict[str, str] | None, sides: t.Collection[str], notes: t.Mapping[str, str | None]
 ) -> nodes.Node:
     """Return a node as an API server without dry runs would store it, as far as assignments look at it."""
-    on_node = {deliveries.of(side).on_node for side in sides}
-    native, noted = False in on_node, True in on_node
-    written = {*notes, *[annotation.SPEC] * native, *[annotation.SOURCE] * noted}
+    noted, native = _places(sides)
+    written = {*notes, *(deliveries.of(side).source_at for side in sides)}
     gone = {key for key, text in notes.items() if text is None}
     return dataclasses.replace(
         node,
@@ -251,12 +251,18 @@ def _forecast(
         noted=nodes.Side(
             source if noted else node.noted.source, None if annotation.STATUS in gone else node.noted.status
         ),
-        noted_delivery=(nodes.DROPIN if nodes.DROPIN in sides else nodes.CHECKPOINT) if noted else node.noted_delivery,
+        noted_delivery=noted or node.noted_delivery,
         assigned_to=node.machine if noted else node.assigned_to,
         previous=_previous(node, notes),
         own=None if annotation.OWN in gone else node.own,
         malformed={place: fault for place, fault in node.malformed.items() if place not in written},
     )
+
+
+def _places(sides: t.Collection[str]) -> tuple[str, bool]:
+    """Return the delivery that writes the annotation, empty if none does, and whether one writes the spec."""
+    noted = [side for side in sides if deliveries.of(side).on_node]
+    return (noted or [""])[0], len(noted) < len(sides)
 
 
 def _previous(node: nodes.Node, notes: t.Mapping[str, str | None]) -> dict[str, t.Any] | None:

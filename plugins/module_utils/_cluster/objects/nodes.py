@@ -11,6 +11,7 @@ import urllib.parse
 
 from ..._config import delivery as deliveries
 from ..._config.alpha import form
+from ..._config.delivery import AUTO, CHECKPOINT, NATIVE, NONE
 from ..._config.values import annotation, node_row, own_values
 from ..._config.values import reference as references
 from ..._config.values.short_texts import minor_of
@@ -20,13 +21,6 @@ from ..api.session import Session
 
 describe = references.describe
 
-AUTO, NATIVE, CHECKPOINT, DROPIN, NONE = (
-    deliveries.AUTO,
-    deliveries.NATIVE,
-    deliveries.CHECKPOINT,
-    deliveries.DROPIN,
-    deliveries.NONE,
-)
 # A GET for each node is cheaper than a LIST, here and in the API server, if the LIST had more than this many times the
 # nodes that are read.
 MANY = 4
@@ -242,7 +236,7 @@ def trim(node: dict[str, t.Any]) -> Node:
     ready: dict[str, str] = conditions.get("Ready", {})
     kubelet_version = _text(system, "kubeletVersion")
     records, place = form.records(notes, spec, status, minor_of(kubelet_version) or 0)
-    noted = DROPIN if records.delivery == DROPIN else CHECKPOINT
+    noted = records.delivery if deliveries.of(records.delivery).on_node else CHECKPOINT
     own, own_fault = own_values.read(notes.get(annotation.OWN))
     machine = _text(system, "machineID"), _text(meta, "uid")
     found = Node(

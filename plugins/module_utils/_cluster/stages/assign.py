@@ -225,9 +225,9 @@ def _refused(session: Session, step: _Step, error: ClusterError | None) -> dict[
 
 def deliver(node: nodes.Node, wanted: config_sources.Wanted) -> str:
     """Return the delivery by which a source reaches a node or is removed: the requested one, else that of the node."""
-    if wanted.delivery != nodes.AUTO or wanted.source is None:
+    if wanted.delivery != deliveries.AUTO or wanted.source is None:
         return wanted.delivery
-    return deliveries.chosen(nodes.AUTO, node.delivery, node.minor, node.source is not None)
+    return deliveries.chosen(deliveries.AUTO, node.delivery, node.minor, node.source is not None)
 
 
 def _step(
@@ -238,8 +238,12 @@ def _step(
     undone = {**(found.previous or {}), "undone": True} if wanted.undoes and found.previous is not None else None
     if source is None:
         # Without a named delivery, remove both sources: an interrupted migration leaves two.
-        both = [side for side in (nodes.NATIVE, nodes.CHECKPOINT) if node.side(side).source or node.source_fault(side)]
-        if wanted.delivery == nodes.AUTO:
+        both = [
+            side
+            for side in (deliveries.NATIVE, deliveries.CHECKPOINT)
+            if node.side(side).source or node.source_fault(side)
+        ]
+        if wanted.delivery == deliveries.AUTO:
             ours = [key for key in (annotation.PREVIOUS, annotation.OWN) if _has(node, key)]
             stale = [annotation.STATUS] if found.reimaged else []
             mark = {annotation.PREVIOUS: annotation.text(undone)} if undone else {}
@@ -251,7 +255,7 @@ def _step(
     # one.
     goal = node.known(configmaps.reference(configmap, source["kubeletConfigKey"])) if configmap else source
     own = {annotation.OWN: own_values.text(wanted.own)} if wanted.own else {}
-    if wanted.migrates and found.delivery == nodes.CHECKPOINT and node.delivery == nodes.DROPIN:
+    if wanted.migrates and found.delivery == deliveries.CHECKPOINT and node.delivery == deliveries.DROPIN:
         # A rollback must not deliver the whole configuration of the checkpoint as a drop-in.
         return _Step(node, goal, [node.delivery], {annotation.PREVIOUS: None, **own}, found.delivery)
     if undone:
@@ -332,7 +336,7 @@ def _unfit(found: nodes.Node, step: _Step) -> str | None:
         return found.source_fault(found.delivery)
     if found.on_node and not same_place(found.source, source):
         return _other_delivery(found)
-    if node.minor and node.minor not in deliveries.of(nodes.NATIVE).minors:
+    if node.minor and node.minor not in deliveries.of(deliveries.NATIVE).minors:
         return (
             f"its kubelet {node.kubelet_version} does not follow Node.spec.configSource "
             "(kubelets 1.8 to 1.23 do); set kubelet_config_delivery to auto or checkpoint for it"

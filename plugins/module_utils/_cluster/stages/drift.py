@@ -45,7 +45,7 @@ def detect(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
     except ValueError as error:
         raise ClusterError(str(error)) from error
     found = {
-        name: node.seen_as(deliveries.get(name, nodes.AUTO))
+        name: node.seen_as(deliveries.get(name, delivery.AUTO))
         for name, node in nodes.read(session, options["nodes"], options["label_selectors"] or ()).items()
     }
     maps = _maps(session, found.values())
@@ -203,7 +203,7 @@ def _facts(
     )
     return NodeFacts(
         minor=node.minor,
-        checkpoint=node.delivery == nodes.CHECKPOINT,
+        checkpoint=node.delivery == delivery.CHECKPOINT,
         dropin=_is_dropin(node),
         source=source,
         assigned=node.part("assigned"),
