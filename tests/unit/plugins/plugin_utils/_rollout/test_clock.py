@@ -210,7 +210,7 @@ def batch(number: int, hosts: int, **given: t.Any) -> dict[str, t.Any]:
     return {"hosts": {name: name for name in names}, "soak": 0, "drain": [], "on_nodes": True, "done": number, **given}
 
 
-ROLLOUT = {
+ROLLOUT: dict[str, t.Any] = {
     "began": 1000.0,
     "batches": [
         batch(1, 1, soak=60),
@@ -233,11 +233,11 @@ ROLLOUT = {
 )
 def test_of_rollout(number: int, began: list[float], now: float, needs: float) -> None:
     """The gate of the batch before this one has returned when all batches until then began."""
-    hostvars: dict[str, dict[str, t.Any]] = {host: {} for one in ROLLOUT["batches"] for host in one["hosts"]}  # type: ignore[attr-defined]
+    hostvars: dict[str, dict[str, t.Any]] = {host: {} for one in ROLLOUT["batches"] for host in one["hosts"]}
     if number:
-        last = list(ROLLOUT["batches"][number - 1]["hosts"])[-1]  # type: ignore[index]
+        last = list(ROLLOUT["batches"][number - 1]["hosts"])[-1]
         hostvars[last] = {"rollout_gate": {"window": {"began": began}}}
-    this = ROLLOUT["batches"][number]  # type: ignore[index]
+    this = ROLLOUT["batches"][number]
     # AWX passes some variables as text.
     found = clock.of_rollout(ROLLOUT, this, "30", "10", hostvars, now, MOST, DRAIN)
     assert found == {"minutes": 30, "ends": 1000 + 1800, "needs": needs, "began": began}

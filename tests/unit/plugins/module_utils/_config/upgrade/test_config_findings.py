@@ -80,7 +80,8 @@ def test_in_tree_cloud_providers(value: str, gate: str, target: int, stops: bool
 LOCKED = sorted(
     (name, state.since, state.default)
     for name in GATES
-    for state in (gates.lookup(name).states if gates.lookup(name) else ())  # type: ignore[union-attr]
+    if (gate := gates.lookup(name))
+    for state in gate.states
     if state.locked and 20 < state.since <= fields.NEWEST_MINOR
 )
 REMOVED = sorted((name, gate.removed_in) for name in GATES if (gate := gates.lookup(name)) and gate.removed_in)
