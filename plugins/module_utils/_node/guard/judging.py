@@ -258,11 +258,11 @@ class Judging(Base):
         with locked(self.store.config_dir, self.settings.lock_seconds):
             seen = observe.kubelet(self.settings.unit, self.run)
             if seen and not self.started.target(seen.unit.invocation):
-                self._note(seen.unit.invocation)
+                self._note(seen.unit.invocation, fits=False)
             self._finish()
         return True
 
-    def _note(self, invocation: str, fits: bool = True) -> None:
+    def _note(self, invocation: str, fits: bool) -> None:
         self._attempt(lambda: self.started.note(invocation, self._running(), fits))
 
     def _finish(self, trial: Trial | None = None) -> None:

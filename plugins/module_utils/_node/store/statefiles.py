@@ -78,15 +78,25 @@ def restore(kept: Iterable[Mapping[str, Any]]) -> None:
             put(entry["path"], base64.b64decode(entry["data"]))
 
 
-def spare(path: str) -> str:
-    """Return the path of a state file's spare copy. The kubelet reads no file of such a name."""
-    return f"{path}{_SPARE}"
+def spare(path: str, of_policy: str | None = None) -> str:
+    """Return the path of a state file's spare copy. The kubelet reads no file of such a name.
+
+    `of_policy`: the one that a copy from before several trials is for.
+    """
+    return f"{path}.{of_policy}{_SPARE}" if of_policy and of_policy.isalpha() else f"{path}{_SPARE}"
 
 
 def prepare(path: str, data: bytes) -> None:
-    """Make the spare copy of a state file, before the switch. Raises files.FileError."""
-    if files.read(spare(path)) != data:
-        files.write(spare(path), data)
+    """Make the spare copy of a state file, before the switch. Raises files.FileError.
+
+    A former copy of another policy is kept: the switch may revert to what ran before several trials.
+    """
+    former = files.read(spare(path))
+    if former == data:
+        return
+    if former and policy(former) != policy(data):
+        files.move(spare(path), spare(path, policy(former)))
+    files.write(spare(path), data)
 
 
 def put(path: str, data: bytes | None) -> None:
@@ -96,10 +106,12 @@ def put(path: str, data: bytes | None) -> None:
     """
     if data is None:
         files.remove(path)
-    elif files.read(path) == data:
         return
-    elif files.read(spare(path)) == data:
-        files.move(spare(path), path)
+    if files.read(path) == data:
+        return
+    copies = [copy for copy in (spare(path), spare(path, policy(data))) if files.read(copy) == data]
+    if copies:
+        files.move(copies[0], path)
     else:
         # An earlier restore has used the spare copy, or the trial was armed before there were any.
         files.write(path, data)
@@ -133,10 +145,11 @@ def fit(folder: str, config: Mapping[str, Any], argv: Sequence[str], given_up: C
     for manager in MANAGERS:
         path = os.path.join(folder, manager.file)
         wanted = manager.policy(config, argv)
-        found, copy = files.read(path), files.read(spare(path))
+        found = files.read(path)
         fits = (wanted,) if path in given_up else (wanted, None)
         if found is None or policy(found) not in fits:
-            put(path, copy if policy(copy) == wanted else None)
+            copies = (files.read(copy) for copy in (spare(path), spare(path, wanted)))
+            put(path, next((copy for copy in copies if policy(copy) == wanted), None))
 
 
 def policy(data: bytes | None) -> str | None:

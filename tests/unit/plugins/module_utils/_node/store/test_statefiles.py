@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import typing as t
 from pathlib import Path
 
@@ -88,6 +89,22 @@ def test_a_state_file_of_another_policy_gives_way(
         Path(statefiles.spare(str(path))).write_bytes(copy)
     statefiles.fit(str(tmp_path), config, argv)
     assert (path.read_bytes() if path.exists() else None) == left
+
+
+def test_a_copy_of_another_policy_is_kept_beside_the_new_one(tmp_path: Path) -> None:
+    """The policy before several trials: a revert may lead back to it, on a full disk."""
+    path = tmp_path / "cpu_manager_state"
+    for data in (NONE, STATIC, STATIC):
+        statefiles.prepare(str(path), data)
+    inodes = {os.stat(copy).st_ino for copy in tmp_path.iterdir()}
+    statefiles.fit(str(tmp_path), {}, [])
+    assert path.read_bytes() == NONE and os.stat(path).st_ino in inodes
+    statefiles.fit(str(tmp_path), {"cpuManagerPolicy": "static"}, [])
+    assert path.read_bytes() == STATIC and os.stat(path).st_ino in inodes
+    statefiles.prepare(str(path), b'{"policyName": "../x"}')
+    statefiles.prepare(str(path), NONE)
+    statefiles.discard(str(tmp_path))
+    assert [place.name for place in tmp_path.iterdir()] == [path.name]
 
 
 @pytest.mark.parametrize(("there", "left"), [(BEFORE, None), (STATIC, None), (NONE, NONE), (None, None)])
