@@ -14,7 +14,7 @@ from ..._config.plan import shared_overrides
 from ..._config.plan.layers import Layers
 from ..._config.rules import checks
 from ..._config.rules.problem import REFUSAL, Problem
-from ..._config.undo import kubeadm_record
+from ..._config.undo import changed_by
 from ..._config.values import document, identity
 from ..._config.values.short_texts import minor_of
 from ..api.errors import ApiError, ClusterError
@@ -173,7 +173,7 @@ def _update(
         # treats the configuration as edited by an administrator, as after `kubectl edit`.
         sent, difference = document.render(after), [difftext.diff(before, after, header, header)]
         # Without a name there is nothing that a rollback could undo.
-        note = kubeadm_record.written(kubeadm_record.read(current), rollout, before, after) if rollout else {}
+        note = changed_by.written(changed_by.read(current), rollout, before, after) if rollout else {}
         try:
             stored = configmaps.write_key(session, current, KEY, sent, dry_run, note)
             return {**row, **configmaps.reference(stored, KEY)}, difference
@@ -194,13 +194,13 @@ def _undo(session: Session, rollout: str, check_mode: bool) -> dict[str, t.Any]:
     for configmap in read(session)[1]:
         name = configmap["metadata"]["name"]
         row: dict[str, t.Any] = {"changed": False, "changes": [], "refused": ""}
-        record = kubeadm_record.read(configmap)
+        record = changed_by.read(configmap)
         fault = config_sources.fault(configmap, KEY) if record else None
         if fault:
             raise ClusterError(f"ConfigMap {NAMESPACE}/{name}: {fault}", _result(rows, diffs, check_mode))
         if record:
             before = document.parse(configmap["data"][KEY], f"key {KEY}", complete=True)
-            after, note = kubeadm_record.undone(record, rollout, before)
+            after, note = changed_by.undone(record, rollout, before)
             row["changes"] = sorted(field for field in {*before, *after} if before.get(field) != after.get(field))
             row.update(changed=bool(row["changes"]), variant=identity.variant(after))
             if row["changes"]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import typing as t
 
-from ..._config.forecast import node_affinity
+from ..._config.forecast import admission
 from ..._config.forecast.pod_loss import FINISHED
 from ..api import parallel
 from ..api.errors import ApiError, NodesFailed
@@ -141,7 +141,7 @@ def misplaced(pod: t.Mapping[str, t.Any], labels: Labels) -> str:
     meta, status = pod["metadata"], pod.get("status") or {}
     ends = meta.get("deletionTimestamp") or status.get("phase") in FINISHED
     static = MIRROR in (meta.get("annotations") or {})
-    return "" if ends or static else node_affinity.unmet(pod.get("spec"), labels)
+    return "" if ends or static else admission.unmet(pod.get("spec"), labels)
 
 
 def _is_ready(status: dict[str, t.Any]) -> bool:

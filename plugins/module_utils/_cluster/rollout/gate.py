@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 import typing as t
 
-from ..._config.forecast import node_affinity
+from ..._config.forecast import admission
 from ..._config.values import node_row
 from ..api import parallel, timestamps
 from ..api.errors import ClusterError
@@ -204,7 +204,7 @@ def _check_labels(batch: list[str], allowed: int | None, result: dict[str, t.Any
             "\n".join(
                 [
                     "the batch may not begin, and nothing was changed on its nodes. Their restarted kubelets would "
-                    f"reject pods. {node_affinity.REASON}:",
+                    f"reject pods. {admission.REASON}:",
                     *lines,
                     "Correct the labels, move these pods to other nodes first, or accept their loss: "
                     f"{soak.LIMIT} on each node (in roles: kubelet_config_allow_pod_loss).",

@@ -11,7 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._config import delivery
-from ..._config.drift import drift_text
+from ..._config.drift import drift_rows
 from ..._config.drift.drift_cause import SOURCE, STAGES, UNKNOWN
 from ..._config.drift.drift_facts import Host, NodeFacts
 from ..._config.drift.drift_rows import Configs, Finder
@@ -83,7 +83,7 @@ def detect(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
             "drift": drift,
             "rendering": rendering,
         }
-    return {"changed": False, "nodes": rows, "summary": drift_text.summary(rows), "text": drift_text.lines(rows)}
+    return {"changed": False, "nodes": rows, "summary": drift_rows.summary(rows), "text": drift_rows.lines(rows)}
 
 
 def _live(

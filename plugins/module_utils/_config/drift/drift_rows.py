@@ -6,23 +6,28 @@
 There is a row for each field that differs, with its cause. A field is declared when a layer of the inventory sets it.
 Every other field is compared between the other stages only. A stage is skipped if it is not known. It is also skipped
 for a field whose value cannot be known, such as a default of a version that is not in the table.
+
+The rows also as a summary for programs and as lines for users.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
+from collections import Counter
 from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
 
 from .. import delivery
 from ..fields import compare, difftext, fields, merged_dropins, overlay, shadow
 from ..plan import former, own_file, plan_text
 from ..plan.layers import Declared
+from ..plan.plan_text import shown_value
 from ..values import paths
+from ..values.node_row import counted, shown_nodes
 from ..values.own_values import NO_RECORD, Record
 from ..values.reference import describe
 from . import differing, drift_cause
-from .drift_cause import ASSIGNED, DECLARED, DISK, LIVE, PUSHED, SOURCE, STAGES, Cause
+from .drift_cause import ASSIGNED, CAUSES, DECLARED, DISK, LIVE, PUSHED, SOURCE, STAGES, Cause
 from .drift_facts import NodeFacts
 
 Config = Mapping[str, Any]
@@ -263,3 +268,41 @@ def _node_row(cause: Cause, facts: NodeFacts) -> Row:
         "kubeadm": None,
         **cause._asdict(),
     }
+
+
+def summary(nodes: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the counts of nodes, drifted nodes and differences by cause, and the nodes that could not be checked."""
+    causes = Counter(row["cause"] for node in nodes.values() for row in node["drift"])
+    return {
+        "nodes": len(nodes),
+        "drifted": sum(bool(node["drift"]) for node in nodes.values()),
+        "differences": sum(causes.values()),
+        "causes": {cause: causes[cause] for cause in CAUSES if causes[cause]},
+        "not_looked_at": sorted(name for name, node in nodes.items() if node["host"] not in ("", "looked at")),
+    }
+
+
+def lines(nodes: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the drift for users: a block for each set of nodes with the same drift, then the totals."""
+    groups: dict[str, list[str]] = {}
+    for name, node in nodes.items():
+        if node["drift"] or node["host"] not in ("", "looked at"):
+            groups.setdefault(json.dumps([node["drift"], node["host"]], sort_keys=True), []).append(name)
+    text = []
+    for names in groups.values():
+        first = nodes[names[0]]
+        note = f" {first['host']}" if first["host"] not in ("", "looked at") else ""
+        text += [f"{shown_nodes(names)}:{note}", *(f"  {_line(row)}" for row in first["drift"])]
+    counts = summary(nodes)
+    causes = ", ".join(f"{cause} {count}" for cause, count in counts["causes"].items())
+    return [
+        *text,
+        f"drift: {counted(counts['nodes'], 'node')}, {counts['drifted']} drifted, "
+        f"{counted(counts['differences'], 'difference')}" + (f" ({causes})" if causes else ""),
+    ]
+
+
+def _line(row: Mapping[str, Any]) -> str:
+    values = ", ".join(f"{stage} {shown_value(row[stage])}" for stage in (*STAGES, "kubeadm") if row[stage] is not None)
+    shown = f"{values or 'set nowhere'}; " if row["path"] != SOURCE else ""
+    return f"{row['path']}: {shown}{row['cause']}: {row['message']}. {row['remedy']}"

@@ -5,7 +5,7 @@
 summary for programs, and as lines for users.
 
 Only the effects of the change and of its restart count: a pod that the running configuration would evict or refuse as
-well is omitted, unless it runs only until its kubelet starts again (node_affinity.py).
+well is omitted, unless it runs only until its kubelet starts again (admission.py).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..rules import eviction
 from ..rules.problem import EffectiveConfig
 from ..values.node_row import counted, shown_nodes
 from ..values.paths import parse
-from . import admission, allocatable, node_affinity, pressure
+from . import admission, allocatable, node_usage
 from .node_usage import LossCause, NodeUsage, Pod
 
 EVICTED, REFUSED, UNKNOWN = KINDS = ("evicted", "refused", "unknown")
@@ -82,7 +82,7 @@ def forecast(change: ConfigChange, usage: NodeUsage) -> dict[str, list[Any]]:
     before = admission.refused(placed, allocatable.allocatable(change.old, usage.capacity))
     after = admission.refused(placed, allocatable.allocatable(change.new, usage.capacity))
     found[REFUSED] = [
-        _row(pod, LossCause(node_affinity.REASON, usage.misplaced[pod.key]))
+        _row(pod, LossCause(admission.REASON, usage.misplaced[pod.key]))
         for pod in usage.pods
         if pod.key in usage.misplaced
     ]
@@ -109,7 +109,7 @@ def _evictions(change: ConfigChange, usage: NodeUsage, found: dict[str, list[Any
                 )
             )
         return
-    before, after = pressure.pressure(change.old, usage), pressure.pressure(change.new, usage)
+    before, after = node_usage.pressure(change.old, usage), node_usage.pressure(change.new, usage)
     for pod in usage.pods:
         if pod.key in after.evicted and pod.key not in before.evicted:
             found[EVICTED].append(_row(pod, *after.evicted[pod.key]))

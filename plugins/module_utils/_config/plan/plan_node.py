@@ -12,14 +12,14 @@ from ..delivery import Delivery
 from ..fields import compare, difftext, fields, overlay, shadow
 from ..fields.binary_facts import BinaryFacts
 from ..fields.field_row import EFFECTS
-from ..rules import checks, host_values, start_rules, types
+from ..rules import checks, start_rules, types
 from ..rules.problem import REFUSAL, WARNING, Problem
 from ..values import paths
 from ..values.document import DocumentError, check_size, render
 from ..values.identity import variant
 from ..values.own_values import Record
 from . import delivery_rules, former, own_file, sources
-from . import target as targets
+from . import sources as targets
 from .costs import Costs
 from .layers import Declared
 
@@ -211,8 +211,8 @@ class Planner:
             yield from _dropped(node.live, source.config, node.minor)
         else:
             yield from delivery_rules.forgotten(node.live, source.config, node.minor)
-        yield from host_values.warnings(source.changes)
-        yield from host_values.checkpoint_paths(compare.normalise(source.config, node.minor).items())
+        yield from checks.warnings(source.changes)
+        yield from checks.checkpoint_paths(compare.normalise(source.config, node.minor).items())
         shared = {id(layer) for layer in self._shared}
         for_all = [layer for layer in node.declared.layers if id(layer) in shared]
         of_node = [layer for layer in node.declared.layers if id(layer) not in shared]

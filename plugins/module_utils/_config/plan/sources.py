@@ -6,17 +6,20 @@
 A whole source is the live configuration (or the node's own file) with what is declared. A drop-in holds what is
 declared and nothing else, so nodes that differ in what is their own share one; a value that is no longer declared
 reverts by itself.
+
+In a migration one complete configuration is the goal of many nodes, each of which keeps the values of its machine.
 """
 
 from __future__ import annotations
 
-from typing import Any, Callable, Collection, Container, Mapping, NamedTuple, Sequence
+from typing import Any, Callable, Collection, Container, Iterator, Mapping, NamedTuple, Sequence
 
 from ..delivery import Delivery
-from ..fields import compare, merged_dropins, overlay
+from ..fields import compare, fields, merged_dropins, overlay
+from ..rules.problem import WARNING, Problem
 from ..values.document import API_VERSION, KIND
 from ..values.own_values import NO_RECORD, Record
-from . import former, own_file, target
+from . import former, own_file
 from .former import NOTHING, Undeclared
 from .layers import Declared
 
@@ -188,7 +191,7 @@ def outcome(current: Mapping[str, Config], planned: Mapping[str, Config], row: M
 
 
 def _goal(node: Given) -> dict[str, Any] | None:
-    return None if node.target is None else target.for_machine(node.target, node.live)
+    return None if node.target is None else for_machine(node.target, node.live)
 
 
 def _left(node: Given, by_key: bool) -> Undeclared:
@@ -243,3 +246,39 @@ def _sorted(changes: Sequence[compare.Change]) -> list[compare.Change]:
     """Return changes by path; of two with one path, the last."""
     found = {change.path: change for change in changes}
     return [found[path] for path in sorted(found)]
+
+
+_MACHINE = sorted(field.path for field in fields.ALL.values() if field.machine)
+
+
+def for_machine(target: Mapping[str, Any], live: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``target`` with the fields of ``live`` that belong to one machine, and with no other such fields.
+
+    The arguments are not modified, but their values are shared.
+    """
+    result = {name: value for name, value in target.items() if name not in _MACHINE}
+    result.update({name: live[name] for name in _MACHINE if name in live})
+    return result
+
+
+def declared(target: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``target`` without the fields that belong to one machine, as a layer of a drop-in."""
+    return {name: value for name, value in target.items() if name not in _MACHINE}
+
+
+def kept(target: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield a warning for each field of ``target`` that a node does not get, because it belongs to one machine."""
+    for name in _MACHINE:
+        if target.get(name) is not None and not compare.same(*(_form(name, config) for config in (target, live))):
+            yield Problem(
+                WARNING,
+                name,
+                "the configuration to roll back to has another value, but it belongs to one machine: the node keeps "
+                "its own",
+                "To change it, declare it for the node in kubelet_config_host and run a rollout.",
+                "machine-specific",
+            )
+
+
+def _form(name: str, config: Mapping[str, Any]) -> Any:
+    return compare.canonical(config.get(name), fields.ALL[name], fields.NEWEST_MINOR)

@@ -6,6 +6,10 @@
 A name is the time at which the rollout began and a hash of its goal, such as 20261125T173000Z-1f0c2a9b, so names sort
 by time. Nodes of an assignment outside a rollout, or of an older version, have no name: together they are the oldest
 rollout of their group, UNKNOWN.
+
+What rollouts have written to kubeadm's ConfigMap is recorded in an annotation of it, which the same users may read: so
+a rollback and a reset can undo it. The record has the name of the last `rollout` that wrote, and by field what was
+there before and what was written, each None for an absent field: in `last` for that rollout, in `all` since the first.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from typing import Any, Iterable, Mapping
+from typing import Any, Dict, Iterable, Mapping
 
 from ..values import annotation
 from ..values.node_row import shown_nodes
@@ -85,3 +89,70 @@ def _has_new(row: Mapping[str, Any]) -> bool:
 def is_through(row: Mapping[str, Any]) -> bool:
     """Return whether a node runs what it was assigned, confirmed."""
     return bool(row["settled"]) and not annotation.unconfirmed(row.get("reason"))
+
+
+WRITTEN = annotation.PREFIX + "written"
+"""The annotation."""
+ALL = "all"
+"""Stands for all rollouts."""
+
+Config = Mapping[str, Any]
+Record = Dict[str, Any]
+
+
+def read(configmap: Mapping[str, Any]) -> Record | None:
+    """Return the record of a ConfigMap, None without one that can be used: what it does not know is not undone."""
+    text = (configmap["metadata"].get("annotations") or {}).get(WRITTEN)
+    try:
+        found = json.loads(text) if text else None
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict) or not isinstance(found.get("rollout"), str):
+        return None
+    return found if all(_is_table(found.get(part)) for part in ("last", ALL)) else None
+
+
+def written(record: Record | None, rollout: str, before: Config, after: Config) -> dict[str, str | None]:
+    """Return the annotation after a rollout has replaced one configuration with another."""
+    known = record or {"rollout": rollout, "last": {}, ALL: {}}
+    new = _changed(before, after)
+    last = known["last"] if known["rollout"] == rollout else {}
+    return _note({"rollout": rollout, "last": _added(last, new), ALL: _added(known[ALL], new)})
+
+
+def undone(record: Record, rollout: str, config: Config) -> tuple[dict[str, Any], dict[str, str | None]]:
+    """Return a configuration without what a rollout has written, or ALL, and the annotation after that.
+
+    A field that has another value than the written one was changed by others since, and stays.
+    """
+    if rollout != ALL and rollout != record["rollout"]:
+        return dict(config), {}
+    result = dict(config)
+    for field, (old, new) in record[ALL if rollout == ALL else "last"].items():
+        if config.get(field) != new:
+            continue
+        if old is None:
+            result.pop(field)
+        else:
+            result[field] = old
+    left = {} if rollout == ALL else _added(record[ALL], _changed(config, result))
+    return result, _note({"rollout": "", "last": {}, ALL: left})
+
+
+def _changed(before: Config, after: Config) -> dict[str, list[Any]]:
+    fields = sorted({*before, *after})
+    return {field: [before.get(field), after.get(field)] for field in fields if before.get(field) != after.get(field)}
+
+
+def _added(table: Mapping[str, list[Any]], new: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
+    """Return a table with later changes: what was first there, and what is there now, unless both are equal."""
+    found = {**table, **{field: [table.get(field, change)[0], change[1]] for field, change in new.items()}}
+    return {field: change for field, change in found.items() if change[0] != change[1]}
+
+
+def _note(record: Record) -> dict[str, str | None]:
+    return {WRITTEN: annotation.text(record) if record["last"] or record[ALL] else None}
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(change, list) and len(change) == 2 for change in value.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import drift_text
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import drift_rows
 
 ROW = {
     "path": "maxPods",
@@ -40,7 +40,7 @@ def test_nodes_with_the_same_drift_stand_together_and_long_lists_are_cut() -> No
         "m2": node(WHOLE, ROW, host="not looked at on the node: unreachable"),
         "m3": node(host="looked at"),
     }
-    text = drift_text.lines(nodes)
+    text = drift_rows.lines(nodes)
     assert text == [
         "40 nodes (n0, n1, n2, n3, n4 and 35 more):",
         "  maxPods: declared 60, pushed 60, assigned 60, live 61; flag: why. Do.",
@@ -49,7 +49,7 @@ def test_nodes_with_the_same_drift_stand_together_and_long_lists_are_cut() -> No
         "  maxPods: declared 60, pushed 60, assigned 60, live 61; flag: why. Do.",
         "drift: 43 nodes, 41 drifted, 42 differences (flag 41, fell back 1)",
     ]
-    assert drift_text.summary(nodes) == {
+    assert drift_rows.summary(nodes) == {
         "nodes": 43,
         "drifted": 41,
         "differences": 42,
@@ -59,8 +59,8 @@ def test_nodes_with_the_same_drift_stand_together_and_long_lists_are_cut() -> No
 
 
 def test_no_drift_is_one_line() -> None:
-    assert drift_text.lines({"n1": node(), "n2": node(host="looked at")}) == [
+    assert drift_rows.lines({"n1": node(), "n2": node(host="looked at")}) == [
         "drift: 2 nodes, 0 drifted, 0 differences"
     ]
     gone = {**ROW, **dict.fromkeys(("declared", "pushed", "assigned", "live"))}
-    assert "maxPods: set nowhere; flag" in drift_text.lines({"n1": node(gone)})[1]
+    assert "maxPods: set nowhere; flag" in drift_rows.lines({"n1": node(gone)})[1]

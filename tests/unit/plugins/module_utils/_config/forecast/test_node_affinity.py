@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast.node_affinity import unmet
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast.admission import unmet
 
 ZONE, LABELS = "topology.kubernetes.io/zone", {"topology.kubernetes.io/zone": "b", "cores": "8", "bare": ""}
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast import pressure
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast import node_usage
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast.node_usage import (
     LossCause,
     NodeUsage,
@@ -47,7 +47,7 @@ def _load(
 
 
 def _gone(load: NodeUsage, **config: Any) -> list[str]:
-    return [name for _namespace, name in pressure.pressure(EffectiveConfig({**OFF, **config}, 20), load).evicted]
+    return [name for _namespace, name in node_usage.pressure(EffectiveConfig({**OFF, **config}, 20), load).evicted]
 
 
 def _hard(value: str, load: NodeUsage, signal: str = "memory.available", **config: Any) -> list[str]:
@@ -121,7 +121,7 @@ def test_a_pod_of_unknown_usage_frees_nothing_for_sure() -> None:
 
 def test_critical_and_static_pods_stay() -> None:
     load = _load(_pod("a", 3, static=True), _pod("b", 3, priority=2_000_000_000), _pod("c", 1, priority=1_999_999_999))
-    found = pressure.pressure(EffectiveConfig({**OFF, "evictionHard": {"memory.available": "4Gi"}}, 20), load)
+    found = node_usage.pressure(EffectiveConfig({**OFF, "evictionHard": {"memory.available": "4Gi"}}, 20), load)
     assert [name for _namespace, name in found.evicted] == ["c"]
     assert found.unmet == [
         "evictionHard memory.available 4Gi: evicting every pod that may be evicted frees too little; the node "
@@ -132,7 +132,7 @@ def test_critical_and_static_pods_stay() -> None:
 
 def test_a_satisfied_threshold_is_not_unmet() -> None:
     assert (
-        pressure.pressure(
+        node_usage.pressure(
             EffectiveConfig({**OFF, "evictionHard": {"memory.available": "3Gi"}}, 20), _load(_pod("a", 1))
         ).unmet
         == []
@@ -145,7 +145,7 @@ def test_reasons() -> None:
         {"evictionSoft": {"memory.available": "4Gi"}, "evictionSoftGracePeriod": {"memory.available": "1m30s"}},
     ]
     hard, soft = (
-        pressure.pressure(EffectiveConfig({**OFF, **config}, 20), _load(_pod("a", 3))).evicted["default", "a"][0]
+        node_usage.pressure(EffectiveConfig({**OFF, **config}, 20), _load(_pod("a", 3))).evicted["default", "a"][0]
         for config in given
     )
     assert (hard.reason, hard.detail) == (
@@ -161,7 +161,7 @@ def test_reasons() -> None:
 def test_the_reason_where_pods_may_use_less_memory_than_they_do() -> None:
     load = _load(_pod("a", 3, signal="allocatableMemory.available"), available=7, pods_memory=Fraction(3 * GI))
     config = EffectiveConfig({"evictionHard": {"memory.available": "1Gi"}, "kubeReserved": {"memory": "9Gi"}}, 20)
-    [[cause]] = pressure.pressure(config, load).evicted.values()
+    [[cause]] = node_usage.pressure(config, load).evicted.values()
     assert cause == LossCause(
         "evictionHard memory.available 1Gi exceeds the available memory that kubeReserved and systemReserved leave "
         "to pods",
@@ -172,7 +172,7 @@ def test_the_reason_where_pods_may_use_less_memory_than_they_do() -> None:
 def test_processes_are_no_bytes() -> None:
     load = _load(_pod("a", 3, signal="pid.available"), signal="pid.available")
     config = EffectiveConfig({**OFF, "evictionHard": {"pid.available": "50%"}}, 20)
-    assert pressure.pressure(config, load).evicted == {
+    assert node_usage.pressure(config, load).evicted == {
         ("default", "a"): [
             LossCause("evictionHard pid.available 50% is more than is available", f"{2 * GI} of {8 * GI} available")
         ]
@@ -189,7 +189,9 @@ def test_processes_are_no_bytes() -> None:
 )
 def test_disks(signal: str, value: str, text: str) -> None:
     load = _load(_pod("a", 3, signal=signal), signal=signal)
-    [[cause]] = pressure.pressure(EffectiveConfig({**OFF, "evictionHard": {signal: value}}, 20), load).evicted.values()
+    [[cause]] = node_usage.pressure(
+        EffectiveConfig({**OFF, "evictionHard": {signal: value}}, 20), load
+    ).evicted.values()
     assert (
         cause.reason
         == f"evictionHard {signal} {value} is more than is available, unless deleting unused images and dead "
@@ -221,7 +223,7 @@ def test_what_pods_may_use_together() -> None:
 
 
 def test_unknown_signals() -> None:
-    found = pressure.pressure(
+    found = node_usage.pressure(
         EffectiveConfig({**OFF, "evictionHard": {"pid.available": "5%"}}, 20), _load(_pod("a", 3))
     )
     assert (found.evicted, found.unseen) == (

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import target
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import sources
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 
 from .. import kubelet_model as model
@@ -34,18 +34,18 @@ from .tables import LIVE
 def test_a_node_keeps_the_values_of_its_machine(
     goal: dict[str, Any], live: dict[str, Any], expected: dict[str, Any]
 ) -> None:
-    assert target.for_machine(goal, live) == expected
+    assert sources.for_machine(goal, live) == expected
 
 
 @given(model.configs(), model.configs())
 def test_every_other_field_is_that_of_the_target(goal: dict[str, Any], live: dict[str, Any]) -> None:
     before = copy.deepcopy((goal, live))
-    made = target.for_machine(goal, live)
+    made = sources.for_machine(goal, live)
     for name in {*goal, *live, *made}:
         field = fields.ALL.get(name)
         holder = live if field is not None and field.machine else goal
         assert (name in made, made.get(name)) == (name in holder, holder.get(name)), name
-    assert target.for_machine(goal, made) == made
+    assert sources.for_machine(goal, made) == made
     assert (goal, live) == before
 
 
@@ -62,14 +62,14 @@ def test_every_other_field_is_that_of_the_target(goal: dict[str, Any], live: dic
 def test_each_value_that_a_node_does_not_get_is_a_warning(
     goal: dict[str, Any], live: dict[str, Any], paths: list[str]
 ) -> None:
-    found = list(target.kept(goal, live))
+    found = list(sources.kept(goal, live))
     assert [problem.path for problem in found] == paths
     assert {problem.severity for problem in found} <= {"warning"}
 
 
 def test_a_drop_in_declares_nothing_of_one_machine() -> None:
     given = {"maxPods": 7, "providerID": "aws://x", "evictionHard": {"a": "1"}}
-    assert target.declared(given) == {"maxPods": 7, "evictionHard": {"a": "1"}}
+    assert sources.declared(given) == {"maxPods": 7, "evictionHard": {"a": "1"}}
 
 
 def test_a_target_takes_the_place_of_the_live_configuration_except_for_the_machine() -> None:

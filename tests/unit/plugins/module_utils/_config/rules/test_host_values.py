@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import host_values
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks
 
 
 @pytest.mark.parametrize(
@@ -28,13 +28,13 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules im
     ],
 )
 def test_only_changes_that_the_host_must_bear(path: str, before: object, after: object, count: int) -> None:
-    found = list(host_values.warnings([compare.Change(path, before, after, True)]))
+    found = list(checks.warnings([compare.Change(path, before, after, True)]))
     assert [(problem.severity, problem.path, problem.rule) for problem in found] == [("warning", path, "host")] * count
 
 
 def test_paths_into_a_checkpoint() -> None:
     inside = "/var/lib/kubelet-dynamic/store/checkpoints/147d55bf-dddc/274/ca.crt"
-    [problem] = host_values.checkpoint_paths(
+    [problem] = checks.checkpoint_paths(
         [("authentication.x509.clientCAFile", inside), ("resolvConf", "/etc/resolv.conf"), ("providerID", inside)]
     )
     assert (problem.path, problem.rule) == ("authentication.x509.clientCAFile", "checkpoint-path")

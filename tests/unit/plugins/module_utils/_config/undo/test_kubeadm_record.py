@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.undo import kubeadm_record
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.undo import changed_by
 
 OWN = {"kind": "K", "eventBurst": 9}
 FIRST = {"kind": "K", "eventBurst": 31, "maxPods": 80}
@@ -20,11 +20,11 @@ def configmap(notes: dict[str, Any]) -> dict[str, Any]:
     return {"metadata": {"annotations": notes}}
 
 
-def record(*steps: tuple[str, dict[str, Any], dict[str, Any]]) -> kubeadm_record.Record | None:
+def record(*steps: tuple[str, dict[str, Any], dict[str, Any]]) -> changed_by.Record | None:
     """Return the record after rollouts have written."""
     found = None
     for rollout, before, after in steps:
-        found = kubeadm_record.read(configmap(kubeadm_record.written(found, rollout, before, after)))
+        found = changed_by.read(configmap(changed_by.written(found, rollout, before, after)))
     return found
 
 
@@ -45,21 +45,21 @@ def test_undoing(rollout: str, config: dict[str, Any], after: dict[str, Any], le
     """C(left): whether something is left to undo; None if nothing was."""
     known = record(*BOTH)
     assert known
-    found, note = kubeadm_record.undone(known, rollout, config)
+    found, note = changed_by.undone(known, rollout, config)
     assert found == after
-    assert (note != {}) == (left is not None) and bool(note.get(kubeadm_record.WRITTEN)) == bool(left)
+    assert (note != {}) == (left is not None) and bool(note.get(changed_by.WRITTEN)) == bool(left)
 
 
 def test_undoing_step_by_step_leaves_nothing() -> None:
     """Several runs of one rollout are one step."""
     known = record(("one", OWN, {**OWN, "eventBurst": 31}), ("one", {**OWN, "eventBurst": 31}, FIRST))
     assert known
-    assert kubeadm_record.undone(known, "one", FIRST) == (OWN, {kubeadm_record.WRITTEN: None})
+    assert changed_by.undone(known, "one", FIRST) == (OWN, {changed_by.WRITTEN: None})
 
 
 @pytest.mark.parametrize(
     "text", ["", "{", "[]", "[" * 9999, '{"rollout": "one"}', '{"rollout": "one", "last": {"a": 1}, "all": {}}']
 )
 def test_a_record_that_cannot_be_used(text: str) -> None:
-    assert kubeadm_record.read(configmap({kubeadm_record.WRITTEN: text})) is None
-    assert kubeadm_record.read({"metadata": {}}) is None
+    assert changed_by.read(configmap({changed_by.WRITTEN: text})) is None
+    assert changed_by.read({"metadata": {}}) is None
