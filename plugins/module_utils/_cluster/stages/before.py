@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._config import delivery as deliveries
-from ..._config.drift import differing
+from ..._config.drift import differing, explained
 from ..._config.fields import complete_config, difftext
 from ..._config.plan.layers import Declared
 from ..._config.values import identity
@@ -61,7 +61,7 @@ def beside(
     if ran is None:
         return None
     found = differing.beside(ran[0], complete_config.restore(live), Declared([declared]), set(ran[1]), node.minor)
-    causes = differing.Inspected(facts or {}).causes({path: now for path, _was, now in found}, declared, node.minor)
+    causes = explained.Inspected(facts or {}).causes({path: now for path, _was, now in found}, declared, node.minor)
     return [
         {"path": path, "before": difftext.mask(path, was), "live": difftext.mask(path, now), "cause": causes[path]}
         for path, was, now in found

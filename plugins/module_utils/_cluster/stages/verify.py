@@ -15,7 +15,7 @@ import time
 import typing as t
 
 from ..._config import delivery as deliveries
-from ..._config.drift import differing
+from ..._config.drift import differing, explained
 from ..._config.fields import complete_config as pure_configz
 from ..._config.fields import difftext, fields, overlay
 from ..._config.rules import checks, start_rules
@@ -224,7 +224,7 @@ class Watch:
             return True
         # The file leaves what it does not set to the kubelet, which ignores fields that its version does not have.
         facts = self._hosts.get(name) if wanted is not None and diagnose.exists(path, node.minor) else None
-        return facts is not None and not differing.Inspected(facts).overrides(path, config, node.minor)
+        return facts is not None and not explained.Inspected(facts).overrides(path, config, node.minor)
 
     def _problems(self, name: str) -> list[t.Any]:
         expected = self.expected[name]

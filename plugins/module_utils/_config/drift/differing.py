@@ -1,25 +1,17 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where the configurations of one node differ, and what of the node itself explains a value that its kubelet runs.
-
-There is one rule for the stages verify and drift.
+"""Where the configurations of one node differ: one rule for the stages verify and drift.
 
 A field that a configuration does not set has the default of the kubelet's minor. Where that default is not known, the
 field is not compared: the kubelet completes a configuration of few fields, and this is no difference.
-
-What explains a value: the node's own file, another drop-in, a flag or a default. A switch changes what is declared and
-nothing else. The node's own file may have changed since the kubelet's last start, and the restart of the switch then
-takes that up, too.
 """
 
 from __future__ import annotations
 
-from typing import Any, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Collection, Iterable, Iterator, Mapping
 
-from ..delivery import LINK
-from ..fields import compare, fields, merged_dropins, overlay, shadow
-from ..plan import host_facts
+from ..fields import compare, fields, merged_dropins, overlay
 from ..plan.layers import Declared
 from ..values import paths
 
@@ -139,95 +131,3 @@ def _resolved(path: str, values: dict[str, Any]) -> dict[str, Any]:
         else value
         for stage, value in values.items()
     }
-
-
-Config = Mapping[str, Any]
-
-
-class Inspected:
-    """What the inspection of a node found of it, just before its kubelet was restarted.
-
-    ``facts`` are those of kubelet_preflight_info: ``own`` (the config file, then the other drop-ins in the kubelet's
-    order, secrets masked, a content is None if it could not be read) and ``kubelet`` (``local_config``, the path of
-    that file, and ``shadowed``, the flags by path). Malformed ones count as none.
-    """
-
-    def __init__(self, facts: Mapping[str, Any]) -> None:
-        if host_facts.of_preflight(facts):
-            facts = {}
-        kubelet = facts.get("kubelet") or {}
-        self._flags = {path: str(use["flag"]) for path, use in (kubelet.get("shadowed") or {}).items()}
-        rows = facts.get("own") or []
-        self._file = kubelet.get("local_config") or ""
-        self._base: Config | None = next(
-            (row["content"] for row in rows if row["path"] == self._file), {} if rows else None
-        )
-        others = [(row["path"], row["content"]) for row in rows if row["path"] != self._file]
-        self._earlier = [row for row in others if _name(row[0]) < LINK]
-        self._later = [row for row in others if _name(row[0]) >= LINK]
-
-    @property
-    def known(self) -> bool:
-        """Whether the node's own file and its drop-ins are known."""
-        return self._base is not None and all(content is not None for _path, content in [*self._earlier, *self._later])
-
-    def overrides(self, path: str, source: Config, minor: int) -> bool:
-        """Return whether something of the node wins over the value that a whole configuration has at a path."""
-        return (
-            shadow.shadow_of(path, self._flags) is not None
-            or any(content is None or _sets(content, path) for _file, content in [*self._earlier, *self._later])
-            or (bool(self._earlier or self._later) and paths.top(path) in merged_dropins.forgotten(source, minor))
-            or shadow.computed(path, source, minor)
-        )
-
-    def causes(self, changed: Mapping[str, Any], declared: Config, minor: int) -> dict[str, str]:
-        """Return what explains each of the values that a kubelet with a drop-in runs, empty where nothing does.
-
-        ``changed`` has the live values by path, None for absent; ``declared`` is our drop-in.
-        """
-        if not changed or not self.known:
-            return dict.fromkeys(changed, "what the node itself sets is not known")
-        own = dict(self._base or {})
-        layers = [
-            *(content or {} for _file, content in self._earlier),
-            declared,
-            *(content or {} for _file, content in self._later),
-        ]
-        config = merged_dropins.effective(own, layers, minor)
-        values = compare.normalise(config, minor, True, True)
-        given = {paths.top(path) for path in values}
-        return {path: self._cause(path, value, values, given, config, minor) for path, value in sorted(changed.items())}
-
-    def _cause(
-        self, path: str, live: Any, values: Mapping[str, Any], given: set[str], config: Config, minor: int
-    ) -> str:
-        flag = shadow.shadow_of(path, self._flags)
-        if flag is not None:
-            return f"the flag {flag} sets it"
-        file = next((name for name, content in reversed(self._files()) if _sets(content, path)), "")
-        field = fields.owner(path)
-        if field is not None and field.secret and file:
-            return f"{file} has a secret there"
-        if compare.same(values.get(path), live):
-            return (
-                f"{file} changed" if file else f"{self._file or 'the node itself'} leaves it to the kubelet's default"
-            )
-        if shadow.computed(path, config, minor) or (field is not None and field.machine and path not in values):
-            return "the kubelet sets it itself"
-        if path not in values and not compare.is_known(path, values, given, minor, True):
-            return "the kubelet's default there is not known"
-        return ""
-
-    def _files(self) -> Sequence[tuple[str, Config]]:
-        rows = [(self._file, self._base), *self._earlier, *self._later]
-        return [(name, content) for name, content in rows if content is not None]
-
-
-def _name(path: str) -> str:
-    return path.rpartition("/")[2]
-
-
-def _sets(config: Config, path: str) -> bool:
-    """Return whether a file sets a path, or what contains it, or what it contains; also if it sets null."""
-    names = {paths.show(at) for at, _value in overlay.written(config, True)}
-    return overlay.is_set(path, names) or any(overlay.is_set(name, {path}) for name in names)

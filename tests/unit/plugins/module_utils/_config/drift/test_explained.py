@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import differing
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import explained
 
 FILE, EARLY, LATE = "/var/lib/kubelet/config.yaml", "/d/10-a.conf", "/d/99-z.conf"
 HEADER = {"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1"}
@@ -67,7 +67,7 @@ MERGES = {"mergeDefaultEvictionSettings": True, "evictionHard": {"memory.availab
     ],
 )
 def test_what_explains_a_change(facts: Any, declared: Any, path: str, live: Any, words: str) -> None:
-    (found,) = differing.Inspected(facts).causes({path: live}, declared, 36).values()
+    (found,) = explained.Inspected(facts).causes({path: live}, declared, 36).values()
     assert words in found and bool(found) == bool(words), found
 
 
@@ -86,4 +86,4 @@ def test_what_explains_a_change(facts: Any, declared: Any, path: str, live: Any,
     ],
 )
 def test_what_wins_over_a_whole_configuration(facts: Any, source: Any, path: str, wins: bool) -> None:
-    assert differing.Inspected(facts).overrides(path, source, 29) == wins
+    assert explained.Inspected(facts).overrides(path, source, 29) == wins
