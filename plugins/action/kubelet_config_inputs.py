@@ -15,12 +15,11 @@ from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
 
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils import host_table, in_process
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import cluster, run_hosts, scopes, specs, stages
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import differing, hosts, specs, stages
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.check import OF_EVERY_PLAYBOOK, OF_ROLLOUTS
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.differing import Differing
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.groups import Groups
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.hosts import Hosts
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.hosts import Groups, Hosts
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.inputs import Inputs
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.limits import OF_EVERY_PLAYBOOK, OF_ROLLOUTS
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.names import MAIN
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.rendered import (
     UNKNOWN,
@@ -47,7 +46,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
                 "entry_point": {"type": "str"},
                 "of_the_run": {"type": "list", "elements": "str", "choices": sorted(known), "default": []},
                 "stage": {"type": "str", "choices": list(stages.STAGES)},
-                "hosts": {"type": "str", "choices": [run_hosts.ANY, run_hosts.NAMED]},
+                "hosts": {"type": "str", "choices": [hosts.ANY, hosts.NAMED]},
             }
         )
         if options["hosts"]:
@@ -60,31 +59,31 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         read = {*OF_EVERY_PLAYBOOK, *options["of_the_run"], *(name for role in roles for name in of_roles[role])}
         if "rollout" in roles:
             read |= set(OF_ROLLOUTS)
-        shared = {name for name in read if scopes.is_of_the_run(name) or name in options["of_the_run"]}
+        shared = {name for name in read if specs.is_of_the_run(name) or name in options["of_the_run"]}
         inputs = Inputs(known, read)
         message = self._message(inputs, Differing(known), shared, task_vars or {})
         shown = [inputs.ignored(), self._groups(task_vars or {}) if MAIN in read else ""]
         result.update(changed=False, began=began, cluster="", warnings=list(filter(None, shown)))
         if message:
             result.update(failed=True, msg=message)
-        elif set(roles) - cluster.WITHOUT:
+        elif set(roles) - differing.WITHOUT:
             result.update(cluster=self._cluster(task_vars or {}))
         return result
 
-    def _run(self, variables: dict[str, t.Any]) -> run_hosts.Run:
+    def _run(self, variables: dict[str, t.Any]) -> hosts.Run:
         """Return the hosts that the run takes."""
         patterns = None
-        if run_hosts.HOSTS in variables:
-            patterns = run_hosts.asked(self._templar.template(variables[run_hosts.HOSTS]))
+        if hosts.HOSTS in variables:
+            patterns = hosts.asked(self._templar.template(variables[hosts.HOSTS]))
         inventory = self._task.get_variable_manager()._inventory
         found = inventory.get_hosts(patterns or "all", ignore_limits=True, ignore_restrictions=True)
         own = variables["hostvars"][variables["inventory_hostname"]]
-        return run_hosts.Run(
+        return hosts.Run(
             patterns,
             [host.name for host in found],
-            variables.get(run_hosts.LIMIT),
+            variables.get(hosts.LIMIT),
             variables["ansible_play_hosts_all"],
-            run_hosts.HOSTS in own,
+            hosts.HOSTS in own,
         )
 
     def _of_stage(self, stage: str, variables: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -113,10 +112,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         """Return the cluster of the run in words, empty if it is not known."""
         environment: dict[str, t.Any] = {}
         self._compute_environment_string(environment)
-        given = variables.get(scopes.AUTH) or {}
+        given = variables.get(specs.AUTH) or {}
         given = rendered(given, functools.partial(self._templar.template, given))
         with in_process.surroundings(environment, self._loader.get_basedir()):
-            return cluster.in_words(given)
+            return differing.in_words(given)
 
     def _message(
         self, inputs: Inputs, differing: Differing, shared: t.Collection[str], variables: dict[str, t.Any]
@@ -128,17 +127,17 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         of_play = {
             name: value
             for name, value in variables.items()
-            if (inputs.matters(name) or name in shared or name in scopes.HANDED_ON)
+            if (inputs.matters(name) or name in shared or name in specs.HANDED_ON)
             and not inputs.is_default(name, value)
             and (name not in own or own[name] != value)
         }
         # Only this cache separates what an earlier play of this run has set from what the inventory has.
         facts = getattr(self._task.get_variable_manager(), "_nonpersistent_fact_cache", {})
-        handed = scopes.HANDED_ON & {*of_play, *self._task.get_variable_manager().extra_vars}
+        handed = specs.HANDED_ON & {*of_play, *self._task.get_variable_manager().extra_vars}
         templates, of_hosts = Rendered(), Hosts()
         for host in hosts:
             given = hostvars.raw_get(host)
-            handed |= (scopes.HANDED_ON & given.keys()) - facts.get(host, {}).keys()
+            handed |= (specs.HANDED_ON & given.keys()) - facts.get(host, {}).keys()
             found = {
                 name: templates.of_host(given, value, functools.partial(_of_host, hostvars, host, name))
                 for name, value in given.items()

@@ -12,9 +12,9 @@ import jinja2
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils import declared, host_table, sealed
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils import host_table, sealed
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import stages
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.message import node_message
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.rows import node_message
 
 SEALED = {"configs": sealed.layers, "group_configs": sealed.layer, "flags": sealed.flags}
 """How the secrets of a column are sealed."""
@@ -64,7 +64,7 @@ def other_configs(hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str
     """
     found: dict[str, t.Any] = {}
     for host in hosts:
-        read = functools.partial(declared.of_host, host, hostvars[host])
+        read = functools.partial(host_table.of_host, host, hostvars[host])
         name, given = read("kubelet_config_node_name") or host, read("kubelet_config") or {}
         found[name] = given if found.get(name, given) == given else {}
     return {name: sealed.layer(given) for name, given in found.items()}

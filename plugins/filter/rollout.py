@@ -15,7 +15,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan imp
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.undo import changed_by
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils import sealed
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import clock, goals, order, rows, value
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import skipped as skipping
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import rows as skipping
 
 Mapping = t.Mapping[str, t.Any]
 

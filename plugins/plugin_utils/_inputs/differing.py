@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import typing as t
 
-from ...module_utils._cluster.api import auth
-from . import limits, scopes
+from ...module_utils._cluster.api import auth, cluster_options
+from ...module_utils._cluster.api.errors import ClusterError
+from . import check, specs
 from .check import Option, is_true
 from .inputs import SHOWN_HOSTS, shown
 
@@ -43,7 +44,7 @@ class Differing:
         `groups` are the hosts of each inventory group, `hosts` those of the run.
         """
         found = {name: list(values.values()) for name, values in self._found.items() if len(values) > 1}
-        clusters = found.pop(scopes.AUTH, [])
+        clusters = found.pop(specs.AUTH, [])
         lines: list[str] = []
         if clusters:
             lines += [
@@ -67,7 +68,7 @@ class Differing:
 
 def _form(name: str, option: Option, value: t.Any) -> str:
     """Return a text that is equal for values that the roles read alike, such as 5 and "5"."""
-    if value is None or (value == "" and (name in limits.UNSET_IF_EMPTY or not option.get("default"))):
+    if value is None or (value == "" and (name in check.UNSET_IF_EMPTY or not option.get("default"))):
         return "null"
     kind = option["type"]
     if kind == "bool":
@@ -103,4 +104,18 @@ def _cluster(value: t.Any) -> str:
         f"context {given['context']}" if given.get("context") else "",
         "in_cluster" if given.get("in_cluster") else "",
     ]
-    return ", ".join(filter(None, parts)) or f"the cluster of the environment ({scopes.AUTH} does not name any)"
+    return ", ".join(filter(None, parts)) or f"the cluster of the environment ({specs.AUTH} does not name any)"
+
+
+WITHOUT = frozenset({"upgrade_check"})
+"""The roles that send no request to an API server."""
+
+
+def in_words(given: t.Any) -> str:
+    """Return the cluster that kubelet_config_auth and the environment name; empty if the first request reports why
+    it is not known.
+    """
+    try:
+        return cluster_options.in_words(cluster_options.completed(given if isinstance(given, dict) else {}))
+    except ClusterError:
+        return ""

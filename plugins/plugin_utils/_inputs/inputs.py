@@ -8,9 +8,8 @@ from __future__ import annotations
 import json
 import typing as t
 
-from . import scopes
-from .check import Option, accepted
-from .limits import FORMS
+from . import specs
+from .check import FORMS, Option, accepted
 from .names import PREFIX, Names
 from .rendered import UNKNOWN
 
@@ -43,8 +42,8 @@ class Inputs:
 
     def is_default(self, name: str, value: t.Any) -> bool:
         """Return whether a value is the default of a role's variable. The defaults of a role are seen in the play."""
-        if name in scopes.INTERNAL:
-            return bool(scopes.INTERNAL[name] == value)
+        if name in specs.INTERNAL:
+            return bool(specs.INTERNAL[name] == value)
         return name in self._known and "default" in self._known[name] and self._known[name]["default"] == value
 
     def default(self, name: str) -> t.Any:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from . import events, model, report_document, report_files, report_text, status_line
+from . import events, model, report_document, report_text
 from .page import page
 
 BETWEEN_DRAWINGS = 0.1
@@ -117,7 +117,7 @@ class Recorder:
             return
         began = self._clock()
         report = report_document.make(self.rollout)
-        for path, write in ((self.settings.json, report_files.write_json), (self.settings.html, page.write)):
+        for path, write in ((self.settings.json, report_document.write_json), (self.settings.html, page.write)):
             try:
                 if path:
                     write(path, report)
@@ -140,9 +140,9 @@ class Recorder:
             self._line.show(report_text.progress_bar(self.rollout, self._doing, self._since, now, self._line.width()))
 
 
-def _status_line(live: str, stdout: t.TextIO, stderr: t.TextIO) -> status_line.StatusLine | None:
+def _status_line(live: str, stdout: t.TextIO, stderr: t.TextIO) -> report_text.StatusLine | None:
     """Return the status line, on stderr if that is a terminal, or None without a terminal."""
     on = [stream for stream in (stderr, stdout) if stream.isatty()]
     if live == "never" or (live == "auto" and not on):
         return None
-    return status_line.StatusLine(on[0] if on else stderr, on or (stdout, stderr))
+    return report_text.StatusLine(on[0] if on else stderr, on or (stdout, stderr))

@@ -9,12 +9,14 @@ node is its cause: what follows from it is left out.
 
 from __future__ import annotations
 
+import re
 from typing import Any, Collection, Iterable, Mapping, Sequence
 
+from ...module_utils._cluster.rollout import amount
 from ...module_utils._config.delivery import NATIVE
 from ...module_utils._config.drift import drift_cause
 from ...module_utils._config.values import node_row
-from .message import node_message, with_untouched
+from ...module_utils._config.values.node_row import printable
 
 Rows = Mapping[str, Mapping[str, Any]]
 HOST_ROW = "__kubelet_config_row"
@@ -199,3 +201,85 @@ def stopped(batch: Mapping[str, Any], reason: str, begun: bool, untouched: Seque
         f"{what.format(batch['group'])} stopped at {', '.join(batch['names'])}: {reason.rstrip('.')}. {rest} "
         f"Untouched hosts: {', '.join(untouched) or 'none'}"
     )
+
+
+def of_play(found: Mapping[str, Any], hosts: Mapping[str, str], limit: Any = None) -> dict[str, str]:
+    """Return by node name why nodes of a play are skipped.
+
+    C(found): the result of node_config_info for the group with C(skip). C(hosts): the inventory hosts of the play by
+    node name. C(limit): how many of them may be skipped, as a number or a percentage of the Nodes of the group that
+    exist; None for any number.
+
+    Raises ValueError if there are more, if no node is left, and for an invalid C(limit).
+    """
+    skipped = {name: str(row["message"]) for name, row in found["away"].items() if name in hosts}
+    if not skipped:
+        return {}
+    lines = "\n".join(named(skipped))
+    counted = f"{len(skipped)} of {len(hosts)} nodes cannot take part"
+    if len(skipped) == len(hosts):
+        raise ValueError(f"{counted}, so there is nothing to do. Nothing was changed.\n{lines}")
+    allowed = None if limit in (None, "") else allowed_of(limit, len(found["nodes"]))
+    if allowed is not None and len(skipped) > allowed:
+        raise ValueError(
+            f"{counted}, and at most {allowed} may be skipped (kubelet_config_max_skipped, by default "
+            "kubelet_config_max_unavailable). Repair them, remove their hosts from the inventory or the play, or raise "
+            f"kubelet_config_max_skipped. Nothing was changed.\n{lines}"
+        )
+    return skipped
+
+
+def named(skipped: Mapping[str, str]) -> list[str]:
+    """Return a line for each skipped node, with the reason."""
+    return [f"{name}: {why}" for name, why in skipped.items()]
+
+
+def allowed_of(limit: Any, nodes: int) -> int:
+    """Return how many of so many nodes may be skipped; unlike a budget, also none. Raises ValueError."""
+    found = amount.parse(limit)
+    if found is None or (found.percent and found.number > 100):
+        raise ValueError(f"kubelet_config_max_skipped is {limit!r}: use a number or a percentage, such as 2 or 5%")
+    return found.of(nodes) if found.number else 0
+
+
+UNKNOWN = "the task that failed reported no reason"
+# What follows the name of the node without a colon.
+_PREDICATE = re.compile(r"(?:was|cannot be) ")
+
+
+def node_message(
+    reasons: Any, name: str, host: str = "", then: str = "", untouched: Sequence[str] = (), node: str = "Node"
+) -> str:
+    """Return the reasons as one message that names the node once, at its beginning.
+
+    Each reason may be a message of its own: the name of the node or of its C(host) at its beginning, and a full stop at
+    its end, are removed. Empty reasons, and those that another one contains, are left out. C(then): what followed.
+    C(untouched): the hosts that a rollout has not reached. An empty C(node) leaves out the name, for a part of a
+    message.
+    """
+    given = [reasons] if isinstance(reasons, str) else list(reasons or ())
+    parts: list[str] = []
+    for part in (_bare(str(reason or ""), [name, host]) for reason in [*given, then]):
+        if not any(part in other for other in parts):
+            parts = [*(other for other in parts if other not in part), part]
+    text = with_untouched("; ".join(filter(None, parts)) or UNKNOWN, untouched)
+    return f"{node} {name}{'' if _PREDICATE.match(text) else ':'} {text}" if node else text
+
+
+def with_untouched(text: str, untouched: Sequence[str]) -> str:
+    """Return a message with the hosts that a rollout has not reached, if there are any."""
+    return f"{text}. Untouched hosts: {', '.join(untouched)}" if untouched else text
+
+
+def _bare(reason: str, names: Sequence[str]) -> str:
+    """Return a reason without the node's name and without its full stop."""
+    named = "|".join(re.escape(one) for one in names if one)
+    text = " ".join(printable(reason).split())
+    while named:
+        shorter = re.sub(rf"^(?:Node (?:{named})(?::|(?=\s))|(?:{named}):)\s*", "", text)
+        if shorter == text:
+            break
+        text = shorter
+    if named:
+        text = re.sub(rf"\bNode (?:{named})(?![\w.-]*\w)", "the Node", text)
+    return text.rstrip(". ")

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import scopes, specs
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.limits import OF_EVERY_PLAYBOOK, OF_ROLLOUTS
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import specs
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.check import OF_EVERY_PLAYBOOK, OF_ROLLOUTS
 from tests.support.ansible import ROOT, Ansible
 
 ROLES = specs.by_role()
@@ -45,7 +45,7 @@ MORE = {"migrate": {"kubelet_config_delivery": "native"}}
 
 def two(name: str) -> tuple[t.Any, t.Any]:
     """Return two values that a variable accepts."""
-    if name in scopes.INTERNAL:
+    if name in specs.INTERNAL:
         return "", "theirs"
     choices = KNOWN[name].get("choices")
     if name in ("kubelet_config", "kubelet_config_host"):
@@ -80,13 +80,13 @@ def read(playbook: str) -> set[str]:
         *(OF_ROLLOUTS if "rollout" in PLAYBOOKS[playbook] else ()),
         *own,
         *(name for role in PLAYBOOKS[playbook] for name in of_roles[role]),
-    } - scopes.HANDED_ON
+    } - specs.HANDED_ON
 
 
 def test_every_variable_is_read_by_a_playbook() -> None:
     """So that the tests below go through all of them."""
     of_playbooks = {name for playbook in PLAYBOOKS for name in read(playbook)}
-    assert of_playbooks | scopes.HANDED_ON - scopes.INTERNAL.keys() == set(KNOWN)
+    assert of_playbooks | specs.HANDED_ON - specs.INTERNAL.keys() == set(KNOWN)
 
 
 def differ(ansible: Ansible, names: t.Iterable[str]) -> None:
@@ -103,17 +103,17 @@ def refused(output: str) -> set[str]:
 @pytest.mark.parametrize("playbook", PLAYBOOKS)
 def test_groups_that_differ_in_variables_of_the_run_are_refused(ansible: Ansible, playbook: str) -> None:
     """All of them are named at once, with the groups. The cluster has a message of its own."""
-    names = {name for name in read(playbook) if scopes.is_of_the_run(name)} - {"kubelet_config_hosts"}
+    names = {name for name in read(playbook) if specs.is_of_the_run(name)} - {"kubelet_config_hosts"}
     differ(ansible, names)
     run = ansible.playbook(playbook)
     assert run.code != 0 and CONNECTS not in run.output, run.output
-    assert refused(run.output) == names - {scopes.AUTH}, run.output
+    assert refused(run.output) == names - {specs.AUTH}, run.output
     assert "group a (n1, n2): host https://a" in run.output and "group b (n3, n4): host https://b" in run.output
 
 
 @pytest.mark.parametrize("playbook", few(PLAYBOOKS))
 def test_groups_that_differ_in_variables_of_hosts_are_accepted(ansible: Ansible, playbook: str) -> None:
-    names = {name for name in read(playbook) if not scopes.is_of_the_run(name)} - {"kubelet_config_node_name"}
+    names = {name for name in read(playbook) if not specs.is_of_the_run(name)} - {"kubelet_config_node_name"}
     differ(ansible, names)
     given = {"kubelet_config_target_version": "1.36", **MORE.get(playbook, {})}
     run = ansible.playbook(playbook, "-e", json.dumps(given))
@@ -142,11 +142,12 @@ def test_the_destination_of_a_migration_is_that_of_the_run(ansible: Ansible) -> 
     assert refused(ansible.playbook("migrate").output) == {"kubelet_config_delivery"}
 
 
-@pytest.mark.parametrize("name", few(scopes.HANDED_ON))
+@pytest.mark.parametrize("name", few(specs.HANDED_ON))
 @pytest.mark.parametrize("place", ["extra", "group", "import"])
 def test_what_roles_hand_to_each_other_is_no_input(ansible: Ansible, tmp_path: Path, place: str, name: str) -> None:
     """The plan that is shown would not be the plan that is applied."""
-    given = {name: two(name)[1]}
+    # The value of a role's default is the same as none.
+    given = {name: next(value for value in two(name) if value != KNOWN.get(name, {}).get("default"))}
     playbook, arguments = "rollout", []
     if place == "extra":
         arguments = ["-e", json.dumps(given)]
@@ -180,7 +181,7 @@ def test_a_host_localhost_with_the_connection_local_is_accepted(ansible: Ansible
 def test_groups_that_are_rolled_out_apart_may_differ_in_what_a_playbook_does_not_read(
     ansible: Ansible, playbook: str
 ) -> None:
-    differ(ansible, {name for name in KNOWN if scopes.is_of_the_run(name)} - read(playbook))
+    differ(ansible, {name for name in KNOWN if specs.is_of_the_run(name)} - read(playbook))
     run = ansible.playbook(playbook)
     assert refused(run.output) == set() and CONNECTS in run.output, run.output
 

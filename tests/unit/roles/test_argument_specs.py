@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils import host_table
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import scopes
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.specs import INTERNAL, OF_THE_HOST
 
 ROOT = Path(__file__).resolve().parents[3]
 # These modules run on the node itself, host by host.
@@ -100,7 +100,7 @@ def test_defaults_are_those_of_the_spec(role: str) -> None:
     found = yaml.safe_load(path.read_text()) if path.exists() else {}
     texts = [tasks_file.read_text() for tasks_file in (ROOT / "roles" / role / "tasks").glob("*.yml")]
     read = set(re.findall(r"\b(__kubelet_config_\w+)\b(?!:)", "\n".join(texts)))
-    expected = {name: scopes.INTERNAL[name] for name in read if scopes.INTERNAL[name] is not None}
+    expected = {name: INTERNAL[name] for name in read if INTERNAL[name] is not None}
     expected |= {
         name: option["default"]
         for options in specs(role).values()
@@ -174,7 +174,7 @@ def test_a_task_for_all_hosts_reads_no_variable_of_one_host(role: str) -> None:
     for path in (ROOT / "roles" / role / "tasks").glob("*.yml"):
         for task in flat(yaml.safe_load(path.read_text())):
             words = set(re.findall(r"(?<![.\w])kubelet_config(?:_\w+)?\b", json.dumps(task)))
-            of_one_host = words & scopes.OF_THE_HOST - host_table.OF_THE_HOST.keys()
+            of_one_host = words & OF_THE_HOST - host_table.OF_THE_HOST.keys()
             once = task.get("run_once", f"{role}/{path.name}" in OF_CALLERS)
             assert once is not True or not of_one_host, f"{path}: {task['name']}"
 

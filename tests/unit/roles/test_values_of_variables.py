@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ansible.parsing.vault import VaultLib, VaultSecret
 
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils import declared
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils import host_table
 from tests.sim.played import PlayedCluster, played_ansible
 from tests.support.ansible import Ansible
 
@@ -63,5 +63,5 @@ def test_an_undefined_variable_in_a_text_field_is_an_error(tmp_path: Path) -> No
         ansible.host_variables(n1={"kubelet_config_host": {"clusterDomain": "http://{{ nowhere_set }}/"}})
         output, code, _plan_text = _plan(ansible, tmp_path)
     assert code != 0 and "nowhere_set" in output, output
-    if declared.LENIENT:
+    if host_table.LENIENT:
         assert "kubelet_config_host of host n1, clusterDomain: {{ nowhere_set }} names an undefined" in output, output

@@ -13,7 +13,7 @@ import pathlib
 import re
 import typing as t
 
-from .. import events, model, report_files
+from .. import events, model, report_document
 from . import sections
 
 _HERE = pathlib.Path(__file__).parent
@@ -21,7 +21,7 @@ _HERE = pathlib.Path(__file__).parent
 
 def write(path: str, report: t.Mapping[str, t.Any]) -> None:
     """Write the HTML report. Raises OSError when the folder cannot be written to."""
-    report_files.write(path, make(report))
+    report_document.write(path, make(report))
 
 
 def make(report: t.Mapping[str, t.Any]) -> str:

@@ -12,7 +12,7 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.livenodes.kubelet.plugins.filter import node
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import push
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils import host_table, sealed
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import scopes, specs
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import specs
 
 
 def test_what_other_hosts_declare() -> None:
@@ -91,7 +91,7 @@ def test_all_options_of_each_host() -> None:
 def test_their_defaults_are_those_of_the_roles() -> None:
     known = specs.known(specs.by_role())
     assert {name: known[name]["default"] for name in host_table.OF_THE_HOST} == host_table.OF_THE_HOST
-    assert {*host_table.OF_THE_HOST} <= scopes.OF_THE_HOST
+    assert {*host_table.OF_THE_HOST} <= specs.OF_THE_HOST
 
 
 def test_what_a_role_takes() -> None:

@@ -12,7 +12,7 @@ import pytest
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.livenodes.kubelet.plugins.filter import node
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils import declared, host_table
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils import host_table
 
 
 class Vaulted(collections.UserString):
@@ -43,8 +43,8 @@ NAMED = "{{ nowhere }}"
     ],
 )
 def test_plain_values(monkeypatch: pytest.MonkeyPatch, value: t.Any, found: t.Any) -> None:
-    monkeypatch.setattr(declared, "LENIENT", True)
-    given = declared.of_host("h1", {"kubelet_config": value}, "kubelet_config")
+    monkeypatch.setattr(host_table, "LENIENT", True)
+    given = host_table.of_host("h1", {"kubelet_config": value}, "kubelet_config")
     assert given == found
     assert "Vaulted" not in str(_types(given))
 
@@ -61,16 +61,16 @@ def test_plain_values(monkeypatch: pytest.MonkeyPatch, value: t.Any, found: t.An
     ],
 )
 def test_a_template_that_is_left_over(monkeypatch: pytest.MonkeyPatch, value: t.Any, place: str, quoted: str) -> None:
-    monkeypatch.setattr(declared, "LENIENT", True)
+    monkeypatch.setattr(host_table, "LENIENT", True)
     with pytest.raises(AnsibleFilterError) as error:
-        declared.of_host("h1", {"kubelet_config": value}, "kubelet_config")
+        host_table.of_host("h1", {"kubelet_config": value}, "kubelet_config")
     start = f"kubelet_config of host h1, {place}: {quoted} names an undefined variable."
     assert str(error.value).startswith(start) and "secret" not in str(error.value)
 
 
 def test_a_text_of_a_core_that_raises_errors_itself_is_literal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(declared, "LENIENT", False)
-    assert declared.of_host("h1", {"kubelet_config": {"a": NAMED}}, "kubelet_config") == {"a": NAMED}
+    monkeypatch.setattr(host_table, "LENIENT", False)
+    assert host_table.of_host("h1", {"kubelet_config": {"a": NAMED}}, "kubelet_config") == {"a": NAMED}
 
 
 def test_all_variables_of_the_tables_are_read_so() -> None:

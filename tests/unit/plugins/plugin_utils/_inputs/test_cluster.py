@@ -9,7 +9,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.cluster import in_words
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.differing import in_words
 
 
 @pytest.mark.parametrize(

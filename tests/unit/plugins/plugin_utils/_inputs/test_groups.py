@@ -14,7 +14,7 @@ from ansible.inventory.manager import InventoryManager
 from ansible.parsing.dataloader import DataLoader
 from ansible.vars.manager import VariableManager
 
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.groups import Groups
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.hosts import Groups
 
 FEW, MANY, MORE = {"kubelet_config": {"maxPods": 20}}, {"kubelet_config": {"maxPods": 90}}, {"kubelet_config": "a: 1"}
 N1: dict[str, t.Any] = {"n1": {}}

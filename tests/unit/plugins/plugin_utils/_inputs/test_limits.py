@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout.gate import node_limit
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages.soak import allowed
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import limits, specs
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import check, specs
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.order import order
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.skipped import allowed_of
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.rows import allowed_of
 
 READERS: dict[str, t.Callable[[t.Any], t.Any]] = {
     "kubelet_config_serial": lambda value: order({"nodes": {}}, "plan", {"hosts": {}}, {}, 1, value),
@@ -43,16 +43,16 @@ def read(reader: t.Callable[[t.Any], t.Any], value: t.Any) -> bool:
     return True
 
 
-@pytest.mark.parametrize("name", limits.FORMS)
+@pytest.mark.parametrize("name", check.FORMS)
 @given(value=VALUES)
 def test_a_form_accepts_what_its_reader_accepts(name: str, value: t.Any) -> None:
-    if name in limits.UNSET_IF_EMPTY and value == "":
+    if name in check.UNSET_IF_EMPTY and value == "":
         return
-    assert limits.FORMS[name].accepts(value) == read(READERS[name], value), value
+    assert check.FORMS[name].accepts(value) == read(READERS[name], value), value
 
 
 def test_the_tables_name_variables_of_the_roles() -> None:
     known = specs.known(specs.by_role())
-    assert {*limits.FORMS, *limits.MINIMUM, *limits.UNSET_IF_EMPTY, *limits.OF_EVERY_PLAYBOOK} <= set(known)
-    assert all(known[name]["type"] == "int" for name in limits.MINIMUM)
-    assert not set(limits.OF_THE_PLAYBOOKS) & {name for options in specs.by_role().values() for name in options}
+    assert {*check.FORMS, *check.MINIMUM, *check.UNSET_IF_EMPTY, *check.OF_EVERY_PLAYBOOK} <= set(known)
+    assert all(known[name]["type"] == "int" for name in check.MINIMUM)
+    assert not set(check.OF_THE_PLAYBOOKS) & {name for options in specs.by_role().values() for name in options}

@@ -7,7 +7,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.run_hosts import ANY, NAMED, Run, asked
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.hosts import ANY, NAMED, Run, asked
 
 ALL = ("n1", "n2")
 WITHOUT = (

@@ -10,32 +10,32 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import scopes, specs
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import specs
 
 ROOT = Path(__file__).resolve().parents[5]
 PAGE = (ROOT / "docs/docsite/rst/guide_reference.rst").read_text(encoding="utf-8")
 
 
-HANDED_ON = scopes.HANDED_ON - scopes.INTERNAL.keys()
+HANDED_ON = specs.HANDED_ON - specs.INTERNAL.keys()
 """Those that users may set in plays of their own."""
 
 
-@pytest.mark.parametrize(("whose", "names"), [("the host", scopes.OF_THE_HOST), ("the roles", HANDED_ON)])
+@pytest.mark.parametrize(("whose", "names"), [("the host", specs.OF_THE_HOST), ("the roles", HANDED_ON)])
 def test_the_table_names_them(whose: str, names: frozenset[str]) -> None:
     row = PAGE.partition(f"  * - {whose}\n    - ")[2]
     assert set(re.findall(r"``(\w+)``", row.partition("\n    - ")[0])) == names
 
 
 def test_all_of_them_are_known_variables() -> None:
-    named = scopes.OF_THE_HOST | HANDED_ON
-    assert named <= set(specs.known(specs.by_role())) and not scopes.OF_THE_HOST & scopes.HANDED_ON
+    named = specs.OF_THE_HOST | HANDED_ON
+    assert named <= set(specs.known(specs.by_role())) and not specs.OF_THE_HOST & specs.HANDED_ON
 
 
 def test_internal_variables_are_those_of_the_roles() -> None:
     texts = [path.read_text() for folder in ("roles", "playbooks") for path in (ROOT / folder).rglob("*.yml")]
-    assert set(re.findall(r"\b__kubelet_config_\w+", "\n".join(texts))) == set(scopes.INTERNAL)
+    assert set(re.findall(r"\b__kubelet_config_\w+", "\n".join(texts))) == set(specs.INTERNAL)
 
 
 def test_a_variable_that_is_not_named_is_that_of_the_run() -> None:
-    assert scopes.is_of_the_run("kubelet_config_new") and scopes.is_of_the_run(scopes.AUTH)
-    assert not any(map(scopes.is_of_the_run, scopes.OF_THE_HOST | scopes.HANDED_ON))
+    assert specs.is_of_the_run("kubelet_config_new") and specs.is_of_the_run(specs.AUTH)
+    assert not any(map(specs.is_of_the_run, specs.OF_THE_HOST | specs.HANDED_ON))

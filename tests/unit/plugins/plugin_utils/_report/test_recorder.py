@@ -17,7 +17,7 @@ from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.recorder
     Recorder,
     ReportSettings,
 )
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.status_line import ERASE
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.report_text import ERASE
 from tests.support.terminal import Terminal
 
 

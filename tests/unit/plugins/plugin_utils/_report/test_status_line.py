@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.status_line import StatusLine
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.report_text import StatusLine
 from tests.support.terminal import Terminal
 
 

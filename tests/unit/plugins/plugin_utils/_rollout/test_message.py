@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import message
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import rows
 
 REVERTED = "its kubelet still runs its previous configuration"
 
@@ -37,14 +37,14 @@ REVERTED = "its kubelet still runs its previous configuration"
             {},
             "Node n1: no heartbeat of the Node since 9:00; Node n10: other",
         ),
-        ([], {}, f"Node n1: {message.UNKNOWN}"),
-        (None, {}, f"Node n1: {message.UNKNOWN}"),
+        ([], {}, f"Node n1: {rows.UNKNOWN}"),
+        (None, {}, f"Node n1: {rows.UNKNOWN}"),
         (["wasted time", "was"], {}, "Node n1: wasted time"),
         (["Node n1: a\n  b"], {"node": ""}, "a b"),
     ],
 )
 def test_a_message_names_its_node_once(reasons: t.Any, more: dict[str, t.Any], expected: str) -> None:
-    assert message.node_message(reasons, "n1", **more) == expected
+    assert rows.node_message(reasons, "n1", **more) == expected
 
 
 @given(
@@ -58,10 +58,10 @@ def test_a_message_names_its_node_once(reasons: t.Any, more: dict[str, t.Any], e
     st.sampled_from(["", "running its previous configuration again", "Node n1: running."]),
 )
 def test_no_combination_of_reasons_repeats_a_name_or_a_mark(reasons: list[tuple[list[str], str]], then: str) -> None:
-    found = message.node_message(["".join(before) + text for before, text in reasons], "n1", "host-1", then)
+    found = rows.node_message(["".join(before) + text for before, text in reasons], "n1", "host-1", then)
     assert found.startswith(("Node n1: ", "Node n1 was ")) and found.count("n1") == 1 and "host-1" not in found
     assert ".;" not in found and ".." not in found and "; ;" not in found and not found.endswith((".", ";", " "))
 
 
 def test_a_message_has_nothing_that_a_terminal_would_obey() -> None:
-    assert message.node_message("bad\x1b[31m value\x07", "n1") == "Node n1: bad value"
+    assert rows.node_message("bad\x1b[31m value\x07", "n1") == "Node n1: bad value"

@@ -9,7 +9,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import skipped
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import rows
 
 HOSTS = {f"n{number}": f"h{number}" for number in range(1, 5)}
 
@@ -46,7 +46,7 @@ def test_how_many_may_be_skipped(found: t.Any, limit: t.Any, expected: list[str]
     """More than the limit are refused, and each of them is named."""
     if isinstance(expected, str):
         with pytest.raises(ValueError) as error:
-            skipped.of_play(found, HOSTS, limit)
+            rows.of_play(found, HOSTS, limit)
         assert expected in str(error.value)
     else:
-        assert list(skipped.of_play(found, HOSTS, limit)) == expected
+        assert list(rows.of_play(found, HOSTS, limit)) == expected
