@@ -29,8 +29,8 @@ demo: .venv/nox ## show the main job on simulated kubelets; LAB=real on a lab of
 sim: .venv/nox ## run a simulated cluster until Ctrl-C, without root: NODES=5 KUBERNETES="v1.36.2 n2=v1.20.2"
 	@.venv/bin/nox --session sim -- --nodes $(NODES) $(if $(KUBERNETES),--kubernetes $(KUBERNETES))
 
-lint: .venv/nox ## style, types, generated files, documentation: seconds
-	@$(RUN) fields ruff style shell mypy changelog docs ansible_lint
+lint: .venv/nox ## lint, types, generated files, documentation: seconds
+	@$(RUN) fields ruff shell mypy changelog docs ansible_lint
 
 unit: .venv/nox ## unit and property tests
 	@$(RUN) unit

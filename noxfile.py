@@ -42,7 +42,6 @@ from tools.environments import (  # noqa: E402  # found only after the line abov
     node_pythons,
     node_tools,
     other_tools,
-    textlint_tools,
 )
 from tools.gates import selections  # noqa: E402  # found only after the line above
 from tools.gates.declaration import Gate  # noqa: E402  # found only after the line above
@@ -118,13 +117,6 @@ def shell(session: nox.Session) -> None:
 def mypy(session: nox.Session) -> None:
     """Types of module_utils and plugin_utils, strictly."""
     newest(session).run("mypy", "plugins/module_utils", "plugins/plugin_utils")
-
-
-@gate("quick")
-def style(session: nox.Session) -> None:
-    """Prose, by textlint: the words that the glossary replaces, sentences over 35 words, passive chains."""
-    tools, packages = textlint_tools(session)
-    tools.run("python", "tools/style/check.py", str(packages), *session.posargs)
 
 
 @gate("quick")

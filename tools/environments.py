@@ -204,19 +204,3 @@ def browser_tools(session: nox.Session) -> Tools:
             env={"DEBIAN_FRONTEND": "noninteractive"},
         )
     return Tools(session, "browser", BROWSER)
-
-
-def textlint_tools(session: nox.Session) -> tuple[Tools, Path]:
-    """Return the environment that runs textlint, and the folder of textlint's packages, which npm fills."""
-    tools = Tools(session, "style", ["-r", "tools/requirements/style.txt"])
-    place, rules = tools.place / "textlint", ROOT / "tools/style"
-    installed = place / "installed"
-    if not installed.exists() or installed.read_bytes() != (rules / "package.json").read_bytes():
-        shutil.rmtree(place, ignore_errors=True)
-        shutil.copytree(rules, place)
-        quiet = ["--silent", "--no-package-lock", "--no-audit", "--no-fund", "--no-update-notifier"]
-        # A copy of our own rule: a link to it would not find the packages that it needs.
-        tools.run("npm", "install", "--prefix", str(place), "--cache", str(CACHE / "npm"), "--install-links", *quiet)
-        shutil.copy(rules / "package.json", installed)
-    shutil.copy(rules / "textlint-rule-passive-chain/index.js", place / "node_modules/textlint-rule-passive-chain")
-    return tools, place / "node_modules"
