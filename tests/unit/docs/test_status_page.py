@@ -82,7 +82,7 @@ def function(file: str, name: str) -> ast.FunctionDef:
 
 def guard_reasons() -> set[str]:
     """Return every `reason` that the guard can report."""
-    reported = {one for call in guard_calls("_report") for one in patterns(call.args[0])}
+    reported = {one for call in guard_calls("queue_report") for one in patterns(call.args[0])}
     staged = {
         one
         for node in ast.walk(function("_node/guard/judging.py", "_report_stage"))
@@ -124,7 +124,7 @@ def guard_errors() -> set[str]:
     }
     reported = {
         one
-        for call in guard_calls("_report")
+        for call in guard_calls("queue_report")
         for keyword in call.keywords
         if keyword.arg == "error"
         for one in patterns(keyword.value)

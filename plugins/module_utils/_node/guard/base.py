@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import Any, Callable, Mapping, NamedTuple, Sequence
+from typing import Any, Callable, ContextManager, Mapping, NamedTuple, Sequence
 
 from ..records import json_file
 from ..records.json_file import MemoryFile
@@ -19,15 +19,14 @@ from ..store.meta import Source
 from ..store.store import Store
 from ..store.store_reader import StoreReader, quietly, wrong
 from ..store.trial import Moment, Progress, ProgressFile, Trial
-from ..system import command, files
+from ..system import command, files, health
 from ..system.files import StoreError
+from ..system.lock import locked
 from ..unit import ordered_stop
 from . import observe
 
 LOCK_SECONDS = 5.0
 STARTED = f"{ordered_stop.FOLDER}/started"
-# A report has whole seconds, so a smaller step of the clock makes no heartbeat older than the start of its kubelet.
-STEP_SECONDS = 2.0
 _NOTHING: tuple[Progress | None, Progress] = (None, Progress())
 
 
@@ -147,42 +146,52 @@ class Started:
         self.file.write(Start(invocation, target or "", fits))
 
 
-class Base:
-    """The store and the records of one node. `started`: what the kubelet was started with."""
+class Host:
+    """What all parts of one node's guard share. `started`: what the kubelet was started with."""
 
     def __init__(
         self, store: Store, settings: Settings, run: command.Run, now: Callable[[], Moment], started: Started
     ) -> None:
-        self.store = store
-        self.settings = settings
-        self.run = run
-        self.now = now
-        self.started = started
-        spare = os.path.join(os.path.dirname(started.path), "progress")
-        self.records = Records(store.config_dir, store.fs, spare, started.fs)
-        self.stopped = ordered_stop.OrderedStop(os.path.dirname(started.path), started.fs)
+        self.store, self.settings, self.run, self.now, self.started = store, settings, run, now, started
+        # The folder of the guard's files in memory.
+        self.memory = os.path.dirname(started.path)
+        self.records = Records(store.config_dir, store.fs, os.path.join(self.memory, "progress"), started.fs)
+        self.stopped = ordered_stop.OrderedStop(self.memory, started.fs)
         # Why the metrics could not be written last: the same reason is reported once.
-        self.unwritten = ""
-        # By how many seconds the wall clock was ahead of the time since the boot at the last look.
-        self._ahead: float | None = None
+        self._unwritten = ""
 
-    def _when(self) -> tuple[str, float]:
-        moment = self.now()
-        return moment.boot_id, moment.monotonic
+    def kubelet(self, before: observe.Kubelet | None = None) -> observe.Kubelet | None:
+        """Return what is observed of the kubelet, see `observe.kubelet`."""
+        return observe.kubelet(self.settings.unit, self.run, before)
 
-    def _clock_was_set(self) -> bool:
-        """Whether the wall clock was set since this was last asked: a report from before has times by the former one.
+    def running(self) -> str | None:
+        """Return the target of `active`, None if that is unknown."""
+        return quietly(self.store.running)
 
-        Nothing but a report depends on it.
-        """
-        moment = self.now()
-        before, self._ahead = self._ahead, moment.wall - moment.monotonic
-        return before is not None and abs(self._ahead - before) >= STEP_SECONDS
+    def leads_to(self, source: Source | None) -> bool:
+        """Whether `active` leads to a source."""
+        return self.running() == self.store.target(source)
 
-    def _remember(self, progress: Progress) -> None:
-        self._attempt(lambda: self.records.remember(progress))
+    def active_source(self) -> Source | None:
+        """Return the source that is active, None for the local configuration, and if that is unknown."""
+        return quietly(self.store.active_source)
 
-    def _attempt(self, act: Callable[[], Any]) -> bool:
+    def config(self, target: str) -> Mapping[str, Any]:
+        """Return the fields that the kubelet reads, or would read, while `active` leads to a target."""
+        path = os.path.join(self.store.config_dir, target, self.settings.key)
+        words, folder = list(self.settings.argv), self.settings.folder
+        return observe.merged(words, folder, path) if folder else observe.config_of(path)
+
+    def runtime_socket(self, target: str, trial: Trial | None) -> str:
+        """Return the socket of the container runtime that a kubelet with this target of `active` uses."""
+        version = trial.kubelet_version if trial else self.store.graduated_with()
+        return health.runtime_socket(self.config(target), self.settings.argv, version)
+
+    def locked(self) -> ContextManager[None]:
+        """Lock the store. Raises LockError."""
+        return locked(self.store.config_dir, self.settings.lock_seconds)
+
+    def attempt(self, act: Callable[[], Any]) -> bool:
         """Return whether this was possible: a full disk must not prevent a revert."""
         try:
             act()
@@ -191,40 +200,32 @@ class Base:
             return False
         return True
 
-    def _report(self, reason: str, error: str = "", event: str = "") -> bool:
-        """Queue a report and publish its metrics; return whether there was room for it."""
+    def remember(self, progress: Progress) -> None:
+        """Write the progress, as far as that is possible."""
+        self.attempt(lambda: self.records.remember(progress))
+
+    def queue_report(self, reason: str, error: str = "", event: str = "") -> bool:
+        """Queue a report and publish its metrics; return whether there was room for it. Needs the store's lock."""
         wall = time.time()
         status = status_of(self.store, error, reason, wall)
-        queued = self._attempt(lambda: self.records.queue(status, event, bool(error), wall))
+        queued = self.attempt(lambda: self.records.queue(status, event, bool(error), wall))
         self._publish(status)
         return queued
 
-    def _publish(self, status: Mapping[str, Any]) -> None:
-        """Write the metrics of a status, where they are wanted. Needs the store's lock. Never raises."""
-        folder = self.settings.metrics
-        reason = wrong(lambda: textfile.write(folder, textfile.metrics(status))) if folder else ""
-        if reason and reason != self.unwritten:
-            sys.stderr.write(f"the metrics are not written, the guard works without them: {reason}\n")
-        self.unwritten = reason
-
-    def _publish_again(self) -> None:
+    def publish_again(self) -> None:
         """Write the metrics if they are gone, as from a folder in memory after a boot. Needs the store's lock."""
         folder = self.settings.metrics
         # A folder that does not exist was reported with the last change. A kubelet's start is no change.
         if folder and os.path.isdir(folder) and not textfile.exists(folder):
             self._publish(status_of(self.store, error_of(self.store), "", time.time()))
 
-    def _fields(self, target: str) -> Mapping[str, Any]:
-        """Return the fields that the kubelet reads, or would read, while `active` leads to a target."""
-        path = os.path.join(self.store.config_dir, target, self.settings.key)
-        words, folder = list(self.settings.argv), self.settings.folder
-        return observe.merged(words, folder, path) if folder else observe.config_of(path)
-
-    def _active(self) -> Source | None:
-        return quietly(self.store.active_source)
-
-    def _running(self) -> str | None:
-        return quietly(self.store.running)
+    def _publish(self, status: Mapping[str, Any]) -> None:
+        """Write the metrics of a status, where they are wanted. Never raises."""
+        folder = self.settings.metrics
+        reason = wrong(lambda: textfile.write(folder, textfile.metrics(status))) if folder else ""
+        if reason and reason != self._unwritten:
+            sys.stderr.write(f"the metrics are not written, the guard works without them: {reason}\n")
+        self._unwritten = reason
 
 
 def status_of(store: Store, error: str, reason: str, wall: float) -> dict[str, Any]:

@@ -139,7 +139,7 @@ def verify(guard: Guard) -> int:
 
     If one contradicts, the last line of standard error is the reason. A log without the configuration does not.
     """
-    trial = quietly(guard.store.trial)
+    trial = quietly(guard.host.store.trial)
     wrong = _logged_otherwise(guard, trial) if trial else ""
     if not wrong and (trial is None or trial.extra.get("node_proof", True)):
         wrong = _unverified_node(guard)
@@ -155,19 +155,19 @@ def _logged_otherwise(guard: Guard, trial: Trial) -> str:
     from ..records import logged
     from ..system import config_summary, files
 
-    seen = observe.kubelet(guard.settings.unit, guard.run)
-    config = logged.read(seen.unit.invocation, guard.run) if seen else None
+    seen = observe.kubelet(guard.host.settings.unit, guard.host.run)
+    config = logged.read(seen.unit.invocation, guard.host.run) if seen else None
     minor = minor_of(trial.kubelet_version)
     if config is None or minor is None:
         sys.stderr.write("not verified by the kubelet's log: it has no whole configuration of this start\n")
         return ""
-    path = os.path.join(guard.store.config_dir, guard.store.target(trial.to), guard.settings.key)
+    path = os.path.join(guard.host.store.config_dir, guard.host.store.target(trial.to), guard.host.settings.key)
     try:
         wanted = config_summary.load(files.text(path))
     except (OSError, ValueError) as error:
         sys.stderr.write(f"not verified by the kubelet's log: {path} cannot be read: {error}\n")
         return ""
-    paths = logged.unlike(wanted, config, minor, bool(guard.settings.folder))
+    paths = logged.unlike(wanted, config, minor, bool(guard.host.settings.folder))
     if not paths:
         sys.stderr.write("verified by the kubelet's log: it logged the configuration on trial\n")
         return ""
@@ -185,17 +185,17 @@ def _unverified_node(guard: Guard) -> str:
 
 def _kubelet(guard: Guard) -> tuple[list[str], float | None]:
     """Return the kubelet's command line, and when the running kubelet was started (seconds since the epoch)."""
-    seen = observe.kubelet(guard.settings.unit)
+    seen = observe.kubelet(guard.host.settings.unit)
     words = observe.argv(seen.pid) if seen and seen.pid else []
-    return words or list(guard.settings.argv), seen.since() if seen else None
+    return words or list(guard.host.settings.argv), seen.since() if seen else None
 
 
 def status(guard: Guard) -> int:
     """Print the node's config status as JSON, in the shape of the annotation, and the progress of a trial."""
     pending = guard.records.report()
     progress = guard.records.progress()
-    shown = status_of(guard.store, error_of(guard.store), "", time.time())
-    trial = quietly(guard.store.last_armed)
+    shown = status_of(guard.host.store, error_of(guard.host.store), "", time.time())
+    trial = quietly(guard.host.store.last_armed)
     shown["trial"] = trial.name if trial else None
     started = _kubelet(guard)[1]
     if started is not None:

@@ -17,14 +17,13 @@ from typing import NamedTuple
 
 from ..store.local import OVERRIDE
 from ..store.meta import Source
-from ..store.store_reader import LOCAL_TARGET
-from ..store.store_reader import quietly as or_none
-from ..store.trial import Progress, Trial
+from ..store.store_reader import LOCAL_TARGET, quietly
+from ..store.trial import Progress
 from ..system import command
 from ..system.files import StoreError
-from ..system.lock import locked
 from ..unit import dropin_folder
-from .judging import Judging
+from .base import Host
+from .judging import Reverts
 from .known_binary import Binary, identity, record_of
 
 # All questions to one binary together may delay the kubelet's start by so many seconds.
@@ -92,13 +91,20 @@ class Choice(NamedTuple):
     last_resort: str = ""
 
 
-class NewBinary(Judging):
+class NewBinary:
     """What the guard does when the kubelet's binary is another one than at the last start."""
 
-    def _meet_binary(self, path: str) -> bool:
-        """Ask the binary at `path` if it is new, and act on the answers; return whether something must be reported."""
-        record = record_of(self.store.folder, self.store.fs)
-        before, now = record.read(), identity(path)
+    def __init__(self, host: Host, reverts: Reverts) -> None:
+        self.host, self.store, self.settings, self.reverts = host, host.store, host.settings, reverts
+        self.record = record_of(self.store.folder, self.store.fs)
+
+    def meet(self, starts: str) -> bool:
+        """Ask the kubelet's binary if it is new, and act on the answers; return whether something must be reported.
+
+        `starts`: the program that the unit starts, empty if that is unknown.
+        """
+        path = self._program(starts)
+        before, now = self.record.read(), identity(path)
         if now is None or (before and before.settled and now.same(before)):
             return False
         if before and now.same(before):
@@ -106,26 +112,35 @@ class NewBinary(Judging):
         # Asking is large and rare: a guard that only waits does not load it.
         from ..kubelet import ask_binary
 
-        active = self._running()
+        active = self.host.running()
         if active is None:
             return False
-        run = command.until(self.run, LIMIT_SECONDS)
+        run = command.until(self.host.run, LIMIT_SECONDS)
         # Without the cache: a digest would delay the kubelet's start.
         facts = ask_binary.ask(path, run=run, cache="")
         version = facts.version if facts else ""
         now = now._replace(version=version)
         if before is None and version and version == self._verified_with(active):
             # The guard was installed just now, and the controller has asked this binary.
-            self._attempt(partial(record.write, now._replace(settled=True)))
+            self.host.attempt(partial(self.record.write, now._replace(settled=True)))
             return False
         argv, dropins = self._next_argv(path, run), self.settings.folder
         choice = self._choose(active, Answers(self.store.config_dir, self._key(), argv, run, dropins))
-        with locked(self.store.config_dir, self.settings.lock_seconds):
-            if self._running() != active:
+        with self.host.locked():
+            if self.host.running() != active:
                 return False
             lacks = facts.without(ask_binary.flags_in(argv)) if facts else []
-            self._attempt(partial(record.write, self._act(now, active, choice, lacks)))
-        return self.records.report() is not None
+            self.host.attempt(partial(self.record.write, self._act(now, active, choice, lacks)))
+        return self.host.records.report() is not None
+
+    def _program(self, starts: str) -> str:
+        """Return the kubelet's binary: what the unit starts, unless another program does that."""
+        known = self.settings.argv[0] if self.settings.argv else ""
+        return known if known and (not starts or self._is_another(starts)) else starts
+
+    def _is_another(self, program: str) -> bool:
+        """Whether another program than the kubelet, which starts it."""
+        return bool(self.settings.folder) and not os.path.basename(program).startswith("kubelet")
 
     # Asking, without the lock
 
@@ -134,33 +149,31 @@ class NewBinary(Judging):
         sources = self._sources()
         refused = tuple(source for source in sources if answers.refuses(self.store.target(source)))
         accepted = tuple(source for source in sources if answers.of(self.store.target(source))[0] == "valid")
+        choice = Choice(verdict, reason, refused, accepted, "")
         if verdict != "invalid":
-            return Choice(verdict, reason, refused, accepted, "")
+            return choice
         # The local configuration gives way to a source only while it is on trial itself.
         may_leave = active != LOCAL_TARGET or self.store.resetting()
-        others = [target for target in map(self.store.target, sources) if target != active and may_leave]
-        target = next((target for target in others if not answers.refuses(target)), "")
-        if target:
+        others = [source for source in sources if source not in refused]
+        if may_leave and others:
             last_resort = "" if answers.refuses(LOCAL_TARGET) else LOCAL_TARGET
-            return Choice(verdict, reason, refused, accepted, target, last_resort=last_resort)
+            return choice._replace(target=self.store.target(others[0]), last_resort=last_resort)
         if answers.of_file(self._own())[0] != "invalid":
-            return Choice(verdict, reason, refused, accepted, LOCAL_TARGET, renew=True)
+            return choice._replace(target=LOCAL_TARGET, renew=True)
         if active != LOCAL_TARGET and not answers.refuses(LOCAL_TARGET):
-            return Choice(verdict, reason, refused, accepted, LOCAL_TARGET)
-        return Choice(verdict, reason, (), accepted, "")
+            return choice._replace(target=LOCAL_TARGET)
+        return choice._replace(refused=())
 
     def _sources(self) -> list[Source]:
         """Return what is active, what the trial reverts to, and last-known-good, each once."""
-        trial: Trial | None = or_none(self.store.trial)
-        good: Source | None = or_none(self.store.last_known_good)
-        found = [self._active(), trial.revert_to if trial else None, good]
+        trial, good = quietly(self.store.trial), quietly(self.store.last_known_good)
+        found = [self.host.active_source(), trial.revert_to if trial else None, good]
         return [source for at, source in enumerate(found) if source and source not in found[:at]]
 
     def _verified_with(self, target: str) -> str:
-        trial: Trial | None = or_none(self.store.trial)
+        trial, good = quietly(self.store.trial), quietly(self.store.last_known_good)
         if trial and self.store.target(trial.to) == target:
             return trial.kubelet_version
-        good: Source | None = or_none(self.store.last_known_good)
         return self.store.graduated_with() if good and self.store.target(good) == target else ""
 
     def _next_argv(self, path: str, run: command.Run) -> list[str]:
@@ -171,21 +184,20 @@ class NewBinary(Judging):
             words = Unit(self.settings.unit, run=run).next_command().argv
         except UnitError:
             words = list(self.settings.argv)
-        if self.settings.folder and words and not os.path.basename(words[0]).startswith("kubelet"):
-            # Another program starts the kubelet.
+        if words and self._is_another(words[0]):
             words = list(self.settings.argv)
         return [path, *words[1:]]
 
     def _own(self) -> str:
         """Return the path of the node's own config file."""
-        known = or_none(self.store.local)
+        known = quietly(self.store.local)
         return self.settings.config or (known.config if known else "")
 
     def _own_name(self) -> str:
         return "the local configuration" if self.settings.folder else self._own()
 
     def _key(self) -> str:
-        known = or_none(self.store.local)
+        known = quietly(self.store.local)
         return known.key if known else self.settings.key
 
     # Acting, under the lock
@@ -194,13 +206,13 @@ class NewBinary(Judging):
         """Do what was chosen; return what to record of the binary. `lacks`: flags of its unit that it does not know."""
         name = f"kubelet {now.version}" if now.version else f"the kubelet {now.path}"
         for source in choice.refused:
-            self._attempt(partial(self.store.forget, source))
+            self.host.attempt(partial(self.store.forget, source))
         if now.version:
             for source in choice.accepted:
-                self._attempt(partial(self.store.accept, source, now.version))
+                self.host.attempt(partial(self.store.accept, source, now.version))
         if choice.target:
             self._leave(active, choice, f"{name} refuses this configuration: {choice.reason}")
-            return now._replace(settled=self._running() == choice.target)
+            return now._replace(settled=self.host.running() == choice.target)
         if choice.verdict == "valid":
             return now._replace(settled=True)
         if choice.verdict == "invalid":
@@ -213,7 +225,7 @@ class NewBinary(Judging):
             unanswered = now.unanswered + 1
             return now._replace(unanswered=unanswered, settled=unanswered >= MOST_UNANSWERED)
         if wrong != now.reported:
-            self._report("not changed", error=wrong)
+            self.host.queue_report("not changed", error=wrong)
         return now._replace(reported=wrong)
 
     def _leave(self, active: str, choice: Choice, reason: str) -> None:
@@ -221,24 +233,25 @@ class NewBinary(Judging):
         own = active == choice.target == LOCAL_TARGET
         if own:
             # First: no trial records this change. Should the guard end after it, the next start has nothing to do.
-            self._report(f"reverted to {self._own_name()}", error=reason)
+            self.host.queue_report(f"reverted to {self._own_name()}", error=reason)
         if choice.renew:
-            self._attempt(lambda: self.store.refresh_local(self._own()))
+            self.host.attempt(lambda: self.store.refresh_local(self._own()))
         if own:
             return
-        trial: Trial | None = or_none(self.store.trial)
+        trial = quietly(self.store.trial)
         if trial is None or self.store.target(trial.to) != active:
             former = trial.failed if trial else ""
             trial, reason = None, f"{former}; {reason}" if former else reason
         # Should the guard end here, the next start finishes this revert.
-        self._remember(self.records.progress()._replace(verdict=reason) if trial else Progress(verdict=reason))
+        progress = self.host.records.progress() if trial else Progress()
+        self.host.remember(progress._replace(verdict=reason))
         try:
             self.store.revert(reason)
         except StoreError as error:
             sys.stderr.write(f"{error}\n")
         for target in filter(None, (choice.target, choice.last_resort)):
             # On a full disk the store still holds what was refused, and only prepared links can be used.
-            if self._running() in (active, None):
-                self._attempt(partial(self.store.point, target))
-        self._report_revert(reason)
-        self._finish(trial)
+            if self.host.running() in (active, None):
+                self.host.attempt(partial(self.store.point, target))
+        self.reverts.report(reason)
+        self.reverts.finish(trial)

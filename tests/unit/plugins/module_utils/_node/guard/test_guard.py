@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import guard_main, observe
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.decide import Unit
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import guard_main
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Report
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Progress, Trial
@@ -120,7 +119,7 @@ def test_an_observation_of_the_former_kubelet_does_not_count_against_the_new_one
             node.start()
         return seen
 
-    guard.run = interrupted
+    guard.host.run = interrupted
     assert guard.tick() == 1
     node.later()
     assert (node.ran, node.error()) == ([NEW], "")
@@ -202,7 +201,7 @@ def test_a_kubelet_that_ends_while_its_node_is_asked_for_does_not_graduate(node:
 def test_the_start_of_the_kubelet_is_reported_while_it_runs(node: Node) -> None:
     guard = node.guard()
     node.properties["ExecMainStartTimestampMonotonic"] = "5000000"
-    guard._report("reverted")
+    guard.host.queue_report("reverted")
     pending = t.cast(Report, guard.records.report())
     assert guard.reportable()
     guard.records.write_report(pending._replace(annotated=True, message=""))
@@ -366,22 +365,3 @@ def test_the_program_never_keeps_the_kubelet_from_starting(node: Node, monkeypat
 
     monkeypatch.setattr(guard, "prestart", broken)
     assert guard_main.prestart(guard) == 0
-
-
-@pytest.mark.parametrize(
-    ("folder", "starts", "known", "program"),
-    [
-        ("", "/usr/bin/kubelet", "/old/kubelet", "/usr/bin/kubelet"),
-        ("", "", "/old/kubelet", "/old/kubelet"),
-        ("/conf.d", "/usr/bin/kubelet-1.36", "/old/kubelet", "/usr/bin/kubelet-1.36"),
-        ("/conf.d", "/usr/bin/k3s", "/data/bin/kubelet", "/data/bin/kubelet"),
-        ("/conf.d", "/usr/bin/k3s", "", "/usr/bin/k3s"),
-    ],
-)
-def test_the_binary_is_what_the_unit_starts_unless_another_program_does_that(
-    node: Node, folder: str, starts: str, known: str, program: str
-) -> None:
-    node.folder, node.argv = folder, (known,) if known else ()
-    guard = node.guard()
-    guard.seen = observe.Kubelet(Unit(), program=starts)
-    assert guard._program() == program

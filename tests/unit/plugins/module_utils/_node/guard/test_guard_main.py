@@ -128,10 +128,10 @@ def test_the_settings_of_the_program(program: Path, monkeypatch: pytest.MonkeyPa
         json.dumps({**known, "key": "k.yaml", "folder": "/d", "of_a_later_version": 1})
     )
     assert guard_main.main(str(program), ["prestart"]) == 0
-    old, new = (one.settings for one in made)
+    old, new = (one.host.settings for one in made)
     assert old == Settings("kubelet.service", ("kubelet", "--v=2"), CONFIG, "kubelet", "", metrics="/m")
     assert new == old._replace(key="k.yaml", folder="/d")
-    assert made[0].store.config_dir == str(program.parent)
+    assert made[0].host.store.config_dir == str(program.parent)
 
 
 @pytest.mark.parametrize("words", [[], ["other"]])
@@ -300,7 +300,7 @@ def test_a_damaged_store_is_a_cause_in_the_status(
     folder = program.parent.parent / "textfile"
     folder.mkdir()
     store = Store(str(program.parent), Owners())
-    guard.Guard(store, Settings(metrics=str(folder)))._publish_again()
+    guard.Guard(store, Settings(metrics=str(folder))).host.publish_again()
     assert "kubelet_node_config_error 1\n" in (folder / textfile.NAME).read_text()
 
 
@@ -337,7 +337,7 @@ def test_without_its_settings_the_guard_uses_what_the_store_holds(
         (program / "settings.json").write_bytes(data)
     assert guard_main.main(str(program), ["prestart"]) == 0
     folder = "" if config == CONFIG else "/d"
-    assert made[0].settings == Settings(config=config, key="kubelet", folder=folder)
+    assert made[0].host.settings == Settings(config=config, key="kubelet", folder=folder)
     assert capsys.readouterr().err == (
         f"{program}/settings.json is missing or damaged, so the guard works with what the store holds: "
         "run the role checkpoint again\n"

@@ -64,7 +64,7 @@ def test_what_a_kubelet_has_read_whose_start_was_not_noted(
     tmp_path: Path, replaced: dict[str, t.Any] | None, invocation: str, boot: str, read: str
 ) -> None:
     facts = Facts(boot, 6.0, unit=Unit(invocation=invocation))
-    assert Node(tmp_path).guard()._read(TRIAL.but(replaced=replaced), facts) == read
+    assert Node(tmp_path).guard().reverts.read(TRIAL.but(replaced=replaced), facts) == read
 
 
 @pytest.mark.parametrize(
@@ -102,4 +102,4 @@ def test_a_switch_within_a_trial_was_interrupted(
     """Then what the former trial put there is still active. A revert leads away from it."""
     node = Node(tmp_path)
     node.store.point(active)
-    assert node.guard()._never_switched(TRIAL.but(replaced=replaced, revert_to=None)) == interrupted
+    assert node.guard().reverts._never_switched(TRIAL.but(replaced=replaced, revert_to=None)) == interrupted

@@ -245,4 +245,21 @@ def test_it_is_asked_with_the_next_command_of_the_unit(
     """Of another program than the kubelet, with what is known of the kubelet that it starts."""
     node.folder, node.argv = folder, ("/old/kubelet", "--v=2")
     monkeypatch.setattr(unit.Unit, "next_command", lambda _unit: types.SimpleNamespace(argv=starts))
-    assert node.guard()._next_argv("/new", node.run) == words
+    assert node.guard().new_binary._next_argv("/new", node.run) == words
+
+
+@pytest.mark.parametrize(
+    ("folder", "starts", "known", "program"),
+    [
+        ("", "/usr/bin/kubelet", "/old/kubelet", "/usr/bin/kubelet"),
+        ("", "", "/old/kubelet", "/old/kubelet"),
+        ("/conf.d", "/usr/bin/kubelet-1.36", "/old/kubelet", "/usr/bin/kubelet-1.36"),
+        ("/conf.d", "/usr/bin/k3s", "/data/bin/kubelet", "/data/bin/kubelet"),
+        ("/conf.d", "/usr/bin/k3s", "", "/usr/bin/k3s"),
+    ],
+)
+def test_the_binary_is_what_the_unit_starts_unless_another_program_does_that(
+    node: Node, folder: str, starts: str, known: str, program: str
+) -> None:
+    node.folder, node.argv = folder, (known,) if known else ()
+    assert node.guard().new_binary._program(starts) == program

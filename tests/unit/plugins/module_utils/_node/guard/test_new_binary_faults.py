@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.new_binary import (
-    NewBinary,
-)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Host
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.judging import Reverts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files
 from tests.support.guard_node import LOCAL, NEW, OTHER, Node, NoRoom
@@ -132,7 +131,7 @@ def _reset_is_over(node: Node) -> None:
         (_reset_is_over, "Configuration", LOCAL, "reverted to "),
     ],
 )
-@pytest.mark.parametrize("method", ["_report", "_finish"])
+@pytest.mark.parametrize(("part", "method"), [(Host, "queue_report"), (Reverts, "finish")])
 def test_a_revert_is_reported_also_if_the_guard_was_killed_before(
     node: Node,
     kubelet: Kubelet,
@@ -140,6 +139,7 @@ def test_a_revert_is_reported_also_if_the_guard_was_killed_before(
     refuses: str,
     runs: str,
     reason: str,
+    part: type,
     method: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -153,8 +153,8 @@ def test_a_revert_is_reported_also_if_the_guard_was_killed_before(
         raise Killed
 
     with monkeypatch.context() as patch, contextlib.suppress(Killed):
-        # `_finish` ends the step that reported.
-        patch.setattr(NewBinary, method, killed)
+        # `finish` ends the step that reported.
+        patch.setattr(part, method, killed)
         node.start()
     node.start()
     report = node.guard().records.report()
