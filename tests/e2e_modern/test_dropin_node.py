@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 
 import pytest
@@ -120,9 +121,11 @@ def test_a_power_cut_between_link_and_switch_changes_nothing(calls: Calls) -> No
     bench = calls.bench
     before = bench.configz()
     source = calls.source()
-    calls.apply("staged", source=source, data={"kubelet": dropin({"maxPods": 81})}, local_config=LINK, preflight=None)
+    options = {"state": "staged", "config_dir": STORE, "source": source, "data": {"kubelet": dropin({"maxPods": 81})}}
     bench.python(f"""
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module, values
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import dropin_folder
+checkpoint_module.apply(json.loads({json.dumps(json.dumps(options))}), False, values.Inspected("{LINK}"))
 folder = dropin_folder.find([], "", "{STORE}")
 guard_module.present("{STORE}", unit, "kubelet", False, folder)
 """)
@@ -239,7 +242,7 @@ def test_a_kubelet_that_another_service_starts(calls: Calls, lab: Lab) -> None:
         # So does the check of an upgrade, which reads the command line of the kubelet and not that of the service.
         assert child.upgrade_info()["words"][0] == "/usr/bin/kubelet"
         assert Calls(bench, unit=AGENT).upgrade_info()["words"][0] != "/usr/bin/kubelet"
-        # The module kubelet_guard knows the folder too, and finds nothing to do.
+        # The step that installs the guard knows the folder too, and finds nothing to do.
         assert child.guard()["changed"] is False
         assert "is not the kubelet" in Calls(bench, unit=AGENT).guard()["message"]
 

@@ -16,7 +16,7 @@ from tests.sim.played import PlayedCluster, played_ansible
 from tests.support import objects
 from tests.support.ansible import ROOT, Ansible
 
-ON_NODES = ("kubelet_checkpoint", "kubelet_guard", "kubelet_preflight_info")
+ON_NODES = ("kubelet_checkpoint", "kubelet_preflight_info")
 MODEL, REACH = "/model/", "/reach/"
 
 # Each module on a node asks the model what happens.
@@ -164,14 +164,13 @@ class SwitchedCluster(PlayedCluster):
             switches = state == "assigned"
             found = {"kubelet": {"version": "v1.30.2"}} if switches else {}
             return {"changed": True, "restart_needed": switches, "trial": None, "reasons": [], "preflight": found}
-        if module == "kubelet_guard":
-            restarts = state == "restarted"
-            if restarts and name in self.staged:
+        if state == "restarted":
+            if name in self.staged:
                 self.trials[name] = time.monotonic()
                 self._run(name, self.staged.pop(name), annotation.ON_TRIAL)
                 if name in self.refusing:
                     return {"failed": True, "msg": "the kubelet did not stay up"}
-            return {"changed": restarts, "invocation_id": "one", "healthy": True, "seconds": 0.1}
+            return {"changed": True, "invocation_id": "one", "seconds": 0.1}
         if state == "staged":
             one = name, given["source"]["uid"]
             fresh = one not in self.stored

@@ -89,8 +89,7 @@ def test_guard_reverts_what_ends_the_kubelet(
         cluster.stop()
         ended = node.journal().count(words)
         # The check with the node's own binary would refuse the second one.
-        offline = {"state_files": "keep", "allow_offline_guard": True}
-        bad = calls.switch(fields, preflight=offline, unchecked=True)["source"]
+        bad = calls.switch(fields, allow_offline_guard=True, unchecked=True)["source"]
         # Not NRestarts: the restart of a revert counts from 0 again, and it may follow the end at once.
         node.wait(lambda: node.journal().count(words) > ended, 20, "an end of the kubelet")
         cluster.start()

@@ -153,7 +153,7 @@ print(json.dumps(result, default=str))
         return t.cast("dict[str, t.Any]", result)
 
     def guard(self) -> dict[str, t.Any]:
-        """Install the guard of the node as the module kubelet_guard does; return its result, or why not."""
+        """Install the guard of the node as a switch does; return the result of this step, or why not."""
         unit, child = self.options["unit"], bool(self.options["dropin_dir"])
         result = self.bench.python(f"""
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_module
@@ -197,33 +197,27 @@ print(json.dumps({{"words": [word["text"] for word in found["words"]], "dropins"
         if begun["restart_needed"]:
             self.restart()
             self.bench.wait(self.bench.healthy, 60, "healthz with the local configuration")
-        removed = self.apply("removed", source=None, preflight=None, state_files=begun.get("state_files"))
+        removed = self.apply("removed", source=None)
         assert not removed.get("failed"), removed
 
 
 OPTIONS: dict[str, t.Any] = {
-    "config_dir": STORE,
+    "node": "",
+    "state_files": "keep",
+    "allow_pending_edits": False,
+    "allow_unchecked": False,
+    "allow_offline_guard": False,
+    "unit": "kubelet.service",
     "delivery": "dropin",
     "dropin_dir": None,
     "metrics_dir": None,
-    "unit": "kubelet.service",
-    "preflight": {"state_files": "keep"},
-    "seconds": 60,
     "source": None,
     "data": None,
-    "local_config": None,
-    "local_files": None,
     "trial_seconds": 5,
     "confirm_seconds": 30,
-    "invocation": "",
-    "kubelet_version": "",
-    "was_healthy": None,
-    "node_proof": True,
-    "state_files": None,
     "reason": "reverted by a test",
     "unconfirmed_only": False,
-    "collect": True,
-    "remove": False,
-    "lock_timeout": 30,
+    "trial": None,
+    "config_dir": STORE,
 }
 """The options of the module, with its defaults."""

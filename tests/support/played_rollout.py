@@ -99,9 +99,9 @@ class Played:
             self.now = began + self.chance.uniform(1, 4)
             self.result("kubelet_checkpoint", _module(state="staged", changed=True), name)
             self.now += self.chance.uniform(1, 3)
-            self.result("kubelet_checkpoint", _module(state="assigned", changed=True), name)
+            self.result("kubelet_checkpoint", _module(state="assigned", restart_needed=True), name)
             self.now += self.chance.uniform(4, 12)
-            self.result("kubelet_guard", {**_module(state="restarted"), "seconds": 5.1}, name)
+            self.result("kubelet_checkpoint", {**_module(state="restarted"), "seconds": 5.1}, name)
             ends.append(self.now)
         self.now = max([*ends, began]) + self.chance.uniform(5, 15)
         rows = {name: {"ok": True, "state": "active", "delivery": deliveries[name], "message": ""} for name in mine}

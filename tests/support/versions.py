@@ -16,6 +16,7 @@ import tarfile
 import tempfile
 import typing as t
 from pathlib import Path
+from unittest import mock
 
 from tools.collection_tree import ROOT
 
@@ -38,7 +39,7 @@ class Code:
 
     `boottime`: its clock also counts the time in which the machine sleeps. `notes_stops`: it notes which kubelet a
     restart stops. `names_trials`: a rollback can name its trial. `has_spares`: a full disk does not prevent that it
-    restores a state file.
+    restores a state file. `inspects`: what was found on a node is a value beside the options of a call.
     """
 
     def __init__(
@@ -48,10 +49,11 @@ class Code:
         notes_stops: bool = True,
         names_trials: bool = True,
         has_spares: bool = True,
+        inspects: bool = True,
     ) -> None:
         self.package = package
         self.boottime, self.notes_stops, self.names_trials = boottime, notes_stops, names_trials
-        self.has_spares = has_spares
+        self.has_spares, self.inspects = has_spares, inspects
         self.guard_main = self.module("guard.guard_main")
         self.new_binary = self.module("guard.new_binary")
         self.observe = self.module("guard.observe")
@@ -68,6 +70,19 @@ class Code:
         self.Moment: type[Moment] = self.module("store.trial").Moment
         # Each version has its own classes of errors.
         self.errors: tuple[type[Exception], ...] = (self.module("system.files").StoreError, OSError)
+
+    def apply(self, options: t.Mapping[str, t.Any], pretend: bool = False, store: t.Any = None) -> dict[str, t.Any]:
+        """Bring the store into a state, as one step of the module does; return the result.
+
+        `options` also hold what an inspection of the node found, and `lock_timeout`, the seconds to wait for the lock.
+        """
+        given = dict(options)
+        if not self.inspects:
+            return t.cast("dict[str, t.Any]", self.checkpoint_module.apply(given, pretend, store))
+        kind = self.module("switch.values").Inspected
+        found = {name: given.pop(name) for name in kind._fields if given.get(name) is not None}
+        with mock.patch.object(self.lock, "PATIENCE", given.pop("lock_timeout", 1)):
+            return t.cast("dict[str, t.Any]", self.checkpoint_module.apply(given, pretend, kind(**found), store))
 
     def module(self, name: str) -> t.Any:
         """Return a module of the node's code."""
@@ -101,7 +116,7 @@ def without_landed() -> str:
 @functools.cache
 def landed() -> Code:
     """Return the code of LANDED; see `without_landed`."""
-    return Code(PACKAGE, boottime=True, notes_stops=False, names_trials=False, has_spares=False)
+    return Code(PACKAGE, boottime=True, notes_stops=False, names_trials=False, has_spares=False, inspects=False)
 
 
 @functools.cache

@@ -258,7 +258,7 @@ class WholeNode:
         }
         self.disk.cut_after = None if cut is None else len(self.disk.calls) + cut
         try:
-            self.result = self.module.checkpoint_module.apply(options, False, self.store())
+            self.result = self.module.apply(options, False, self.store())
         except PowerCut:
             if power:
                 self.reboot(power_cut=True)

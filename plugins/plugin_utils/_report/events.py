@@ -179,30 +179,30 @@ def _drain(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterat
 
 
 def _checkpoint(result: t.Mapping[str, t.Any], node: str, failed: bool) -> t.Iterator[Event]:
-    yield Event(DELIVERY, node, detail=str(_argument(result, "delivery") or deliveries.CHECKPOINT))
     state = _argument(result, "state") or "assigned"
+    if state in ("restarted", "updated"):
+        yield from _restart(result, node, failed)
+        return
+    yield Event(DELIVERY, node, detail=str(_argument(result, "delivery") or deliveries.CHECKPOINT))
     if failed:
         return
     if state == "confirmed":
         yield Event("confirmed", node)
     elif state == "rolled_back" and result.get("changed"):
         yield Event("reverted", node, str(result.get("error") or ""))
-    elif state == "staged" or (state == "assigned" and _switches(result)):
+    elif state == "staged":
         yield Event("staged", node)
-        if state == "assigned":
-            yield Event("switched", node)
+    elif state == "assigned" and result.get("restart_needed"):
+        # Otherwise the call may have updated the guard.
+        yield Event("staged", node)
+        yield Event("switched", node)
 
 
-def _switches(result: t.Mapping[str, t.Any]) -> bool:
-    """Whether the kubelet gets another configuration. A call with a preflight may have updated only the guard."""
-    return bool(result.get("restart_needed") or ("preflight" not in result and result.get("changed")))
-
-
-def _guard(result: t.Mapping[str, t.Any], node: str, failed: bool) -> t.Iterator[Event]:
-    # The handler that restarts never fails (see the role checkpoint); only a verified restart has seconds.
+def _restart(result: t.Mapping[str, t.Any], node: str, failed: bool) -> t.Iterator[Event]:
+    # A play may ignore the failure; only a verified restart has seconds.
     if "seconds" in result:
         yield Event("restarted", node)
-    elif not failed and _argument(result, "state") == "restarted" and result.get("msg"):
+    elif not failed and result.get("msg"):
         yield Event(FAILED, node, _message(result))
 
 
@@ -252,9 +252,8 @@ _READERS: dict[str, t.Callable[[t.Mapping[str, t.Any], str, bool], t.Iterator[Ev
     "node_config_revert": _revert,
     "node_drain": _drain,
     "kubelet_checkpoint": _checkpoint,
-    "kubelet_guard": _guard,
 }
 MODULES = frozenset(_READERS)
 """Short names of the modules whose results are read."""
-ON_NODES = frozenset({"kubelet_checkpoint", "kubelet_guard"})
+ON_NODES = frozenset({"kubelet_checkpoint"})
 """Those that run on the host of their node."""

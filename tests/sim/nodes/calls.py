@@ -42,8 +42,6 @@ class Calls:
     def apply(self, state: str, pretend: bool = False, **options: t.Any) -> dict[str, t.Any]:
         """Bring the node into a state; return the module's result, or `failed` with the message."""
         given = {**self.options, "state": state, **options}
-        if state == "confirmed":
-            given["preflight"] = None
         path = os.pathsep.join(part for part in sys.path if part)
         done = self.node.run("-c", CODE, json.dumps([given, pretend]), PYTHONPATH=path)
         if done.returncode:
@@ -83,7 +81,7 @@ class Calls:
         if begun["restart_needed"]:
             self.node.systemctl("restart", KUBELET)
             self.node.wait(self.node.healthy, 20, "healthz with the local configuration")
-        removed = self.apply("removed", source=None, preflight=None, state_files=begun.get("state_files"))
+        removed = self.apply("removed", source=None)
         if removed.get("failed"):
             raise AssertionError(removed)
         self.node.wait(self.node.healthy, 20, "healthz with its own file")

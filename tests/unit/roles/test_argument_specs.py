@@ -20,7 +20,6 @@ ROOT = Path(__file__).resolve().parents[3]
 # These modules run on the node itself, host by host.
 ON_THE_NODE = {
     "livenodes.kubelet.kubelet_checkpoint",
-    "livenodes.kubelet.kubelet_guard",
     "livenodes.kubelet.kubelet_preflight_info",
     "livenodes.kubelet.kubelet_upgrade_info",
 }

@@ -34,7 +34,6 @@ row.update(ready=True, control_plane=False, previous=None, cordon=None)
 rows = {{node: dict(row, ok=state != "verified" or node not in {failing!r}) for node in {nodes!r}}}
 time.sleep({seconds!r}.get(state, 0))
 result = {{
-    "kubelet_guard": {{"invocation_id": "one"}},
     "kubelet_checkpoint": {{
         "restart_needed": state == "assigned", "error": "", "changed": state == "rolled_back", "reasons": [],
         "trial": {{"name": "t1"}},
@@ -46,12 +45,11 @@ with open({log!r}, "a") as log:
 print(json.dumps({{"changed": state == "assigned", **result}}))
 """
 SECONDS = {
-    "kubelet_checkpoint": {"assigned": 0.1, "confirmed": 0.1},
-    "kubelet_guard": {"restarted": 0.4},
+    "kubelet_checkpoint": {"assigned": 0.1, "restarted": 0.4, "confirmed": 0.1},
     "node_config_source": {"verified": 0.5},
     "node_soak": {"": 0.3},
 }
-ARM, RESTART = ("kubelet_checkpoint", "assigned"), ("kubelet_guard", "restarted")
+ARM, RESTART = ("kubelet_checkpoint", "assigned"), ("kubelet_checkpoint", "restarted")
 VERIFY, SOAK, CONFIRM = ("node_config_source", "verified"), ("node_soak", ""), ("kubelet_checkpoint", "confirmed")
 PREPARING = ("node_config_info", "kubelet_rollout_lease", "node_drain", "kubelet_configmap")
 ORDER = [ARM, RESTART, VERIFY, SOAK, CONFIRM]
@@ -154,7 +152,9 @@ def test_the_model_of_a_batch_is_what_ansible_does(tmp_path: Path) -> None:
         # The rest is what Ansible itself needs, for which the sum has a second a host and a margin.
         assert real - seconds <= len(hosts) * clock.HOST_SECONDS + clock.MARGIN_SECONDS
     waves = math.ceil(len(hosts) / forks)
-    assert min(modelled) >= waves * SECONDS["kubelet_guard"]["restarted"], "a node waits for the restarts of all waves"
+    assert min(modelled) >= waves * SECONDS["kubelet_checkpoint"]["restarted"], (
+        "a node waits for the restarts of all waves"
+    )
 
 
 @pytest.mark.long
@@ -163,8 +163,7 @@ def test_200_hosts_are_confirmed_in_time_with_the_forks_of_ansibles_default(tmp_
     """In real time: each kubelet needs 8 s to restart. The fixed 300 s that guards once got were too short."""
     hosts, forks = [f"n{number:03}" for number in range(200)], 5
     taking = {
-        "kubelet_checkpoint": {"assigned": 0.5, "confirmed": 0.5},
-        "kubelet_guard": {"restarted": 8.0},
+        "kubelet_checkpoint": {"assigned": 0.5, "restarted": 8.0, "confirmed": 0.5},
         "node_config_source": {"verified": 20.0},
         "node_soak": {"": 30.0},
     }

@@ -58,7 +58,7 @@ class Fleet(SwitchedCluster):
         cordons, steps = self.cordoned() & {NATIVE, COPIED}, self.steps[COPIED]
         if CONFIRM in steps:
             return "confirmed" if cordons else "uncordoned"
-        if "kubelet_guard restarted" in steps:
+        if "kubelet_checkpoint restarted" in steps:
             return "switched"
         if NATIVE in self.assigned and self.marked(NATIVE) != self.BEFORE:
             return "assigned"

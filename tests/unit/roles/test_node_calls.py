@@ -52,17 +52,17 @@ class Connection(local.Connection):
             raise AnsibleConnectionFailure("ssh: no route to host")
         return super().exec_command(*given, **named)
 """
-MODULES = ("kubelet_checkpoint", "kubelet_guard", "kubelet_preflight_info")
+MODULES = ("kubelet_checkpoint", "kubelet_preflight_info")
 TASKS = ("main", "reset", "confirm", "revert")
 SOURCE = {"name": "a", "namespace": "b", "uid": "u", "resourceVersion": "1", "kubeletConfigKey": "kubelet"}
 NEVER = 99
 
-SWITCH, RESTART, CONFIRM = "kubelet_checkpoint assigned", "kubelet_guard restarted", "kubelet_checkpoint confirmed"
+SWITCH, RESTART, CONFIRM = "kubelet_checkpoint assigned", "kubelet_checkpoint restarted", "kubelet_checkpoint confirmed"
 ROLL_BACK, RESET, REMOVE = "kubelet_checkpoint rolled_back", "kubelet_checkpoint reset", "kubelet_checkpoint removed"
 
-DONE: dict[str, t.Any] = {"reasons": [], "restart_needed": False, "preflight": {}, "trial": None, "state_files": ["/s"]}
+DONE: dict[str, t.Any] = {"reasons": [], "restart_needed": False, "preflight": {}, "trial": None}
 SWITCHED = {**DONE, "changed": True, "restart_needed": True, "trial": {"name": "boot/1.5", "to": SOURCE, "failed": ""}}
-ON_TRIAL = {**SWITCHED, "trial": {"name": "boot/2.5", "to": None, "failed": ""}, "state_files": []}
+ON_TRIAL = {**SWITCHED, "trial": {"name": "boot/2.5", "to": None, "failed": ""}}
 FAILED = {"failed": True, "msg": "it did not stay up"}
 REVERTED = {"changed": True, "error": "it did not stay up"}
 LOSING = {SWITCH: SWITCHED, RESET: ON_TRIAL, ROLL_BACK: REVERTED}
@@ -95,7 +95,7 @@ CASES = {
     # Only the guard was updated, so the kubelet is not restarted.
     "guard": Case("main", {SWITCH: {**DONE, "changed": True}}, [SWITCH, CONFIRM]),
     "reset": Case("reset", {RESET: ON_TRIAL}, [RESET, RESTART, REMOVE]),
-    "reset-again": Case("reset", {RESET: DONE}, [RESET, REMOVE]),
+    "reset-again": Case("reset", {RESET: DONE}, [RESET, REMOVE], variables={"kubelet_config_state_files": "switch"}),
     "confirm": Case("confirm", {}, [CONFIRM]),
     "revert": Case("revert", {ROLL_BACK: REVERTED}, [ROLL_BACK, RESTART]),
     "revert-again": Case("revert", {}, [ROLL_BACK]),
@@ -235,17 +235,17 @@ def test_calls_on_the_node_and_the_verdict(seen: Seen, name: str) -> None:
 
 def test_what_the_calls_get(seen: Seen) -> None:
     [first, _restart, last] = [options for _name, options in seen.calls["switch"]]
-    names = ("allow_pending_edits", "allow_unchecked", "allow_offline_guard")
-    assert first["preflight"] == {"node": "node-1", "state_files": "keep", **dict.fromkeys(names, False)}
-    assert seen.calls["later"][0][1]["preflight"]["node"] == seen.calls["reset"][0][1]["preflight"]["node"] == "node-1"
+    assert first["state_files"] == "keep"
+    assert not any(first[name] for name in ("allow_pending_edits", "allow_unchecked", "allow_offline_guard"))
+    assert first["node"] == seen.calls["later"][0][1]["node"] == seen.calls["reset"][0][1]["node"] == "node-1"
     assert set(first["data"]) == {"kubelet", "more"} and first["source"] == last["source"] == SOURCE
     assert int(first["confirm_seconds"]) > 0 and int(first["trial_seconds"]) == 600
     assert "metrics_dir" not in first and seen.calls["later"][0][1]["metrics_dir"] == "/m"
     for host, trial in (("not-confirmed", "boot/1.5"), ("reset-reverted", "boot/2.5"), ("revert", None)):
         [reverted] = [options for name, options in seen.calls[host] if name == ROLL_BACK]
         assert reverted.get("trial") == trial and reverted["unconfirmed_only"]
-    [_reset, removed] = [options for _name, options in seen.calls["reset-again"]]
-    assert removed["state_files"] == ["/s"]
+    [reset, removed] = [options for _name, options in seen.calls["reset-again"]]
+    assert reset["state_files"] == removed["state_files"] == "switch"
 
 
 def test_check_mode_predicts_with_the_same_calls(tmp_path: Path) -> None:

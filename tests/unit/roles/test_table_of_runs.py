@@ -42,7 +42,7 @@ class Fleet(SwitchedCluster):
         state = given.get("state")
         if module == "kubelet_checkpoint" and state == "reset":
             trial = {"name": "local"}
-            return {**done, "restart_needed": True, "trial": trial, "reasons": [], "state_files": []}
+            return {**done, "restart_needed": True, "trial": trial, "reasons": []}
         if module == "kubelet_checkpoint" and state == "removed":
             source = self.nodes[name]["spec"].get("configSource")
             self.nodes[name]["metadata"]["annotations"].pop(annotation.STATUS, None)

@@ -30,7 +30,6 @@ WITHOUT_PLAN = """\
       livenodes.kubelet.kubelet_checkpoint:
         state: assigned
         delivery: checkpoint
-        preflight: {}
         source: %(source)s
         data:
           kubelet: "{{ lookup('ansible.builtin.file', 'deadly.json') }}"

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the module `kubelet_guard` does: install or remove guard and drop-in, restart the kubelet and verify it."""
+"""Steps of a switch and of its end: install or remove guard and drop-in, restart the kubelet and verify it."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ PAUSE = 0.1
 
 
 def present(
-    config_dir: str, unit: Unit, key: str, check: bool, folder: Folder | None = None, metrics: str = "", wait: int = 30
+    config_dir: str, unit: Unit, key: str, check: bool, folder: Folder | None = None, metrics: str = ""
 ) -> dict[str, Any]:
     """Install the guard and the drop-in; also return which kubelet runs and whether it is healthy.
 
     With delivery `dropin`, `folder` is the kubelet's drop-in folder, which gets our link; by default that of the store,
-    if it has one. `metrics` is the folder for the guard's metrics, empty for none. `wait`: the seconds for the store's
-    lock. Raises UnitError for a unit that is refused, StoreError.
+    if it has one. `metrics` is the folder for the guard's metrics, empty for none. Raises UnitError for a unit that is
+    refused, StoreError.
     """
     folder = folder or _kept(config_dir, unit)
     if folder:
@@ -52,7 +52,7 @@ def present(
     seen = kubelet(unit)
     warnings: list[str] = []
     if not check:
-        _ensure_active(config_dir, wait)
+        _ensure_active(config_dir)
         if folder:
             # It leads to what the kubelet runs already. An earlier link would lead nowhere, and end the kubelet.
             dropin_folder.make(folder, active, config_dir)
@@ -60,15 +60,15 @@ def present(
         written = [config_dir, guard_install.SERVICE_PATH, unit.dropin_path, *([folder.link] if folder else [])]
         warnings += filter(None, [guard_install.restore_labels(written, unit.run) if changes or shown else ""])
         if folder:
-            with locked(config_dir, wait):
+            with locked(config_dir):
                 # Not earlier: until now the kubelet may have read the local configuration as its config file.
                 Store(config_dir).lay_over(folder.link)
-        warnings += metrics_present(config_dir, former, metrics, wait)
+        warnings += metrics_present(config_dir, former, metrics)
     return {"changed": bool(changes or shown), "diff": shown + _shown(changes), "warnings": warnings, **seen}
 
 
 def prepared(
-    config_dir: str, unit: Unit, key: str, check: bool, folder: Folder | None = None, metrics: str = "", wait: int = 30
+    config_dir: str, unit: Unit, key: str, check: bool, folder: Folder | None = None, metrics: str = ""
 ) -> dict[str, Any]:
     """Install only what a running or restarting kubelet does not notice: the guard's program and its service.
 
@@ -81,7 +81,7 @@ def prepared(
     if not check:
         written = [config_dir, guard_install.SERVICE_PATH]
         warnings += filter(None, [guard_install.restore_labels(written, unit.run) if changes else ""])
-        warnings += metrics_present(config_dir, former, metrics, wait)
+        warnings += metrics_present(config_dir, former, metrics)
     return {"changed": bool(changes), "diff": _shown(changes), "warnings": warnings}
 
 
@@ -140,14 +140,14 @@ def kubelet(unit: Unit) -> dict[str, Any]:
     return {"invocation_id": unit.show()["InvocationID"], "healthy": healthy}
 
 
-def _ensure_active(config_dir: str, wait: int) -> None:
+def _ensure_active(config_dir: str) -> None:
     """Make `active` lead to a whole configuration: with the drop-in the kubelet reads that, also after a reboot."""
     store = Store(config_dir)
-    with locked(config_dir, wait):
+    with locked(config_dir):
         if store.local() is None:
             raise StoreError(
-                f"{config_dir}: the local configuration is not saved yet, so the kubelet would have none: "
-                "stage a checkpoint first"
+                f"{config_dir}: the local configuration is not saved, so the kubelet would have none: "
+                "reset the node, then switch it again"
             )
         if not store.usable():
             store.settle()
@@ -243,7 +243,7 @@ def _verified(unit: Unit, invocation: str, seconds: float, begun: float) -> dict
         time.sleep(PAUSE)
 
 
-def updated(config_dir: str, unit: Unit, check: bool, metrics: str | None = None, wait: int = 30) -> dict[str, Any]:
+def updated(config_dir: str, unit: Unit, check: bool, metrics: str | None = None) -> dict[str, Any]:
     """Bring an installed guard to this version; also return which kubelet runs and whether it is healthy.
 
     `metrics` is the folder for its metrics from now on: empty for none, None for the one that it has. Where no guard is
@@ -260,7 +260,7 @@ def updated(config_dir: str, unit: Unit, check: bool, metrics: str | None = None
         try:
             changes = guard_install.changes(config_dir, settings)
             changed = bool(changes if check else guard_install.present(config_dir, unit, settings))
-            warnings += [] if check else metrics_present(config_dir, former, folder, wait)
+            warnings += [] if check else metrics_present(config_dir, former, folder)
         except StoreError as error:
             # A reset must be possible on such a node, too.
             warnings.append(f"the guard is not brought up to date: {error}")
@@ -329,18 +329,18 @@ def diff(path: str, before: str | None, after: str | None) -> dict[str, str]:
     return {"before_header": path, "after_header": path, **texts}
 
 
-def metrics_present(config_dir: str, former: str, folder: str, wait: int = 30) -> list[str]:
+def metrics_present(config_dir: str, former: str, folder: str) -> list[str]:
     """Write the metrics if they are not there, and remove those in the `former` folder; return warnings.
 
     Both may be empty. The installed guard must know `folder` already, and writes them later. What goes wrong is only a
-    warning: nothing that a kubelet needs depends on the metrics. `wait`: seconds for the store's lock.
+    warning: nothing that a kubelet needs depends on the metrics.
     """
     warnings = _metrics_removed(former) if former != folder else []
     # A guard that knows the folder has written them, with what only it knows about an error.
     if folder and (former != folder or not textfile.exists(folder)):
         store = Store(config_dir)
         try:
-            with locked(config_dir, wait):
+            with locked(config_dir):
                 textfile.write(folder, textfile.metrics(base.status_of(store, base.error_of(store), "", time.time())))
         except StoreError as error:
             warnings.append(f"the guard cannot write its metrics, and works without them: {error}")

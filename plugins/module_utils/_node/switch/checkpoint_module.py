@@ -9,7 +9,7 @@ import contextlib
 import os
 import typing as t
 
-from ..guard import base, observe
+from ..guard import base
 from ..install import guard_install
 from ..store.checkpoints import describe
 from ..store.local import DEFAULT_KEY, take
@@ -22,6 +22,7 @@ from ..system.files import StoreError
 from ..system.lock import locked
 from ..unit import trust
 from . import values
+from .values import NOTHING, Inspected
 
 GUARD = guard_install.SERVICE_PATH
 # After a revert the controller restarts the kubelet. If it has not after these seconds, the guard does.
@@ -31,21 +32,22 @@ Options = t.Dict[str, t.Any]
 Result = t.Dict[str, t.Any]
 
 
-def apply(options: Options, pretend: bool, store: Store | None = None) -> Result:
+def apply(options: Options, pretend: bool, found: Inspected = NOTHING, store: Store | None = None) -> Result:
     """Bring the store into `options["state"]`, or only predict (`pretend`) what that would change.
 
-    Returns the module's result: changed, restart_needed, assigned, active, lastKnownGood, error, trial, config,
-    checkpoint, removed, diff, warnings. Raises StoreError.
+    `options`: those of the module. `found`: what an inspection of the node found for the store. Returns the module's
+    result: changed, restart_needed, assigned, active, lastKnownGood, error, trial, config, checkpoint, removed, diff,
+    warnings. Raises StoreError.
     """
     options = {**options, "data": values.texts(options["data"] or {}) or options["data"]}
     store = store or Store(options["config_dir"])
     if options["state"] in ("staged", "assigned") or (options["state"] == "confirmed" and not store.resetting()):
         trust.check_config_dir(store.config_dir, store.fs)
     # A node without a store is reset already, and not even a lock file may be left on it.
-    pretend = pretend or (options["state"] == "reset" and not os.path.lexists(store.config_dir))
-    with contextlib.nullcontext() if pretend else locked(store.config_dir, options["lock_timeout"]):
+    pretend = pretend or (options["state"] in ("reset", "removed") and not os.path.lexists(store.config_dir))
+    with contextlib.nullcontext() if pretend else locked(store.config_dir):
         before = _Before(quietly(store.running), values.active_text(store))
-        run = _Run(store, options, pretend)
+        run = _Run(store, options, pretend, found)
         getattr(run, options["state"])()
         return run.result(before)
 
@@ -58,18 +60,18 @@ class _Before(t.NamedTuple):
 class _Run:
     """One call of the module. `source` is the requested config source."""
 
-    def __init__(self, store: Store, options: Options, pretend: bool) -> None:
-        self.store, self.options, self.pretend = store, options, pretend
+    def __init__(self, store: Store, options: Options, pretend: bool, found: Inspected) -> None:
+        self.store, self.options, self.pretend, self.found = store, options, pretend, found
         self.changed = False
         self.warnings: list[str] = []
-        self.removed: list[str] = []
+        self.collected: list[str] = []
         self.predicted: Result = {}
         self.unwritten = False
         self.gone = False
         self.waiting = False
         self.local_text: bytes | None = None
         self.source = values.source(options.get("source"))
-        self.arming = values.Arming(store, options)
+        self.arming = values.Arming(store, options, found)
 
     # The states
 
@@ -143,45 +145,55 @@ class _Run:
             self._revert(armed or Trial(assigned, good, Moment.now()))
 
     def reset(self) -> None:
+        if os.path.exists(GUARD) and self._reset_on_trial():
+            return
+        self._forget()
+        self._collect()
+
+    def removed(self) -> None:
         store = self.store
-        local = store.target(None)
-        if self.options["remove"] and quietly(store.running) not in (None, local):
-            raise StoreError(
-                f"{store.active} is in use: reset without `remove` first, then restart the kubelet without our drop-in"
-            )
-        if os.path.exists(GUARD) and not self.options["remove"]:
-            if store.resetting():
-                return
-            if store.revert_pending() and quietly(store.running) == local:
-                # The guard's step before the next start of the kubelet restores what belongs to the local config.
-                self.waiting = True
-                return
-            before = self.arming.before_a_lost_reset()
-            if before is not None:
-                self._switch(None, good=before)
-                self._collect()
-                return
-            active = quietly(store.active_source)
-            if active is not None and wrong(lambda: store.verify(active)):
-                self.warnings.append(f"{describe(active)} is damaged: the guard cannot revert a failed reset")
-            elif active is not None:
-                self._refresh_local(active)
-                self._switch_to_local(active)
-                self._collect()
-                return
-        held = (quietly(store.assigned), quietly(store.last_known_good), quietly(store.trial), quietly(store.running))
-        unreadable = any(wrong(read) for read in (store.assigned, store.last_known_good, store.trial, store.running))
-        if unreadable or held not in ((None, None, None, None), (None, None, None, local)):
-            self._change(store.reset)
-            self.predicted = {"assigned": None, "active": None, "lastKnownGood": None, "error": "", "trial": None}
-        if self.options["remove"]:
-            if os.path.lexists(store.folder) or os.path.lexists(store.active):
-                self._change(store.remove)
-                self.gone = True
-        else:
-            self._collect()
+        if quietly(store.running) not in (None, store.target(None)):
+            raise StoreError(f"{store.active} is in use: reset the node first")
+        self._forget()
+        if os.path.lexists(store.folder) or os.path.lexists(store.active):
+            self._change(store.remove)
+            self.gone = True
 
     # Helpers
+
+    def _reset_on_trial(self) -> bool:
+        """Let the guard watch the reset; return whether that is so, or nothing is left that it must watch."""
+        store = self.store
+        if store.resetting():
+            return True
+        if store.revert_pending() and quietly(store.running) == store.target(None):
+            # The guard's step before the next start of the kubelet restores what belongs to the local config.
+            self.waiting = True
+            return True
+        before = self.arming.before_a_lost_reset()
+        if before is not None:
+            self._switch(None, good=before)
+            self._collect()
+            return True
+        active = quietly(store.active_source)
+        if active is None:
+            return False
+        if wrong(lambda: store.verify(active)):
+            self.warnings.append(f"{describe(active)} is damaged: the guard cannot revert a failed reset")
+            return False
+        self._refresh_local(active)
+        self._switch_to_local(active)
+        self._collect()
+        return True
+
+    def _forget(self) -> None:
+        """Make the local config the assigned and the active one, without a trial."""
+        store = self.store
+        held = (quietly(store.assigned), quietly(store.last_known_good), quietly(store.trial), quietly(store.running))
+        unreadable = any(wrong(read) for read in (store.assigned, store.last_known_good, store.trial, store.running))
+        if unreadable or held not in ((None, None, None, None), (None, None, None, store.target(None))):
+            self._change(store.reset)
+            self.predicted = {"assigned": None, "active": None, "lastKnownGood": None, "error": "", "trial": None}
 
     def _change(self, act: t.Callable[[], object]) -> None:
         self.changed = True
@@ -190,7 +202,7 @@ class _Run:
 
     def _switch(self, source: Source | None, good: Source | None) -> None:
         """Arm the trial of a source (None: the local config), start the guard, switch. `good`: see `Arming.trial`."""
-        fresh = self.arming.trial(source, good, self.options["invocation"] or self._invocation())
+        fresh = self.arming.trial(source, good)
 
         def switch() -> None:
             self.arming.keep_files(fresh)
@@ -237,7 +249,7 @@ class _Run:
 
     def _refresh_local(self, active: Source) -> None:
         """Make the node's own config file as it is now the local config: without us the kubelet reads that one."""
-        store, config = self.store, self.options["local_config"]
+        store, config = self.store, self.found.local_config
         if config is None:
             return
         if quietly(store.local) is None:
@@ -282,22 +294,17 @@ class _Run:
 
     def _remember(self, source: Source) -> None:
         """Save the files that are there before us; the first time only."""
-        config = self.options["local_config"]
+        config = self.found.local_config
         if quietly(self.store.local) is not None or config is None:
             if self.options["state"] == "assigned" and self.store.local() is None:
                 raise StoreError(
-                    f"{self.store.config_dir}: the local configuration is not saved yet, so no revert to it would be "
-                    "possible: set local_config to the path of the config file that the kubelet runs with now"
+                    f"{self.store.config_dir}: the local configuration is not saved, so no revert to it would be "
+                    "possible: reset the node, then switch it again"
                 )
             return
-        found = {path: take(path) for path in {config, *(self.options["local_files"] or [])}}
-        if self.store.remember_local(found, config, source["kubeletConfigKey"], pretend=True):
-            self._change(lambda: self.store.remember_local(found, config, source["kubeletConfigKey"]))
-
-    def _invocation(self) -> str:
-        """Return the InvocationID of the kubelet from before the switch; empty if systemd does not answer."""
-        seen = observe.kubelet(self.options.get("unit", "kubelet.service"), execute)
-        return seen.unit.invocation if seen else ""
+        own = {config: take(config)}
+        if self.store.remember_local(own, config, source["kubeletConfigKey"], pretend=True):
+            self._change(lambda: self.store.remember_local(own, config, source["kubeletConfigKey"]))
 
     def _wake_guard(self, armed: Trial) -> None:
         """Start the guard before the switch. Raises StoreError when it is installed and does not watch the trial."""
@@ -312,10 +319,10 @@ class _Run:
             )
 
     def _collect(self) -> None:
-        if self.pretend or not self.options["collect"]:
+        if self.pretend:
             return
         try:
-            self.removed = self.store.collect_garbage([self.source] if self.source else [])
+            self.collected = self.store.collect_garbage([self.source] if self.source else [])
         except StoreError as error:
             self.warnings.append(f"old checkpoints were not removed: {error}")
 
@@ -330,7 +337,7 @@ class _Run:
             restart_needed=target not in (None, before.target) or unfinished,
             config=os.path.join(store.active, self._key()),
             checkpoint=os.path.join(store.config_dir, store.target(self.source)) if self.source else None,
-            removed=self.removed,
+            removed=self.collected,
             warnings=self.warnings,
             diff=values.diff(before.text, text, store.active),
         )
@@ -364,7 +371,7 @@ class _Run:
         """
         if armed is None or armed.to != assigned or armed.failed or armed.confirmed:
             return False
-        return bool(self.options["invocation"]) and armed.invocation == self.options["invocation"]
+        return bool(self.found.invocation) and armed.invocation == self.found.invocation
 
     def _key(self) -> str:
         """Return the name of the config file in `active`."""

@@ -1,15 +1,16 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What one call of kubelet_checkpoint does on a node: prepare a switch, switch, begin a reset, end it.
+"""What one call of kubelet_checkpoint does on a node: prepare a switch, switch, restart the kubelet, begin a reset, end
+it.
 
-Each step is the one that a module does alone: kubelet_preflight_info, kubelet_guard, or a state of kubelet_checkpoint.
+A call that changes what the kubelet reads begins with the inspection that kubelet_preflight_info shows.
 """
 
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Iterator, Mapping
+from typing import Any, Iterator, Mapping, Sequence
 
 from ..host import preflight
 from ..host.preflight_decisions import Terms
@@ -24,8 +25,12 @@ from ..unit.dropin_folder import Folder
 from ..unit.unit import Unit, UnitError
 from . import checkpoint_module, values
 from .checkpoint_module import Options, Result
+from .values import Inspected
 
 INSPECT = "inspecting the node"
+KEEP = "keep"
+# How long the kubelet's healthz may take to answer after a restart.
+HEALTHY_SECONDS = 60.0
 
 
 class StepError(Exception):
@@ -48,10 +53,16 @@ def step(name: str, text: str = "") -> Iterator[None]:
 def apply(options: Options, pretend: bool) -> Result:
     """Bring the node into `options["state"]`, or only predict (`pretend`) what that would change.
 
-    With `options["preflight"]`, or for `removed`, in several steps. Returns the result. Raises StepError, StoreError.
+    Returns the result. Raises StepError for a state of several steps, else StoreError or UnitError.
     """
-    steps = {"staged": staged, "assigned": switched, "reset": reset} if options["preflight"] is not None else {}
-    several = {**steps, "removed": removed}.get(options["state"])
+    several = {
+        "staged": staged,
+        "assigned": switched,
+        "restarted": restarted,
+        "updated": updated,
+        "reset": reset,
+        "removed": removed,
+    }.get(options["state"])
     if several is None:
         return checkpoint_module.apply(options, pretend)
     return several(options, pretend, Unit(options["unit"], child=bool(options["dropin_dir"])))
@@ -62,25 +73,26 @@ def switched(options: Options, pretend: bool, unit: Unit) -> Result:
 
     Returns the result of `assigned`, `preflight` and `reasons`. With reasons nothing was changed. Raises StepError.
     """
-    config_dir, key = options["config_dir"], options["source"]["kubelet_config_key"]
-    text, found = _inspected_for_source(options, unit)
-    if found["reasons"]:
-        return _refused(found)
-    folder = _folder(found)
-    reads = found["kubelet"]["config"] if folder is None else folder.link
-    own = {"local_config": None if found["reads_store"] else reads}
+    text, seen = _seen_for_source(options, unit)
+    if seen["reasons"]:
+        return _refused(seen)
+    folder = _folder(seen)
+    own = None
+    if not seen["reads_store"]:
+        own = seen["kubelet"]["config"] if folder is None else folder.link
     steps = []
-    if not found["reads_store"]:
+    if not seen["reads_store"]:
         # The guard's drop-in makes the kubelet read the store, which must have its local configuration by then. Once
         # the kubelet reads the store, the switch also stores the configuration.
         with step("storing the configuration", text):
-            steps.append(checkpoint_module.apply({**options, **own, "state": "staged"}, pretend))
+            before = Inspected(local_config=own)
+            steps.append(checkpoint_module.apply({**options, "state": "staged"}, pretend, before))
     with step("installing the guard", text):
-        metrics, patience = options["metrics_dir"] or "", options["lock_timeout"]
-        steps.append(guard_module.present(config_dir, unit, key, pretend, folder, metrics, patience))
+        config_dir, key = options["config_dir"], options["source"]["kubelet_config_key"]
+        steps.append(guard_module.present(config_dir, unit, key, pretend, folder, options["metrics_dir"] or ""))
     with step("switching", text):
-        result = checkpoint_module.apply({**options, **own, **_known(found, steps[-1])}, pretend)
-    return _together(result, found, steps)
+        result = checkpoint_module.apply(options, pretend, _found(seen, steps[-1], own))
+    return _together(result, seen, steps)
 
 
 def staged(options: Options, pretend: bool, unit: Unit) -> Result:
@@ -90,60 +102,74 @@ def staged(options: Options, pretend: bool, unit: Unit) -> Result:
     it may change until the switch. Returns the result of `staged`, with `preflight` and `reasons`. With reasons nothing
     was changed. Raises StepError.
     """
-    text, found = _inspected_for_source(options, unit)
-    if found["reasons"]:
-        return _refused(found)
-    folder = _folder(found)
+    text, seen = _seen_for_source(options, unit)
+    if seen["reasons"]:
+        return _refused(seen)
     with step("storing the configuration", text):
-        result = checkpoint_module.apply({**options, "local_config": None}, pretend)
+        result = checkpoint_module.apply(options, pretend)
     with step("installing the guard", text):
-        key = options["source"]["kubelet_config_key"]
-        place, metrics = options["config_dir"], options["metrics_dir"] or ""
-        guard = guard_module.prepared(place, unit, key, pretend, folder, metrics, options["lock_timeout"])
-    return _together(result, found, [guard])
+        config_dir, key = options["config_dir"], options["source"]["kubelet_config_key"]
+        metrics = options["metrics_dir"] or ""
+        guard = guard_module.prepared(config_dir, unit, key, pretend, _folder(seen), metrics)
+    return _together(result, seen, [guard])
+
+
+def restarted(options: Options, pretend: bool, unit: Unit) -> Result:
+    """Restart the kubelet and verify it; after a revert only verify it if the guard has restarted it since.
+
+    Returns the InvocationID and the seconds until the kubelet was healthy. Raises UnitError.
+    """
+    return guard_module.restarted(unit, HEALTHY_SECONDS, pretend, (), Store(options["config_dir"]))
+
+
+def updated(options: Options, pretend: bool, unit: Unit) -> Result:
+    """Bring an installed guard to this version and to `metrics_dir`; or only predict that.
+
+    Returns whether that is a change, and warnings. Raises UnitError, StoreError.
+    """
+    done = guard_module.updated(options["config_dir"], unit, pretend, options["metrics_dir"])
+    return {"changed": done["changed"], "warnings": done["warnings"]}
 
 
 def reset(options: Options, pretend: bool, unit: Unit) -> Result:
     """Inspect the node, bring the guard up to date and put the local configuration on trial; or only predict that.
 
-    Returns the result of `reset`, with `preflight`, `reasons` and `state_files`, those that `removed` must
-    remove. With reasons nothing was changed. Raises StepError.
+    Returns the result of `reset`, with `preflight` and `reasons`. With reasons nothing was changed. Raises StepError.
     """
-    found = _inspected(options, unit, None, ())
-    if found["reasons"]:
-        return _refused(found)
+    seen = _seen(options, unit, None, ())
+    if seen["reasons"]:
+        return _refused(seen)
     with step("updating the guard"):
-        guard = guard_module.updated(options["config_dir"], unit, pretend, None, options["lock_timeout"])
+        guard = guard_module.updated(options["config_dir"], unit, pretend)
     with step("switching to the local configuration"):
-        link = dropin_folder.installed(options["config_dir"])
-        own = {"local_config": link or found["kubelet"]["local_config"]}
-        result = checkpoint_module.apply({**options, **own, **_known(found, guard)}, pretend)
-    # The trial has moved them, if there is one.
-    left = [] if result["trial"] is not None else found["state_files"]
-    return {**_together(result, found, [guard]), "state_files": left}
+        own = dropin_folder.installed(options["config_dir"]) or seen["kubelet"]["local_config"]
+        result = checkpoint_module.apply(options, pretend, _found(seen, guard, own))
+    return _together(result, seen, [guard])
 
 
 def removed(options: Options, pretend: bool, unit: Unit) -> Result:
     """End a reset: confirm the local configuration if it is on trial, remove the guard with a restart of the kubelet,
     then the store. Or only predict that.
 
-    Returns the result of `reset`. Raises StepError; nothing is removed unless the kubelet runs without the drop-in.
+    Returns the result of `removed`. Raises StepError; nothing is removed unless the kubelet runs without the drop-in.
     """
+    # A source belongs to a switch.
+    options = {**options, "source": None}
     config_dir = options["config_dir"]
     store = Store(config_dir)
-    # They belong to a switch.
-    of_store = {**options, "source": None, "local_config": None}
     with step("confirming the local configuration"):
         armed = quietly(store.trial)
         if armed is not None and armed.to is None and not pretend:
-            checkpoint_module.apply({**of_store, "state": "confirmed"}, pretend)
-        if quietly(store.running) not in (None, store.target(None)) and not pretend:
+            checkpoint_module.apply({**options, "state": "confirmed"}, pretend)
+        is_reset = quietly(store.running) in (None, store.target(None))
+        if not is_reset and not pretend:
             raise StoreError(f"{store.active} leads to another configuration: reset the node first")
+    state_files = _left(options, unit)
     with step("removing the guard"):
-        gone = guard_module.removed(config_dir, unit, options["seconds"], pretend, options["state_files"] or ())
+        gone = guard_module.removed(config_dir, unit, HEALTHY_SECONDS, pretend, state_files)
     with step("removing the store"):
-        # A prediction cannot remove the store, because the local configuration is not active.
-        result = checkpoint_module.apply({**of_store, "state": "reset", "remove": not pretend}, pretend)
+        # Where the reset was a prediction too, the local configuration is not active, and the store cannot be removed.
+        result = checkpoint_module.apply({**options, "state": "removed" if is_reset else "reset"}, pretend)
     return {
         **result,
         "changed": gone["changed"] or result["changed"],
@@ -152,7 +178,20 @@ def removed(options: Options, pretend: bool, unit: Unit) -> Result:
     }
 
 
-def _inspected_for_source(options: Options, unit: Unit) -> tuple[str, dict[str, Any]]:
+def _left(options: Options, unit: Unit) -> Sequence[str]:
+    """Return the state files of another policy than that of the node's own file.
+
+    The trial of a reset moves them; without one, as for a node whose local configuration is active already, they are
+    left to the last restart.
+    """
+    if options["state_files"] == KEEP:
+        # A reset with such files was refused.
+        return ()
+    found: Sequence[str] = _seen(options, unit, None, ())["state_files"]
+    return found
+
+
+def _seen_for_source(options: Options, unit: Unit) -> tuple[str, dict[str, Any]]:
     """Return the text of the source, and what the inspection finds about it."""
     with step(INSPECT):
         data = _data(options)
@@ -162,60 +201,72 @@ def _inspected_for_source(options: Options, unit: Unit) -> tuple[str, dict[str, 
                 f"the ConfigMap has no key {key!r}, which source.kubeletConfigKey names: correct one of them"
             )
         text = data[key]
-    return text, _inspected(options, unit, text, sorted(data))
+    return text, _seen(options, unit, text, sorted(data))
 
 
 def _data(options: Options) -> Mapping[str, str]:
     """Return the data of the source: those of the options, else those of its checkpoint. Raises StoreError."""
     if options["data"]:
         return values.texts(options["data"])
-    source = values.source(options["source"])
-    staged = Store(options["config_dir"]).data(source) if source else {}
+    source, store = values.source(options["source"]), Store(options["config_dir"])
+    if source is None:
+        return {}
+    store.verify(source)
+    staged = store.data(source)
     return {name: content.decode("utf-8", "surrogateescape") for name, content in staged.items()}
 
 
-def _inspected(options: Options, unit: Unit, text: str | None, files: Any) -> dict[str, Any]:
+def _seen(options: Options, unit: Unit, text: str | None, files: Sequence[str]) -> dict[str, Any]:
     """Return what kubelet_preflight_info returns of a configuration; with None, of the node's own one."""
-    given = {name: value for name, value in options["preflight"].items() if name in Terms._fields}
-    given["delivery"], given["dropin_dir"] = options["delivery"], options["dropin_dir"] or ""
-    given["key"] = (options["source"] or {}).get("kubelet_config_key", DEFAULT_KEY)
-    terms = Terms(**{**given, "config_dir": options["config_dir"], "files": files})
+    terms = Terms(
+        config_dir=options["config_dir"],
+        state_files=options["state_files"],
+        files=files,
+        allow_pending_edits=options["allow_pending_edits"],
+        allow_unchecked=options["allow_unchecked"],
+        allow_offline_guard=options["allow_offline_guard"],
+        delivery=options["delivery"],
+        dropin_dir=options["dropin_dir"] or "",
+        key=(options["source"] or {}).get("kubelet_config_key", DEFAULT_KEY),
+        node=options["node"],
+    )
     with step(INSPECT, text or ""):
         found = preflight.look(unit.name, text, unit.root, unit.run, local=text is None, terms=terms)
     shown: dict[str, Any] = config_summary.shown(found, text or "")
     return shown
 
 
-def _folder(found: Mapping[str, Any]) -> Folder | None:
+def _folder(seen: Mapping[str, Any]) -> Folder | None:
     """Return the drop-in folder that the inspection found, None without delivery `dropin`."""
-    seen = found.get("dropin")
-    return Folder(seen["folder"], seen["named_by"], seen["exists"], seen["is_link"]) if seen else None
+    found = seen.get("dropin")
+    return Folder(found["folder"], found["named_by"], found["exists"], found["is_link"]) if found else None
 
 
-def _known(found: Mapping[str, Any], guard: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a trial that the steps before it have found."""
-    return {
-        "invocation": guard["invocation_id"],
-        "was_healthy": guard["healthy"],
-        "kubelet_version": found["kubelet"]["version"] or "",
-        "state_files": found["state_files"],
-        "node_proof": found["node_proof"],
-    }
+def _found(seen: Mapping[str, Any], guard: Mapping[str, Any], own: str | None) -> Inspected:
+    """Return what the steps before a switch have found for the store. `own`: the config file from before us."""
+    return Inspected(
+        local_config=own,
+        invocation=guard["invocation_id"],
+        kubelet_version=seen["kubelet"]["version"] or "",
+        was_healthy=guard["healthy"],
+        node_proof=seen["node_proof"],
+        state_files=seen["state_files"],
+    )
 
 
-def _refused(found: dict[str, Any]) -> Result:
+def _refused(seen: dict[str, Any]) -> Result:
     return {
         "changed": False,
         "restart_needed": False,
         "trial": None,
-        "reasons": found["reasons"],
-        "warnings": found.pop("warnings"),
+        "reasons": seen["reasons"],
+        "warnings": seen.pop("warnings"),
         "diff": [],
-        "preflight": found,
+        "preflight": seen,
     }
 
 
-def _together(result: Result, found: dict[str, Any], steps: list[dict[str, Any]]) -> Result:
+def _together(result: Result, seen: dict[str, Any], steps: list[dict[str, Any]]) -> Result:
     """Return the result of the switch with what the steps before it found and changed."""
     parts = [*steps, result]
     diffs = [part.get("diff") or [] for part in parts]
@@ -224,7 +275,7 @@ def _together(result: Result, found: dict[str, Any], steps: list[dict[str, Any]]
         **result,
         "changed": any(part["changed"] for part in parts),
         "diff": [entry for entry in entries if entry["before"] != entry["after"]],
-        "warnings": [*found.pop("warnings"), *(text for part in parts for text in part.get("warnings") or ())],
+        "warnings": [*seen.pop("warnings"), *(text for part in parts for text in part.get("warnings") or ())],
         "reasons": [],
-        "preflight": found,
+        "preflight": seen,
     }

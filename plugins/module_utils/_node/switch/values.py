@@ -1,10 +1,11 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The values of the module kubelet_checkpoint: its options as the store has them, and what it returns of the store.
+"""The values of the module kubelet_checkpoint: its options as the store has them, what an inspection of the node found
+for the store, and what the module returns of the store.
 
-What a switch arms before it begins follows from the options too: its trial, what a revert of that leads to, and the
-state files of that.
+What a switch arms before it begins follows from these too: its trial, what a revert of that leads to, and the state
+files of that.
 """
 
 from __future__ import annotations
@@ -20,6 +21,27 @@ from ..store.meta import Source
 from ..store.store import Store
 from ..store.store_reader import quietly, wrong
 from ..store.trial import Moment, Trial
+
+
+class Inspected(t.NamedTuple):
+    """What is known of the node before a switch. A call that switches nothing needs none of it.
+
+    `local_config`: path of the config file that the kubelet reads without us, None if the store has it already or does
+    not save it yet. `invocation`: the InvocationID of the kubelet's unit, empty if it never ran. `kubelet_version`:
+    such as v1.30.2, empty if it is not known. `was_healthy`: None if it is not known; if it is False, poor health
+    reverts no configuration. `node_proof`: whether the guard must see the Node as Ready itself. `state_files`: paths of
+    the state files of the CPU and memory managers to move away, because they belong to another policy.
+    """
+
+    local_config: str | None = None
+    invocation: str = ""
+    kubelet_version: str = ""
+    was_healthy: bool | None = None
+    node_proof: bool = True
+    state_files: t.Sequence[str] = ()
+
+
+NOTHING = Inspected()
 
 
 def source(given: t.Mapping[str, str] | None) -> Source | None:
@@ -81,15 +103,15 @@ def diff(before: bytes | None, after: bytes | None, path: str) -> dict[str, str]
 
 
 class Arming:
-    """The trials that a call of the module with these options may arm."""
+    """The trials that a call of the module with these options may arm on a node of which this was found."""
 
-    def __init__(self, store: Store, options: t.Mapping[str, t.Any]) -> None:
-        self.store, self.options = store, options
+    def __init__(self, store: Store, options: t.Mapping[str, t.Any], found: Inspected) -> None:
+        self.store, self.options, self.found = store, options, found
 
     @property
     def healthy(self) -> bool:
         """Whether the kubelet was healthy before the call, as far as that is known."""
-        return self.options["was_healthy"] is not False
+        return self.found.was_healthy is not False
 
     def way_back(self, source: Source, last: Trial | None) -> Source | None:
         """Return what a revert of `source` should lead to: what runs well and was confirmed, else last-known-good.
@@ -113,18 +135,19 @@ class Arming:
             return None
         return None if wrong(lambda: store.verify(good)) else good
 
-    def trial(self, source: Source | None, good: Source | None, invocation: str) -> Trial:
-        """Return the trial of a source, which reverts to `good` unless that is on trial now or failed last.
-
-        `invocation`: the InvocationID of the kubelet from before the switch.
-        """
+    def trial(self, source: Source | None, good: Source | None) -> Trial:
+        """Return the trial of a source, which reverts to `good` unless that is on trial now or failed last."""
         revert_to, last = good, quietly(self.store.trial)
         if good == source or (last is not None and last.failed and last.to == good):
             # What runs now is the better choice, if that is another source.
             revert_to = self.store.resolve().source or good
-        options = self.options
-        extra = {name: options[name] for name in ("confirm_seconds", "was_healthy") if options[name] is not None}
-        if options.get("node_proof") is False:
+        options, found = self.options, self.found
+        extra: dict[str, t.Any] = {}
+        if options["confirm_seconds"] is not None:
+            extra["confirm_seconds"] = options["confirm_seconds"]
+        if found.was_healthy is not None:
+            extra["was_healthy"] = found.was_healthy
+        if not found.node_proof:
             extra["node_proof"] = False
         if self._leads_elsewhere(revert_to):
             extra["elsewhere"] = True
@@ -137,8 +160,8 @@ class Arming:
             revert_to,
             Moment.now(),
             options["trial_seconds"],
-            invocation=invocation,
-            kubelet_version=options["kubelet_version"] or "",
+            invocation=found.invocation,
+            kubelet_version=found.kubelet_version,
             state_files=self._state_files(revert_to),
             extra=extra,
         )
@@ -148,7 +171,7 @@ class Arming:
 
         With the state file of another policy a kubelet ends, and its guard could only log why it did not go.
         """
-        for path in self.options["state_files"] or ():
+        for path in self.found.state_files:
             statefiles.check_removable(path)
         kept = KeptFiles(self.store.config_dir, self.store.fs)
         unknown = {os.path.basename(entry["path"]) for entry in fresh.state_files if entry["data"] is None}
@@ -161,7 +184,7 @@ class Arming:
         is there, unless that is of another policy.
         """
         store, last = self.store, quietly(self.store.trial)
-        taken = statefiles.take(self.options["state_files"] or ())
+        taken = statefiles.take(self.found.state_files)
         saved = last.state_files if last and not store.revert_ended() else ()
         if self._unfinished(revert_to):
             return statefiles.of_another(saved, taken)

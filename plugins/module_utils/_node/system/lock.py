@@ -16,6 +16,8 @@ from . import command, files
 from .files import StoreError
 
 POLL_SECONDS = 0.1
+# How long a run waits for another one, or for the guard, which holds the lock for one change only.
+PATIENCE = 30.0
 
 
 class LockError(StoreError):
@@ -23,12 +25,14 @@ class LockError(StoreError):
 
 
 @contextlib.contextmanager
-def locked(config_dir: str, seconds: float = 30) -> t.Iterator[None]:
-    """Hold the store's lock, after waiting for it up to `seconds`. The kernel releases it when its holder dies.
+def locked(config_dir: str, seconds: float | None = None) -> t.Iterator[None]:
+    """Hold the store's lock, after waiting for it up to `seconds`, by default PATIENCE. The kernel releases it when its
+    holder dies.
 
     Raises LockError that names the holder, FileError when the lock's file cannot be created.
     """
     path = os.path.join(config_dir, "lock")
+    seconds = PATIENCE if seconds is None else seconds
     deadline = time.monotonic() + seconds
     while True:
         # Inside the loop: the previous holder may have removed the whole store.

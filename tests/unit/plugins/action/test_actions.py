@@ -28,7 +28,7 @@ PLUGINS = "ansible_collections.livenodes.kubelet.plugins"
 GROUP = set(yaml.safe_load((ROOT / "meta/runtime.yml").read_text())["action_groups"]["cluster"])
 
 
-ON_NODES = {"kubelet_checkpoint", "kubelet_guard", "kubelet_preflight_info", "kubelet_upgrade_info"}
+ON_NODES = {"kubelet_checkpoint", "kubelet_preflight_info", "kubelet_upgrade_info"}
 # There is no module to run, only its documentation: a module does not have the variables of other hosts.
 WITHOUT_MODULE = {"kubelet_config_inputs"}
 ON_CONTROLLER = sorted({path.stem for path in (ROOT / "plugins/modules").glob("*.py")} - ON_NODES - WITHOUT_MODULE)
@@ -101,7 +101,7 @@ def test_a_module_gets_its_own_defaults(refused: dict[str, Refused], name: str, 
 
 
 @pytest.mark.parametrize("prefix", ["", "livenodes.kubelet."])
-@pytest.mark.parametrize("name", ["kubelet_configz_facts", "kubelet_guard"])
+@pytest.mark.parametrize("name", ["kubelet_configz_facts", "kubelet_preflight_info"])
 def test_a_message_names_the_module_as_the_task_does(refused: dict[str, Refused], name: str, prefix: str) -> None:
     assert f"Unsupported parameters for ({prefix}{name}) module: of_" in refused[prefix + name].message
 

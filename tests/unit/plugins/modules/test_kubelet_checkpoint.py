@@ -13,9 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import preflight
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import OS
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.lock import locked
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import lock
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import OS, StoreError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import UnitError
 from ansible_collections.livenodes.kubelet.plugins.modules import kubelet_checkpoint
 
 Run = t.Callable[..., dict[str, t.Any]]
@@ -45,10 +48,37 @@ def config(**fields: t.Any) -> str:
 TEXTS = {"a": config(maxPods=61), "b": config(maxPods=62, staticPodURLHeader={"Authorization": ["Bearer secret"]})}
 
 
+class Node:
+    """What the inspection finds and what the guard's steps return: both need systemd. `fails`: by step, why."""
+
+    def __init__(self, own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.kubelet = {"config": str(own), "local_config": str(own), "version": "v1.20.2"}
+        self.state_files: list[str] = []
+        self.guard: dict[str, t.Any] = {"changed": False, "invocation_id": "one", "healthy": None}
+        monkeypatch.setattr(preflight, "look", self._look)
+        for step in ("present", "prepared", "updated", "removed"):
+            monkeypatch.setattr(guard_module, step, lambda *_given: {"diff": [], "warnings": [], **self.guard})
+
+    def _look(self, *_given: t.Any, **_named: t.Any) -> dict[str, t.Any]:
+        return {
+            "kubelet": dict(self.kubelet),
+            "reasons": [],
+            "warnings": [],
+            "state_files": self.state_files,
+            "reads_store": False,
+            "node_proof": True,
+        }
+
+
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
-    """Run the module, first in check mode, which must change nothing and return the same result."""
+def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
     (tmp_path / "kubelet.yaml").write_text(config(maxPods=60))
+    return Node(tmp_path / "kubelet.yaml", monkeypatch)
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, node: Node) -> Run:
+    """Run the module, first in check mode, which must change nothing and return the same result."""
     folder = tmp_path / "config"
     warnings: list[str] = []
     # If a test has also loaded Ansible's controller code, warnings go to its display.
@@ -67,7 +97,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
         return result
 
     def runner(state: str, name: str | None = None, **options: t.Any) -> dict[str, t.Any]:
-        given = {"state": state, "local_config": str(tmp_path / "kubelet.yaml"), **options}
+        given = {"state": state, **options}
         if name:
             given.update(source=source(name), data={"kubelet": TEXTS[name]})
         before = sorted((str(path), path.lstat().st_mtime_ns) for path in tmp_path.rglob("*"))
@@ -113,21 +143,20 @@ def status(result: dict[str, t.Any]) -> tuple[t.Any, ...]:
     )
 
 
-def test_all_states_in_sequence(run: Run, store: Store, tmp_path: Path) -> None:
+def change(result: dict[str, t.Any]) -> tuple[str, str]:
+    """Return the texts of the active configuration before and after, both empty if they are the same."""
+    shown = result["diff"] if isinstance(result["diff"], list) else [result["diff"]]
+    return (shown[-1]["before"], shown[-1]["after"]) if shown else ("", "")
+
+
+def test_all_states_in_sequence(run: Run, store: Store, tmp_path: Path, node: Node) -> None:
     first = run("staged", "a")
     assert (first["changed"], first["restart_needed"], status(first)) == (True, False, (None, None, None, ""))
     assert Path(first["checkpoint"], "kubelet").read_text() == TEXTS["a"]
     assert not run("staged", "a")["changed"]
 
-    done = run(
-        "assigned",
-        "a",
-        trial_seconds=300,
-        confirm_seconds=60,
-        was_healthy=True,
-        kubelet_version="v1.20.2",
-        state_files=["/x"],
-    )
+    node.guard["healthy"], node.state_files = True, ["/x"]
+    done = run("assigned", "a", trial_seconds=300, confirm_seconds=60)
     assert (done["changed"], done["restart_needed"], status(done)) == (True, True, ("a", "a", None, ""))
     assert done["trial"] == {
         "to": source("a"),
@@ -138,21 +167,17 @@ def test_all_states_in_sequence(run: Run, store: Store, tmp_path: Path) -> None:
         "kubelet_version": "v1.20.2",
     }
     assert Path(done["config"]).read_text() == TEXTS["a"]
-    assert '"maxPods": 60' in done["diff"]["before"] or done["diff"]["before"] == ""
-    assert '"maxPods": 61' in done["diff"]["after"]
+    assert change(done)[0] == "" and '"maxPods": 61' in change(done)[1]
     armed = store.trial()
     assert armed is not None
     assert (armed.extra, [item["path"] for item in armed.state_files]) == (
         {"confirm_seconds": 60, "was_healthy": True},
         ["/x"],
     )
+    node.guard.update(healthy=None, invocation_id="two")
+    node.state_files = []
     again = run("assigned", "a", trial_seconds=300)
-    assert (again["changed"], again["restart_needed"], again["diff"]["before"], again["diff"]["after"]) == (
-        False,
-        False,
-        "",
-        "",
-    )
+    assert (again["changed"], again["restart_needed"], again["diff"]) == (False, False, [])
 
     assert run("confirmed", "a")["trial"]["confirmed"]
     assert not run("confirmed")["changed"]
@@ -167,8 +192,8 @@ def test_all_states_in_sequence(run: Run, store: Store, tmp_path: Path) -> None:
         source("a"),
     )
     assert "Bearer" not in json.dumps(done)
-    assert '"maxPods": 61' in done["diff"]["before"]
-    assert "********" in done["diff"]["after"]
+    assert '"maxPods": 61' in change(done)[0]
+    assert "********" in change(done)[1]
     done = run("rolled_back", reason="pods were lost")
     assert (done["changed"], done["restart_needed"], status(done)) == (True, True, ("b", "a", "a", "pods were lost"))
     again = run("rolled_back", reason="another reason")
@@ -182,15 +207,14 @@ def test_all_states_in_sequence(run: Run, store: Store, tmp_path: Path) -> None:
         "the trial reverts to the source that was active, even for an earlier last-known-good"
     )
 
-    assert "is in use: reset without `remove` first" in run("reset", remove=True)["msg"]
     done = run("reset")
     assert (done["changed"], done["restart_needed"], status(done)) == (True, True, (None, None, None, ""))
     assert Path(done["config"]).read_text() == config(maxPods=60)
     again = run("reset")
     assert (again["changed"], again["restart_needed"]) == (False, False)
-    gone = run("reset", remove=True)
+    gone = run("removed")
     assert (gone["changed"], gone["restart_needed"]) == (True, False)
-    assert not run("reset", remove=True)["changed"]
+    assert not run("removed")["changed"]
     assert os.listdir(tmp_path) == ["kubelet.yaml"]
     assert (tmp_path / "kubelet.yaml").read_text() == config(maxPods=60)
 
@@ -206,20 +230,20 @@ def test_text_that_ansible_converted_to_a_mapping(run: Run) -> None:
     assert Path(done["checkpoint"], "more").read_text() == "text"
 
 
-def test_restart_that_an_interrupted_run_left_out(run: Run) -> None:
+def test_restart_that_an_interrupted_run_left_out(run: Run, node: Node) -> None:
     """The InvocationID is still the one from before the switch."""
-    run("assigned", "a", invocation="one")
-    again = run("assigned", "a", invocation="one")
+    run("assigned", "a")
+    again = run("assigned", "a")
     assert (again["changed"], again["restart_needed"]) == (False, True)
-    assert not run("assigned", "a", invocation="two")["restart_needed"]
+    node.guard["invocation_id"] = "two"
+    assert not run("assigned", "a")["restart_needed"]
 
 
 def test_old_checkpoints_are_removed(run: Run, store: Store) -> None:
     run("staged", "b")
     assert [os.path.basename(os.path.dirname(path)) for path in run("assigned", "a")["removed"]] == ["uid-b"]
-    run("staged", "b")
-    assert run("assigned", "a", collect=False)["removed"] == []
-    store.verify(source("b"))
+    with pytest.raises(StoreError):
+        store.verify(source("b"))
 
 
 @pytest.mark.parametrize(
@@ -234,12 +258,6 @@ def test_old_checkpoints_are_removed(run: Run, store: Store) -> None:
         ),
         ("staged", {"source": source("a"), "data": {"a/b": "x", "kubelet": "x"}}, "only base names"),
         ("staged", {"source": {**source("a"), "uid": "../x"}, "data": {"kubelet": "x"}}, "uid '../x'"),
-        ("assigned", {"source": source("a"), "data": {"kubelet": "{}"}, "local_config": None}, "set local_config"),
-        (
-            "assigned",
-            {"source": source("a"), "data": {"kubelet": "{}"}, "local_config": "/no/such/file"},
-            "no kubelet config file",
-        ),
         (
             "confirmed",
             {},
@@ -251,6 +269,42 @@ def test_refusals(run: Run, state: str, options: dict[str, t.Any], words: str) -
     result = run(state, **options)
     assert result["failed"]
     assert words in result["msg"]
+
+
+@pytest.mark.parametrize(
+    ("own", "words"),
+    [
+        (None, "the local configuration is not saved, so no revert to it would be possible: reset the node"),
+        ("/no/such/file", "no kubelet config file"),
+    ],
+)
+def test_the_nodes_own_file_is_needed_for_a_revert(run: Run, node: Node, own: str | None, words: str) -> None:
+    node.kubelet["config"] = own
+    assert words in run("assigned", "a")["msg"]
+
+
+def test_a_failure_names_its_step(run: Run, node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_given: t.Any) -> t.NoReturn:
+        raise UnitError("the unit is masked")
+
+    monkeypatch.setattr(guard_module, "present", refuse)
+    failed = run("assigned", "a")
+    assert (failed["msg"], failed["step"]) == (
+        "installing the guard failed: the unit is masked",
+        "installing the guard",
+    )
+
+
+def test_a_restart_and_an_update(run: Run, node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard_module, "restarted", lambda *_given: {"changed": True, "seconds": 1.5})
+    assert run("restarted")["seconds"] == 1.5
+    assert not run("updated", metrics_dir="/m")["changed"]
+
+    def fail(*_given: t.Any) -> t.NoReturn:
+        raise UnitError("kubelet.service: it did not stay up")
+
+    monkeypatch.setattr(guard_module, "restarted", fail)
+    assert run("restarted")["msg"] == "kubelet.service: it did not stay up"
 
 
 def test_confirming_a_source_that_is_not_assigned(run: Run) -> None:
@@ -269,8 +323,9 @@ def test_confirming_a_source_whose_trial_is_lost(run: Run, store: Store) -> None
 
 
 @pytest.mark.parametrize("what", ["its trial failed", "active leads elsewhere", "its checkpoint is damaged"])
-def test_assigning_again_arms_a_trial_where_one_is_needed(run: Run, store: Store, what: str) -> None:
+def test_assigning_again_arms_a_trial_where_one_is_needed(run: Run, store: Store, node: Node, what: str) -> None:
     """What is assigned is on the disk already: only this shows that it is not what runs well."""
+    node.guard["invocation_id"] = ""
     run("assigned", "a")
     if what == "its trial failed":
         armed = store.trial()
@@ -335,7 +390,7 @@ def test_text_that_is_not_a_configuration_is_not_shown(run: Run, monkeypatch: py
     """Its secrets cannot be identified."""
     monkeypatch.setitem(TEXTS, "a", "staticPodURLHeader: {Authorization: [Bearer secret]\n")
     done = run("assigned", "a")
-    assert "not shown" in done["diff"]["after"]
+    assert "not shown" in change(done)[1]
     assert "Bearer" not in json.dumps(done)
 
 
@@ -352,9 +407,10 @@ def test_locked_store(
     run: Run, store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run("assigned", "a")
-    given = {"config_dir": store.config_dir, "state": "reset", "lock_timeout": 0}
+    given = {"config_dir": store.config_dir, "state": "reset"}
+    monkeypatch.setattr(lock, "PATIENCE", 0)
     monkeypatch.setattr("ansible.module_utils.basic._ANSIBLE_ARGS", json.dumps({"ANSIBLE_MODULE_ARGS": given}).encode())
-    with locked(store.config_dir, 0), pytest.raises(SystemExit):
+    with lock.locked(store.config_dir), pytest.raises(SystemExit):
         kubelet_checkpoint.main()
     assert f"in use by process {os.getpid()}" in json.loads(capsys.readouterr().out)["msg"]
     assert store.active_source() == source("a")
@@ -365,14 +421,14 @@ def test_a_folder_that_no_unit_can_name_holds_no_new_configuration(run: Run, sto
     place = tmp_path / "my store"
     given = {"config_dir": str(place)}
     for state in ("staged", "assigned"):
-        assert run(state, "a", **given)["msg"].startswith(f"{place}: a systemd unit cannot name this path as it is")
+        assert f"{place}: a systemd unit cannot name this path as it is" in run(state, "a", **given)["msg"]
     assert not place.exists()
     run("assigned", "a")
     Path(store.config_dir).rename(place)
     assert "cannot name this path" in run("confirmed", "a", **given)["msg"]
     assert status(run("rolled_back", **given))[:2] == ("a", None)
     assert status(run("reset", **given)) == (None, None, None, "")
-    run("reset", remove=True, **given)
+    run("removed", **given)
     assert not (place / "store").exists()
 
 
@@ -381,7 +437,7 @@ def test_a_folder_that_others_may_write_to_holds_no_new_configuration(run: Run, 
     tmp_path.chmod(0o777)
     refusal = f"{tmp_path}: others may write to it (mode 0777): they could replace {store.config_dir}; "
     for state, name in (("staged", "a"), ("assigned", "a")):
-        assert run(state, name)["msg"].startswith(refusal)
+        assert refusal in run(state, name)["msg"]
     assert not Path(store.config_dir).exists()
     tmp_path.chmod(0o700)
     run("assigned", "a")

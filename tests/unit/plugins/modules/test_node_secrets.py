@@ -17,10 +17,10 @@ from ansible.module_utils import basic
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import preflight
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_module
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import one_call
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit
 from ansible_collections.livenodes.kubelet.plugins.modules import (
     kubelet_checkpoint,
-    kubelet_guard,
     kubelet_preflight_info,
 )
 from tests.unit.plugins.modules.test_kubelet_preflight_info import Node
@@ -33,6 +33,7 @@ CONFIG = {
     "staticPodURLHeader": {"Authorization": [f"Bearer {SECRET}"], "User-Agent": ["kubelet"], "X-Try": ["110", "1"]},
 }
 SOURCE = {"name": "a", "uid": "uid-a", "resource_version": "110"}
+PRESENT = guard_module.present
 FLAG = f"--manifest-url-header=Authorization:{SECRET}"
 
 
@@ -97,10 +98,35 @@ def test_preflight_that_fails(run: Run, monkeypatch: pytest.MonkeyPatch) -> None
     assert seen.result["failed"] and SECRET not in str(seen)
 
 
+class Found:
+    """What the inspection finds and the guard's steps return, which the module calls on a node."""
+
+    def __init__(self, own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        own.write_text(json.dumps({**CONFIG, "maxPods": 61}))
+        self.seen: dict[str, t.Any] = {
+            "kubelet": {"version": "v1.20.11", "config": str(own), "local_config": str(own)},
+            "check": {"messages": [f"cannot read `Bearer {SECRET}`"], "verdict": "not checked"},
+            "warnings": [f"unknown field: Bearer {SECRET}"],
+            "reasons": [],
+            "state_files": [],
+            "reads_store": False,
+            "node_proof": True,
+        }
+        guard = {"changed": True, "diff": [], "invocation_id": "110", "healthy": True}
+        monkeypatch.setattr(preflight, "look", lambda *_given, **_named: json.loads(json.dumps(self.seen)))
+        for step in ("present", "prepared", "updated"):
+            monkeypatch.setattr(guard_module, step, lambda *_given: guard)
+
+
+@pytest.fixture
+def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Found:
+    return Found(tmp_path / "kubelet.yaml", monkeypatch)
+
+
 @pytest.mark.parametrize("data", [json.dumps(CONFIG), CONFIG, f"staticPodURLHeader: [{SECRET}\n"])
-def test_checkpoint(run: Run, tmp_path: Path, data: t.Any) -> None:
-    (tmp_path / "kubelet.yaml").write_text(json.dumps({**CONFIG, "maxPods": 61}))
-    options = {"config_dir": f"{tmp_path}/kubelet", "local_config": f"{tmp_path}/kubelet.yaml", "source": SOURCE}
+def test_checkpoint(run: Run, found: Found, tmp_path: Path, data: t.Any) -> None:
+    options = {"config_dir": f"{tmp_path}/kubelet", "source": SOURCE}
+    found.seen.update(check=None, warnings=[])
     for state in ("staged", "assigned", "confirmed", "rolled_back", "reset"):
         given = {"data": {"kubelet": data}} if state in ("staged", "assigned") else {}
         seen = run(kubelet_checkpoint.main, **options, **given, state=state)
@@ -114,36 +140,23 @@ def test_checkpoint(run: Run, tmp_path: Path, data: t.Any) -> None:
     assert seen.result["failed"] and SECRET not in str(seen)
 
 
-def test_a_switch_in_one_call(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "kubelet.yaml").write_text(json.dumps({**CONFIG, "maxPods": 61}))
-    found = {
-        "kubelet": {"version": "v1.20.11", "config": f"{tmp_path}/kubelet.yaml"},
-        "check": {"messages": [f"cannot read `Bearer {SECRET}`"], "verdict": "not checked"},
-        "warnings": [f"unknown field: Bearer {SECRET}"],
-        "reasons": [],
-        "state_files": [],
-        "reads_store": False,
-        "node_proof": True,
-    }
-    guard = {"changed": True, "diff": [], "invocation_id": "110", "healthy": True}
-    monkeypatch.setattr(preflight, "look", lambda *_given, **_named: json.loads(json.dumps(found)))
-    monkeypatch.setattr(guard_module, "present", lambda *_given: guard)
-    options = {"config_dir": f"{tmp_path}/kubelet", "source": SOURCE, "data": {"kubelet": CONFIG}, "preflight": {}}
+def test_a_switch(run: Run, found: Found, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    options = {"config_dir": f"{tmp_path}/kubelet", "source": SOURCE, "data": {"kubelet": CONFIG}}
 
     seen = run(kubelet_checkpoint.main, **options)
     assert "Invoked" in seen.log and "state=assigned" in seen.log
     assert SECRET not in str(seen) and "maxPods" not in seen.log
-    assert seen.result["restart_needed"] and seen.result["preflight"]["kubelet"] == found["kubelet"]
+    assert seen.result["restart_needed"] and seen.result["preflight"]["kubelet"] == found.seen["kubelet"]
     assert "********" in json.dumps(seen.result["diff"])
 
-    found["reasons"] = [f"cannot read `Bearer {SECRET}`"]
+    found.seen["reasons"] = [f"cannot read `Bearer {SECRET}`"]
     refused = run(kubelet_checkpoint.main, **options)
     assert refused.result["reasons"] and not refused.result["changed"] and SECRET not in str(refused)
 
     def present(*_given: t.Any) -> t.Any:
         raise unit.UnitError(f"systemctl got Bearer {SECRET}")
 
-    found["reasons"] = []
+    found.seen["reasons"] = []
     monkeypatch.setattr(guard_module, "present", present)
     failed = run(kubelet_checkpoint.main, **options)
     assert failed.result["step"] == "installing the guard" and SECRET not in str(failed)
@@ -159,19 +172,24 @@ def test_a_switch_in_one_call(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_pat
         f"/usr/bin/kubelet --config=/etc/kubelet.yaml --manifest_url_header 'A:{SECRET}' --max-pods=61",
     ],
 )
-def test_guard(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, line: str) -> None:
+def test_the_drop_in_of_a_switch(
+    run: Run, found: Found, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, line: str
+) -> None:
     node = Node(tmp_path)
+    found.seen.update(check=None, warnings=[])
+    monkeypatch.setattr(guard_module, "present", PRESENT)
     words = line.replace('"', "").replace("'", "")
     node.shown["ExecStart"] = f"{{ path=/usr/bin/kubelet ; argv[]={words} ; ignore_errors=no }}"
     node.shown["InvocationID"] = "one"
     node.write("/lib/kubelet.service", f"[Service]\nExecStart={line}\n")
-    monkeypatch.setattr(kubelet_guard, "Unit", lambda name, run, child: unit.Unit(name, str(tmp_path), node.run))
-    seen = run(kubelet_guard.main, _ansible_check_mode=True, config_dir=f"{tmp_path}/kubelet")
+    monkeypatch.setattr(one_call, "Unit", lambda name, child: unit.Unit(name, str(tmp_path), node.run))
+    options = {"config_dir": f"{tmp_path}/kubelet", "source": SOURCE, "data": {"kubelet": "{}"}}
+    seen = run(kubelet_checkpoint.main, _ansible_check_mode=True, **options)
     assert "Invoked" in seen.log
     assert SECRET not in str(seen)
     [dropin] = [entry for entry in seen.result["diff"] if entry["after_header"].endswith("livenodes-kubelet.conf")]
     assert "--config=" in dropin["after"] and "--max-pods=61" in dropin["after"]
     assert "header=********" in dropin["after"] or "header ********" in dropin["after"]
     node.shown["ExecStart"] = "{ path=/other ; argv[]=/other ; ignore_errors=no }"
-    seen = run(kubelet_guard.main, _ansible_check_mode=True, config_dir=f"{tmp_path}/kubelet")
+    seen = run(kubelet_checkpoint.main, _ansible_check_mode=True, **options)
     assert "which is not the kubelet" in seen.result["msg"] and SECRET not in str(seen)

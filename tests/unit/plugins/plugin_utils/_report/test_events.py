@@ -126,28 +126,29 @@ def test_a_verdict_is_a_step_or_a_failure() -> None:
     ("module", "result", "trouble", "wanted"),
     [
         ("kubelet_checkpoint", given({"changed": True}, state="staged"), "", ["staged"]),
-        ("kubelet_checkpoint", given({"changed": True}, state="assigned"), "", ["staged", "switched"]),
         ("kubelet_checkpoint", given({"changed": False, "restart_needed": False}, state="assigned"), "", []),
-        ("kubelet_checkpoint", given({"changed": True, "preflight": {}}, state="assigned"), "", []),
-        (
-            "kubelet_checkpoint",
-            given({"restart_needed": True, "preflight": {}}, state="assigned"),
-            "",
-            ["staged", "switched"],
-        ),
+        ("kubelet_checkpoint", given({"changed": True, "restart_needed": False}, state="assigned"), "", []),
+        ("kubelet_checkpoint", given({"restart_needed": True}, state="assigned"), "", ["staged", "switched"]),
         ("kubelet_checkpoint", given({"changed": True}, state="confirmed"), "", ["confirmed"]),
         ("kubelet_checkpoint", given({"changed": True}, state="rolled_back"), "", ["reverted"]),
         ("kubelet_checkpoint", given({"changed": False}, state="rolled_back"), "", []),
         ("kubelet_checkpoint", given({"msg": "disk full"}, state="assigned"), "failed", [FAILED]),
-        ("kubelet_guard", given({"seconds": 4.2}, state="restarted"), "", ["restarted"]),
-        ("kubelet_guard", given({"msg": "it did not come up"}, state="restarted"), "", [FAILED]),
-        ("kubelet_guard", given({"healthy": True}, state="present"), "", []),
+        ("kubelet_checkpoint", given({"seconds": 4.2}, state="restarted"), "", ["restarted"]),
+        ("kubelet_checkpoint", given({"msg": "it did not come up"}, state="restarted"), "", [FAILED]),
+        ("kubelet_checkpoint", given({"msg": "it did not come up"}, state="restarted"), "failed", [FAILED]),
+        ("kubelet_checkpoint", given({"changed": True}, state="updated"), "", []),
         ("kubelet_preflight_info", {"msg": "no unit"}, "failed", [FAILED]),
         ("kubelet_checkpoint", {"msg": "timed out"}, "unreachable", [FAILED]),
     ],
 )
 def test_results_of_a_host(module: str, result: dict[str, t.Any], trouble: str, wanted: list[str]) -> None:
     assert steps(read(module, result, "n1", trouble)) == [(kind, "n1") for kind in wanted]
+
+
+def test_a_restart_does_not_name_a_delivery() -> None:
+    """Its option has the default, also where the switch had another one."""
+    found = read("kubelet_checkpoint", given({"seconds": 1.0}, state="restarted"), "n1")
+    assert [event.kind for event in found] == ["restarted"]
 
 
 def test_a_connection_lost_on_the_node_is_unreachable_however_ansible_reports_it() -> None:

@@ -14,9 +14,9 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import error_of
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.known_binary import Binary, record_of
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.kept_files import Kept, KeptFiles
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
 from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node
+from tests.support.versions import OURS
 
 ON_TRIAL = "store/checkpoints/u2/1"
 FILES = [
@@ -108,21 +108,18 @@ def test_the_module_does_it_or_names_the_cause(node: Node, name: str, state: str
         "source": {**source, "kubelet_config_key": "kubelet"} if state != "reset" else None,
         "data": {"kubelet": "{}"} if state in ("staged", "assigned") else None,
         "local_config": str(node.own),
-        "local_files": None,
         "trial_seconds": 60,
         "confirm_seconds": 60,
         "was_healthy": True,
         "invocation": "i2",
         "kubelet_version": "v1.28.7",
         "state_files": None,
-        "collect": True,
         "lock_timeout": 1,
         "reason": "reverted",
         "unconfirmed_only": False,
-        "remove": False,
     }
     with contextlib.suppress(StoreError):
-        checkpoint_module.apply(options, pretend=False)
+        OURS.apply(options)
     # Only what is assigned or on trial itself may be empty still: the next start of the kubelet leaves it.
     node.start()
     assert configuration(node)

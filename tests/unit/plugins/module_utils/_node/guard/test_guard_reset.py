@@ -28,23 +28,21 @@ from tests.support.guard_node import (
     installed_guard,
     state_file,
 )
+from tests.support.versions import OURS
 
 OLD = "store/checkpoints/u2/1"
 SPEC: dict[str, t.Any] = {
     "source": None,
     "data": None,
-    "local_files": None,
     "trial_seconds": 60,
     "confirm_seconds": 60,
     "was_healthy": True,
     "invocation": "i1",
     "kubelet_version": "v1.20.2",
     "state_files": None,
-    "collect": True,
     "lock_timeout": 1,
     "reason": "it did not stay up",
     "unconfirmed_only": True,
-    "remove": False,
 }
 
 
@@ -63,7 +61,7 @@ def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
 
 def apply(node: Node, state: str, pretend: bool = False, **options: t.Any) -> dict[str, t.Any]:
     given = {**SPEC, "state": state, "config_dir": node.store.config_dir, "local_config": str(node.own), **options}
-    return checkpoint_module.apply(given, pretend, store=node.store)
+    return OURS.apply(given, pretend, node.store)
 
 
 @pytest.mark.fault(case=34)

@@ -18,6 +18,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.tria
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files
 from tests.support.guard_node import LOCAL, NEW, Node, NoRoom
+from tests.support.versions import OURS
 
 REASON = "pods were lost"
 SPEC: dict[str, t.Any] = {
@@ -45,7 +46,7 @@ def keep_time(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def rolled_back(node: Node, pretend: bool = False) -> dict[str, t.Any]:
     """What the module does, without the restart that the role adds."""
-    return checkpoint_module.apply({**SPEC, "config_dir": node.store.config_dir}, pretend, store=node.store)
+    return OURS.apply({**SPEC, "config_dir": node.store.config_dir}, pretend, node.store)
 
 
 @pytest.mark.parametrize("observed", [True, False])
@@ -267,10 +268,10 @@ def assigned(node: Node, state: Path, uid: str) -> dict[str, t.Any]:
         "resource_version": "1",
         "kubelet_config_key": "kubelet",
     }
-    more = {"local_config": str(node.own), "local_files": None, "kubelet_version": "", "collect": False}
+    more = {"local_config": str(node.own)}
     terms = {"trial_seconds": 60, "confirm_seconds": 60, "was_healthy": True, "state_files": [str(state)]}
     wanted = {**SPEC, **more, **terms, "state": "assigned", "source": other, "data": {"kubelet": "{}"}}
-    return checkpoint_module.apply({**wanted, "config_dir": node.store.config_dir}, pretend=False, store=node.store)
+    return OURS.apply({**wanted, "config_dir": node.store.config_dir}, store=node.store)
 
 
 @pytest.mark.fault(case=32)

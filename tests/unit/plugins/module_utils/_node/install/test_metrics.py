@@ -19,7 +19,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install im
     guard_module,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import textfile
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.lock import LockError, locked
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import lock
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import Unit
 from tests.support import exposition
 from tests.support.guard_node import SOURCE, Node
@@ -145,9 +145,10 @@ def test_the_guards_removal_removes_them(place: Place, tmp_path: Path, monkeypat
     assert done["changed"] and done["warnings"] == [] and place.shown(place.one) == {} and not guard.exists()
 
 
-def test_a_store_that_is_in_use_is_waited_for_no_longer_than_asked(place: Place) -> None:
-    with locked(place.config_dir):
-        (warning,) = guard_module.metrics_present(place.config_dir, "", place.one, 0)
+def test_a_store_that_is_in_use_is_waited_for_as_long_as_by_all(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lock, "PATIENCE", 0)
+    with lock.locked(place.config_dir):
+        (warning,) = guard_module.metrics_present(place.config_dir, "", place.one)
         assert "has been in use by process" in warning and "for 0 s" in warning
-        with pytest.raises(LockError, match="for 0 s"):
-            guard_module._ensure_active(place.config_dir, 0)
+        with pytest.raises(lock.LockError, match="for 0 s"):
+            guard_module._ensure_active(place.config_dir)

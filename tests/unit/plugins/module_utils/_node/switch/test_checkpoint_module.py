@@ -9,7 +9,6 @@ import base64
 import contextlib
 import errno
 import os
-import subprocess
 import typing as t
 from functools import partial
 from pathlib import Path
@@ -24,20 +23,18 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch imp
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import ordered_stop
 from tests.support.guard_node import NoRoom, guard_answers, installed_guard
+from tests.support.versions import OURS
 
 SPEC: dict[str, t.Any] = {
-    "local_files": None,
     "trial_seconds": 60,
     "confirm_seconds": 60,
     "was_healthy": True,
     "invocation": "i0",
     "kubelet_version": "v1.20.2",
     "state_files": None,
-    "collect": False,
     "lock_timeout": 1,
     "reason": "",
     "unconfirmed_only": False,
-    "remove": False,
 }
 
 
@@ -53,7 +50,7 @@ class Place:
 
     def assign(self, name: str, **options: t.Any) -> dict[str, t.Any]:
         place = {"namespace": "kube-system", "name": name, "uid": name, "resource_version": "1"}
-        return checkpoint_module.apply(
+        return OURS.apply(
             {
                 **SPEC,
                 "state": "assigned",
@@ -62,8 +59,7 @@ class Place:
                 "source": {**place, "kubelet_config_key": "kubelet"},
                 "data": {"kubelet": "{}"},
                 **options,
-            },
-            pretend=False,
+            }
         )
 
     def saved(self) -> dict[str, str]:
@@ -157,24 +153,6 @@ def test_nothing_is_switched_while_a_state_file_cannot_be_removed(
     assert place.store.active_source() == place.store.assigned()
 
 
-@pytest.mark.parametrize(("answer", "known"), [("InvocationID=i7\nActiveState=active\n", "i7"), ("", "")])
-@pytest.mark.fault(case=73)
-def test_a_trial_knows_which_kubelet_ran_before_it_without_the_option(
-    place: Place, monkeypatch: pytest.MonkeyPatch, answer: str, known: str
-) -> None:
-    """Otherwise a kubelet from before the guard would count as one that has read the configuration."""
-    asked: list[str] = []
-
-    def show(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
-        asked.append(argv[-1])
-        return subprocess.CompletedProcess(list(argv), 0, answer, "")
-
-    monkeypatch.setattr(checkpoint_module, "execute", show)
-    place.assign("a", invocation="", unit="snap.kubelet.service")
-    armed = place.store.trial()
-    assert armed and (armed.invocation, asked) == (known, ["snap.kubelet.service"])
-
-
 @pytest.mark.fault(case=48)
 def test_a_guard_that_does_not_start_leaves_the_trial_before_as_it_was(
     place: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -194,7 +172,7 @@ def test_a_guard_that_does_not_start_leaves_the_trial_before_as_it_was(
 
 def test_what_a_trial_does_not_know_or_need(tmp_path: Path) -> None:
     place = Place(tmp_path)
-    place.assign("a", node_proof=False, kubelet_version=None)
+    place.assign("a", node_proof=False, kubelet_version="")
     armed = place.store.trial()
     assert armed and armed.extra["node_proof"] is False and armed.kubelet_version == ""
 

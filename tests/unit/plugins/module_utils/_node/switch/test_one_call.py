@@ -23,28 +23,22 @@ SECRET = "planted-secret"
 CONFIG = {"kind": "KubeletConfiguration", "maxPods": 61, "staticPodURLHeader": {"Authorization": [f"Bearer {SECRET}"]}}
 SOURCE = {"namespace": "b", "name": "a", "uid": "u", "resource_version": "1", "kubelet_config_key": "kubelet"}
 OPTIONS: dict[str, t.Any] = {
-    "preflight": {"state_files": "keep", "allow_pending_edits": False, "allow_unchecked": True},
+    "node": "",
+    "state_files": "keep",
+    "allow_pending_edits": False,
+    "allow_unchecked": True,
+    "allow_offline_guard": False,
     "unit": "kubelet.service",
     "delivery": "checkpoint",
     "dropin_dir": None,
     "metrics_dir": None,
-    "seconds": 60,
     "source": SOURCE,
     "data": {"kubelet": json.dumps(CONFIG)},
-    "local_config": "/no/such/file",
-    "local_files": None,
     "trial_seconds": 60,
     "confirm_seconds": 60,
-    "was_healthy": None,
-    "node_proof": True,
-    "invocation": "",
-    "kubelet_version": "",
-    "state_files": None,
-    "collect": True,
-    "lock_timeout": 1,
     "reason": "reverted by a run of Ansible",
     "unconfirmed_only": False,
-    "remove": False,
+    "trial": None,
 }
 
 
@@ -75,9 +69,9 @@ class Node:
         monkeypatch.setattr(guard_module, "removed", lambda *given: self._guard("remove", *given))
         apply = checkpoint_module.apply
 
-        def state(options: dict[str, t.Any], pretend: bool) -> dict[str, t.Any]:
-            self._step(f"{options['state']}{' and remove' if options['remove'] else ''}")
-            return apply(options, pretend)
+        def state(options: dict[str, t.Any], pretend: bool, *found: t.Any) -> dict[str, t.Any]:
+            self._step(options["state"])
+            return apply(options, pretend, *found)
 
         monkeypatch.setattr(checkpoint_module, "apply", state)
 
@@ -88,7 +82,7 @@ class Node:
 
     def _look(self, _name: str, text: str | None, *_place: t.Any, local: bool, terms: t.Any) -> dict[str, t.Any]:
         self._step("look")
-        self.asked.append((text, local, list(terms.files), terms.state_files, terms.config_dir))
+        self.asked.append((text, local, list(terms.files), terms.state_files, terms.config_dir, terms.node))
         return json.loads(json.dumps(self.found))
 
     def _guard(self, name: str, config_dir: str, _unit: t.Any, *given: t.Any) -> dict[str, t.Any]:
@@ -120,9 +114,9 @@ def test_a_switch(node: Node) -> None:
     before = sorted(node.folder.rglob("*"))
     foretold = node.call("assigned", pretend=True)
     assert foretold["changed"] and foretold["restart_needed"] and sorted(node.folder.rglob("*")) == before
-    done = node.call("assigned")
+    done = node.call("assigned", node="n1")
     assert node.steps == ["look", "staged", "install", "assigned"]
-    assert node.asked[-1] == (json.dumps(CONFIG), False, ["kubelet"], "keep", node.store.config_dir)
+    assert node.asked[-1] == (json.dumps(CONFIG), False, ["kubelet"], "keep", node.store.config_dir, "n1")
     assert (done["changed"], done["restart_needed"], done["reasons"]) == (True, True, [])
     assert done["preflight"]["kubelet"]["version"] == "v1.30.2" and "warnings" not in done["preflight"]
     assert done["warnings"][:2] == ["a warning", "install warns"]
@@ -141,13 +135,7 @@ def test_a_switch(node: Node) -> None:
 def test_the_guard_gets_the_folder_of_its_metrics(node: Node, asked: str | None, handed: str) -> None:
     for state, name in (("staged", "program"), ("assigned", "install")):
         node.call(state, metrics_dir=asked)
-        assert node.given[name] == ("kubelet", False, None, handed, 1)
-
-
-def test_each_step_of_the_guard_waits_as_long_for_the_lock_as_the_switch(node: Node) -> None:
-    for state, name in (("staged", "program"), ("assigned", "install"), ("reset", "update")):
-        node.call(state, lock_timeout=7)
-        assert node.given[name][-1] == 7
+        assert node.given[name] == ("kubelet", False, None, handed)
 
 
 def test_a_staging_leaves_the_kubelet_and_its_own_file_alone(node: Node) -> None:
@@ -238,9 +226,8 @@ def test_a_reset(guarded: Node) -> None:
     begun = node.call("reset")
     assert node.steps == ["look", "update", "reset"] and node.asked[-1][:3] == (None, True, [])
     assert begun["restart_needed"] and begun["trial"]["to"] is None and node.store.active_source() is None
-    assert begun["state_files"] == [], "the trial has moved them"
-    ended = node.call("removed", state_files=[])
-    assert node.steps == ["confirmed", "remove", "reset and remove"]
+    ended = node.call("removed")
+    assert node.steps == ["confirmed", "remove", "removed"] and node.given["remove"][-1] == ()
     assert ended["changed"] and not Path(node.store.config_dir).exists()
     assert ended["warnings"] == ["remove warns"]
 
@@ -253,23 +240,23 @@ def test_a_reset_of_a_configuration_on_trial(guarded: Node) -> None:
     assert armed is not None
     node.store.record(armed.but(revert_to=None))
     begun = node.call("reset")
-    assert begun["restart_needed"] and begun["trial"]["failed"] and begun["state_files"] == []
-    node.call("removed", state_files=[])
-    assert node.steps == ["remove", "reset and remove"] and not Path(node.store.config_dir).exists()
+    assert begun["restart_needed"] and begun["trial"]["failed"]
+    node.call("removed")
+    assert node.steps == ["remove", "removed"] and not Path(node.store.config_dir).exists()
 
 
 def test_a_reset_of_a_node_without_a_store(node: Node) -> None:
     node.found["state_files"] = ["/s"]
-    begun = node.call("reset")
-    assert begun["state_files"] == ["/s"] and begun["trial"] is None
-    node.call("removed", state_files=["/s"])
-    assert node.steps == ["remove", "reset and remove"]
+    assert node.call("reset", state_files="switch")["trial"] is None
+    node.call("removed", state_files="switch")
+    assert node.steps == ["look", "remove", "removed"] and node.asked[-1][:4] == (None, True, [], "switch")
+    assert node.given["remove"][-1] == ["/s"], "no trial has moved them"
     assert not Path(node.store.config_dir).exists()
 
 
 def test_the_end_of_a_reset_in_check_mode(guarded: Node) -> None:
     """The local configuration is not active then, because the begin of the reset was a prediction too."""
-    assert guarded.call("removed", pretend=True, state_files=[])["changed"]
+    assert guarded.call("removed", pretend=True)["changed"]
     assert guarded.steps == ["remove", "reset"] and guarded.store.active_source() is not None
 
 
@@ -285,10 +272,23 @@ def test_nothing_is_removed_unless_the_local_configuration_is_active_and_did_not
     assert node.steps == ["confirmed"]
 
 
-def test_without_a_preflight_it_is_one_state_of_the_store(node: Node) -> None:
-    done = node.call("staged", preflight=None, local_config=str(node.own))
-    assert node.steps == ["staged"] and "preflight" not in done
-    # The other states have no preflight.
-    node.call("assigned", preflight=None, local_config=str(node.own))
-    node.call("confirmed", local_config=str(node.own))
-    assert node.steps == ["confirmed"]
+def test_the_other_states_inspect_nothing(node: Node) -> None:
+    node.call("assigned")
+    for state in ("confirmed", "rolled_back"):
+        node.call(state)
+        assert node.steps == [state]
+
+
+def test_an_update_of_the_guard(node: Node) -> None:
+    done = node.call("updated", metrics_dir="/m")
+    assert done == {"changed": True, "warnings": ["update warns"]}
+    assert node.steps == ["update"] and node.given["update"] == (False, "/m")
+
+
+def test_a_restart_knows_the_store_whose_revert_it_may_end(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[t.Any, ...]] = []
+    monkeypatch.setattr(guard_module, "restarted", lambda unit, *given: seen.append((unit.name, *given)) or {})
+    node.call("restarted", unit="other.service", pretend=True)
+    [(unit, seconds, pretend, state_files, store)] = seen
+    assert (unit, seconds, pretend, state_files) == ("other.service", 60, True, ())
+    assert store.config_dir == node.store.config_dir and node.steps == []
