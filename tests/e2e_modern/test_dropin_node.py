@@ -127,7 +127,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch imp
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import dropin_folder
 checkpoint_module.apply(json.loads({json.dumps(json.dumps(options))}), False, values.Inspected("{LINK}"))
 folder = dropin_folder.find([], "", "{STORE}")
-guard_module.present("{STORE}", unit, "kubelet", False, folder)
+guard_steps.present("{STORE}", unit, "kubelet", False, folder)
 """)
     bench.node.run("systemctl restart kubelet")
     bench.wait(bench.healthy, 60, "healthz with the link")

@@ -13,7 +13,7 @@ from tests.support.node_bench import STORE, Bench
 
 GUARD = "livenodes-kubelet-guard.service"
 LOCAL = "store/local/config"
-PRESENT = "guard_module.present('/var/lib/kubelet-config', unit, 'kubelet', False)"
+PRESENT = "guard_steps.present('/var/lib/kubelet-config', unit, 'kubelet', False)"
 # Another version: the collection on the controller was upgraded.
 UPGRADE = f"""
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_install

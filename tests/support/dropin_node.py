@@ -156,10 +156,10 @@ print(json.dumps(result, default=str))
         """Install the guard of the node as a switch does; return the result of this step, or why not."""
         unit, child = self.options["unit"], bool(self.options["dropin_dir"])
         result = self.bench.python(f"""
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_module
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_steps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import Unit, UnitError
 try:
-    result = guard_module.present({STORE!r}, Unit({unit!r}, child={child}), "kubelet", False)
+    result = guard_steps.present({STORE!r}, Unit({unit!r}, child={child}), "kubelet", False)
 except UnitError as error:
     result = {{"message": str(error)}}
 print(json.dumps(result, default=str))

@@ -31,7 +31,7 @@ import json, sys
 sys.path.insert(0, "/opt/bench")
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import observe
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_module
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_steps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import local
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
@@ -56,7 +56,7 @@ class Bench:
 own = "/var/lib/kubelet/config.yaml"
 store.remember_local({own: local.take(own)}, own)
 store.settle()
-guard_module.present("/var/lib/kubelet-config", unit, "kubelet", False)
+guard_steps.present("/var/lib/kubelet-config", unit, "kubelet", False)
 """)
 
     def bring(self) -> None:
@@ -76,7 +76,7 @@ guard_module.present("/var/lib/kubelet-config", unit, "kubelet", False)
     def close(self) -> None:
         """Remove everything and restart the kubelet with its own configuration."""
         self.node.run("systemctl stop livenodes-kubelet-guard.service", check=False)
-        self.python("guard_module.absent('/var/lib/kubelet-config', unit, False)")
+        self.python("guard_steps.absent('/var/lib/kubelet-config', unit, False)")
         self.node.run(f"rm -rf {STORE}; systemctl reset-failed kubelet; systemctl restart kubelet")
         self.wait(self.healthy, 60, "the kubelet's own healthz")
         self.lab.kubectl("annotate", "node", self.node.name, f"{PREFIX}status-", check=False)

@@ -14,7 +14,7 @@ from typing import Any, Iterator, Mapping, Sequence
 
 from ..host import preflight
 from ..host.preflight_decisions import Terms
-from ..install import guard_module
+from ..install import guard_steps
 from ..store.local import DEFAULT_KEY
 from ..store.store import Store
 from ..store.store_reader import quietly
@@ -89,7 +89,7 @@ def switched(options: Options, pretend: bool, unit: Unit) -> Result:
             steps.append(checkpoint_module.apply({**options, "state": "staged"}, pretend, before))
     with step("installing the guard", text):
         config_dir, key = options["config_dir"], options["source"]["kubelet_config_key"]
-        steps.append(guard_module.present(config_dir, unit, key, pretend, folder, options["metrics_dir"] or ""))
+        steps.append(guard_steps.present(config_dir, unit, key, pretend, folder, options["metrics_dir"] or ""))
     with step("switching", text):
         result = checkpoint_module.apply(options, pretend, _found(seen, steps[-1], own))
     return _together(result, seen, steps)
@@ -110,7 +110,7 @@ def staged(options: Options, pretend: bool, unit: Unit) -> Result:
     with step("installing the guard", text):
         config_dir, key = options["config_dir"], options["source"]["kubelet_config_key"]
         metrics = options["metrics_dir"] or ""
-        guard = guard_module.prepared(config_dir, unit, key, pretend, _folder(seen), metrics)
+        guard = guard_steps.prepared(config_dir, unit, key, pretend, _folder(seen), metrics)
     return _together(result, seen, [guard])
 
 
@@ -119,7 +119,7 @@ def restarted(options: Options, pretend: bool, unit: Unit) -> Result:
 
     Returns the InvocationID and the seconds until the kubelet was healthy. Raises UnitError.
     """
-    return guard_module.restarted(unit, HEALTHY_SECONDS, pretend, (), Store(options["config_dir"]))
+    return guard_steps.restarted(unit, HEALTHY_SECONDS, pretend, (), Store(options["config_dir"]))
 
 
 def updated(options: Options, pretend: bool, unit: Unit) -> Result:
@@ -127,7 +127,7 @@ def updated(options: Options, pretend: bool, unit: Unit) -> Result:
 
     Returns whether that is a change, and warnings. Raises UnitError, StoreError.
     """
-    done = guard_module.updated(options["config_dir"], unit, pretend, options["metrics_dir"])
+    done = guard_steps.updated(options["config_dir"], unit, pretend, options["metrics_dir"])
     return {"changed": done["changed"], "warnings": done["warnings"]}
 
 
@@ -140,7 +140,7 @@ def reset(options: Options, pretend: bool, unit: Unit) -> Result:
     if seen["reasons"]:
         return _refused(seen)
     with step("updating the guard"):
-        guard = guard_module.updated(options["config_dir"], unit, pretend)
+        guard = guard_steps.updated(options["config_dir"], unit, pretend)
     with step("switching to the local configuration"):
         own = dropin_folder.installed(options["config_dir"]) or seen["kubelet"]["local_config"]
         result = checkpoint_module.apply(options, pretend, _found(seen, guard, own))
@@ -166,7 +166,7 @@ def removed(options: Options, pretend: bool, unit: Unit) -> Result:
             raise StoreError(f"{store.active} leads to another configuration: reset the node first")
     state_files = _left(options, unit)
     with step("removing the guard"):
-        gone = guard_module.removed(config_dir, unit, HEALTHY_SECONDS, pretend, state_files)
+        gone = guard_steps.removed(config_dir, unit, HEALTHY_SECONDS, pretend, state_files)
     with step("removing the store"):
         # Where the reset was a prediction too, the local configuration is not active, and the store cannot be removed.
         result = checkpoint_module.apply({**options, "state": "removed" if is_reset else "reset"}, pretend)

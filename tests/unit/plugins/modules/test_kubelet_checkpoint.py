@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import preflight
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_module
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_steps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import lock
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import OS, StoreError
@@ -57,7 +57,7 @@ class Node:
         self.guard: dict[str, t.Any] = {"changed": False, "invocation_id": "one", "healthy": None}
         monkeypatch.setattr(preflight, "look", self._look)
         for step in ("present", "prepared", "updated", "removed"):
-            monkeypatch.setattr(guard_module, step, lambda *_given: {"diff": [], "warnings": [], **self.guard})
+            monkeypatch.setattr(guard_steps, step, lambda *_given: {"diff": [], "warnings": [], **self.guard})
 
     def _look(self, *_given: t.Any, **_named: t.Any) -> dict[str, t.Any]:
         return {
@@ -287,7 +287,7 @@ def test_a_failure_names_its_step(run: Run, node: Node, monkeypatch: pytest.Monk
     def refuse(*_given: t.Any) -> t.NoReturn:
         raise UnitError("the unit is masked")
 
-    monkeypatch.setattr(guard_module, "present", refuse)
+    monkeypatch.setattr(guard_steps, "present", refuse)
     failed = run("assigned", "a")
     assert (failed["msg"], failed["step"]) == (
         "installing the guard failed: the unit is masked",
@@ -296,14 +296,14 @@ def test_a_failure_names_its_step(run: Run, node: Node, monkeypatch: pytest.Monk
 
 
 def test_a_restart_and_an_update(run: Run, node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard_module, "restarted", lambda *_given: {"changed": True, "seconds": 1.5})
+    monkeypatch.setattr(guard_steps, "restarted", lambda *_given: {"changed": True, "seconds": 1.5})
     assert run("restarted")["seconds"] == 1.5
     assert not run("updated", metrics_dir="/m")["changed"]
 
     def fail(*_given: t.Any) -> t.NoReturn:
         raise UnitError("kubelet.service: it did not stay up")
 
-    monkeypatch.setattr(guard_module, "restarted", fail)
+    monkeypatch.setattr(guard_steps, "restarted", fail)
     assert run("restarted")["msg"] == "kubelet.service: it did not stay up"
 
 

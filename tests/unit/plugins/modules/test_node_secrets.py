@@ -16,7 +16,7 @@ import pytest
 from ansible.module_utils import basic
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import preflight
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_module
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_steps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import one_call
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit
 from ansible_collections.livenodes.kubelet.plugins.modules import (
@@ -33,7 +33,7 @@ CONFIG = {
     "staticPodURLHeader": {"Authorization": [f"Bearer {SECRET}"], "User-Agent": ["kubelet"], "X-Try": ["110", "1"]},
 }
 SOURCE = {"name": "a", "uid": "uid-a", "resource_version": "110"}
-PRESENT = guard_module.present
+PRESENT = guard_steps.present
 FLAG = f"--manifest-url-header=Authorization:{SECRET}"
 
 
@@ -115,7 +115,7 @@ class Found:
         guard = {"changed": True, "diff": [], "invocation_id": "110", "healthy": True}
         monkeypatch.setattr(preflight, "look", lambda *_given, **_named: json.loads(json.dumps(self.seen)))
         for step in ("present", "prepared", "updated"):
-            monkeypatch.setattr(guard_module, step, lambda *_given: guard)
+            monkeypatch.setattr(guard_steps, step, lambda *_given: guard)
 
 
 @pytest.fixture
@@ -157,7 +157,7 @@ def test_a_switch(run: Run, found: Found, monkeypatch: pytest.MonkeyPatch, tmp_p
         raise unit.UnitError(f"systemctl got Bearer {SECRET}")
 
     found.seen["reasons"] = []
-    monkeypatch.setattr(guard_module, "present", present)
+    monkeypatch.setattr(guard_steps, "present", present)
     failed = run(kubelet_checkpoint.main, **options)
     assert failed.result["step"] == "installing the guard" and SECRET not in str(failed)
     assert failed.result["msg"].startswith("installing the guard failed: systemctl got ")
@@ -177,7 +177,7 @@ def test_the_drop_in_of_a_switch(
 ) -> None:
     node = Node(tmp_path)
     found.seen.update(check=None, warnings=[])
-    monkeypatch.setattr(guard_module, "present", PRESENT)
+    monkeypatch.setattr(guard_steps, "present", PRESENT)
     words = line.replace('"', "").replace("'", "")
     node.shown["ExecStart"] = f"{{ path=/usr/bin/kubelet ; argv[]={words} ; ignore_errors=no }}"
     node.shown["InvocationID"] = "one"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_install, guard_module
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_install, guard_steps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import installed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Moment, Store, Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import command, files
@@ -227,7 +227,7 @@ def test_no_program_is_installed_where_others_may_write(tmp_path: Path) -> None:
 def test_both_units_wait_for_the_mount_of_the_store(tmp_path: Path, folder: Folder | None) -> None:
     place = str(tmp_path / "config")
     line = f"RequiresMountsFor={place}"
-    shown = guard_module.present(place, systemd_model.Systemd(tmp_path / "root").kubeadm(), "kubelet", True, folder)[
+    shown = guard_steps.present(place, systemd_model.Systemd(tmp_path / "root").kubeadm(), "kubelet", True, folder)[
         "diff"
     ]
     after = {entry["after_header"]: entry["after"].splitlines() for entry in shown}

@@ -16,7 +16,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import base
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import (
     guard_install,
-    guard_module,
+    guard_steps,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import textfile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import lock
@@ -38,7 +38,7 @@ class Place:
             os.mkdir(path)
 
     def present(self, former: str, folder: str) -> list[str]:
-        return guard_module.metrics_present(self.config_dir, former, folder)
+        return guard_steps.metrics_present(self.config_dir, former, folder)
 
     def shown(self, folder: str) -> dict[str, str]:
         path = Path(folder, textfile.NAME)
@@ -124,9 +124,9 @@ class Stopped:
 def test_the_removal_stops_the_guard_first(place: Place) -> None:
     """A guard that still ran would write them again."""
     unit = Stopped()
-    assert guard_module.metrics_absent(t.cast(Unit, unit), "") == [] and unit.commands == []
+    assert guard_steps.metrics_absent(t.cast(Unit, unit), "") == [] and unit.commands == []
     place.present("", place.one)
-    assert guard_module.metrics_absent(t.cast(Unit, unit), place.one) == []
+    assert guard_steps.metrics_absent(t.cast(Unit, unit), place.one) == []
     assert unit.commands == ["systemctl stop livenodes-kubelet-guard.service"] and place.shown(place.one) == {}
 
 
@@ -140,15 +140,15 @@ def test_the_guards_removal_removes_them(place: Place, tmp_path: Path, monkeypat
     guard.mkdir()
     (guard / "settings.json").write_text(json.dumps({"metrics": place.one, "argv": []}))
     unit = t.cast(Unit, Stopped())
-    assert guard_module.absent(place.config_dir, unit, True)["changed"] and place.shown(place.one)
-    done = guard_module.absent(place.config_dir, unit, False)
+    assert guard_steps.absent(place.config_dir, unit, True)["changed"] and place.shown(place.one)
+    done = guard_steps.absent(place.config_dir, unit, False)
     assert done["changed"] and done["warnings"] == [] and place.shown(place.one) == {} and not guard.exists()
 
 
 def test_a_store_that_is_in_use_is_waited_for_as_long_as_by_all(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lock, "PATIENCE", 0)
     with lock.locked(place.config_dir):
-        (warning,) = guard_module.metrics_present(place.config_dir, "", place.one)
+        (warning,) = guard_steps.metrics_present(place.config_dir, "", place.one)
         assert "has been in use by process" in warning and "for 0 s" in warning
         with pytest.raises(lock.LockError, match="for 0 s"):
-            guard_module._ensure_active(place.config_dir)
+            guard_steps._ensure_active(place.config_dir)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import observe
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_install, guard_module
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_install, guard_steps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import textfile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import FileError, StoreError
@@ -71,14 +71,14 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The command line of the running kubelet; it needs no healthz."""
     words = ["kubelet", "--healthz-port=0"]
     monkeypatch.setattr(observe, "argv", lambda _pid: words)
-    monkeypatch.setattr(guard_module, "_withdraw", lambda _argv: [])
-    monkeypatch.setattr(guard_module, "PAUSE", 0)
+    monkeypatch.setattr(guard_steps, "_withdraw", lambda _argv: [])
+    monkeypatch.setattr(guard_steps, "PAUSE", 0)
     monkeypatch.setattr(guard_install, "absent", lambda *_arguments: True)
     return words
 
 
 def removed(unit: FakeUnit, place: Path, check: bool = False, **more: t.Any) -> dict[str, t.Any]:
-    return guard_module.removed(str(place), t.cast(t.Any, unit), 1, check, **more)
+    return guard_steps.removed(str(place), t.cast(t.Any, unit), 1, check, **more)
 
 
 def test_the_drop_in_goes_with_one_restart(runs: list[str], tmp_path: Path) -> None:
@@ -213,8 +213,8 @@ def test_only_an_installed_guard_is_brought_up_to_date(
     monkeypatch.setattr(guard_install, "changes", lambda *_arguments: [1])
     monkeypatch.setattr(guard_install, "present", lambda *_arguments: asked.append(1) or [1])
     unit = t.cast(t.Any, FakeUnit(DROPIN if installed else None))
-    assert guard_module.updated(str(tmp_path), unit, check=True)["changed"] is installed and not asked
-    done = guard_module.updated(str(tmp_path), unit, check=False)
+    assert guard_steps.updated(str(tmp_path), unit, check=True)["changed"] is installed and not asked
+    done = guard_steps.updated(str(tmp_path), unit, check=False)
     assert (done["changed"], done["invocation_id"], done["healthy"], len(asked)) == (installed, "i0", True, installed)
 
 
@@ -228,7 +228,7 @@ def test_a_guard_that_cannot_be_replaced_does_not_prevent_a_reset(
         raise StoreError("others may write to it")
 
     monkeypatch.setattr(guard_install, "changes", refused)
-    done = guard_module.updated(str(tmp_path), t.cast(t.Any, FakeUnit()), check=False)
+    done = guard_steps.updated(str(tmp_path), t.cast(t.Any, FakeUnit()), check=False)
     assert not done["changed"] and "others may write to it" in done["warnings"][0]
 
 
@@ -257,8 +257,8 @@ def test_an_update_keeps_or_sets_the_folder_of_the_metrics(
         return {file.parent.name: file.read_text()[:3] for file in tmp_path.rglob("*.prom")}
 
     before = left()
-    guard_module.updated(str(tmp_path), t.cast(t.Any, FakeUnit()), True, given)
+    guard_steps.updated(str(tmp_path), t.cast(t.Any, FakeUnit()), True, given)
     assert left() == before and not written
-    done = guard_module.updated(str(tmp_path), t.cast(t.Any, FakeUnit()), False, given)
+    done = guard_steps.updated(str(tmp_path), t.cast(t.Any, FakeUnit()), False, given)
     assert done["warnings"] == [] and written == [{**settings, **({"metrics": place[has]} if has else {})}]
     assert left() == ({has: "old" if has == had else "# H"} if has else {})

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import preflight
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_module
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_steps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module, one_call
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch.one_call import StepError
@@ -63,10 +63,10 @@ class Node:
             "node_proof": False,
         }
         monkeypatch.setattr(preflight, "look", self._look)
-        monkeypatch.setattr(guard_module, "present", lambda *given: self._guard("install", *given))
-        monkeypatch.setattr(guard_module, "prepared", lambda *given: self._guard("program", *given))
-        monkeypatch.setattr(guard_module, "updated", lambda *given: self._guard("update", *given))
-        monkeypatch.setattr(guard_module, "removed", lambda *given: self._guard("remove", *given))
+        monkeypatch.setattr(guard_steps, "present", lambda *given: self._guard("install", *given))
+        monkeypatch.setattr(guard_steps, "prepared", lambda *given: self._guard("program", *given))
+        monkeypatch.setattr(guard_steps, "updated", lambda *given: self._guard("update", *given))
+        monkeypatch.setattr(guard_steps, "removed", lambda *given: self._guard("remove", *given))
         apply = checkpoint_module.apply
 
         def state(options: dict[str, t.Any], pretend: bool, *found: t.Any) -> dict[str, t.Any]:
@@ -287,7 +287,7 @@ def test_an_update_of_the_guard(node: Node) -> None:
 
 def test_a_restart_knows_the_store_whose_revert_it_may_end(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[t.Any, ...]] = []
-    monkeypatch.setattr(guard_module, "restarted", lambda unit, *given: seen.append((unit.name, *given)) or {})
+    monkeypatch.setattr(guard_steps, "restarted", lambda unit, *given: seen.append((unit.name, *given)) or {})
     node.call("restarted", unit="other.service", pretend=True)
     [(unit, seconds, pretend, state_files, store)] = seen
     assert (unit, seconds, pretend, state_files) == ("other.service", 60, True, ())
