@@ -74,7 +74,7 @@ _LATER = 1 << 30
 _ALL = {
     delivery.name: delivery
     for delivery in (
-        # From kubernetes PR 46254 to PR 106932; up to 1.10 in another form (alpha/form.py).
+        # From kubernetes PR 46254 to PR 106932; up to 1.10 in another form (legacy/form.py).
         Delivery(NATIVE, on_node=False, whole=True, minors=range(8, 24)),
         Delivery(
             CHECKPOINT,

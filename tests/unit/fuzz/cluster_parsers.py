@@ -26,10 +26,10 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout.evict import meaning
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import forecast, verdict
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import delivery as deliveries
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.alpha import form
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import differing
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast import pod_forecast
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.legacy import form
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan_text
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.plan import Request, make_plan
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import (

@@ -9,7 +9,7 @@ import dataclasses
 import typing as t
 
 from ..._config import delivery as deliveries
-from ..._config.alpha import form
+from ..._config.legacy import form
 from ..._config.values import annotation, document, node_row, own_values, reference
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError

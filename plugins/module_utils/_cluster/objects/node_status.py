@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._config import delivery as deliveries
-from ..._config.alpha import form
+from ..._config.legacy import form
 from ..._config.values.reference import same_place
 from ..api.session import Session
 from . import nodes

@@ -10,8 +10,8 @@ import typing as t
 import urllib.parse
 
 from ..._config import delivery as deliveries
-from ..._config.alpha import form
 from ..._config.delivery import AUTO, CHECKPOINT, NATIVE, NONE
+from ..._config.legacy import form
 from ..._config.values import annotation, node_row, own_values
 from ..._config.values import reference as references
 from ..._config.values.short_texts import minor_of

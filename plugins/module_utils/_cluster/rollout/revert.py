@@ -14,8 +14,8 @@ import time
 import typing as t
 
 from ..._config import delivery as deliveries
-from ..._config.alpha import form
 from ..._config.fields import complete_config as pure_configz
+from ..._config.legacy import form
 from ..._config.values import identity, node_row
 from ..._config.values.reference import PLACE, same_place
 from ..access import readers

@@ -13,7 +13,7 @@ import dataclasses
 import typing as t
 
 from ..._config import delivery as deliveries
-from ..._config.alpha import form
+from ..._config.legacy import form
 from ..._config.values import annotation, node_row, own_values
 from ..._config.values.reference import same_place
 from ..access import readers

@@ -9,8 +9,8 @@ import dataclasses
 import typing as t
 
 from ..._config import delivery as deliveries
-from ..._config.alpha import form
 from ..._config.fields import fields
+from ..._config.legacy import form
 from ..._config.values import node_row
 from ..api import timestamps
 from ..api.errors import ApiError, ClusterError, NodesFailed

@@ -14,7 +14,7 @@ import dataclasses
 import typing as t
 
 from ..._config import delivery as deliveries
-from ..._config.alpha import form
+from ..._config.legacy import form
 from ..._config.values import node_row
 from ..._config.values.reference import same_place
 from ..objects.node_status import is_sync_error

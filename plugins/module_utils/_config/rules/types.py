@@ -13,11 +13,11 @@ import json
 import re
 from typing import Any, Callable, Iterator, Mapping
 
-from ..alpha import first_fields
 from ..fields import fields
 from ..fields.binary_facts import BinaryFacts
 from ..fields.compare import FLUSH_TEXT, moment
 from ..fields.field_row import Field
+from ..legacy import first_fields
 from ..values import amounts, document, paths
 from ..values.document import KIND, api_version
 from .problem import REFUSAL, WARNING, Problem

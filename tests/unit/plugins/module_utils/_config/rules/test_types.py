@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.alpha import first_fields
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.legacy import first_fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import types
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL, WARNING, Problem
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, paths

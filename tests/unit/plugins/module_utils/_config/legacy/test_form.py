@@ -9,7 +9,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.alpha import form
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.legacy import form
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, reference
 from tests.support import objects
 

@@ -9,8 +9,8 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.alpha import first_fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.legacy import first_fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import types
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
