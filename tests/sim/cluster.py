@@ -24,10 +24,10 @@ from tests.sim.api.refusal import unreachable
 from tests.sim.api.server import ADMIN, Server
 from tests.sim.api.store import Change, Entry, Store, stamp
 from tests.sim.api.versions import FIRST_FORM
-from tests.sim.kubelets.alpha import AlphaKubelet
 from tests.sim.kubelets.configs import CERTIFICATE, lab_flags, own_file, shown
 from tests.sim.kubelets.dynamic import DynamicKubelet
 from tests.sim.kubelets.kubelet import RENEW_SECONDS, Away, Kubelet
+from tests.sim.kubelets.legacy import LegacyKubelet
 from tests.sim.kubelets.static import StaticKubelet
 from tests.sim.kubelets.timers import Timers
 from tests.sim.tls import Certificates
@@ -208,17 +208,17 @@ class Cluster:
     ) -> t.Any:
         """Create a Ready Node whose kubelet this process simulates; return the kubelet.
 
-        Up to 1.10 it is an AlphaKubelet, up to 1.23 a DynamicKubelet, later a StaticKubelet, which get the `options`.
-        `own` is the text of its own file and `flags` are the fields that its flags set, by default those of the node of
-        this name in the lab.
+        Of the first form it is a LegacyKubelet, up to 1.23 a DynamicKubelet, later a StaticKubelet, which get the
+        `options`. `own` is the text of its own file and `flags` are the fields that its flags set, by default those of
+        the node of this name in the lab.
         """
         version = version or self.version
         minor, host = minor_of(version), Inside(self, name)
         own = own_file(name, minor) if own is None else own
         flags = lab_flags(name) if flags is None else flags
-        made: AlphaKubelet | DynamicKubelet | StaticKubelet
+        made: LegacyKubelet | DynamicKubelet | StaticKubelet
         if minor in FIRST_FORM:
-            made = AlphaKubelet(host, name, minor=minor, **options)
+            made = LegacyKubelet(host, name, minor=minor, **options)
         elif minor <= rules.LAST_DYNAMIC:
             local = {**shown(document.parse(own, "its own file"), CERTIFICATE, minor), **(flags or {})}
             made = DynamicKubelet(host, name, local, minor=minor, flags=flags, **options)

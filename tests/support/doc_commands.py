@@ -28,7 +28,7 @@ NOT_TRIED = {
         BY_HAND,
     ),
     "ansible-playbook -i inventory livenodes.kubelet.prune -e kubelet_config_prune_access_only=true": (
-        "needs a kubelet of 1.8 to 1.10: tests/unit/roles/test_alpha_kubelets.py"
+        "needs a kubelet before 1.11: tests/unit/roles/legacy/test_rollouts.py"
     ),
     "ansible-playbook -i inventory livenodes.kubelet.migrate -e kubelet_config_hosts=workers "
     "-e kubelet_config_delivery=dropin": "needs a kubelet from 1.30 on: tests/e2e_modern/test_migrate_dropin.py",

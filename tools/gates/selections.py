@@ -12,12 +12,10 @@ from tools.gates import long_only
 ROOT = Path(__file__).resolve().parents[2]
 # What is not for users runs with one Python and one ansible-core only.
 FOR_USERS = ["tests/unit", *(f"--ignore=tests/unit/{room}" for room in ("tools", "lab", "sim"))]
-# Each of these plays whole rollouts, with one ansible-core only.
+# Each of these plays whole rollouts, with one ansible-core only, as do those of the first kubelets.
 PLAYED = [
     f"--ignore=tests/unit/roles/test_{name}.py"
     for name in (
-        "alpha_conditions",
-        "alpha_kubelets",
         "confirm_time",
         "drained_rollout",
         "endings",
@@ -64,7 +62,7 @@ ON_OLDEST = [
 ]
 # Each waits for runs that a signal ends. The gate `unit` has them.
 INTERRUPTED = ["--deselect", "tests/unit/plugins/callback/test_rollout.py::test_an_interrupted_run_leaves_its_report"]
-OTHER_VERSIONS = [*FOR_USERS, *PLAYED, *INTERRUPTED, *FEW_EXAMPLES]
+OTHER_VERSIONS = [*FOR_USERS, *PLAYED, "--ignore=tests/unit/roles/legacy", *INTERRUPTED, *FEW_EXAMPLES]
 # By file: what a file's tests share is made once.
 ON_ALL_CORES = ["--numprocesses", "auto", "--dist", "loadfile"]
 # These files of e2e and of e2e_node run on labs of their own: the lanes take equally long.

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Mapping
 
+from . import kubelets
 from .values import annotation
 
 AUTO, NATIVE, CHECKPOINT, DROPIN, NONE = "auto", "native", "checkpoint", "dropin", "none"
@@ -74,13 +75,13 @@ _LATER = 1 << 30
 _ALL = {
     delivery.name: delivery
     for delivery in (
-        # From kubernetes PR 46254 to PR 106932; up to 1.10 in another form (legacy/form.py).
-        Delivery(NATIVE, on_node=False, whole=True, minors=range(8, 24)),
+        # Until kubernetes PR 106932.
+        Delivery(NATIVE, on_node=False, whole=True, minors=range(kubelets.FIRST_NATIVE, 24)),
         Delivery(
             CHECKPOINT,
             on_node=True,
             whole=True,
-            minors=range(10, _LATER),
+            minors=range(kubelets.FIRST_WITH_FILE, _LATER),
             file_minor=24,
             lack="reads no config file",
             instead="auto or native",

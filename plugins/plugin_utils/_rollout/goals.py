@@ -209,7 +209,7 @@ def _assigned(source: Mapping[str, str]) -> dict[str, Any]:
 def _name(reference: Mapping[str, str] | None) -> str:
     if not reference:
         return "its local config"
-    # Of some ConfigMaps a kubelet 1.8 or 1.9 reports the uid alone.
+    # Of some ConfigMaps, some kubelets report the uid alone.
     return f"{reference['namespace']}/{reference['name']}" if "name" in reference else describe(reference)
 
 

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Who may do what by Roles and ClusterRoles (plugin/pkg/auth/authorizer/rbac, pkg/registry/rbac).
 
-Kubelets 1.8 to 1.10 need a Role for their ConfigMap: the Node authorizer before 1.11 does not know config sources. All
-other users need a rule for every request, unless they are administrators.
+Kubelets of the first form need a Role for their ConfigMap: the Node authorizer of their time does not know config
+sources. All other users need a rule for every request, unless they are administrators.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _permit_first_form(store: Store, user: str, wanted: Asked) -> None:
 
 
 def needs_role(store: Store, user: str) -> bool:
-    """Return whether a user is a kubelet 1.8 to 1.10."""
+    """Return whether a user is a kubelet of the first form."""
     found = store.find("nodes", user[len(NODE) :]) if user.startswith(NODE) else None
     return found is not None and has_first_form(found.item)
 

@@ -72,7 +72,7 @@ def _check_sources(item: Item) -> None:
 
 def _source_faults(item: Item) -> t.Iterator[str]:
     source = item["spec"].get("configSource")
-    # The API servers up to 1.10 leave it to the kubelet, whatever it holds.
+    # The API servers of the first form leave it to the kubelet, whatever it holds.
     if source is not None and not has_first_form(item):
         yield from _reference_faults(source, "spec.configSource", in_spec=True)
     for part, given in ((item.get("status") or {}).get("config") or {}).items():

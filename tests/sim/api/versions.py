@@ -13,6 +13,6 @@ FIRST_LEASES = 14
 
 
 def has_first_form(item: t.Mapping[str, t.Any]) -> bool:
-    """Return whether a Node's kubelet is a 1.8 to 1.10."""
+    """Return whether a Node's kubelet is one of the first."""
     version = ((item.get("status") or {}).get("nodeInfo") or {}).get("kubeletVersion") or "v1.0"
     return int(version.split(".")[1]) in FIRST_FORM

@@ -14,6 +14,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields i
     compare,
     fields,
 )
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.kubelets import api_versions, fields_of
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import fatal, types, validation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import EffectiveConfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
@@ -48,7 +49,7 @@ def outcome(text: str | None, minor: int = fields.OLDEST_MINOR, flags: tuple[tup
     """
     known = max(minor, fields.OLDEST_MINOR)
     try:
-        config = document.parse(text or "", "the configuration", complete=True, minor=minor)
+        config = document.parse(text or "", "the configuration", complete=True, versions=api_versions(minor))
     except document.DocumentError:
         return Outcome(LOAD)
     if any(problem.rule == "type" for problem in types.check(config, known)):
@@ -77,7 +78,7 @@ def shown(config: t.Mapping[str, t.Any], own: t.Mapping[str, t.Any], minor: int 
 def own_file(name: str, minor: int) -> str:
     """Return what `kubeadm join` writes for a node of this name in the lab."""
     text = kubeadm.config_yaml(kubeadm.traits(name), minor)
-    return text.replace(document.API_VERSION, document.api_version(minor))
+    return text.replace(document.API_VERSION, fields_of(minor).api_version)
 
 
 def lab_flags(name: str) -> dict[str, t.Any]:

@@ -38,7 +38,7 @@ def test_no_permission_is_a_wildcard() -> None:
 
 
 def test_all_of_them_are_those_of_the_single_manifests() -> None:
-    """docs/rbac.yaml grants the same as docs/rbac, but for kubelets 1.8 to 1.10 and for what replaces nodes/proxy."""
+    """docs/rbac.yaml grants the same as docs/rbac, but for the first kubelets and for what replaces nodes/proxy."""
     apart = {"option-first-kubelets", "option-read-kubelet", "option-read-node"}
     names = [path.stem for path in FOLDER.glob("*.yaml") if path.stem not in apart]
     single = {one for name in names for one in permissions(manifest(name))}

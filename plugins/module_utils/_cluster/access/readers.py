@@ -1,10 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Roles and RoleBindings `<configmap>-reader`, with which kubelets 1.8 to 1.10 may read their ConfigMap.
+"""Roles and RoleBindings `<configmap>-reader`, with which kubelets may read their ConfigMap whose form is `by_role`.
 
-The Node authorizer of these versions does not know which ConfigMap a node has as its config source; that of 1.11 and
-later does (plugin/pkg/auth/authorizer/node). Check mode sends no request that writes: API servers before 1.12 ignore
+The Node authorizer of their API servers does not know which ConfigMap a node has as its config source; later ones do
+(plugin/pkg/auth/authorizer/node). Check mode sends no request that writes: API servers before 1.12 ignore
 the parameter dryRun.
 """
 
@@ -36,13 +36,13 @@ def path(resource: str, namespace: str, name: str = "") -> str:
 
 
 def in_use(found: t.Iterable[nodes.Node]) -> dict[Place, set[str]]:
-    """Return the kubelets 1.8 to 1.10 that need to read a ConfigMap, by ConfigMap.
+    """Return the kubelets that need a Role to read a ConfigMap, by ConfigMap.
 
     Only what they are assigned: they keep every ConfigMap that they have read on their disk.
     """
     users: dict[Place, set[str]] = {}
     for node in found:
-        source = node.native.source if node.alpha else None
+        source = node.native.source if node.form.by_role else None
         if source:
             users.setdefault((source["namespace"], source["name"]), set()).add(node.name)
     return users

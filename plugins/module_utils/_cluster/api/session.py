@@ -25,8 +25,8 @@ PATIENT_CONTACT = 40.0
 OUTAGE = 60.0
 # Words of failures to connect that do not pass by themselves: of the certificate and of the name.
 LASTING = ("CERTIFICATE_VERIFY_FAILED", "SSLError", "Name or service not known", "Failed to resolve")
-# How the API server refuses what no rule allows (apiserver's forbiddenMessage in responsewriters/errors.go, and up to
-# Kubernetes 1.8 without quotes). A quota, a webhook and other admission answer 403 too, each with its own reason.
+# How the API server refuses what no rule allows (apiserver's forbiddenMessage in responsewriters/errors.go; old ones
+# write no quotes). A quota, a webhook and other admission answer 403 too, each with its own reason.
 BY_AUTHORIZER = re.compile(r"\buser .* cannot ", re.IGNORECASE)
 # The first minor with dry runs by default (KEP-576). Those before 1.12 ignore the parameter, and write.
 FIRST_DRY_RUN = 13

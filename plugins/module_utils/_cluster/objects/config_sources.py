@@ -9,7 +9,7 @@ import dataclasses
 import typing as t
 
 from ..._config import delivery as deliveries
-from ..._config.legacy import form
+from ..._config.kubelets import api_versions
 from ..._config.values import annotation, document, node_row, own_values, reference
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError
@@ -63,7 +63,7 @@ class Wanted:
 class FoundConfig:
     """The ConfigMap of a source (None: it does not exist), and the fault that makes it unusable (None: no fault).
 
-    The fault is the one for kubelets from 1.10 on; `key` is that of the source.
+    The fault is the one for kubelets that load the usual apiVersion; `key` is that of the source.
     """
 
     configmap: dict[str, t.Any] | None
@@ -72,7 +72,7 @@ class FoundConfig:
 
     def fault_at(self, minor: int | None) -> str | None:
         """Return the fault for kubelets of a minor, 0 for an unknown one; with None, for every kubelet."""
-        if self.configmap is None or (minor is not None and document.api_version(minor) == document.API_VERSION):
+        if self.configmap is None or api_versions(minor) == (document.API_VERSION,):
             return self.fault
         return fault(self.configmap, self.key, minor)
 
@@ -156,7 +156,7 @@ def find(session: Session, wanted_ones: t.Iterable[dict[str, str]]) -> dict[str,
 def fault(configmap: dict[str, t.Any] | None, key: str, minor: int | None = 0) -> str | None:
     """Return why a key of a ConfigMap is unusable (absent, binary, no KubeletConfiguration); None if it is usable.
 
-    `minor` is that of the kubelet, as in document.parse.
+    `minor` is that of the kubelet, 0 for an unknown one; with None it must be usable for some kubelet.
     """
     if configmap is None:
         return f"{ABSENT}; push it first"
@@ -166,7 +166,7 @@ def fault(configmap: dict[str, t.Any] | None, key: str, minor: int | None = 0) -
             return f"the key {key} holds binary data, which kubelets ignore; its file is not UTF-8 text"
         return f"it has no key {key} (it has: {', '.join(sorted(data)) or 'none'})"
     try:
-        document.parse(data[key], f"key {key}", complete=True, minor=minor)
+        document.parse(data[key], f"key {key}", complete=True, versions=api_versions(minor))
     except document.DocumentError as error:
         return str(error)
     return None
@@ -234,7 +234,7 @@ def _patch(
     if annotations:
         body["metadata"]["annotations"] = annotations
     if native:
-        body["spec"] = {"configSource": form.config_source(source) if source and node.alpha else whole}
+        body["spec"] = {"configSource": node.form.config_source(source) if source else None}
     return body
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 import urllib.parse
 
+from ..._config.kubelets import source_form
 from ..._config.values import document
 from ..api import kubelet_endpoint
 from ..api.errors import ApiError
@@ -15,25 +16,24 @@ from ..api.session import Session
 
 # Seconds for which a GET is repeated while a kubelet restarts. A node that stays unreachable must not delay the others.
 PATIENCE = 8.0
-# The last minor whose API server also serves the path /api/v1/proxy (kubernetes PR 59884 removed it).
-LAST_OLD_PROXY = 9
 
 
 def read(session: Session, node: str, minor: int = 0) -> dict[str, t.Any]:
     """Return the live configuration of the kubelet of `node`, as /configz shows it (one GET).
 
-    If it is a 1.8 or 1.9 (`minor`, 0: unknown) and not found, a second GET tries the path of the time, which API
-    servers up to 1.9 serve. Raises ApiError, whose message names the missing permission or the fault of the node.
+    If it is not found, and the API servers of its time (`minor`, 0: unknown) serve it at another path, a second GET
+    tries that. Raises ApiError, whose message names the missing permission or the fault of the node.
     """
-    name, permission = urllib.parse.quote(node), "get on nodes/proxy"
+    form, permission = source_form(minor), "get on nodes/proxy"
     try:
         try:
             answer = kubelet_endpoint.read(session, node, "configz", PATIENCE)
         except ApiError as error:
-            if error.status != 404 or not 0 < minor <= LAST_OLD_PROXY or session.kubelets:
+            if error.status != 404 or not form.old_proxy or session.kubelets:
                 raise
-            permission = f"proxy on nodes, which the path of API servers up to 1.{LAST_OLD_PROXY} needs"
-            answer = session.request("GET", f"/api/v1/proxy/nodes/{name}/configz", budget=PATIENCE)
+            permission = form.old_proxy_permission
+            proxy = form.old_proxy.format(urllib.parse.quote(node))
+            answer = session.request("GET", f"{proxy}/configz", budget=PATIENCE)
     except ApiError as error:
         if session.kubelets and error.status != 404:
             raise

@@ -57,7 +57,7 @@ def variables(node: nodes.Node) -> dict[str, t.Any]:
         "node_schedulable": not node.unschedulable,
         "node_settled": settled,
         "node_taints": node.taints,
-        # Of some ConfigMaps a kubelet 1.8 or 1.9 reports the uid alone.
+        # Of some ConfigMaps, some kubelets report the uid alone.
         "node_variant": (active.get("name") or active["uid"]) if active else "local",
     }
 

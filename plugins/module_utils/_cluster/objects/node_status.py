@@ -8,7 +8,6 @@ from __future__ import annotations
 import typing as t
 
 from ..._config import delivery as deliveries
-from ..._config.legacy import form
 from ..._config.values.reference import same_place
 from ..api.session import Session
 from . import nodes
@@ -27,6 +26,7 @@ def info(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
 
 def row(node: nodes.Node) -> dict[str, t.Any]:
     """Return the row of a node. For every delivery, the four parts have the names and shape of Node.status.config."""
+    explained = {"place": node.place, "explanation": node.form.meaning_of_error(node.error)}
     return {
         "delivery": node.delivery,
         "listening": node.listening,
@@ -50,7 +50,7 @@ def row(node: nodes.Node) -> dict[str, t.Any]:
         "cordon": node.cordoned,
         "schedulable": not node.unschedulable,
         "control_plane": node.control_plane,
-        **({"place": node.place, "explanation": form.meaning_of_error(node.error)} if node.alpha else {}),
+        **(explained if node.form.explains_errors else {}),
     }
 
 
@@ -72,7 +72,7 @@ def fell_back(node: nodes.Node) -> bool:
     """
     return (
         bool(node.error)
-        and not is_sync_error(node.error)
+        and not is_sync_error(node)
         and not node.fault
         and not node.reimaged
         and same_place(node.source, node.part("assigned"))
@@ -80,9 +80,9 @@ def fell_back(node: nodes.Node) -> bool:
     )
 
 
-def is_sync_error(error: str) -> bool:
+def is_sync_error(node: nodes.Node) -> bool:
     """Return whether a kubelet reports that it cannot take up its source, so that it still runs what it ran."""
-    return error.startswith(SYNC) or form.is_sync_error(error)
+    return node.error.startswith(SYNC) or node.form.is_sync_error(node.error)
 
 
 def summarise(rows: dict[str, dict[str, t.Any]]) -> dict[str, t.Any]:

@@ -11,7 +11,8 @@ import urllib.parse
 
 from ..._config import delivery as deliveries
 from ..._config.delivery import AUTO, CHECKPOINT, NATIVE, NONE
-from ..._config.legacy import form
+from ..._config.forms import LATER, SourceForm
+from ..._config.kubelets import source_form
 from ..._config.values import annotation, node_row, own_values
 from ..._config.values import reference as references
 from ..._config.values.short_texts import minor_of
@@ -92,8 +93,10 @@ class Node:
     """The same, when the source in the annotation was assigned."""
     noted_delivery: str = CHECKPOINT
     """The delivery of the source in the annotation."""
+    form: SourceForm = LATER
+    """How its kubelet reads `native`, and reports."""
     place: str = ""
-    """From where a kubelet 1.8 to 1.10 has its configuration (form.py); empty for others."""
+    """From where its kubelet has its configuration; empty if its form reports no such place."""
     malformed: dict[str, str] = dataclasses.field(default_factory=dict)
     """What is malformed and how to repair it, by annotation or field; such values are absent from all other fields."""
 
@@ -117,11 +120,6 @@ class Node:
     def minor(self) -> int:
         """The minor version of the kubelet, 0 if it is unknown."""
         return minor_of(self.kubelet_version) or 0
-
-    @property
-    def alpha(self) -> bool:
-        """Whether its kubelet is a 1.8 to 1.10, which has spec.configSource and its status in another form."""
-        return form.is_alpha(self.minor)
 
     @property
     def listening(self) -> bool:
@@ -206,17 +204,17 @@ class Node:
     @property
     def uids(self) -> set[str]:
         """The uids of all ConfigMaps that the node has, also of those whose name it does not report."""
-        parts = [_part(self.native.status, name) for name in annotation.PARTS] if self.alpha else []
+        parts = [_part(self.native.status, name) for name in annotation.PARTS] if self.form.by_uid else []
         return {part["uid"] for part in parts if part and part.get("uid")}
 
     def known(self, reference: dict[str, str]) -> dict[str, str]:
-        """Return a full reference as the kubelet reports it: one of 1.8 to 1.10 knows no revisions."""
-        return form.without_revision(reference) if self.reads_by_role else reference
+        """Return a full reference as the kubelet reports it."""
+        return reference if self.on_node else self.form.known(reference)
 
     @property
     def reads_by_role(self) -> bool:
         """Whether its kubelet needs a Role to read its source; later ones have the Node authorizer."""
-        return self.alpha and not self.on_node
+        return self.form.by_role and not self.on_node
 
     def seen_as(self, delivery: str) -> Node:
         """Return the node with `delivery` as the one that counts; `auto` changes nothing."""
@@ -235,7 +233,8 @@ def trim(node: dict[str, t.Any]) -> Node:
     conditions = {item.get("type"): item for item in reversed(status.get("conditions") or [])}
     ready: dict[str, str] = conditions.get("Ready", {})
     kubelet_version = _text(system, "kubeletVersion")
-    records, place = form.records(notes, spec, status, minor_of(kubelet_version) or 0)
+    form = source_form(minor_of(kubelet_version) or 0)
+    records, place = form.records(notes, spec, status)
     noted = records.delivery if deliveries.of(records.delivery).on_node else CHECKPOINT
     own, own_fault = own_values.read(notes.get(annotation.OWN))
     machine = _text(system, "machineID"), _text(meta, "uid")
@@ -265,6 +264,7 @@ def trim(node: dict[str, t.Any]) -> Node:
         assigned_to=records.machine,
         capacity=_mapping(status, "capacity"),
         own=own,
+        form=form,
         place=place,
         malformed={**records.malformed, **own_fault},
     )

@@ -15,7 +15,7 @@ import typing as t
 
 from ..._config import delivery as deliveries
 from ..._config.fields import complete_config as pure_configz
-from ..._config.legacy import form
+from ..._config.forms import LATER, SourceForm
 from ..._config.values import identity, node_row
 from ..._config.values.reference import PLACE, same_place
 from ..access import readers
@@ -60,28 +60,25 @@ class _Revert:
         self.state = NOT_REVERTED
         self.message = ""
         self.minor = 0
+        self.form: SourceForm = LATER
 
     def is_automatic(self, node: nodes.Node) -> bool:
         """Return whether the node has rejected the assigned source, so that it needs no new assignment."""
-        if (
-            not node.error
-            or node_status.is_sync_error(node.error)
-            or not same_place(node.part("assigned"), self.source)
-        ):
+        if not node.error or node_status.is_sync_error(node) or not same_place(node.part("assigned"), self.source):
             return False
         return self.on_node or same_place(node.part("active"), self.previous)
 
     def goal(self, node: nodes.Node) -> dict[str, str] | None:
-        """Return the source to assign. Only a checkpoint names the revision; a kubelet 1.8 to 1.10 needs the uid."""
+        """Return the source to assign. Only a checkpoint names the revision, and some kubelets need the uid."""
         if self.previous is None or self.on_node:
             return self.previous
         # One that an operator wrote may lack it.
-        uid = {"uid": self.previous["uid"]} if node.alpha and "uid" in self.previous else {}
+        uid = {"uid": self.previous["uid"]} if node.form.by_uid and "uid" in self.previous else {}
         return {**{part: self.previous[part] for part in PLACE}, **uid}
 
     def judge(self, node: nodes.Node) -> bool:
         """Return whether the Node object shows the revert as done; if not, set the message to what is missing."""
-        self.minor = node.minor
+        self.minor, self.form = node.minor, node.form
         self.taken_up = self.taken_up or same_place(node.part("assigned"), self.source)
         if node.fault:
             self.message = node.fault
@@ -144,8 +141,7 @@ class _Revert:
         )
         if self.on_node:
             return message
-        file = form.ASSIGNED if form.is_alpha(self.minor) else form.LATER_ASSIGNED
-        return f"{message} and empty {file} in its --dynamic-config-dir"
+        return f"{message} and empty {self.form.assigned_file} in its --dynamic-config-dir"
 
 
 def revert(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:

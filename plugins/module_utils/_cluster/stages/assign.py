@@ -13,7 +13,6 @@ import dataclasses
 import typing as t
 
 from ..._config import delivery as deliveries
-from ..._config.legacy import form
 from ..._config.values import annotation, node_row, own_values
 from ..._config.values.reference import same_place
 from ..access import readers
@@ -24,10 +23,6 @@ from ..objects import config_sources, configmaps, node_status, nodes
 from ..objects.config_sources import Source
 from ..objects.lease import Keeper
 from . import before
-
-# When the feature gate is off, for kubelets up to 1.10 and for later ones.
-_OFF_AT_FIRST = "(default up to 1.10), or it is newer than 1.10 and knows no configMapRef"
-_OFF_LATER = "(default from 1.22, removed in 1.26)"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,7 +53,7 @@ class _Step:
         return all(
             node.side(side).source == self.goal and (self.goal is None or node.named(side))
             if deliveries.of(side).on_node
-            else _same(node, node.side(side).source, self.goal)
+            else node.form.same(node.side(side).source, self.goal)
             for side in self.sides
         )
 
@@ -66,12 +61,7 @@ class _Step:
     def recreated(self) -> bool:
         """Whether the node must run another ConfigMap of the same name, which its status does not distinguish."""
         node = self.node
-        return node.reads_by_role and node.minor == form.BY_PATH and same_place(node.source, self.goal)
-
-
-def _same(node: nodes.Node, one: Source, other: Source) -> bool:
-    """Return whether two sources are the same to a kubelet with native delivery: those up to 1.10 compare uids."""
-    return same_place(one, other) and (not node.alpha or (one or {}).get("uid") == (other or {}).get("uid"))
+        return not node.on_node and node.form.by_path and same_place(node.source, self.goal)
 
 
 def assign(
@@ -80,7 +70,7 @@ def assign(
     """Write the source of every node that has another one, and verify what the API server stored.
 
     Requests: one LIST, one GET for each distinct ConfigMap, one PATCH for each node that changes, and before it one GET
-    of configz for each that gets a drop-in; with kubelets 1.8 to 1.10 those of `readers.grant`. If any node or
+    of configz for each that gets a drop-in; with kubelets that need a Role those of `readers.grant`. If any node or
     ConfigMap is unfit, nothing is written. A node that does not exist, or whose PATCH fails, does not prevent the
     others. `keeper` renews the rollout's Lease before the first PATCH. Raises NodesFailed, which names every node
     concerned, and LeaseLost before anything is written. `recreated` in the result are nodes whose status may be that
@@ -132,13 +122,13 @@ def _needed(
 
     A kubelet with native delivery reads the ConfigMap on its own, so a new source is only checked. For the others the
     content is always needed: an earlier run may have been interrupted before it copied the content to the node. So is
-    the uid for a kubelet 1.8 to 1.10.
+    the uid for a kubelet that follows it.
     """
     needed = {}
     for name, node in current.items():
         source = wanted[name].source
         if source is not None and (
-            node.on_node or node.alpha or (check_source and not same_place(node.source, source))
+            node.on_node or node.form.by_uid or (check_source and not same_place(node.source, source))
         ):
             needed[name] = source
     return needed
@@ -172,7 +162,7 @@ def _all_unfit(
 
 
 def _grant(session: Session, steps: dict[str, _Step], rows: dict[str, dict[str, t.Any]], check_mode: bool) -> list[str]:
-    """Let kubelets 1.8 to 1.10 read what they get, and return what that changed. Updates the rows where it fails."""
+    """Let kubelets that need a Role read what they get; return what that changed. Updates the rows where it fails."""
     sources = {name: step.goal for name, step in steps.items() if step.goal and step.node.reads_by_role}
     users: dict[readers.Place, set[str]] = {}
     for name, source in sources.items():
@@ -249,7 +239,7 @@ def _step(
             mark = {annotation.PREVIOUS: annotation.text(undone)} if undone else {}
             return _Step(node, None, both, {**dict.fromkeys([*ours, *stale]), **mark}, before=undone)
         return _Step(node, None, [wanted.delivery], {})
-    refers = node.on_node or node.alpha
+    refers = node.on_node or node.form.by_uid
     configmap = configs[nodes.describe(source)].configmap if refers else None
     # The annotation names the revision that is copied to the node; a kubelet with native delivery follows every later
     # one.
@@ -336,35 +326,14 @@ def _unfit(found: nodes.Node, step: _Step) -> str | None:
         return found.source_fault(found.delivery)
     if found.on_node and not same_place(found.source, source):
         return _other_delivery(found)
-    if node.minor and node.minor not in deliveries.of(deliveries.NATIVE).minors:
+    minors = deliveries.of(deliveries.NATIVE).minors
+    if node.minor and node.minor not in minors:
         return (
             f"its kubelet {node.kubelet_version} does not follow Node.spec.configSource "
-            "(kubelets 1.8 to 1.23 do); set kubelet_config_delivery to auto or checkpoint for it"
+            f"(kubelets 1.{minors.start} to 1.{minors.stop - 1} do); set kubelet_config_delivery to auto or checkpoint "
+            "for it"
         )
-    if node.alpha:
-        return _unfit_alpha(found, source)
-    if found.native.status is None:
-        return (
-            "its kubelet is not listening: it reports no status.config (a new kubelet does so within 15 s). "
-            "Start it with --dynamic-config-dir=DIR and the feature gate DynamicKubeletConfig (off by default from "
-            "1.22), or set kubelet_config_delivery to auto or checkpoint for it"
-        )
-    return None
-
-
-def _unfit_alpha(found: nodes.Node, source: dict[str, str]) -> str | None:
-    """Return why a kubelet 1.8 to 1.10 cannot run a source; None if it can."""
-    if found.native.status is None:
-        return (
-            f"its kubelet is not listening: it reports no condition {' or '.join(form.CONDITIONS)}. Start it with "
-            f"{form.FLAGS}, and kube-apiserver with the same feature gate"
-        )
-    if source["kubeletConfigKey"] != form.KEY:
-        return (
-            f"its kubelet {found.kubelet_version} reads only the key {form.KEY} of a ConfigMap, not "
-            f"{source['kubeletConfigKey']}; set kubelet_config_key to {form.KEY}"
-        )
-    return None
+    return node.form.unfit(found.native.status is not None, source["kubeletConfigKey"], found.kubelet_version)
 
 
 def _other_delivery(found: nodes.Node) -> str:
@@ -382,7 +351,7 @@ def _dropped(stored: nodes.Node) -> str:
         )
     return (
         f"the API server accepted the patch but stored {nodes.describe(stored.source)}: its feature gate "
-        f"DynamicKubeletConfig is off {_OFF_AT_FIRST if stored.alpha else _OFF_LATER}; enable it in kube-apiserver, "
+        f"DynamicKubeletConfig is off {stored.form.gate_off}; enable it in kube-apiserver, "
         "or set kubelet_config_delivery to checkpoint"
     )
 

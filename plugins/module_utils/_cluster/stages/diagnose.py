@@ -10,7 +10,6 @@ import typing as t
 
 from ..._config import delivery as deliveries
 from ..._config.fields import fields
-from ..._config.legacy import form
 from ..._config.values import node_row
 from ..api import timestamps
 from ..api.errors import ApiError, ClusterError, NodesFailed
@@ -165,11 +164,6 @@ def _short(value: t.Any) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
 
-def is_explained(node: nodes.Node) -> bool:
-    """Return whether a sync error names its cause already, which only kubelets 1.8 to 1.10 do."""
-    return form.is_sync_error(node.error) and not form.is_download_error(node.error)
-
-
 def sync_error(session: Session, node: str, source: dict[str, str], found: Verdict) -> Verdict:
     """Add why a kubelet cannot get an existing ConfigMap, forbidden or unreachable (one POST)."""
     attributes = {
@@ -253,7 +247,7 @@ def silence(
 ) -> dict[str, float]:
     """Return the seconds since each kubelet last renewed its Lease (one LIST); empty if Leases cannot be read.
 
-    For kubelets 1.8 to 1.10, whose API servers have no Leases, the seconds since the last heartbeat in the Nodes
+    For kubelets whose API servers have no Leases, the seconds since the last heartbeat in the Nodes
     `found`, once their control plane misses it. By the API server's clock: that of this machine may be wrong.
     """
     names = list(names)
@@ -262,7 +256,7 @@ def silence(
     except ApiError:
         renewals = {}
     for name, node in (found or {}).items():
-        beat = timestamps.parse(node.heartbeat) if node.alpha and node.ready == "Unknown" else None
+        beat = None if node.form.has_lease or node.ready != "Unknown" else timestamps.parse(node.heartbeat)
         if beat and name in names:
             renewals.setdefault(name, beat)
     now = session.server_time() if renewals else 0.0

@@ -209,7 +209,7 @@ def _facts(
         assigned=node.part("assigned"),
         active=node.part("active"),
         error=node.error,
-        unsynced=node_status.is_sync_error(node.error),
+        unsynced=node_status.is_sync_error(node),
         meaning=verdict.meaning(node),
         pushed=node.known(configmaps.reference(configmap, source["kubeletConfigKey"]))
         if configmap and source

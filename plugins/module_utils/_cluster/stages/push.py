@@ -10,6 +10,7 @@ import re
 import typing as t
 
 from ..._config.fields import difftext
+from ..._config.kubelets import api_versions
 from ..._config.values import document, identity
 from ..access import readers
 from ..api import parallel
@@ -87,7 +88,7 @@ def _wanted(options: dict[str, t.Any]) -> dict[str, tuple[str, str]]:
         try:
             with open(path, "rb") as source:
                 content = source.read()
-            config = document.parse(content, path, complete=True, minor=None)
+            config = document.parse(content, path, complete=True, versions=api_versions(None))
         except OSError as error:
             raise ClusterError(f"src: cannot read {path}: {error.strerror}") from error
         except document.DocumentError as error:
@@ -106,7 +107,7 @@ def _complete(given: t.Any) -> dict[str, t.Any]:
     """Return a configuration with kind and apiVersion, which it may omit. Raises ClusterError."""
     try:
         config = {"kind": document.KIND, "apiVersion": document.API_VERSION, **document.accept(given, "config")}
-        return document.parse(document.render(config), "config", complete=True, minor=None)
+        return document.parse(document.render(config), "config", complete=True, versions=api_versions(None))
     except document.DocumentError as error:
         raise ClusterError(str(error)) from error
 
@@ -180,7 +181,7 @@ def _remove_idle(
         and not options.get("access_only")
         and not _is_staged(item)
     ]
-    by_role = any(node.alpha for node in found)
+    by_role = any(node.form.by_role for node in found)
     revoked = readers.revoke(session, options["namespace"], readers.in_use(found), check_mode) if by_role else []
     outcomes = parallel.each(idle, remove, session.concurrency)
     gone = [outcome.item for outcome in outcomes if outcome.error is None]

@@ -14,7 +14,7 @@ import dataclasses
 import typing as t
 
 from ..._config import delivery as deliveries
-from ..._config.legacy import form
+from ..._config.forms import LATER, SourceForm
 from ..._config.values import node_row
 from ..._config.values.reference import same_place
 from ..objects.node_status import is_sync_error
@@ -88,7 +88,7 @@ def judge(node: Node, expected: dict[str, str] | None, beaten: bool = False) -> 
     if node.status is None:
         return _judge_without_status(node)
     assigned, active = node.part("assigned"), node.part("active")
-    if is_sync_error(node.error):
+    if is_sync_error(node):
         return Verdict(
             "sync_error", f"its kubelet still runs {describe(active)} and reports `{node.error}`{meaning(node)}"
         )
@@ -118,16 +118,9 @@ def _judge_without_status(node: Node) -> Verdict:
             "pending",
             "waiting for the guard on the node to report; see `journalctl -u livenodes-kubelet-guard` there",
         )
-    if node.alpha:
-        return Verdict(
-            "not_listening",
-            f"its kubelet is not listening: it reports no condition {' or '.join(form.CONDITIONS)}. It needs "
-            f"{form.FLAGS}",
-        )
     return Verdict(
         "not_listening",
-        "its kubelet is not listening: it reports no status.config. It needs --dynamic-config-dir and the feature gate "
-        "DynamicKubeletConfig",
+        f"its kubelet is not listening: it reports no {node.form.status_name}. It needs {node.form.needs}",
     )
 
 
@@ -150,9 +143,8 @@ def _judge_active(node: Node, expected: dict[str, str], beaten: bool) -> Verdict
 def _fell_back(node: Node, expected: dict[str, str]) -> Verdict:
     active = node.part("active")
     current = "its last-known-good, " + describe(active) if active else "its local config"
+    current = node.form.fallbacks.get(node.place, current)
     # The guard reports the cause; a kubelet writes it only to its log.
-    if node.place == form.FROM_INIT:
-        current = "the configuration in its --init-config-dir"
     means = "" if node.on_node else meaning(node) or f"{THAT_IS}{UNKNOWN}"
     return Verdict(
         "fell_back",
@@ -163,14 +155,14 @@ def _fell_back(node: Node, expected: dict[str, str]) -> Verdict:
 
 def meaning(node: Node) -> str:
     """Return the meaning of an error after THAT_IS, empty for one of an unknown meaning."""
-    words = form.meaning_of_error(node.error) if node.alpha else MEANING.get(node.error)
+    words = node.form.meaning_of_error(node.error) if node.form.explains_errors else MEANING.get(node.error)
     return f"{THAT_IS}{words}" if words else ""
 
 
 def _judge_local(node: Node) -> Verdict:
     left = [name for name in ("assigned", "active", "lastKnownGood") if node.part(name)]
-    if node.alpha and is_sync_error(node.error):
-        # It clears this error itself, unlike later kubelets: until then its disk has the source that it had.
+    if node.form.clears_sync_error and is_sync_error(node):
+        # Until then its disk has the source that it had.
         return Verdict("sync_error", f"its kubelet reports `{node.error}`{meaning(node)}")
     if left:
         return Verdict(
@@ -187,11 +179,11 @@ def _judge_local(node: Node) -> Verdict:
 
 
 def at_timeout(
-    verdict: Verdict, delivery: str, silent_for: float | None, seconds: float, alpha: bool = False
+    verdict: Verdict, delivery: str, silent_for: float | None, seconds: float, form: SourceForm = LATER
 ) -> Verdict:
     """Return the final verdict on a node at the timeout of `seconds` seconds.
 
-    `silent_for` is the age of its last heartbeat in seconds, None if unknown; `alpha`: its kubelet is a 1.8 to 1.10.
+    `silent_for` is the age of its last heartbeat in seconds, None if unknown; `form` that of its source.
     """
     on_node = deliveries.of(delivery).on_node
     if silent_for is not None and silent_for > 40:
@@ -201,7 +193,7 @@ def at_timeout(
             if on_node
             else (
                 "The API cannot repair it: on the node, see `journalctl -u kubelet` and empty "
-                f"{form.ASSIGNED if alpha else form.LATER_ASSIGNED} in its --dynamic-config-dir"
+                f"{form.assigned_file} in its --dynamic-config-dir"
             )
         )
         message = (
@@ -209,18 +201,8 @@ def at_timeout(
             "Last seen: "
         )
         return Verdict("silent", message + _clipped(verdict.message, THREE_LINES - len(message)), True)
-    if verdict.state == "pending" and alpha and not on_node:
-        # With the gate alone, 1.8 and 1.9 report a condition, too.
-        message = (
-            f". After {seconds:.0f} s its kubelet has not restarted: start it with {form.FLAGS}, and set "
-            "Restart=always in its unit"
-        )
-        return Verdict("not_restarting", _clipped(verdict.message, THREE_LINES - len(message)) + message, True)
-    if verdict.state == "pending" and silent_for is not None and not on_node:
-        message = (
-            f". After {seconds:.0f} s its kubelet is alive but has not restarted: set Restart=always in the unit. If "
-            "--dynamic-config-dir was removed, the status is old: set kubelet_config_delivery to checkpoint"
-        )
+    if verdict.state == "pending" and not on_node and (silent_for is not None or not form.has_lease):
+        message = f". After {seconds:.0f} s its kubelet {form.to_restart}"
         return Verdict("not_restarting", _clipped(verdict.message, THREE_LINES - len(message)) + message, True)
     return dataclasses.replace(verdict, message=f"{verdict.message} (gave up after {seconds:.0f} s)", final=True)
 

@@ -397,9 +397,9 @@ def _give_up(watch: Watch, seconds: float, lost: ApiError | None) -> None:
         last, node, expected = watch.verdicts[name], watch.nodes[name], watch.expected[name]
         if lost:
             watch.verdicts[name] = verdict.Verdict(last.state, f"{lost.message}; last seen: {last.message}", True)
-        elif last.state == "sync_error" and expected and not diagnose.is_explained(node):
+        elif last.state == "sync_error" and expected and not node.form.is_explained(node.error):
             watch.verdicts[name] = diagnose.sync_error(watch.session, name, expected.source, last)
         else:
-            last = verdict.at_timeout(last, node.delivery, silence.get(name), seconds, node.alpha)
+            last = verdict.at_timeout(last, node.delivery, silence.get(name), seconds, node.form)
             more = f". {certificates[name]}" if name in certificates else ""
             watch.verdicts[name] = dataclasses.replace(last, message=f"{last.message}{more}")

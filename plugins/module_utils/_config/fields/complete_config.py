@@ -9,7 +9,8 @@ import copy
 import ipaddress
 from typing import Any, Mapping
 
-from ..values.document import API_VERSION, KIND, api_version
+from ..kubelets import fields_of
+from ..values.document import KIND
 from . import fields
 from .field_row import Field
 
@@ -20,10 +21,10 @@ def restore(live: Mapping[str, Any], minor: int = 0) -> dict[str, Any]:
     /configz omits kind and apiVersion, and also an explicitly empty list or map whose absence means the default
     (``evictionHard: {}``, ``enforceNodeAllocatable: []``). The kubelet fills in defaults before it shows /configz, so a
     missing field that has a default was explicitly empty. /configz does not show whether the feature gates that the
-    kubelet inherited from its local file are complete. A kubelet 1.8 or 1.9 (``minor``, 0: unknown) has another
-    apiVersion and omits nothing that matters (pkg/kubelet/apis/kubeletconfig/v1alpha1/types.go).
+    kubelet inherited from its local file are complete. The form of the fields is that of kubelets of ``minor``
+    (0: unknown).
     """
-    result: dict[str, Any] = {"kind": KIND, "apiVersion": api_version(minor), **copy.deepcopy(dict(live))}
+    result: dict[str, Any] = {"kind": KIND, "apiVersion": fields_of(minor).api_version, **copy.deepcopy(dict(live))}
     for path in restored(live, minor):
         result[path] = _empty(fields.ALL[path])
     return result
@@ -31,7 +32,7 @@ def restore(live: Mapping[str, Any], minor: int = 0) -> dict[str, Any]:
 
 def restored(live: Mapping[str, Any], minor: int = 0) -> list[str]:
     """Return the paths that restore() adds to this /configz as explicitly empty fields."""
-    if api_version(minor) != API_VERSION:
+    if not fields_of(minor).omits_empties:
         return []
     return [field.path for field in _HIDDEN_EMPTIES if live.get(field.path) is None]
 

@@ -33,8 +33,7 @@ ALL: dict[str, Field] = {field.path: field for field in FIELDS}
 """Every field by its dotted name."""
 
 FORMER_SECRETS = ("manifestURL", "manifestURLHeader")
-"""The names of staticPodURL and staticPodURLHeader in 1.8 and 1.9 (pkg/kubelet/apis/kubeletconfig/v1alpha1/types.go).
-"""
+"""Former names of staticPodURL and staticPodURLHeader."""
 
 
 def lookup(path: paths.Path) -> Field | None:

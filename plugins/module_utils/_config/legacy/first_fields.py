@@ -10,11 +10,13 @@ Source: pkg/kubelet/apis/kubeletconfig/v1alpha1/types.go of 1.9. In 1.8, maps of
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from . import form
+from ..forms import FieldForm
 
-MINORS = (8, 9)
+API_VERSION = "kubeletconfig/v1alpha1"
+"""The apiVersion of kubelets 1.8 and 1.9, which know no other (pkg/kubelet/apis/kubeletconfig of these minors)."""
 FORMER = (
     "configTrialDuration",
     "podManifestPath",
@@ -58,27 +60,62 @@ LATER = {
 and 66257)."""
 
 
-def judge(name: str, value: Any, minor: int) -> tuple[str, str] | None:
-    """Return what is wrong with a field of the first level on kubelets 1.8 to 1.10, and the remedy.
+@dataclass(frozen=True)
+class BeforeTables(FieldForm):
+    """The fields of a v1beta1 that has not got all fields with which the tables begin."""
 
-    Two empty texts if nothing is, although the later fields do not apply; None if the later fields apply.
-    """
-    if value is not None and form.is_alpha(minor) and minor < LATER.get(name, 0):
-        return (
-            f"the field exists from 1.{LATER[name]} on; this kubelet is 1.{minor} and would ignore it silently",
-            "Remove it for this node, or upgrade the node first.",
-        )
-    if minor not in MINORS:
+    minor: int = 10
+
+    def judge(self, name: str, value: Any) -> tuple[str, str] | None:
+        """Return what is wrong with a field of the first level, and the remedy; both empty if it is right.
+
+        None: the tables decide.
+        """
+        if value is not None and self.minor < LATER.get(name, 0):
+            return (
+                f"the field exists from 1.{LATER[name]} on; this kubelet is 1.{self.minor} and would ignore it "
+                "silently",
+                "Remove it for this node, or upgrade the node first.",
+            )
         return None
-    if name in RENAMED:
-        return f"kubelets 1.8 and 1.9 have this field as {RENAMED[name]}", f"Write it as {RENAMED[name]} for this node."
-    if name in FORMER:
-        return "", ""
-    if minor == MINORS[0] and name in TEXTS and value is not None:
-        if isinstance(value, str):
+
+
+@dataclass(frozen=True)
+class FirstFields(BeforeTables):
+    """The fields of kubelets 1.8 and 1.9, whose /configz omits nothing that matters."""
+
+    api_version: str = API_VERSION
+    omits_empties: bool = False
+    minor: int = 9
+    has_texts: bool = False
+    """Whether maps are texts."""
+
+    def judge(self, name: str, value: Any) -> tuple[str, str] | None:
+        """Return what is wrong with a field of the first level, and the remedy, as in the base class."""
+        if name in RENAMED:
+            return (
+                f"kubelets 1.8 and 1.9 have this field as {RENAMED[name]}",
+                f"Write it as {RENAMED[name]} for this node.",
+            )
+        if name in FORMER:
             return "", ""
-        return (
-            "kubelet 1.8 expects a text here and could not load the configuration",
-            f'Write a text such as "{TEXTS[name]}".',
-        )
-    return None
+        if self.has_texts and name in TEXTS and value is not None:
+            return _judge_text(name, value)
+        return super().judge(name, value)
+
+
+def _judge_text(name: str, value: Any) -> tuple[str, str]:
+    if isinstance(value, str):
+        return "", ""
+    return (
+        "kubelet 1.8 expects a text here and could not load the configuration",
+        f'Write a text such as "{TEXTS[name]}".',
+    )
+
+
+FORMS: dict[int, FieldForm] = {
+    8: FirstFields(minor=8, has_texts=True),
+    9: FirstFields(),
+    10: BeforeTables(),
+}
+"""By the minor of the kubelet."""

@@ -11,26 +11,21 @@ pkg/kubelet/kubeletconfig/status/status.go of each minor).
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from typing import Any, Iterable, Mapping, NamedTuple
 
+from ..forms import SourceForm
 from ..values import annotation, reference
 
 MINORS = range(8, 11)
 """The minors with configMapRef (kubernetes PR 46254 added it, PR 63221 replaced it by configMap in 1.11)."""
-BY_PATH = 10
-"""The minor whose condition names a ConfigMap by its path alone, so that one of the same name seems to be it."""
+FIRST_WITH_FILE = 10
+"""The first minor whose kubelet reads a config file."""
 KEY = "kubelet"
 """The only key that these kubelets read."""
 FLAGS = "--feature-gates=DynamicKubeletConfig=true and --dynamic-config-dir=DIR"
 """What these kubelets need; the gate is off by default."""
-ASSIGNED, LATER_ASSIGNED = "checkpoints/.cur", "store/meta/assigned"
-"""The file below --dynamic-config-dir with the source of these kubelets, and with that of later ones (PR 59692)."""
 _PARTS = ("namespace", "name", "uid")
-
-
-def is_alpha(minor: int) -> bool:
-    """Return whether a kubelet of this minor has the first form of the feature; not for an unknown minor (0)."""
-    return minor in MINORS
 
 
 def holder(config_source: Any) -> Any:
@@ -45,11 +40,6 @@ def holder(config_source: Any) -> Any:
     if not isinstance(found, Mapping):
         return {"configMap": {} if found is None else found}
     return {"configMap": {**{part: found[part] for part in _PARTS if part in found}, "kubeletConfigKey": KEY}}
-
-
-def config_source(source: Mapping[str, str]) -> dict[str, Any]:
-    """Return the spec.configSource for a source; these kubelets demand all three of its parts."""
-    return {"configMapRef": {part: source[part] for part in _PARTS if part in source}}
 
 
 def without_revision(source: Mapping[str, str]) -> dict[str, str]:
@@ -147,38 +137,80 @@ def _source(named: Mapping[str, str | None], known: Iterable[Mapping[str, str]])
     return {**parts, "kubeletConfigKey": KEY}
 
 
-def is_sync_error(error: str) -> bool:
-    """Return whether a kubelet could not take up its source, so that it still runs what it ran."""
-    return _SYNC.fullmatch(error) is not None
+@dataclass(frozen=True)
+class FirstForm(SourceForm):
+    """The form of these kubelets: `configMapRef` and a condition."""
+
+    by_uid: bool = True
+    by_role: bool = True
+    has_lease: bool = False
+    explains_errors: bool = True
+    clears_sync_error: bool = True
+    status_name: str = f"condition {' or '.join(CONDITIONS)}"
+    needs: str = FLAGS
+    to_start: str = f". Start it with {FLAGS}, and kube-apiserver with the same feature gate"
+    # With the gate alone, 1.8 and 1.9 report a condition, too.
+    to_restart: str = f"has not restarted: start it with {FLAGS}, and set Restart=always in its unit"
+    gate_off: str = "(default up to 1.10), or it is newer than 1.10 and knows no configMapRef"
+    assigned_file: str = "checkpoints/.cur"
+    fallbacks: Mapping[str, str] = field(
+        default_factory=lambda: {FROM_INIT: "the configuration in its --init-config-dir"}
+    )
+
+    def records(
+        self, notes: Mapping[str, Any], spec: Mapping[str, Any], status: Mapping[str, Any]
+    ) -> tuple[annotation.NodeRecords, str]:
+        """Return the records of a Node in the shape of later ones, and the place that its kubelet reports."""
+        found = annotation.records(notes, holder(spec.get("configSource")), None)
+        known = (found.spec, (found.previous or {}).get("configMap"))
+        reported = read_condition(status.get("conditions") or [], known)
+        faults = {annotation.CONFIG: reported.fault} if reported.fault else {}
+        return found._replace(config=reported.status, malformed={**found.malformed, **faults}), reported.place
+
+    def config_source(self, source: Mapping[str, str]) -> dict[str, Any]:
+        """Return the spec.configSource for a source; these kubelets demand all three of its parts."""
+        return {"configMapRef": {part: source[part] for part in _PARTS if part in source}}
+
+    def known(self, reference: dict[str, str]) -> dict[str, str]:
+        """Return a reference as these kubelets know it."""
+        return without_revision(reference)
+
+    def same(self, one: Mapping[str, str] | None, other: Mapping[str, str] | None) -> bool:
+        """Return whether two sources are the same ConfigMap, not only one of the same name."""
+        return super().same(one, other) and (one or {}).get("uid") == (other or {}).get("uid")
+
+    def unfit(self, reports: bool, key: str, version: str) -> str | None:
+        """Return why a kubelet cannot run a key of a ConfigMap: it must report its status, and reads only one key."""
+        if reports and key != KEY:
+            return (
+                f"its kubelet {version} reads only the key {KEY} of a ConfigMap, not {key}; set kubelet_config_key "
+                f"to {KEY}"
+            )
+        return super().unfit(reports, key, version)
+
+    def is_sync_error(self, error: str) -> bool:
+        """Return whether a kubelet could not take up its source, so that it still runs what it ran."""
+        return _SYNC.fullmatch(error) is not None
+
+    def is_explained(self, error: str) -> bool:
+        """Return whether a sync error names its cause: all but one that it could not get its ConfigMap."""
+        found = _SYNC.fullmatch(error)
+        return found is not None and not found.group("why").startswith(_DOWNLOAD)
+
+    def meaning_of_error(self, error: str) -> str:
+        """Return what an error of these kubelets means and what to do, empty for one that is not theirs."""
+        sync, refused = _SYNC.fullmatch(error), _REFUSED.fullmatch(error)
+        if sync:
+            return next((words for part, words in _SYNCS if part in sync.group("why")), "")
+        if refused:
+            return _REFUSALS.get(refused.group("step") or "", "the kubelet ended too often during its trial")
+        return ""
 
 
-def is_download_error(error: str) -> bool:
-    """Return whether a kubelet could not get its ConfigMap."""
-    found = _SYNC.fullmatch(error)
-    return found is not None and found.group("why").startswith(_DOWNLOAD)
-
-
-def meaning_of_error(error: str) -> str:
-    """Return what an error of these kubelets means and what to do, empty for one that is not theirs."""
-    sync, refused = _SYNC.fullmatch(error), _REFUSED.fullmatch(error)
-    if sync:
-        return next((words for part, words in _SYNCS if part in sync.group("why")), "")
-    if refused:
-        return _REFUSALS.get(refused.group("step") or "", "the kubelet ended too often during its trial")
-    return ""
-
-
-def records(
-    notes: Mapping[str, Any], spec: Mapping[str, Any], status: Mapping[str, Any], minor: int
-) -> tuple[annotation.NodeRecords, str]:
-    """Return the records of a Node in the later form; and for a kubelet 1.8 to 1.10 the place that it reports.
-
-    `notes` are its annotations, `minor` is that of its kubelet, 0 if unknown.
-    """
-    if not is_alpha(minor):
-        return annotation.records(notes, spec.get("configSource"), status.get("config")), ""
-    found = annotation.records(notes, holder(spec.get("configSource")), None)
-    known = (found.spec, (found.previous or {}).get("configMap"))
-    reported = read_condition(status.get("conditions") or [], known)
-    faults = {annotation.CONFIG: reported.fault} if reported.fault else {}
-    return found._replace(config=reported.status, malformed={**found.malformed, **faults}), reported.place
+_WITH_OLD_PROXY = FirstForm(
+    # Kubernetes PR 59884 removed it from later API servers.
+    old_proxy="/api/v1/proxy/nodes/{}",
+    old_proxy_permission="proxy on nodes, which the path of API servers up to 1.9 needs",
+)
+FORMS: dict[int, SourceForm] = {8: _WITH_OLD_PROXY, 9: _WITH_OLD_PROXY, 10: FirstForm(by_path=True)}
+"""By the minor of the kubelet."""

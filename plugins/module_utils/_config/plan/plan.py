@@ -15,6 +15,7 @@ from typing import Any, Mapping, Sequence
 from ..delivery import CHECKPOINT, NATIVE, Delivery, checked, of_row
 from ..fields.field_row import EFFECTS, FORBIDDEN
 from ..forecast import allocatable
+from ..kubelets import api_versions
 from ..rules import start_rules
 from ..rules.problem import REFUSAL, WARNING, Problem
 from ..values import annotation, own_values
@@ -249,7 +250,7 @@ def _difference(change: Mapping[str, Any]) -> Problem:
 
 def _complete(target: Any) -> dict[str, Any]:
     text = target if isinstance(target, str) else render(accept(target, "target"))
-    return parse(text, "target", complete=True, minor=None)
+    return parse(text, "target", complete=True, versions=api_versions(None))
 
 
 def _check_effect(effect: str) -> None:

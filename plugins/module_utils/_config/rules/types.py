@@ -17,9 +17,9 @@ from ..fields import fields
 from ..fields.binary_facts import BinaryFacts
 from ..fields.compare import FLUSH_TEXT, moment
 from ..fields.field_row import Field
-from ..legacy import first_fields
+from ..kubelets import fields_of
 from ..values import amounts, document, paths
-from ..values.document import KIND, api_version
+from ..values.document import KIND
 from .problem import REFUSAL, WARNING, Problem
 
 _RANGES = {"int64": (-(2**63), 2**63 - 1), "uint32": (0, 2**32 - 1)}
@@ -35,7 +35,8 @@ def check(config: Mapping[str, Any], minor: int, binary: BinaryFacts | None = No
 
     Whether it has a field, its binary decides, where it was asked, and the tables otherwise.
     """
-    for key, wanted in (("kind", KIND), ("apiVersion", api_version(minor))):
+    form = fields_of(minor)
+    for key, wanted in (("kind", KIND), ("apiVersion", form.api_version)):
         if key in config and config[key] != wanted:
             yield Problem(
                 REFUSAL,
@@ -47,9 +48,9 @@ def check(config: Mapping[str, Any], minor: int, binary: BinaryFacts | None = No
     for key, value in config.items():
         if key in ("kind", "apiVersion"):
             continue
-        first = first_fields.judge(key, value, minor)
-        if first is not None:
-            cause, remedy = first
+        judged = form.judge(key, value)
+        if judged is not None:
+            cause, remedy = judged
             yield from [Problem(REFUSAL, key, cause, remedy, "first-fields")] if cause else []
         else:
             yield from _check_field((key,), value, minor, binary)

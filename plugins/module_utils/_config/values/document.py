@@ -12,20 +12,18 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import Any, Container, Mapping, NoReturn
+from typing import Any, Container, Mapping, NoReturn, Sequence
 
 from . import strict_yaml
 
 API_VERSION = "kubelet.config.k8s.io/v1beta1"
-FIRST_API_VERSION = "kubeletconfig/v1alpha1"
-"""The apiVersion of kubelets 1.8 and 1.9, which know no other (pkg/kubelet/apis/kubeletconfig of these minors)."""
 KIND = "KubeletConfiguration"
 MAX_BYTES = 1024 * 1024
 """Largest text a ConfigMap can hold, in bytes (MaxSecretSize of the Kubernetes API: 1 MiB for all keys together)."""
 
 SECRETS = ("staticPodURL", "staticPodURLHeader", "manifestURL", "manifestURLHeader")
-"""The fields with secrets; the last two are the names in 1.8 and 1.9. The table of all fields, which builds on the
-values, marks the first two.
+"""The fields with secrets; the last two are former names. The table of all fields, which builds on the values, marks
+the first two.
 """
 _NOT_SHOWN = "(not shown)"
 # From the first quotation mark to the last one: a quotation may contain others.
@@ -47,19 +45,16 @@ class _NotJson(Exception):
         self.value, self.before, self.after = value, before, after
 
 
-def api_version(minor: int) -> str:
-    """Return the apiVersion of a KubeletConfiguration for kubelets of a minor, 0 for an unknown one."""
-    return FIRST_API_VERSION if minor in (8, 9) else API_VERSION
-
-
-def parse(text: str | bytes, origin: str, complete: bool = False, minor: int | None = 0) -> dict[str, Any]:
+def parse(
+    text: str | bytes, origin: str, complete: bool = False, versions: Sequence[str] = (API_VERSION,)
+) -> dict[str, Any]:
     """Return the mapping that a YAML or JSON document holds, made of dict, list, str, int, float, bool and None only.
 
-    ``origin`` names the source of the text in error messages. With ``complete`` the document must contain the kind and
-    apiVersion of a KubeletConfiguration, as a kubelet of ``minor`` requires (0: unknown, None: any kubelet); without it
-    a fragment is accepted. Raises
-    DocumentError for an encoding other than UTF-8, control characters, duplicate keys, tabs, several documents, an
-    empty document, keys that are not strings, values that PyYAML and Go read differently, and more than 1 MiB.
+    ``origin`` names the source of the text in error messages. With ``complete`` the document must contain the kind of a
+    KubeletConfiguration and one of the apiVersions ``versions``, of which a message names the first; without it a
+    fragment is accepted. Raises DocumentError for an encoding other than UTF-8, control characters, duplicate keys,
+    tabs, several documents, an empty document, keys that are not strings, values that PyYAML and Go read differently,
+    and more than 1 MiB.
     """
     content = _decode(text, origin)
     check_size(content, origin)
@@ -73,7 +68,7 @@ def parse(text: str | bytes, origin: str, complete: bool = False, minor: int | N
         raise DocumentError(f"{origin}: the document is empty. Write at least one field, or {{}} for none.")
     result = accept(found, origin)
     if complete:
-        _check_header(result, origin, minor)
+        _check_header(result, origin, versions)
     return result
 
 
@@ -215,10 +210,9 @@ def _check_text(text: str, origin: str) -> None:
         raise DocumentError(f"{origin}: a text holds half of a surrogate pair. Write the whole character, without \\u.")
 
 
-def _check_header(config: Mapping[str, Any], origin: str, minor: int | None) -> None:
-    version = api_version(minor or 0)
-    if minor is None and config.get("apiVersion") == FIRST_API_VERSION:
-        version = FIRST_API_VERSION
+def _check_header(config: Mapping[str, Any], origin: str, versions: Sequence[str]) -> None:
+    given = config.get("apiVersion")
+    version = given if given in versions else versions[0]
     for key, wanted in (("apiVersion", version), ("kind", KIND)):
         if config.get(key) != wanted:
             has = f"is {config[key]!r}" if key in config else "is missing"

@@ -66,7 +66,7 @@ def same_place(one: Mapping[str, str] | None, other: Mapping[str, str] | None) -
 def describe(source: Mapping[str, str] | None) -> str:
     """Return the name of a source for use in a sentence."""
     if source and not source.get("name") and source.get("uid"):
-        # A kubelet 1.8 or 1.9 names what it runs by its uid alone.
+        # Some kubelets name what they run by its uid alone.
         return f"the ConfigMap with uid {source['uid']}"
     return (
         f"{source.get('namespace')}/{source.get('name')} key {source.get('kubeletConfigKey')}"

@@ -337,7 +337,7 @@ def test_server_time_without_an_api_server(clock: Clock) -> None:
 @pytest.mark.parametrize(
     ("answer", "dry_runs"),
     [
-        (Answer(body={"gitVersion": "v1.10.13"}), False),
+        (Answer(body={"gitVersion": "v1.11.10"}), False),
         (Answer(body={"gitVersion": "v1.12.10"}), False),
         (Answer(body={"gitVersion": "v1.13.0-beta.1+k3s1"}), True),
         (Answer(403, STATUS), False),

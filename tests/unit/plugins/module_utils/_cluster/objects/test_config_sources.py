@@ -22,7 +22,6 @@ from tests.support.calls import CONFIGMAPS, DRY, MERGE, NODES, Call, Calls
 from tests.support.objects import configmap, node, place, reference, status
 
 CONFLICT = ApiError(409, "the object has been modified", "Conflict")
-ALPHA = {"namespace": "kube-system", "name": "config-a", "uid": "uid-config-a"}
 
 
 def wanted(**given: t.Any) -> dict[str, config_sources.Wanted]:
@@ -177,18 +176,6 @@ def test_other_refusals_are_passed_on() -> None:
         config_sources.write_source(session, one(), place(), dry_run=False)
 
 
-def test_write_the_first_form() -> None:
-    """uid and no key; the local config removes the field."""
-    found = one(version="v1.9.11")
-    new = {**ALPHA, "name": "config-b", "uid": "uid-config-b"}
-    for wanted, written in ({**new, "kubeletConfigKey": "kubelet"}, {"configMapRef": new}), (None, None):
-        body = {"metadata": {"resourceVersion": "1"}, "spec": {"configSource": written}}
-        answer = node(version="v1.9.11")
-        answer["spec"]["configSource"] = written
-        with Calls(Call("PATCH", f"{NODES}/n1", answer, body=body, content_type=MERGE)) as session:
-            assert config_sources.write_source(session, found, wanted, False).source == wanted
-
-
 PREVIOUS, OWN = reference("config-b"), {"own": {"maxPods": 110}, "complete": True}
 BOTH = ("native", "checkpoint")
 ALL_GONE = dict.fromkeys((annotation.PREVIOUS, annotation.OWN, annotation.STATUS))
@@ -197,8 +184,8 @@ ALL_GONE = dict.fromkeys((annotation.PREVIOUS, annotation.OWN, annotation.STATUS
 @pytest.mark.parametrize(
     ("version", "source", "sides", "notes"),
     [
-        ("v1.9.11", {**ALPHA, "kubeletConfigKey": "kubelet"}, (), {annotation.PREVIOUS: annotation.text({})}),
-        ("v1.9.11", None, (), dict.fromkeys((annotation.PREVIOUS, annotation.OWN))),
+        ("v1.11.10", place("config-a"), (), {annotation.PREVIOUS: annotation.text({})}),
+        ("v1.11.10", None, (), dict.fromkeys((annotation.PREVIOUS, annotation.OWN))),
         ("v1.11.10", place("config-a"), (), {}),
         ("v1.11.10", None, BOTH, ALL_GONE),
         ("v1.11.10", reference("config-a"), ("checkpoint",), {}),

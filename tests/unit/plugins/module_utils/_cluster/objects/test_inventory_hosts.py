@@ -60,22 +60,12 @@ def test_a_node_without_status() -> None:
     assert inventory_hosts.groups(found, inventory_hosts.GROUPS, ["*"]) == ["delivery_none", "variant_local", "settled"]
 
 
-def test_a_first_kubelet_that_reports_the_uid_alone() -> None:
-    """Kubelets 1.8 and 1.9 do, and their last-known-good is no ConfigMap that the Node names."""
-    conditions = [{"type": "ConfigOK", "status": "True", "message": 'using current (UID: "u9")', "reason": "passed"}]
-    found = node(version="v1.9.1")
-    found["status"]["conditions"] = conditions
-    variables = inventory_hosts.variables(nodes.trim(found))
-    assert variables["node_variant"] == "u9"
-    assert inventory_hosts.groups(variables, ["variant"], []) == ["variant_u9"]
-
-
 @pytest.mark.parametrize(
     ("fields", "kind", "names"),
     [
         ({}, "role", ["role_worker"]),
         ({}, "version", ["kubelet_1.20"]),
-        ({"version": "v1.9.1"}, "version", ["kubelet_1.9"]),
+        ({"version": "v1.36.1"}, "version", ["kubelet_1.36"]),
         ({"config": {}}, "delivery", ["delivery_native"]),
         ({"reported": {}}, "delivery", ["delivery_checkpoint"]),
         ({}, "delivery", ["delivery_none"]),

@@ -78,7 +78,6 @@ def test_control_plane(labels: dict[str, str], control_plane: bool) -> None:
 @pytest.mark.parametrize(
     ("version", "config", "delivery"),
     [
-        ("v1.10.13", {}, "none"),
         ("v1.11.0", {}, "native"),
         ("v1.23.17", {}, "native"),
         ("v1.24.0", {}, "none"),

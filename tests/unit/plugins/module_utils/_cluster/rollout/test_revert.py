@@ -10,18 +10,16 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import timestamps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import (
     ApiError,
     ClusterError,
     NodesFailed,
 )
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import revert
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, identity
 from tests.support.calls import NODES
-from tests.support.cluster import EPOCH, Clock, Cluster
+from tests.support.cluster import Clock, Cluster
 from tests.support.objects import live, node, place, reference, status
 
 BEFORE = identity.variant(complete_config.restore(live(maxPods=110)))
@@ -250,29 +248,6 @@ def test_a_dead_kubelet_is_reported(clock: Clock) -> None:
     cluster.renewed = {"n1": "2025-12-31T00:00:00.000000Z"}
     with pytest.raises(NodesFailed, match=r"has sent no heartbeat for .* empty store/meta/assigned"):
         go(cluster, n1=row(place("good")))
-
-
-def test_a_dead_first_kubelet_is_reported(clock: Clock) -> None:
-    """By the heartbeat in its Node, since API servers of its time have no Leases; its store has other files."""
-    found = node("n1", version="v1.9.11", ready="Unknown")
-    found["spec"]["configSource"] = {"configMapRef": {"namespace": "kube-system", "name": "bad", "uid": "uid-bad"}}
-    for condition in found["status"]["conditions"]:
-        condition["lastHeartbeatTime"] = timestamps.text(EPOCH - 90)
-    cluster = Cluster(found)
-    cluster.renewed = ApiError(404, "404 page not found")
-    with pytest.raises(NodesFailed, match=r"has sent no heartbeat for 90 s.* empty checkpoints/.cur"):
-        go(cluster, n1=row(None))
-
-
-@pytest.mark.parametrize("uid", [{"uid": "u1"}, {}])
-def test_what_a_first_kubelet_gets_again(uid: dict[str, str]) -> None:
-    """With its uid; one that an operator wrote may have none."""
-    found = nodes.trim(node("n1", version="v1.9.11"))
-    # pylint: disable-next=protected-access
-    one = revert._Revert(row({**place("good"), **uid}), None)
-    assert one.goal(found) == {**place("good"), **uid}
-    later = nodes.trim(node("n1", place("bad")))
-    assert one.goal(later) == place("good")
 
 
 def test_the_assignment_of_another_user_is_kept(clock: Clock) -> None:

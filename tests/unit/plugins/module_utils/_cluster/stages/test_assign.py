@@ -111,9 +111,6 @@ UNFIT = [
     pytest.param(
         node("n2", version="v1.7.0", config=LISTENS), r"n2: its kubelet v1\.7\.0 does not follow", id="too old"
     ),
-    pytest.param(
-        node("n2", version="v1.10.0"), "n2: .* no condition ConfigOK or KubeletConfigOk.*--feature-gates=", id="deaf"
-    ),
     pytest.param(node("n2"), "n2: its kubelet is not listening: it reports no status.config", id="not listening"),
 ]
 

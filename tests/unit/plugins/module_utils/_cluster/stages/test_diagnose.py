@@ -149,23 +149,6 @@ def test_silence() -> None:
     assert (ages["n1"], ages["n2"], ages["ahead"]) == (50, 90, 0)
 
 
-def test_silence_without_leases() -> None:
-    """Before 1.14. A Node is only looked at for the first kubelets, and once its control plane misses a heartbeat."""
-    found = {
-        name: nodes.trim(node(name, version=version, ready=ready))
-        for name, version, ready in (
-            ("n1", "v1.9.11", "Unknown"),
-            ("n2", "v1.9.11", "True"),
-            ("n3", "v1.11.10", "Unknown"),
-            ("n4", "v1.9.11", "Unknown"),
-        )
-    }
-    with Calls(Call("GET", diagnose.LEASES, ApiError(404, "404 page not found"))) as session:
-        ages = diagnose.silence(session, ["n1", "n2", "n3"], found)
-        since = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
-        assert ages == {"n1": session.server_time() - since.timestamp()}
-
-
 @pytest.mark.parametrize("answer", [ApiError(403, "forbidden"), {}, {"items": None}])
 def test_silence_that_cannot_be_known(answer: t.Any) -> None:
     with Calls(Call("GET", diagnose.LEASES, answer)) as session:

@@ -15,6 +15,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_status, nodes
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import revert
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import diagnose, verdict
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import kubelets
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forms import LATER
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks
 from tests.support.cluster import Cluster
 from tests.support.objects import HEADER, node, place, reference, status
@@ -51,9 +53,10 @@ def judged() -> t.Iterator[verdict.Verdict]:
 
 JUDGED = list({found.message: found for found in judged()}.values())
 TIMED_OUT = [
-    verdict.at_timeout(found, delivery, silent, 180, alpha)
+    verdict.at_timeout(found, delivery, silent, 180, form)
     for found in JUDGED
-    for delivery, alpha in (("native", False), ("native", True), ("checkpoint", False))
+    for form in (kubelets.source_form(kubelets.FIRST_NATIVE), LATER)
+    for delivery in ("native", "checkpoint")
     for silent in (None, 10.0, 12345.0)
 ]
 PROBLEMS = checks.problems({**HEADER, "kubeAPIQPS": -1}, 20)

@@ -141,20 +141,6 @@ def test_at_timeout() -> None:
     assert verdict.at_timeout(verdict.Verdict("not_ready", "so"), "native", 41.0, 60).state == "silent"
 
 
-def test_a_first_kubelet_at_timeout() -> None:
-    """API servers of its time have no Leases, so that it is not known whether it is alive."""
-    pending = verdict.Verdict("pending", "waiting")
-    for silent in (None, 5.0):
-        stuck = verdict.at_timeout(pending, "native", silent, 180, alpha=True)
-        assert (stuck.state, stuck.final) == ("not_restarting", True)
-        assert stuck.message == (
-            "waiting. After 180 s its kubelet has not restarted: start it with "
-            "--feature-gates=DynamicKubeletConfig=true and --dynamic-config-dir=DIR, and set Restart=always in its unit"
-        )
-    assert "empty checkpoints/.cur in" in verdict.at_timeout(pending, "native", 90.0, 180, alpha=True).message
-    assert verdict.at_timeout(pending, "checkpoint", None, 180, alpha=True).state == "pending"
-
-
 def test_counts() -> None:
     assert verdict.summarise(["b", "a", "b"]) == {"a": 1, "b": 2}
     assert verdict.summarise([]) == {}

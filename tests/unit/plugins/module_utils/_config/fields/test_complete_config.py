@@ -39,13 +39,6 @@ def test_explicit_empties_are_restored_and_named() -> None:
     assert complete_config.restored(model.configz({})) == []
 
 
-@pytest.mark.parametrize("minor", [8, 9])
-def test_the_first_kubelets_hide_no_empty_value(minor: int) -> None:
-    header = {"kind": "KubeletConfiguration", "apiVersion": "kubeletconfig/v1alpha1"}
-    assert complete_config.restore({"maxPods": 7}, minor) == {**header, "maxPods": 7}
-    assert complete_config.restored({"maxPods": 7}, minor) == []
-
-
 def test_the_live_object_is_not_shared() -> None:
     live = model.configz({})
     complete_config.restore(live)["authentication"]["webhook"]["enabled"] = False

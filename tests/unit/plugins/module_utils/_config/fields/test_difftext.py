@@ -16,7 +16,7 @@ def test_secrets_are_masked_but_their_shape_is_seen() -> None:
     assert difftext.mask("staticPodURLHeader.Authorization", None) is None
     assert difftext.mask("maxPods", 5) == 5
     assert difftext.mask("staticPodURL", "https://u:hunter2@h/pods?token=hunter3") == "********"
-    assert difftext.mask("manifestURLHeader.Authorization", ["hunter2"]) == ["********"], "its name up to 1.9"
+    assert difftext.mask("manifestURLHeader.Authorization", ["hunter2"]) == ["********"], "its former name"
     assert difftext.mask('manifestURLHeader["X.Token"]', ["hunter2"]) == ["********"]
     assert difftext.masked({"manifestURLHeader": {"X": ["hunter2"]}}) == {"manifestURLHeader": {"X": ["********"]}}
 

@@ -9,23 +9,24 @@ import typing as t
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import kubelets
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.legacy import form
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, reference
 from tests.support import objects
 
 PLACE = {"namespace": "kube-system", "name": "config-a", "uid": "a1", "kubeletConfigKey": "kubelet"}
 REF = {"namespace": "kube-system", "name": "config-a", "uid": "a1"}
+FORM = form.FORMS[9]
 
 
-@pytest.mark.parametrize(("minor", "alpha"), [(0, False), (7, False), (8, True), (10, True), (11, False), (20, False)])
-def test_the_minors(minor: int, alpha: bool) -> None:
-    assert form.is_alpha(minor) == alpha
+def test_the_minors() -> None:
+    assert set(form.FORMS) == {*form.MINORS} == {8, 9, 10}
 
 
 def test_there_and_back() -> None:
-    assert form.config_source(PLACE) == {"configMapRef": REF}
+    assert FORM.config_source(PLACE) == {"configMapRef": REF}
     assert reference.read(form.holder({"configMapRef": {**REF, "kind": "ConfigMap"}})) == PLACE
-    assert reference.read(form.holder(form.config_source(PLACE))) == PLACE
+    assert reference.read(form.holder(FORM.config_source(PLACE))) == PLACE
     assert form.without_revision({**PLACE, "resourceVersion": "7"}) == PLACE
 
 
@@ -96,7 +97,7 @@ def test_refused(step: str, message: str, place: str, active: dict[str, str] | N
             place,
             "",
         )
-        assert form.meaning_of_error(reason) and not form.is_sync_error(reason)
+        assert FORM.meaning_of_error(reason) and not FORM.is_sync_error(reason)
 
 
 SYNCS = [
@@ -126,15 +127,15 @@ def test_sync_errors(start: str, why: str, words: str) -> None:
         use = status_of(active=BEFORE, lastKnownGood=BEFORE) if good else status_of(assigned=BEFORE, active=BEFORE)
         assert found == ({**use, "error": start + why}, "checkpoint", "")
     assert read_condition("using current (init)", start + why, "Unknown") == ({"error": start + why}, "init", "")
-    assert words in form.meaning_of_error(start + why) and form.is_sync_error(start + why)
-    assert form.is_download_error(start + why) == ("failed to download" in why)
+    assert words in FORM.meaning_of_error(start + why) and FORM.is_sync_error(start + why)
+    assert FORM.is_explained(start + why) == ("failed to download" not in why)
 
 
 def test_a_crash_loop() -> None:
     reason = 'current failed trial period due to crash loop (UID: "a1")'
     found = read_condition("using last-known-good (default)", reason, "False")
     assert found.status == {**status_of(assigned=PLACE), "error": reason}
-    assert "too often" in form.meaning_of_error(reason)
+    assert "too often" in FORM.meaning_of_error(reason)
 
 
 @pytest.mark.parametrize("kind", form.CONDITIONS)
@@ -160,12 +161,12 @@ def test_a_malformed_reason() -> None:
 def test_the_meaning_of_errors_of_others() -> None:
     later = "failed to validate config, see Kubelet log for details"
     assert (
-        form.meaning_of_error(later)
-        == form.meaning_of_error("")
-        == form.meaning_of_error("failed to sync, reason: x")
+        FORM.meaning_of_error(later)
+        == FORM.meaning_of_error("")
+        == FORM.meaning_of_error("failed to sync, reason: x")
         == ""
     )
-    assert not form.is_sync_error("failed to sync: failed to download config, see Kubelet log for details")
+    assert not FORM.is_sync_error("failed to sync: failed to download config, see Kubelet log for details")
 
 
 SPEC = {"configSource": {"configMapRef": REF}}
@@ -179,14 +180,14 @@ def status_with(message: str) -> dict[str, t.Any]:
 def test_a_later_kubelet() -> None:
     """What the first form had is nothing to it."""
     spec, status = {"configSource": {"configMap": objects.place()}}, objects.status(objects.reference())
-    found, where = form.records({}, spec, {"config": status}, 11)
+    found, where = kubelets.source_form(11).records({}, spec, {"config": status})
     assert (found.spec, found.config, where) == (objects.place(), status, "")
-    found, where = form.records({}, SPEC, status_with("using current (UID: a1)"), 20)
+    found, where = kubelets.source_form(20).records({}, SPEC, status_with("using current (UID: a1)"))
     assert (found.spec, found.config, where) == (None, {"error": "of another kubelet"}, "")
 
 
 def test_the_source_in_use() -> None:
-    found, where = form.records({}, SPEC, status_with('using current (UID: "a1")'), 9)
+    found, where = kubelets.source_form(9).records({}, SPEC, status_with('using current (UID: "a1")'))
     whole = {**REF, "kubeletConfigKey": "kubelet"}
     assert (found.spec, found.config, where) == (whole, objects.status(whole, whole), "checkpoint")
     assert found.malformed == {}
@@ -196,17 +197,19 @@ def test_the_source_before() -> None:
     """While a kubelet still runs what it ran before the assignment, our annotation has its name."""
     before = {**objects.reference("config-b"), "uid": "b2"}
     notes = {annotation.PREVIOUS: annotation.text({"configMap": before})}
-    found, _where = form.records(notes, SPEC, status_with('using current (UID: "b2")'), 8)
+    found, _where = kubelets.source_form(8).records(notes, SPEC, status_with('using current (UID: "b2")'))
     del before["resourceVersion"]
     assert found.config == objects.status(before, before)
 
 
 def test_without_the_feature() -> None:
-    found, where = form.records({}, SPEC, {}, 10)
+    found, where = kubelets.source_form(10).records({}, SPEC, {})
     assert (found.config, where) == (None, "")
 
 
 def test_malformed_records() -> None:
-    found, _where = form.records({}, {"configSource": {"configMapRef": {"name": "x"}}}, status_with("?"), 10)
+    found, _where = kubelets.source_form(10).records(
+        {}, {"configSource": {"configMapRef": {"name": "x"}}}, status_with("?")
+    )
     assert found.spec is None and found.config == {}
     assert set(found.malformed) == {"spec.configSource", "status.config"}

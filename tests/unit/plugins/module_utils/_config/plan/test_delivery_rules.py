@@ -63,13 +63,6 @@ def test_which_empty_values_a_drop_in_folder_loses(
     ("version", "row", "delivery", "message", "remedy"),
     [
         (
-            "v1.9.7",
-            {},
-            "checkpoint",
-            "kubelet v1.9.7 reads no config file, which the delivery checkpoint needs: kubelets from 1.10 on do",
-            "Set kubelet_config_delivery to auto or native for the node.",
-        ),
-        (
             "v1.29.3",
             {},
             "dropin",

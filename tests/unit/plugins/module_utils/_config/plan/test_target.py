@@ -105,9 +105,3 @@ def test_the_effects_of_a_target_are_weighed() -> None:
 def test_a_target_that_is_no_configuration(goal: Any) -> None:
     with pytest.raises(document.DocumentError, match=r"^target[:,]"):
         tables.planned(tables.table(LIVE), target=goal)
-
-
-def test_a_target_may_be_of_the_first_kubelets() -> None:
-    goal = {**LIVE, "apiVersion": document.FIRST_API_VERSION, "maxPods": 70}
-    made = tables.planned(tables.table(LIVE, kubelet_version="v1.9.7", delivery="native"), target=goal)
-    assert [change["after"] for change in made["nodes"]["n0"]["changes"]] == [70]

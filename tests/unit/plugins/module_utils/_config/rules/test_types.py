@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.legacy import first_fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import types
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL, WARNING, Problem
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, paths
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL, WARNING
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import paths
 from tests.support.table_minors import BEYOND
 
 from .. import kubelet_model as model
@@ -283,10 +282,3 @@ def test_header_must_be_the_kubelets() -> None:
     assert _find({"kind": "Pod", "apiVersion": "v1"}) == [("header", "kind"), ("header", "apiVersion")]
     [problem] = types.check({"kind": "Pod"}, 20)
     assert problem.message == 'kind is "Pod", which a kubelet cannot load'
-
-
-def test_the_first_kubelets_have_fields_and_an_api_version_of_their_own() -> None:
-    assert _find({"apiVersion": document.FIRST_API_VERSION, "podManifestPath": "/m"}, 9) == []
-    [problem] = types.check({"evictionHard": {"memory.available": "100Mi"}}, 8)
-    cause, remedy = first_fields.judge("evictionHard", {}, 8) or ("", "")
-    assert cause and problem == Problem(REFUSAL, "evictionHard", cause, remedy, "first-fields")

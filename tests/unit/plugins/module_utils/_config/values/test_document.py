@@ -125,19 +125,12 @@ def test_complete_documents_need_their_header() -> None:
         document.parse("kind: Pod\napiVersion: kubelet.config.k8s.io/v1beta1", "x", complete=True)
 
 
-@pytest.mark.parametrize(
-    ("minor", "version"), [(0, "v1beta1"), (7, "v1beta1"), (8, "v1alpha1"), (9, "v1alpha1"), (10, "v1beta1")]
-)
-def test_the_header_is_that_of_the_minor(minor: int, version: str) -> None:
-    group = "kubelet.config.k8s.io" if version == "v1beta1" else "kubeletconfig"
-    assert document.api_version(minor) == f"{group}/{version}"
-    good = {"kind": "KubeletConfiguration", "apiVersion": document.api_version(minor)}
-    assert document.parse(document.render(good), "x", complete=True, minor=minor) == good
-    # For the kubelet of any minor.
-    assert document.parse(document.render(good), "x", complete=True, minor=None) == good
-    other = {**good, "apiVersion": document.api_version(20 if minor in (8, 9) else 8)}
-    with pytest.raises(document.DocumentError, match=rf"Write `apiVersion: {group}/{version}`\.$"):
-        document.parse(document.render(other), "x", complete=True, minor=minor)
+def test_the_header_is_one_of_those_that_are_named() -> None:
+    for version in ("a/v1", "b/v2"):
+        good = {"kind": "KubeletConfiguration", "apiVersion": version}
+        assert document.parse(document.render(good), "x", complete=True, versions=("a/v1", "b/v2")) == good
+    with pytest.raises(document.DocumentError, match=r"apiVersion is 'c/v3'.* Write `apiVersion: a/v1`\.$"):
+        document.parse(document.render({**good, "apiVersion": "c/v3"}), "x", complete=True, versions=("a/v1", "b/v2"))
 
 
 @pytest.mark.parametrize("text", ['\n  {"a": 1e3}', '{"a": 1e3}\n\n', '\ufeff{"a": 1e3}', b'\xef\xbb\xbf{"a": 1e3}'])

@@ -92,7 +92,7 @@ def test_the_count_is_that_of_the_members(pairs: list[tuple[int, int]]) -> None:
     ("version", "minor"),
     [
         ("v1.20.2", 20),
-        ("1.9.11-gke.5", 9),
+        ("1.29.11-gke.5", 29),
         ("v1.23.0-alpha.1+abc", 23),
         ("v1.33", 33),
         ("", None),

@@ -18,7 +18,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import identity
 from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster
-from tests.sim.kubelets import alpha
+from tests.sim.kubelets import legacy
 
 VERSIONS = {8: "v1.8.15", 9: "v1.9.11", 10: "v1.10.13"}
 KIND = {"kind": "KubeletConfiguration"}
@@ -141,7 +141,7 @@ def test_what_a_kubelet_cannot_do(cluster: Cluster, session: Session, minor: int
     uid, path = configmap(cluster, minor), "/api/v1/namespaces/kube-system/configmaps/config-a"
     kubelet.fails = what
     row = failing(session, wait_timeout=0.3)
-    why = alpha.FAULTS[what][minor == 10].format(uid=uid, path=path)
+    why = legacy.FAULTS[what][minor == 10].format(uid=uid, path=path)
     assert (row["state"], row["error"]) == ("sync_error", f"failed to sync, reason: {why}")
     assert "still runs the local config and reports `failed to sync" in row["message"]
     assert "that is, it " in row["message"] and "(gave up after" in row["message"]
@@ -219,7 +219,7 @@ def test_a_reset_that_a_kubelet_cannot_store(cluster: Cluster, session: Session,
     kubelet.fails = what
     row = failing(session, name=None, wait_timeout=0.5)
     assert (row["state"], row["source"], row["assigned"]) == ("sync_error", None, None), row
-    assert f"`failed to sync, reason: {alpha.FAULTS[what][0]}`" in row["message"]
+    assert f"`failed to sync, reason: {legacy.FAULTS[what][0]}`" in row["message"]
     assert "check the disk and the rights there (gave up after" in row["message"]
     kubelet.fails = ""
     row = run(session, None)

@@ -14,6 +14,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import configz
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.kubelets import fields_of
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 from tests.sim.cluster import Cluster
 
@@ -33,7 +34,7 @@ def test_a_good_and_a_bad_source(version: str) -> None:
         cluster.simulate("n1")
         session, minor = Session({"host": cluster.url}), int(version.split(".")[1])
         live = configz.read(session, "n1", minor)
-        header = {"kind": document.KIND, "apiVersion": document.api_version(minor)}
+        header = {"kind": document.KIND, "apiVersion": fields_of(minor).api_version}
         for name, fields in (("good", {"maxPods": 41}), ("bad", {"kubeAPIQPS": -1})):
             text = json.dumps({**header, **live, **fields})
             session.request("POST", CONFIGMAPS, body={"metadata": {"name": name}, "data": {"kubelet": text}})

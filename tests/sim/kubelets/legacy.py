@@ -42,7 +42,7 @@ FAULTS = {
 SET = ("clusterDomain", "featureGates", "staticPodPath", "podManifestPath", "allowPrivileged")
 
 
-class AlphaKubelet(Kubelet):
+class LegacyKubelet(Kubelet):
     """Reads its source `delay` seconds after a change, and tries again as often.
 
     `init`: whether it has an --init-config-dir (1.8 and 1.9), `gate` and `folder`: whether it has the feature gate and

@@ -1,0 +1,30 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The door to the room of the first kubelets: which minor has which form."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import delivery, kubelets
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forms import LATER, TABLES
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.document import API_VERSION
+
+
+@pytest.mark.parametrize("minor", [0, 7, 11, 12, 20, 23, 36])
+def test_others_have_the_usual_forms(minor: int) -> None:
+    assert kubelets.source_form(minor) is LATER
+    assert kubelets.fields_of(minor) is TABLES
+    assert kubelets.api_versions(minor) == (API_VERSION,)
+
+
+def test_the_usual_version_is_the_first_one() -> None:
+    """A message names it."""
+    assert kubelets.api_versions(None)[0] == API_VERSION
+
+
+def test_native_delivery_begins_with_the_first_form() -> None:
+    first = delivery.of(delivery.NATIVE).minors.start
+    assert first == kubelets.FIRST_NATIVE
+    assert kubelets.source_form(first - 1) is LATER
