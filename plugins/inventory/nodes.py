@@ -22,9 +22,9 @@ description:
     C(node_addresses) (the first of each type), C(node_os), C(node_arch), C(node_ready), C(node_schedulable),
     C(node_kubelet_version) and C(node_kubelet_minor) (V(v1.20.2) and V(1.20))."
   - C(node_delivery) is V(native), V(checkpoint), V(dropin) or V(none). C(node_variant) is the name of the ConfigMap
-    that the kubelet runs, or V(local) for its own file. It is the uid of a ConfigMap of which a kubelet 1.8 or 1.9
-    reports no more. C(node_settled) is whether it runs what it should, without an error, and C(node_drift) is the
-    opposite. C(node_error) is the error that it reports, or what is malformed in its annotations.
+    that the kubelet runs, or V(local) for its own file. It is the uid of a ConfigMap of which a kubelet
+    before 1.11 reports no more. C(node_settled) is whether it runs what it should, without an error, and
+    C(node_drift) is the opposite. C(node_error) is the error that it reports, or what is malformed in its annotations.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
   - constructed

@@ -153,12 +153,12 @@ nodes:
       type: bool
     place:
       description: >-
-        From where a kubelet 1.8 to 1.10 has its configuration. V(checkpoint) is a ConfigMap, V(init) its
+        From where a kubelet before 1.11 has its configuration. V(checkpoint) is a ConfigMap, V(init) its
         C(--init-config-dir), V(local) its flags and defaults or its own file. Only present for these kubelets.
       type: str
     explanation:
       description: >-
-        What the C(error) of a kubelet 1.8 to 1.10 means and what to do; empty without one. Only present for these
+        What the C(error) of a kubelet before 1.11 means and what to do; empty without one. Only present for these
         kubelets.
       type: str
   sample:

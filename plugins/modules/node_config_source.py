@@ -66,7 +66,7 @@ options:
   delivery:
     description:
       - How the configuration reaches the kubelets. A source in O(sources) may have its own C(delivery).
-      - V(native) writes Node.spec.configSource, which kubelets of 1.8 to 1.23 with C(--dynamic-config-dir) follow.
+      - V(native) writes Node.spec.configSource, which kubelets up to 1.23 with C(--dynamic-config-dir) follow.
       - V(checkpoint) writes the annotation C(source) and returns RV(configmaps). The role
         P(livenodes.kubelet.checkpoint#role) copies their content to the node; until then the kubelet does not change.
       - V(dropin) does the same for a source that holds only what is declared. The kubelet lays it over the node's own
@@ -214,7 +214,7 @@ configmaps:
   type: dict
 granted:
   description: >-
-    The Roles and RoleBindings that were created or changed, so that kubelets 1.8 to 1.10 may read their ConfigMap.
+    The Roles and RoleBindings that were created or changed, so that kubelets before 1.11 may read their ConfigMap.
   returned: with O(state=present), if any was
   type: list
   elements: str
