@@ -12,7 +12,7 @@ from tools.gates import long_only
 ROOT = Path(__file__).resolve().parents[2]
 # What is not for users runs with one Python and one ansible-core only.
 FOR_USERS = ["tests/unit", *(f"--ignore=tests/unit/{room}" for room in ("tools", "lab", "sim"))]
-# Each of these plays whole rollouts, with one ansible-core only, as do those of the first kubelets.
+# Each of these plays whole rollouts, with one ansible-core only.
 PLAYED = [
     f"--ignore=tests/unit/roles/test_{name}.py"
     for name in (
@@ -47,6 +47,12 @@ PLAYED = [
         "wrong_clock",
     )
 ]
+# So do those in its folders.
+FOLDERS = [
+    f"--ignore={path.relative_to(ROOT).as_posix()}"
+    for path in sorted((ROOT / "tests/unit/roles").iterdir())
+    if any(path.glob("test_*.py"))
+]
 # Their code knows neither Ansible nor the package kubernetes.
 PURE = [f"--ignore=tests/unit/plugins/module_utils/{room}" for room in ("_config", "_node")]
 # With other versions, to see whether the properties run there at all.
@@ -62,7 +68,7 @@ ON_OLDEST = [
 ]
 # Each waits for runs that a signal ends. The gate `unit` has them.
 INTERRUPTED = ["--deselect", "tests/unit/plugins/callback/test_rollout.py::test_an_interrupted_run_leaves_its_report"]
-OTHER_VERSIONS = [*FOR_USERS, *PLAYED, "--ignore=tests/unit/roles/legacy", *INTERRUPTED, *FEW_EXAMPLES]
+OTHER_VERSIONS = [*FOR_USERS, *PLAYED, *FOLDERS, *INTERRUPTED, *FEW_EXAMPLES]
 # By file: what a file's tests share is made once.
 ON_ALL_CORES = ["--numprocesses", "auto", "--dist", "loadfile"]
 # These files of e2e and of e2e_node run on labs of their own: the lanes take equally long.

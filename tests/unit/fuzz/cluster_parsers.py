@@ -26,10 +26,10 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout.evict import meaning
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import forecast, verdict
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import delivery as deliveries
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import kubelets
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import differing
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast import pod_forecast
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.legacy import form
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan_text
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.plan import Request, make_plan
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import (
@@ -139,7 +139,9 @@ PARSERS = {
         (document.DocumentError,),
     ),
     "ConfigMap": Parser(
-        texts(YAML, json.dumps(CONFIG)), lambda text: document.parse(text, "x", True, None), (document.DocumentError,)
+        texts(YAML, json.dumps(CONFIG)),
+        lambda text: document.parse(text, "x", True, kubelets.api_versions(None)),
+        (document.DocumentError,),
     ),
     "/configz": Parser(documents({"kubeletconfig": CONFIG}), live, (ApiError,)),
     "live configuration": Parser(
@@ -174,7 +176,10 @@ PARSERS = {
         values(RECORD).map(json.dumps) | texts(json.dumps(RECORD)) | JSON, own_values.read
     ),
     "condition of the first kubelets": Parser(
-        st.lists(values(CONDITION), max_size=2), lambda found: form.read_condition(found, [SOURCE])
+        st.lists(values(CONDITION), max_size=2),
+        lambda found: kubelets.source_form(drawn.FIRST).records(
+            {}, {"configSource": drawn.FIRST_PLACE}, {"conditions": found}
+        ),
     ),
     "quantity": Parser(WORDS, amounts.parse_quantity, (ValueError,)),
     "percentage": Parser(WORDS, amounts.parse_percentage, (ValueError,)),

@@ -11,6 +11,7 @@ import typing as t
 
 from hypothesis import strategies as st
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import kubelets
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from tests.unit.fuzz.damaged import texts, values
 from tests.unit.fuzz.samples import CONDITION, RECORD, SOURCE, STATUS
@@ -23,7 +24,8 @@ NOTES: dict[str, t.Any] = {
     annotation.OWN: RECORD,
 }
 PLACE = {"configMap": {part: SOURCE[part] for part in ("namespace", "name", "kubeletConfigKey")}}
-FIRST_PLACE = {"configMapRef": {part: SOURCE[part] for part in ("namespace", "name", "uid")}}
+FIRST = kubelets.FIRST_NATIVE
+FIRST_PLACE = kubelets.source_form(FIRST).config_source(SOURCE)
 CONFIG = {part: STATUS[part] for part in ("assigned", "active", "error")}
 CONDITIONS = [
     CONDITION,
@@ -32,14 +34,14 @@ CONDITIONS = [
     {**CONDITION, "type": "KubeletConfigOk", "message": "using current: /api/v1/namespaces/kube-system/configmaps/c"},
 ]
 READY = {"type": "Ready", "status": "True", "lastHeartbeatTime": "2026-01-01T00:00:00Z"}
-VERSIONS = ("v1.8.1", "v1.9.3", "v1.10.0", "v1.20.2", "v1.28.7", "v1.36.2")
+VERSIONS = (*(f"v1.{minor}.3" for minor in range(FIRST, FIRST + 4)), "v1.20.2", "v1.28.7", "v1.36.2")
 
 
 def first_kubelet(message: str) -> dict[str, t.Any]:
     """Return a Node whose kubelet reports its configuration with this message."""
     return {
         "metadata": {"name": "n1", "annotations": {}},
-        "status": {"nodeInfo": {"kubeletVersion": "v1.9.3"}, "conditions": [{**CONDITION, "message": message}]},
+        "status": {"nodeInfo": {"kubeletVersion": f"v1.{FIRST}.3"}, "conditions": [{**CONDITION, "message": message}]},
     }
 
 
