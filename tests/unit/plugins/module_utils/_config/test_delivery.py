@@ -8,6 +8,7 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import delivery
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.kubelets import FIRST_WITH_FILE
 
 
 @pytest.mark.parametrize(
@@ -23,8 +24,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config import d
         ("auto", "none", 0, False, "checkpoint"),
         # The first minors have no config file.
         ("auto", "none", 1, False, "native"),
-        ("auto", "none", 9, False, "native"),
-        ("auto", "none", 10, False, "checkpoint"),
+        ("auto", "none", FIRST_WITH_FILE - 1, False, "native"),
+        ("auto", "none", FIRST_WITH_FILE, False, "checkpoint"),
         ("dropin", "none", 30, False, "dropin"),
         ("checkpoint", "none", 36, False, "checkpoint"),
         ("native", "checkpoint", 20, True, "native"),
@@ -49,10 +50,10 @@ def test_auto_chooses_drop_ins_from_its_minor_on(current: str, minor: int, chose
         ("dropin", 0, False),
         ("checkpoint", 0, False),
         ("checkpoint", 1, True),
-        ("checkpoint", 9, True),
-        ("checkpoint", 10, False),
-        ("native", 9, False),
-        ("none", 9, False),
+        ("checkpoint", FIRST_WITH_FILE - 1, True),
+        ("checkpoint", FIRST_WITH_FILE, False),
+        ("native", FIRST_WITH_FILE - 1, False),
+        ("none", FIRST_WITH_FILE - 1, False),
     ],
 )
 def test_which_kubelets_are_too_old_for_a_delivery(name: str, minor: int, too_new: bool) -> None:

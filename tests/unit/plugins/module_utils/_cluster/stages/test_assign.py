@@ -11,7 +11,6 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, NodesFailed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config import delivery as deliveries
 from tests.support.assigning import GONE, LISTENS, get, listed, options, patch
 from tests.support.calls import NODES, Call, Calls
 from tests.support.objects import configmap, items, node, place, text
@@ -239,8 +238,3 @@ def test_another_writer_at_the_same_time() -> None:
         assign.assign(session, options(nodes=["n1", "n2"], source=place()), False)
     assert set(caught.value.failures) == {"n2"}
     assert caught.value.result["nodes"]["n1"]["state"] == "assigned"
-
-
-def test_the_first_and_last_kubelets_that_follow() -> None:
-    minors = deliveries.of("native").minors
-    assert (min(minors), max(minors)) == (8, 23)

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
+from pathlib import Path
 
 import pytest
 
@@ -213,3 +215,13 @@ def test_malformed_records() -> None:
     )
     assert found.spec is None and found.config == {}
     assert set(found.malformed) == {"spec.configSource", "status.config"}
+
+
+def test_one_file_imports_the_room() -> None:
+    """All others ask it by the minor."""
+    plugins = Path(__file__).resolve().parents[6] / "plugins"
+    room = plugins / "module_utils/_config/legacy"
+    found = [
+        path for path in plugins.rglob("*.py") if re.search(r"^ *from .*\blegacy\b.* import", path.read_text(), re.M)
+    ]
+    assert [path for path in found if path.parent != room] == [plugins / "module_utils/_config/kubelets.py"]
