@@ -23,6 +23,7 @@ FORM = form.FORMS[9]
 
 def test_the_minors() -> None:
     assert set(form.FORMS) == {*form.MINORS} == {8, 9, 10}
+    assert (kubelets.FIRST_NATIVE, kubelets.FIRST_WITH_FILE) == (8, 10)
 
 
 def test_there_and_back() -> None:
@@ -221,7 +222,6 @@ def test_one_file_imports_the_room() -> None:
     """All others ask it by the minor."""
     plugins = Path(__file__).resolve().parents[6] / "plugins"
     room = plugins / "module_utils/_config/legacy"
-    found = [
-        path for path in plugins.rglob("*.py") if re.search(r"^ *from .*\blegacy\b.* import", path.read_text(), re.M)
-    ]
+    line = re.compile(r"^ *from .*\blegacy\b.* import", re.MULTILINE)
+    found = [path for path in plugins.rglob("*.py") if line.search(path.read_text(encoding="utf-8"))]
     assert [path for path in found if path.parent != room] == [plugins / "module_utils/_config/kubelets.py"]
