@@ -36,9 +36,9 @@ def node(request: pytest.FixtureRequest, lab: Lab) -> t.Iterator[DropinNode]:
 def test_the_form_of_every_leaf_is_that_of_the_kubelet(node: DropinNode, turn: int) -> None:
     minor = minor_of(node.version) or 0
     node.write({}, {})
-    config = respelt(complete_config.restore(node.live(), minor), minor, turn)
+    config = respelt(complete_config.restore(node.live()), minor, turn)
     node.write(config, {})
-    live = complete_config.restore(node.live(), minor)
+    live = complete_config.restore(node.live())
     assert differing.between(config, live, minor) == []
     for path, form in compare.normalise(config, minor, True).items():
         if path not in AS_WRITTEN:

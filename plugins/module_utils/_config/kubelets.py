@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from .forms import LATER, TABLES, FieldForm, SourceForm
 from .legacy import first_fields, form
+from .values.forms import LATER, TABLES, FieldForm, SourceForm
 
 FIRST_NATIVE = form.MINORS.start
 """The first minor whose kubelet follows Node.spec.configSource."""

@@ -11,10 +11,10 @@ import urllib.parse
 
 from ..._config import delivery as deliveries
 from ..._config.delivery import AUTO, CHECKPOINT, NATIVE, NONE
-from ..._config.forms import LATER, SourceForm
 from ..._config.kubelets import source_form
 from ..._config.values import annotation, node_row, own_values
 from ..._config.values import reference as references
+from ..._config.values.forms import LATER, SourceForm
 from ..._config.values.short_texts import minor_of
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError

@@ -15,8 +15,9 @@ import typing as t
 
 from ..._config import delivery as deliveries
 from ..._config.fields import complete_config as pure_configz
-from ..._config.forms import LATER, SourceForm
+from ..._config.kubelets import fields_of
 from ..._config.values import identity, node_row
+from ..._config.values.forms import LATER, SourceForm
 from ..._config.values.reference import PLACE, same_place
 from ..access import readers
 from ..api import parallel
@@ -120,7 +121,7 @@ class _Revert:
             )
         elif (
             self.variant is not None
-            and identity.variant(pure_configz.restore(outcome.value, self.minor)) != self.variant
+            and identity.variant(pure_configz.restore(outcome.value, fields_of(self.minor))) != self.variant
         ):
             self.message = "its kubelet is healthy, but its live configuration is not the one from before the rollout"
         elif self.taken_up:

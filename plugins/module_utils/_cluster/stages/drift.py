@@ -17,6 +17,7 @@ from ..._config.drift.drift_facts import Host, NodeFacts
 from ..._config.drift.drift_rows import Configs, Finder
 from ..._config.fields import compare, overlay, shadow
 from ..._config.fields import complete_config as pure_configz
+from ..._config.kubelets import fields_of
 from ..._config.plan import host_facts, own_file, shared_overrides
 from ..._config.plan.layers import Layers
 from ..._config.values import document, identity, own_values
@@ -105,7 +106,7 @@ def _live(
         if outcome.error:
             unread[outcome.item] = outcome.error.message
         elif outcome.value is not None:
-            known[outcome.item] = pure_configz.restore(outcome.value, found[outcome.item].minor)
+            known[outcome.item] = pure_configz.restore(outcome.value, fields_of(found[outcome.item].minor))
     return known, unread
 
 

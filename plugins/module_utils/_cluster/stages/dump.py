@@ -9,6 +9,7 @@ import typing as t
 
 from ..._config.fields import complete_config as pure_configz
 from ..._config.forecast import allocatable
+from ..._config.kubelets import fields_of
 from ..._config.rules import start_rules
 from ..._config.values import document, identity
 from ..api import kubelet_endpoint, parallel
@@ -42,11 +43,11 @@ def dump(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
             about: dict[str, t.Any] = {"variant": None, "unread": outcome.error.message}
         else:
             live = outcome.value or {}
-            config = pure_configz.restore(live, node.minor)
+            config = pure_configz.restore(live, fields_of(node.minor))
             about = {
                 "variant": identity.variant(config),
                 "machine_specific": pure_configz.machine_specific(config),
-                "restored": pure_configz.restored(live, node.minor),
+                "restored": pure_configz.restored(live, fields_of(node.minor)),
             }
             table["variants"].setdefault(about["variant"], config)
         has = {resource: node.capacity[resource] for resource in allocatable.RESERVABLE if resource in node.capacity}

@@ -14,8 +14,8 @@ import dataclasses
 import typing as t
 
 from ..._config import delivery as deliveries
-from ..._config.forms import LATER, SourceForm
 from ..._config.values import node_row
+from ..._config.values.forms import LATER, SourceForm
 from ..._config.values.reference import same_place
 from ..objects.node_status import is_sync_error
 from ..objects.nodes import Node, describe

@@ -18,6 +18,7 @@ from ..._config import delivery as deliveries
 from ..._config.drift import differing, explained
 from ..._config.fields import complete_config as pure_configz
 from ..._config.fields import difftext, fields, overlay
+from ..._config.kubelets import fields_of
 from ..._config.rules import checks, start_rules
 from ..._config.values import document, node_row
 from ..._config.values.reference import same_place
@@ -68,7 +69,7 @@ class Expected:
         alike = (json.dumps(live, sort_keys=True), minor, delivery)
         if alike not in self._known:
             compare = differing.between if deliveries.of(delivery).whole else differing.of_dropin
-            self._known[alike] = compare(self.config or {}, pure_configz.restore(live, minor), minor)
+            self._known[alike] = compare(self.config or {}, pure_configz.restore(live, fields_of(minor)), minor)
         return self._known[alike]
 
 

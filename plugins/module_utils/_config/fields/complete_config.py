@@ -9,30 +9,29 @@ import copy
 import ipaddress
 from typing import Any, Mapping
 
-from ..kubelets import fields_of
 from ..values.document import KIND
+from ..values.forms import TABLES, FieldForm
 from . import fields
 from .field_row import Field
 
 
-def restore(live: Mapping[str, Any], minor: int = 0) -> dict[str, Any]:
+def restore(live: Mapping[str, Any], form: FieldForm = TABLES) -> dict[str, Any]:
     """Return the ``kubeletconfig`` object of /configz as a configuration that yields the same /configz when loaded.
 
     /configz omits kind and apiVersion, and also an explicitly empty list or map whose absence means the default
     (``evictionHard: {}``, ``enforceNodeAllocatable: []``). The kubelet fills in defaults before it shows /configz, so a
     missing field that has a default was explicitly empty. /configz does not show whether the feature gates that the
-    kubelet inherited from its local file are complete. The form of the fields is that of kubelets of ``minor``
-    (0: unknown).
+    kubelet inherited from its local file are complete. ``form`` is that of the kubelet's fields.
     """
-    result: dict[str, Any] = {"kind": KIND, "apiVersion": fields_of(minor).api_version, **copy.deepcopy(dict(live))}
-    for path in restored(live, minor):
+    result: dict[str, Any] = {"kind": KIND, "apiVersion": form.api_version, **copy.deepcopy(dict(live))}
+    for path in restored(live, form):
         result[path] = _empty(fields.ALL[path])
     return result
 
 
-def restored(live: Mapping[str, Any], minor: int = 0) -> list[str]:
+def restored(live: Mapping[str, Any], form: FieldForm = TABLES) -> list[str]:
     """Return the paths that restore() adds to this /configz as explicitly empty fields."""
-    if not fields_of(minor).omits_empties:
+    if not form.omits_empties:
         return []
     return [field.path for field in _HIDDEN_EMPTIES if live.get(field.path) is None]
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..forms import FieldForm
+from ..values.forms import FieldForm
 
 API_VERSION = "kubeletconfig/v1alpha1"
 """The apiVersion of kubelets 1.8 and 1.9, which know no other (pkg/kubelet/apis/kubeletconfig of these minors)."""

@@ -62,7 +62,7 @@ def unlike(wanted: Mapping[str, Any], logged: Mapping[str, Any], minor: int, dro
     `dropin`: whether the source holds what is declared and nothing else.
     """
     compare = differing.of_dropin if dropin else differing.between
-    return [path for path, _wanted, _logged in compare(wanted, complete_config.restore(logged, minor), minor)]
+    return [path for path, _wanted, _logged in compare(wanted, complete_config.restore(logged), minor)]
 
 
 def _messages(output: str) -> list[str]:

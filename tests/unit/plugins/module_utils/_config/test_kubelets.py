@@ -8,8 +8,8 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import delivery, kubelets
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forms import LATER, TABLES
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.document import API_VERSION
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.forms import LATER, TABLES
 
 
 @pytest.mark.parametrize("minor", [0, 7, 11, 12, 20, 23, 36])

@@ -16,8 +16,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import revert
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import diagnose, verdict
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import kubelets
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forms import LATER
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.forms import LATER
 from tests.support.cluster import Cluster
 from tests.support.objects import HEADER, node, place, reference, status
 

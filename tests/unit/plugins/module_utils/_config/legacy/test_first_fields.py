@@ -120,8 +120,9 @@ def test_the_header_is_that_of_the_minor(minor: int, version: str) -> None:
 @pytest.mark.parametrize("minor", [8, 9])
 def test_the_first_kubelets_hide_no_empty_value(minor: int) -> None:
     header = {"kind": "KubeletConfiguration", "apiVersion": "kubeletconfig/v1alpha1"}
-    assert complete_config.restore({"maxPods": 7}, minor) == {**header, "maxPods": 7}
-    assert complete_config.restored({"maxPods": 7}, minor) == []
+    form = kubelets.fields_of(minor)
+    assert complete_config.restore({"maxPods": 7}, form) == {**header, "maxPods": 7}
+    assert complete_config.restored({"maxPods": 7}, form) == []
 
 
 def test_a_kubelet_that_reads_no_config_file_gets_no_checkpoint() -> None:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The forms that differ between kubelets: of their fields, and of the source in their Node.
 
-The classes here are the forms of all kubelets but the first; `kubelets.py` knows which kubelet has another.
+The classes here are the forms of all kubelets but the first; `../kubelets.py` knows which kubelet has another.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Mapping
 
-from .values import annotation
-from .values.document import API_VERSION
-from .values.reference import same_place
+from . import annotation
+from .document import API_VERSION
+from .reference import same_place
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forms import LATER, TABLES
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.forms import LATER, TABLES
 from tests.support import objects
 
 
