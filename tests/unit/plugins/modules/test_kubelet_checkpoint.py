@@ -52,7 +52,7 @@ class Node:
     """What the inspection finds and what the guard's steps return: both need systemd. `fails`: by step, why."""
 
     def __init__(self, own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.kubelet = {"config": str(own), "local_config": str(own), "version": "v1.20.2"}
+        self.kubelet: dict[str, t.Any] = {"config": str(own), "local_config": str(own), "version": "v1.20.2"}
         self.state_files: list[str] = []
         self.guard: dict[str, t.Any] = {"changed": False, "invocation_id": "one", "healthy": None}
         monkeypatch.setattr(preflight, "look", self._look)
