@@ -18,11 +18,10 @@ from ..._config.alpha import form
 from ..._config.fields import complete_config as pure_configz
 from ..._config.values import identity, node_row
 from ..._config.values.reference import PLACE, same_place
-from ..access import readers
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
-from ..objects import config_sources, configz, node_status, nodes
+from ..objects import config_sources, configz, node_status, nodes, readers
 from ..objects.lease import Keeper
 from ..stages import diagnose
 

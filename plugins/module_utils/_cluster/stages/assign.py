@@ -16,11 +16,10 @@ from ..._config import delivery as deliveries
 from ..._config.alpha import form
 from ..._config.values import annotation, node_row, own_values
 from ..._config.values.reference import same_place
-from ..access import readers
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
-from ..objects import config_sources, configmaps, node_status, nodes
+from ..objects import config_sources, configmaps, node_status, nodes, readers
 from ..objects.config_sources import Source
 from ..objects.lease import Keeper
 from . import before

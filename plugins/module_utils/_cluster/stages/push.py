@@ -11,11 +11,10 @@ import typing as t
 
 from ..._config.fields import difftext
 from ..._config.values import document, identity
-from ..access import readers
 from ..api import parallel
 from ..api.errors import ClusterError
 from ..api.session import Session
-from ..objects import configmaps, kubeadm, lease, nodes
+from ..objects import configmaps, kubeadm, lease, nodes, readers
 
 # Why nothing is pruned; the rollouts follow.
 # Ten years: nothing is staged for longer, and the calendar ends.

@@ -16,7 +16,7 @@ import urllib.parse
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError
 from ..api.session import Session
-from ..objects import configmaps, nodes
+from . import configmaps, nodes
 
 Place = t.Tuple[str, str]
 """Namespace and name of a ConfigMap."""
