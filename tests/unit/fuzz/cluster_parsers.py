@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import kubelet_on_host, timestamps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import (
-    configz,
     inventory_hosts,
     kubeadm,
-    kubelet_process,
+    kubelets,
     lease_objects,
     node_status,
     nodes,
@@ -61,7 +60,7 @@ from tests.unit.fuzz.samples import (
 
 
 def live(data: bytes) -> object:
-    found = configz.read(sent(data), "n1")
+    found = kubelets.configz(sent(data), "n1")
     config = complete_config.restore(found)
     return identity.variant(config), complete_config.machine_specific(found)
 
@@ -161,7 +160,7 @@ PARSERS = {
         (ApiError,),
     ),
     "/metrics": Parser(
-        texts(METRICS), lambda text: kubelet_process.look(t.cast("t.Any", Answering(text)), "n1"), (ApiError,)
+        texts(METRICS), lambda text: kubelets.process(t.cast("t.Any", Answering(text)), "n1"), (ApiError,)
     ),
     "/stats/summary": Parser(values(SUMMARY), lambda value: pod_usage.parse({}, [POD], value)),
     "annotations": Parser(

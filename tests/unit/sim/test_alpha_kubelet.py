@@ -12,7 +12,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import configz
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubelets
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 from tests.sim.cluster import Cluster
@@ -32,7 +32,7 @@ def test_a_good_and_a_bad_source(version: str) -> None:
     with Cluster(version, scale=50, tls=False) as cluster:
         cluster.simulate("n1")
         session, minor = Session({"host": cluster.url}), int(version.split(".")[1])
-        live = configz.read(session, "n1", minor)
+        live = kubelets.configz(session, "n1", minor)
         header = {"kind": document.KIND, "apiVersion": document.api_version(minor)}
         for name, fields in (("good", {"maxPods": 41}), ("bad", {"kubeAPIQPS": -1})):
             text = json.dumps({**header, **live, **fields})

@@ -17,7 +17,7 @@ from ..api.errors import ApiError
 from ..api.parallel import HOPELESS
 from ..api.session import Session
 from . import pods
-from .configz import PATIENCE
+from .kubelets import PATIENCE
 from .nodes import Node
 
 Json = t.Mapping[str, t.Any]

@@ -18,7 +18,7 @@ from ..._config.values import node_row
 from ..api import parallel, timestamps
 from ..api.errors import ClusterError
 from ..api.session import Session
-from ..objects import configmaps, configz, lease, node_status, nodes, pods
+from ..objects import configmaps, kubelets, lease, node_status, nodes, pods
 from ..stages import diagnose, soak
 from . import amount, cordon
 
@@ -286,7 +286,7 @@ def answering(session: Session, found: t.Mapping[str, nodes.Node], names: t.Iter
     """Return those of the nodes `found` and `names` whose kubelet answers: one GET of its configz for each."""
     outcomes = parallel.each(
         [name for name in names if name in found],
-        lambda name: configz.read(session, name, found[name].minor),
+        lambda name: kubelets.configz(session, name, found[name].minor),
         session.concurrency,
     )
     return {outcome.item for outcome in outcomes if outcome.error is None}

@@ -21,7 +21,7 @@ from ..._config.values.reference import PLACE, same_place
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
-from ..objects import config_sources, configz, node_status, nodes, readers
+from ..objects import config_sources, kubelets, node_status, nodes, readers
 from ..objects.lease import Keeper
 from ..stages import diagnose
 
@@ -271,7 +271,7 @@ def _poll(session: Session, reverts: dict[str, _Revert], waiting: list[str]) -> 
     found = _read(session, reverts)
     healthy = [name for name in waiting if name in found and reverts[name].judge(found[name])]
     for outcome in parallel.each(
-        healthy, lambda name: configz.read(session, name, found[name].minor), session.concurrency
+        healthy, lambda name: kubelets.configz(session, name, found[name].minor), session.concurrency
     ):
         reverts[outcome.item].compare(outcome)
     return found

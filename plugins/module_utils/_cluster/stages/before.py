@@ -15,7 +15,7 @@ from ..._config.values import identity
 from ..api import parallel
 from ..api.errors import ClusterError
 from ..api.session import Session
-from ..objects import configz, nodes
+from ..objects import kubelets, nodes
 
 
 def read(session: Session, found: t.Iterable[nodes.Node]) -> dict[str, t.Any]:
@@ -26,7 +26,7 @@ def read(session: Session, found: t.Iterable[nodes.Node]) -> dict[str, t.Any]:
     """
     known = {node.name: node for node in found}
     table: dict[str, t.Any] = {"variants": {}, "nodes": {}}
-    for outcome in parallel.each(list(known), lambda name: configz.read(session, name), session.concurrency):
+    for outcome in parallel.each(list(known), lambda name: kubelets.configz(session, name), session.concurrency):
         if outcome.value is None:
             continue
         config = complete_config.restore(outcome.value)

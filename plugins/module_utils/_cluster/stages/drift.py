@@ -23,7 +23,7 @@ from ..._config.values import document, identity, own_values
 from ..api import parallel
 from ..api.errors import ClusterError
 from ..api.session import Session
-from ..objects import config_sources, configmaps, configz, kubeadm, node_status, nodes
+from ..objects import config_sources, configmaps, kubeadm, kubelets, node_status, nodes
 from . import verdict
 
 NOT_LOOKED_AT = "not looked at on the node"
@@ -99,7 +99,7 @@ def _live(
     unread: dict[str, str] = {}
     for outcome in parallel.each(
         [name for name in found if name not in known],
-        lambda name: configz.read(session, name, found[name].minor),
+        lambda name: kubelets.configz(session, name, found[name].minor),
         session.concurrency,
     ):
         if outcome.error:

@@ -17,7 +17,7 @@ from ..._config.rules import start_rules
 from ..api import parallel, timestamps
 from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
-from ..objects import config_sources, kubelet_process, nodes, pods
+from ..objects import config_sources, kubelets, nodes, pods
 from ..objects.lease import Keeper
 from ..objects.lease_objects import LeaseLost
 from . import diagnose, verdict, verify
@@ -65,7 +65,7 @@ class Soak:
         self._starts = {name: _reported_start(node) for name, node in watch.nodes.items()}
         self._heartbeats = {name: node.heartbeat for name, node in watch.nodes.items()}
         # The process of each kubelet at the last look, and the nodes where it is unknown whether it is the same one.
-        self._seen_processes: dict[str, kubelet_process.Process] = {}
+        self._seen_processes: dict[str, kubelets.Process] = {}
         self._unknown: set[str] = set()
         # With a soak of 0 s the verification was just done: heartbeats, restarts and the configuration are not checked
         # again, and healthz only once.
@@ -78,7 +78,7 @@ class Soak:
     def _processes_now(self) -> None:
         """Record the process of each kubelet, and close the nodes whose kubelet does not answer."""
         for outcome in parallel.each(
-            self._serving(self.open), lambda name: kubelet_process.look(self.session, name), self.session.concurrency
+            self._serving(self.open), lambda name: kubelets.process(self.session, name), self.session.concurrency
         ):
             if nodes.absence(self.session, outcome.error):
                 self._unanswered(outcome)
@@ -175,22 +175,22 @@ class Soak:
 
         Only the process itself shows which of both.
         """
-        return abs(_reported_start(self.watch.nodes[name]) - self._starts[name]) > kubelet_process.TOLERANCE
+        return abs(_reported_start(self.watch.nodes[name]) - self._starts[name]) > kubelets.TOLERANCE
 
     def _processes(self, names: list[str]) -> None:
         names = [name for name in names if name not in self._missing and name in self._seen_processes]
         for outcome in parallel.each(
-            names, lambda name: kubelet_process.look(self.session, name, 0.0), self.session.concurrency
+            names, lambda name: kubelets.process(self.session, name, 0.0), self.session.concurrency
         ):
             if outcome.value is None:
                 self._unanswered(outcome)
             else:
                 self._compare_process(outcome.item, outcome.value)
 
-    def _compare_process(self, name: str, now: kubelet_process.Process) -> None:
+    def _compare_process(self, name: str, now: kubelets.Process) -> None:
         """Close a node whose kubelet is another process than at the last look."""
         before, self._seen_processes[name] = self._seen_processes[name], now
-        restarted = kubelet_process.restarted(before, now)
+        restarted = kubelets.restarted(before, now)
         if restarted:
             self._fail(name, "restarted", RESTARTED)
             return
@@ -263,7 +263,7 @@ class Soak:
             if turn and names:
                 time.sleep(BETWEEN)
             for outcome in parallel.each(
-                self._serving(names), lambda name: kubelet_process.healthy(self.session, name), self.session.concurrency
+                self._serving(names), lambda name: kubelets.healthy(self.session, name), self.session.concurrency
             ):
                 if outcome.error:
                     self._unanswered(outcome)

@@ -24,7 +24,7 @@ from ..._config.values.reference import same_place
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
-from ..objects import config_sources, configmaps, configz, node_status, nodes
+from ..objects import config_sources, configmaps, kubelets, node_status, nodes
 from ..objects.lease import Keeper
 from ..objects.lease_objects import LeaseLost
 from . import before, diagnose, verdict
@@ -158,7 +158,7 @@ class Watch:
                 )
         for outcome in parallel.each(
             list(answering),
-            lambda name: configz.read(self.session, name, self.nodes[name].minor),
+            lambda name: kubelets.configz(self.session, name, self.nodes[name].minor),
             self.session.concurrency,
         ):
             self.verdicts[outcome.item] = self._live(outcome.item, answering[outcome.item], outcome)

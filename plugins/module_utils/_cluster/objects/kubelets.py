@@ -1,18 +1,24 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The process of a kubelet, seen through the endpoints that it serves."""
+"""What a kubelet itself answers: its configuration, its process and its health."""
 
 from __future__ import annotations
 
 import re
 import time
 import typing as t
+import urllib.parse
 
+from ..._config.values import document
 from ..api import kubelet_endpoint
 from ..api.errors import ApiError
 from ..api.session import Session
 
+# Seconds for which a GET is repeated while a kubelet restarts. A node that stays unreachable must not delay the others.
+PATIENCE = 8.0
+# The last minor whose API server also serves the path /api/v1/proxy (kubernetes PR 59884 removed it).
+LAST_OLD_PROXY = 9
 # In 1.20 only this endpoint of the kubelet has the start time (80 to 100 KB, 8 KB compressed). /metrics/probes has it
 # in later versions.
 METRICS = "metrics"
@@ -22,6 +28,47 @@ TOLERANCE = 2.0
 # Seconds that the sum of the intervals may be behind: a kubelet relists a second after its last relist has ended.
 LAG = 2.0
 _RELISTED = re.compile(r"^kubelet_pleg_relist_interval_(micro)?seconds_sum (\S+)$", re.MULTILINE)
+
+
+def configz(session: Session, node: str, minor: int = 0) -> dict[str, t.Any]:
+    """Return the live configuration of the kubelet of `node`, as /configz shows it (one GET).
+
+    If it is a 1.8 or 1.9 (`minor`, 0: unknown) and not found, a second GET tries the path of the time, which API
+    servers up to 1.9 serve. Raises ApiError, whose message names the missing permission or the fault of the node.
+    """
+    name, permission = urllib.parse.quote(node), "get on nodes/proxy"
+    try:
+        try:
+            answer = kubelet_endpoint.read(session, node, "configz", PATIENCE)
+        except ApiError as error:
+            if error.status != 404 or not 0 < minor <= LAST_OLD_PROXY or session.kubelets:
+                raise
+            permission = f"proxy on nodes, which the path of API servers up to 1.{LAST_OLD_PROXY} needs"
+            answer = session.request("GET", f"/api/v1/proxy/nodes/{name}/configz", budget=PATIENCE)
+    except ApiError as error:
+        if session.kubelets and error.status != 404:
+            raise
+        raise ApiError(error.status, _explain(error, permission), error.reason, transient=error.transient) from error
+    config = answer.get("kubeletconfig") if isinstance(answer, dict) else None
+    if not isinstance(config, dict):
+        raise ApiError(200, "its /configz has no kubeletconfig; is this a kubelet?")
+    try:
+        return document.accept(config, "kubeletconfig")
+    except document.DocumentError as error:
+        cause = str(error).partition(". ")[0]
+        raise ApiError(200, f"its /configz is malformed ({cause}); is this a kubelet?") from error
+
+
+def _explain(error: ApiError, permission: str) -> str:
+    if error.status == 403:
+        return f"reading /configz was refused ({error.message}); grant the verb {permission}"
+    if error.status == 404:
+        return f"its kubelet serves no /configz ({error.message}); it needs enableServer and enableDebuggingHandlers"
+    if error.transient and error.status:
+        return (
+            f"its kubelet does not answer the API server ({error.message}); see `systemctl status kubelet` on the node"
+        )
+    return error.message
 
 
 class Process(t.NamedTuple):
@@ -40,7 +87,7 @@ class Process(t.NamedTuple):
     answered: float
 
 
-def look(session: Session, node: str, budget: float | None = None) -> Process:
+def process(session: Session, node: str, budget: float | None = None) -> Process:
     """Return the process of the kubelet of `node` (one GET). Raises ApiError."""
     asked = time.monotonic()
     text = kubelet_endpoint.text(session, node, METRICS, budget)
