@@ -23,8 +23,7 @@ import zlib
 
 from ..._node.host import ask_kubelet
 from . import kubelet_endpoint
-from .errors import ApiError, ClusterError
-from .retry import TRANSIENT, persist
+from .errors import TRANSIENT, ApiError, ClusterError, persist
 
 ACCOUNT = "kube-system/kubelet-configz"
 # In the name of the account: an account for each node.

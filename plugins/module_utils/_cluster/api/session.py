@@ -14,8 +14,7 @@ from types import MappingProxyType
 
 from ..._config.values.short_texts import minor_of
 from . import auth, client_configuration, cluster_options, kubelet_endpoint, kubelet_on_host, library, timestamps
-from .errors import ApiError, ClusterError, short
-from .retry import TRANSIENT, persist
+from .errors import TRANSIENT, ApiError, ClusterError, persist, short
 
 # How many seconds a request is repeated until the first answer: short, since the address may be wrong.
 FIRST_CONTACT = 10.0

@@ -11,8 +11,8 @@ import typing as t
 
 from ..._config.forecast.pod_loss import TERMINATING
 from ..._config.values import node_row
-from ..api import parallel, retry
-from ..api.errors import ApiError, ClusterError, NodesFailed
+from ..api import parallel
+from ..api.errors import ApiError, ClusterError, NodesFailed, pauses
 from ..api.session import Session
 from ..objects import nodes, pods
 from ..objects.lease import Keeper
@@ -252,7 +252,7 @@ def _drained(
     run.evict(api_version)
     warnings = run.forecast() if check_mode else []
     run.settle()
-    for pause in retry.pauses(FIRST_PAUSE, LONGEST_PAUSE):
+    for pause in pauses(FIRST_PAUSE, LONGEST_PAUSE):
         if not run.left:
             break
         if time.monotonic() >= deadline:
