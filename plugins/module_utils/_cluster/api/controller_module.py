@@ -15,7 +15,7 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
-from . import auth, cluster_options
+from . import cluster_options
 from .errors import ClusterError, MissingLibrary
 from .session import FIRST_CONTACT, PATIENT_CONTACT, Session
 
@@ -64,7 +64,7 @@ class Definition:
 
     def secrets(self, options: dict[str, t.Any]) -> set[str]:
         """Return the secrets in the options that `no_log` does not cover."""
-        return auth.secrets(options.get("kubeconfig")) | cluster_options.secrets()
+        return cluster_options.kubeconfig_secrets(options.get("kubeconfig")) | cluster_options.environment_secrets()
 
     def run(self) -> t.NoReturn:
         """Run as an Ansible module: read the options, exit with the result or the failure."""
@@ -100,7 +100,7 @@ def define(spec: dict[str, t.Any], stage: Stage, patient: bool = False, **limits
             error.result = _with_warnings(session, error.result)
             raise
 
-    return Definition({**auth.argument_spec(), **spec}, call, limits)
+    return Definition({**cluster_options.argument_spec(), **spec}, call, limits)
 
 
 def _with_warnings(session: Session, result: dict[str, t.Any]) -> dict[str, t.Any]:

@@ -13,7 +13,7 @@ import typing as t
 from types import MappingProxyType
 
 from ..._config.values.short_texts import minor_of
-from . import auth, client_configuration, cluster_options, kubelet_endpoint, kubelet_on_host, library, timestamps
+from . import client_configuration, cluster_options, kubelet_endpoint, kubelet_on_host, library, timestamps
 from .errors import TRANSIENT, ApiError, ClusterError, persist, short
 
 # How many seconds a request is repeated until the first answer: short, since the address may be wrong.
@@ -55,7 +55,7 @@ class Session:
         self._asking = threading.Lock()
         self._dry_runs: bool | None = None
         self.concurrency: int = options.get("concurrency") or 8
-        self.host = auth.without_login(self._configuration.host)
+        self.host = cluster_options.without_login(self._configuration.host)
         self.sent = 0
         self.nodes_listed = 0
         self.warnings: list[str] = []
