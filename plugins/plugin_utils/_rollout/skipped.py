@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
-from ...module_utils._cluster.rollout import amount
+from ...module_utils._config.values import amounts
 
 
 def of_play(found: Mapping[str, Any], hosts: Mapping[str, str], limit: Any = None) -> dict[str, str]:
@@ -43,7 +43,7 @@ def named(skipped: Mapping[str, str]) -> list[str]:
 
 def allowed_of(limit: Any, nodes: int) -> int:
     """Return how many of so many nodes may be skipped; unlike a budget, also none. Raises ValueError."""
-    found = amount.parse(limit)
+    found = amounts.parse_node_count(limit)
     if found is None or (found.percent and found.number > 100):
         raise ValueError(f"kubelet_config_max_skipped is {limit!r}: use a number or a percentage, such as 2 or 5%")
     return found.of(nodes) if found.number else 0

@@ -14,13 +14,13 @@ import time
 import typing as t
 
 from ..._config.forecast import node_affinity
-from ..._config.values import node_row
+from ..._config.values import amounts, node_row
 from ..api import parallel, timestamps
 from ..api.errors import ClusterError
 from ..api.session import Session
 from ..objects import configmaps, kubelets, lease, node_status, nodes, pods
 from ..stages import diagnose, soak
-from . import amount, cordon
+from . import cordon
 
 # Seconds between two checks.
 POLL = 2.0
@@ -329,7 +329,7 @@ def node_limit(wanted: t.Any, nodes: int) -> int:
 
     Raises ValueError with a message for operators for 0, for more than 100 % and for other values.
     """
-    found = amount.parse(wanted)
+    found = amounts.parse_node_count(wanted)
     if found is None:
         raise ValueError(f"{wanted!r} is neither a number nor a percentage of nodes: set for example 2 or 20%")
     if not found.number:
