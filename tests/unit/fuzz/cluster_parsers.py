@@ -22,7 +22,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects
     pod_usage,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout.evict import meaning
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout.drain_steps import eviction_answer
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import forecast, verdict
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import delivery as deliveries
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.alpha import form
@@ -86,7 +86,7 @@ def refused(data: bytes) -> None:
     try:
         sent(data, 403).request("GET", "/api/v1/nodes")
     except ApiError as error:
-        meaning(error)
+        eviction_answer(error)
         json.dumps([error.message, error.reason, dict(error.causes)])
         raise
 

@@ -16,7 +16,7 @@ from ..api.errors import ApiError, ClusterError, NodesFailed, pauses
 from ..api.session import Session
 from ..objects import nodes, pods
 from ..objects.lease import Keeper
-from . import cordon, evict
+from . import drain_steps
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 5.0
 STAYS = "It stays cordoned; state restored uncordons it"
@@ -41,26 +41,28 @@ class _Drain:
         }
         self.failures: dict[str, str] = {}
         self.left: dict[str, pods.Rows] = {}
-        self.answers: dict[str, evict.Answer] = {}
+        self.answers: dict[str, drain_steps.Answer] = {}
         self._due: dict[str, float] = {}
         self.refused = {name: why for name, found in listed.items() for why in [self._sort(name, found)] if why}
 
     def _sort(self, name: str, found: pods.Rows) -> str:
         """Set the pods of a node that must go and those that stay; return why pods cannot go, empty if all can."""
         choices = {
-            uid: evict.choose(pod, self.options["force"], self.options["delete_emptydir_data"])
+            uid: drain_steps.choose(pod, self.options["force"], self.options["delete_emptydir_data"])
             for uid, pod in found.items()
         }
         self.left[name] = {
-            uid: found[uid] for uid, choice in choices.items() if choice.action in (evict.EVICT, evict.WAIT)
+            uid: found[uid] for uid, choice in choices.items() if choice.action in (drain_steps.EVICT, drain_steps.WAIT)
         }
         self.rows[name]["skipped"] = [
             {**_place(found[uid]), "reason": choice.reason}
             for uid, choice in choices.items()
-            if choice.action == evict.SKIP
+            if choice.action == drain_steps.SKIP
         ]
         return "; ".join(
-            f"{_title(found[uid])} {choice.reason}" for uid, choice in choices.items() if choice.action == evict.REFUSE
+            f"{_title(found[uid])} {choice.reason}"
+            for uid, choice in choices.items()
+            if choice.action == drain_steps.REFUSE
         )
 
     def cordon(self, found: dict[str, nodes.Node]) -> None:
@@ -68,7 +70,7 @@ class _Drain:
         holder = (self.options["lease"] or {}).get("holder") or socket.gethostname()
         for outcome in parallel.each(
             list(found.values()),
-            lambda node: cordon.cordon(self.session, node, holder, self.check_mode),
+            lambda node: drain_steps.cordon(self.session, node, holder, self.check_mode),
             self.session.concurrency,
         ):
             name, after = outcome.item.name, outcome.value
@@ -84,7 +86,10 @@ class _Drain:
             elif not after.unschedulable:
                 self.fail(name, f"the API server did not store the cordon, and no pod was evicted: {WEBHOOK}")
             else:
-                self.rows[name].update(changed=cordon.ours(after) and not cordon.ours(outcome.item), cordoned=True)
+                self.rows[name].update(
+                    changed=drain_steps.cordoned_by_us(after) and not drain_steps.cordoned_by_us(outcome.item),
+                    cordoned=True,
+                )
 
     def evict(self, api_version: str) -> None:
         """Request the eviction of every pod that is not being deleted yet and whose next try is due."""
@@ -94,7 +99,7 @@ class _Drain:
         ]
 
         def request(item: tuple[str, str]) -> None:
-            evict.evict(
+            drain_steps.evict(
                 self.session,
                 api_version,
                 (item[1], self.left[item[0]][item[1]]),
@@ -104,7 +109,7 @@ class _Drain:
 
         for outcome in parallel.each(due, request, self.session.concurrency):
             name, uid = outcome.item
-            self.answers[uid] = answer = evict.meaning(outcome.error)
+            self.answers[uid] = answer = drain_steps.eviction_answer(outcome.error)
             self._due[uid] = time.monotonic() + (answer.again or 0.0)
             if answer.accepted:
                 self._evicted(name, uid, self.left[name][uid])
@@ -146,7 +151,7 @@ class _Drain:
                 self._evicted(name, uid, pod)
 
     def _evicted(self, name: str, uid: str, pod: dict[str, t.Any]) -> None:
-        self.answers[uid] = evict.Answer(True)
+        self.answers[uid] = drain_steps.Answer(True)
         self.rows[name]["evicted"].append(_place(pod))
         self.rows[name]["changed"] = True
 
@@ -247,7 +252,7 @@ def _drained(
         for name, why in run.refused.items():
             run.fail(name, why)
         return _all_ok(UNTOUCHED, _result({**run.rows, **gone}, found))
-    api_version = evict.version(session) if any(run.left.values()) else ""
+    api_version = drain_steps.eviction_version(session) if any(run.left.values()) else ""
     run.cordon(found)
     run.evict(api_version)
     warnings = run.forecast() if check_mode else []
@@ -286,7 +291,7 @@ def _restored(
     """Undo the cordons of this collection: one LIST of nodes, at most one PATCH for each node."""
     rows: dict[str, dict[str, t.Any]] = {}
     for outcome in parallel.each(
-        list(found.values()), lambda node: cordon.uncordon(session, node, check_mode), session.concurrency
+        list(found.values()), lambda node: drain_steps.uncordon(session, node, check_mode), session.concurrency
     ):
         before, after = outcome.item, outcome.value
         row = rows[before.name] = node_row.Row(True, "restored", "not cordoned").shown(
@@ -298,7 +303,7 @@ def _restored(
         elif after is None:
             why = outcome.error.message if outcome.error else "no answer"
             row.update(ok=False, state="cordoned", message=f"it was not uncordoned: {why}; run again", error=why)
-        elif after.cordoned is not None or (after.unschedulable and cordon.ours(before)):
+        elif after.cordoned is not None or (after.unschedulable and drain_steps.cordoned_by_us(before)):
             why = f"the API server did not store that it was uncordoned: {WEBHOOK}"
             row.update(ok=False, state="cordoned", message=why)
         else:
@@ -307,7 +312,7 @@ def _restored(
                 row["message"] = "cordoned by another user or program; not changed"
             elif before.cordoned is not None:
                 row["message"] = (
-                    f"uncordoned; it was {cordon.words(before.cordoned)}"
+                    f"uncordoned; it was {drain_steps.cordon_in_words(before.cordoned)}"
                     if before.unschedulable
                     else "already uncordoned by another user or program; our mark was removed"
                 )

@@ -20,7 +20,7 @@ from ..api.errors import ClusterError
 from ..api.session import Session
 from ..objects import configmaps, kubelets, lease, node_status, nodes, pods
 from ..stages import diagnose, soak
-from . import cordon
+from . import drain_steps
 
 # Seconds between two checks.
 POLL = 2.0
@@ -260,7 +260,7 @@ def unavailable(
                 "clock, but its Node is still Ready"
             )
         if node.unschedulable:
-            reasons["cordoned"] = "cordoned" if node.cordoned is None else cordon.words(node.cordoned)
+            reasons["cordoned"] = "cordoned" if node.cordoned is None else drain_steps.cordon_in_words(node.cordoned)
         # A node that runs what it fell back to lacks nothing: its error is the evidence for its next change.
         if node.error and name not in reverted and not node_status.fell_back(node):
             reasons["failed"] = f"its configuration failed: {node.error}"

@@ -24,7 +24,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects
     node_status,
     nodes,
 )
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import cordon, gate, revert
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import drain_steps, gate, revert
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import (
     assign,
     drift,
@@ -129,7 +129,7 @@ def test_a_node_can_always_be_read(bad: dict[str, t.Any]) -> None:
         assert all(isinstance(value, str) for value in one.values())
         assert ".." not in (one["namespace"], one["name"]) and "/" not in one["name"]
     gate.unavailable(t.cast("t.Any", cluster(bad)), {"n1": found})
-    cordon.ours(found)
+    drain_steps.cordoned_by_us(found)
     for delivery in deliveries.REQUESTS:
         for expected in (None, A):
             assert verdict.judge(found.seen_as(delivery), expected).state in verdict.STATES
