@@ -177,12 +177,12 @@ summary:
 """
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import controller_module
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import skip
 
 MODULE = controller_module.define(
     {
-        **nodes.SELECTION,
+        **node_requests.SELECTION,
         "skip": {"type": "bool", "default": False},
         "unready": {"type": "bool", "default": False},
     },

@@ -9,7 +9,7 @@ import re
 import typing as t
 
 from ..api.session import Session
-from . import node_status, nodes
+from . import node_requests, node_status, nodes
 
 # Two values beside the types of status.addresses: the name of the node, and no address at all.
 NAME, NO_ADDRESS = "name", "none"
@@ -26,7 +26,7 @@ def read(session: Session, selectors: t.Sequence[str]) -> dict[str, dict[str, t.
 
     JSON can represent all values.
     """
-    return {name: variables(node) for name, node in nodes.read(session, None, selectors).items()}
+    return {name: variables(node) for name, node in node_requests.read(session, None, selectors).items()}
 
 
 def is_controller(name: str) -> bool:

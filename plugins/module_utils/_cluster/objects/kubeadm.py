@@ -19,7 +19,7 @@ from ..._config.values import document, identity
 from ..._config.values.short_texts import minor_of
 from ..api.errors import ApiError, ClusterError
 from ..api.session import Session
-from . import config_sources, configmaps, nodes
+from . import config_sources, configmaps, node_requests
 
 NAMESPACE, KEY = "kube-system", "kubelet"
 CLUSTER = "kubeadm-config"
@@ -108,7 +108,7 @@ class _Declared:
         """Return the layers of the cluster's other nodes, none for a node of which the options know nothing."""
         if self._outside is None:
             # Read once, and only the other configurations that count: an inventory may have several clusters.
-            names = [name for name in nodes.read(self._session) if name not in self.nodes]
+            names = [name for name in node_requests.read(self._session) if name not in self.nodes]
             self._outside = self._read("other_configs", {name: self._others.get(name) for name in names})
         return self._outside
 

@@ -11,7 +11,7 @@ from ..._config import delivery as deliveries
 from ..._config.alpha import form
 from ..._config.values.reference import same_place
 from ..api.session import Session
-from . import nodes
+from . import node_requests, nodes
 
 SYNC = "failed to sync: "
 
@@ -20,7 +20,7 @@ def info(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
     """Return a row for each node and the counts that budgets use (requests as for `nodes.read`). Raises
     ClusterError.
     """
-    found = nodes.read(session, options["nodes"], options["label_selectors"] or ())
+    found = node_requests.read(session, options["nodes"], options["label_selectors"] or ())
     rows = {name: row(node) for name, node in found.items()}
     return {"changed": False, "nodes": rows, "summary": summarise(rows)}
 

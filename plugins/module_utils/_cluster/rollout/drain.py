@@ -14,7 +14,7 @@ from ..._config.values import node_row
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError, NodesFailed, pauses
 from ..api.session import Session
-from ..objects import nodes, pods
+from ..objects import node_requests, nodes, pods
 from ..objects.lease import Keeper
 from . import drain_steps
 
@@ -74,7 +74,7 @@ class _Drain:
             self.session.concurrency,
         ):
             name, after = outcome.item.name, outcome.value
-            absent = nodes.absence(self.session, outcome.error)
+            absent = node_requests.absence(self.session, outcome.error)
             if absent:
                 self.fail(name, absent.message, absent.state)
             elif after is None:
@@ -219,9 +219,9 @@ def drain(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict
     if not options["nodes"]:
         raise ClusterError("nodes is an empty list: name at least one node")
     keeper = Keeper(session, None if check_mode else options["lease"])
-    found = nodes.find(session, options["nodes"])
+    found = node_requests.find(session, options["nodes"])
     keeper.keep()
-    gone = nodes.lost(session, dict.fromkeys(options["nodes"], ""), found)
+    gone = node_requests.lost(session, dict.fromkeys(options["nodes"], ""), found)
     rows = {name: row.shown(cordoned=False, evicted=[], skipped=[]) for name, row in gone.items()}
     if options["state"] == "drained":
         return _drained(session, options, check_mode, found, rows, keeper)
@@ -297,7 +297,7 @@ def _restored(
         row = rows[before.name] = node_row.Row(True, "restored", "not cordoned").shown(
             cordoned=before.unschedulable, evicted=[], skipped=[]
         )
-        absent = nodes.absence(session, outcome.error)
+        absent = node_requests.absence(session, outcome.error)
         if absent:
             row.update(absent.shown(cordoned=False))
         elif after is None:

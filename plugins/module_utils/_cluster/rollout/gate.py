@@ -18,7 +18,7 @@ from ..._config.values import amounts, node_row
 from ..api import parallel, timestamps
 from ..api.errors import ClusterError
 from ..api.session import Session
-from ..objects import configmaps, kubelets, lease, node_status, nodes, pods
+from ..objects import configmaps, kubelets, lease, node_requests, node_status, nodes, pods
 from ..stages import diagnose, soak
 from . import drain_steps
 
@@ -54,7 +54,7 @@ def gate(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
         _check_pause(session, options, result)
         if not check_mode:
             lease.renew(session, options["lease"])
-        found = nodes.find(session, group)
+        found = node_requests.find(session, group)
         allowed = _limit(options["max_unavailable"], [name for name in batch if name in found], len(found))
         obstacles = _obstacles(session, options, batch, group, allowed, found, result)
         now = time.monotonic()
@@ -165,7 +165,7 @@ def _obstacles(
     Raises ClusterError for an obstacle that cannot pass.
     """
     # A deleted node takes nothing from the budget, and the others of its batch need not wait for it.
-    gone = nodes.lost(session, dict.fromkeys(batch, ""), found)
+    gone = node_requests.lost(session, dict.fromkeys(batch, ""), found)
     begins = node_row.Row(True, "begins", "may begin")
     others = [name for name in group if name not in found and name not in batch]
     if others:

@@ -21,7 +21,7 @@ from ..._config.values.reference import PLACE, same_place
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
-from ..objects import config_sources, kubelets, node_status, nodes, readers
+from ..objects import config_sources, kubelets, node_requests, node_status, nodes, readers
 from ..objects.lease import Keeper
 from ..stages import diagnose
 
@@ -219,8 +219,8 @@ def _no_contact(reverts: dict[str, _Revert], error: ApiError) -> NodesFailed:
 def _read(session: Session, reverts: dict[str, _Revert]) -> dict[str, nodes.Node]:
     """Return the nodes that are still there, and close the others."""
     uids = {name: reverts[name].uid for name in _open(reverts)}
-    found = nodes.find(session, list(uids))
-    for name, row in nodes.lost(session, uids, found).items():
+    found = node_requests.find(session, list(uids))
+    for name, row in node_requests.lost(session, uids, found).items():
         found.pop(name, None)
         reverts[name].state, reverts[name].message = row.state, row.message
     return {name: node.seen_as(reverts[name].delivery) for name, node in found.items()}
@@ -259,7 +259,7 @@ def _write(session: Session, reverts: dict[str, _Revert], found: dict[str, nodes
     ):
         one = reverts[outcome.item]
         one.written = outcome.error is None
-        absent = nodes.absence(session, outcome.error)
+        absent = node_requests.absence(session, outcome.error)
         if absent:
             one.state, one.message = absent.state, absent.message
         elif outcome.error:

@@ -10,7 +10,7 @@ import typing as t
 from ..._config.values import node_row
 from ..api.errors import ClusterError
 from ..api.session import Session
-from ..objects import node_status, nodes
+from ..objects import node_requests, node_status
 from . import gate
 
 SKIPPED = "skipped"
@@ -26,8 +26,8 @@ def info(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
         return {**node_status.info(session, options, check_mode), "away": {}}
     if not options["nodes"] or options["label_selectors"]:
         raise ClusterError("skip: name the nodes in the option nodes, without label_selectors")
-    found = nodes.find(session, options["nodes"])
-    gone = nodes.lost(session, dict.fromkeys(options["nodes"], ""), found)
+    found = node_requests.find(session, options["nodes"])
+    gone = node_requests.lost(session, dict.fromkeys(options["nodes"], ""), found)
     why = {name: row.message for name, row in gone.items()}
     why.update({name: down["ready"] for name, down in gate.unavailable(session, found).items() if "ready" in down})
     if options["unready"]:

@@ -19,7 +19,7 @@ from ..._config.values.reference import same_place
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
-from ..objects import config_sources, configmaps, node_status, nodes, readers
+from ..objects import config_sources, configmaps, node_requests, node_status, nodes, readers
 from ..objects.config_sources import Source
 from ..objects.lease import Keeper
 from . import before
@@ -87,10 +87,10 @@ def assign(
     """
     wanted = config_sources.wanted(options)
     try:
-        found = nodes.find(session, wanted)
+        found = node_requests.find(session, wanted)
     except ApiError as error:
         raise ClusterError(f"assigning: {error.message}. Nothing was written to any node; run again") from error
-    lost = nodes.lost(session, {name: one.uid for name, one in wanted.items()}, found)
+    lost = node_requests.lost(session, {name: one.uid for name, one in wanted.items()}, found)
     current = {name: node.seen_as(deliver(node, wanted[name])) for name, node in found.items() if name not in lost}
     needed = _needed(wanted, current, options["check_source"])
     configs = config_sources.find(session, needed.values())
@@ -212,7 +212,7 @@ def _write(session: Session, steps: dict[str, _Step], rows: dict[str, dict[str, 
 
 def _refused(session: Session, step: _Step, error: ClusterError | None) -> dict[str, t.Any]:
     """Return what changes in the row of a node whose PATCH has failed."""
-    absent = nodes.absence(session, error)
+    absent = node_requests.absence(session, error)
     if absent:
         return absent.shown(previous=None)
     why = error.message if error else "no answer"

@@ -23,7 +23,7 @@ from ..._config.values import document, identity, own_values
 from ..api import parallel
 from ..api.errors import ClusterError
 from ..api.session import Session
-from ..objects import config_sources, configmaps, kubeadm, kubelets, node_status, nodes
+from ..objects import config_sources, configmaps, kubeadm, kubelets, node_requests, node_status, nodes
 from . import verdict
 
 NOT_LOOKED_AT = "not looked at on the node"
@@ -46,7 +46,7 @@ def detect(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
         raise ClusterError(str(error)) from error
     found = {
         name: node.seen_as(deliveries.get(name, delivery.AUTO))
-        for name, node in nodes.read(session, options["nodes"], options["label_selectors"] or ()).items()
+        for name, node in node_requests.read(session, options["nodes"], options["label_selectors"] or ()).items()
     }
     maps = _maps(session, found.values())
     live, unread = _live(session, found, options["current"] or {})

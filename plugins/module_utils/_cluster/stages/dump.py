@@ -14,7 +14,7 @@ from ..._config.values import document, identity
 from ..api import kubelet_endpoint, parallel
 from ..api.errors import ClusterError, NodesFailed
 from ..api.session import Session
-from ..objects import config_sources, kubelets, nodes
+from ..objects import config_sources, kubelets, node_requests, nodes
 
 
 def dump(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
@@ -27,7 +27,9 @@ def dump(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
     """
     goals = options.get("goals")
     extra = _configmap(session, options["configmap"]) if options.get("configmap") else {}
-    found = nodes.read(session, options["nodes"] if goals is None else list(goals), options["label_selectors"] or ())
+    found = node_requests.read(
+        session, options["nodes"] if goals is None else list(goals), options["label_selectors"] or ()
+    )
     outcomes = parallel.each(
         list(found), lambda name: kubelets.configz(session, name, found[name].minor), session.concurrency
     )

@@ -17,7 +17,7 @@ from ..._config.values.short_texts import minor_of
 from ..api import parallel
 from ..api.errors import ClusterError, NodesFailed
 from ..api.session import Session
-from ..objects import nodes, pod_usage
+from ..objects import node_requests, nodes, pod_usage
 
 REFUSE, WARN, IGNORE = "refuse", "warn", "ignore"
 Rows = t.Dict[str, t.Dict[str, t.List[t.Any]]]
@@ -114,5 +114,5 @@ def _changes(plan: dict[str, t.Any], current: dict[str, t.Any]) -> dict[str, Con
 
 
 def _usages(session: Session, names: list[str]) -> list[parallel.Outcome[nodes.Node, NodeUsage]]:
-    found = list(nodes.read(session, names).values()) if names else []
+    found = list(node_requests.read(session, names).values()) if names else []
     return parallel.each(found, lambda node: pod_usage.read(session, node), session.concurrency)

@@ -14,7 +14,7 @@ from ..._config.values import document, identity
 from ..api import parallel
 from ..api.errors import ClusterError
 from ..api.session import Session
-from ..objects import configmaps, kubeadm, lease, nodes, readers
+from ..objects import configmaps, kubeadm, lease, node_requests, nodes, readers
 
 # Why nothing is pruned; the rollouts follow.
 # Ten years: nothing is staged for longer, and the calendar ends.
@@ -166,7 +166,7 @@ def _remove_idle(
 
     ours = configmaps.read_managed(session, options["namespace"])
     # Read after the ConfigMaps: one that is assigned between the two reads counts as used.
-    found = nodes.read(session).values()
+    found = node_requests.read(session).values()
     used, uids = _used(found), {uid for node in found for uid in node.uids}
     # Only the hash may follow: the ConfigMaps of another name, such as `NAME-gpu`, begin with the same text.
     made = re.compile(re.escape(options["name"]) + "-[a-z0-9]{10}")

@@ -17,7 +17,7 @@ from ..._config.rules import start_rules
 from ..api import parallel, timestamps
 from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
-from ..objects import config_sources, kubelets, nodes, pods
+from ..objects import config_sources, kubelets, node_requests, nodes, pods
 from ..objects.lease import Keeper
 from ..objects.lease_objects import LeaseLost
 from . import diagnose, verdict, verify
@@ -80,7 +80,7 @@ class Soak:
         for outcome in parallel.each(
             self._serving(self.open), lambda name: kubelets.process(self.session, name), self.session.concurrency
         ):
-            if nodes.absence(self.session, outcome.error):
+            if node_requests.absence(self.session, outcome.error):
                 self._unanswered(outcome)
             elif outcome.value is None:
                 self._fail(
@@ -202,7 +202,7 @@ class Soak:
     def _unanswered(self, outcome: parallel.Outcome[str, t.Any]) -> None:
         if isinstance(outcome.error, ApiError) and outcome.error.status == 0:
             raise outcome.error
-        absent = nodes.absence(self.session, outcome.error)
+        absent = node_requests.absence(self.session, outcome.error)
         if absent:
             self._fail(outcome.item, absent.state, absent.message)
             return

@@ -24,7 +24,7 @@ from ..._config.values.reference import same_place
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
-from ..objects import config_sources, configmaps, kubelets, node_status, nodes
+from ..objects import config_sources, configmaps, kubelets, node_requests, node_status, nodes
 from ..objects.lease import Keeper
 from ..objects.lease_objects import LeaseLost
 from . import before, diagnose, verdict
@@ -91,9 +91,9 @@ class Watch:
         # Their status may be that of the ConfigMap of the same name before.
         self._recreated = recreated
         self.beside: dict[str, list[dict[str, t.Any]]] = {}
-        found = nodes.find(session, names)
+        found = node_requests.find(session, names)
         uids = {name: wanted[name].uid if wanted is not None else "" for name in names}
-        self.verdicts = {name: _lost(row) for name, row in nodes.lost(session, uids, found).items()}
+        self.verdicts = {name: _lost(row) for name, row in node_requests.lost(session, uids, found).items()}
         found = {name: node for name, node in found.items() if name not in self.verdicts}
         self.deliveries = {name: wanted[name].delivery if wanted is not None else delivery for name in found}
         self.nodes = self._seen(found)
@@ -172,7 +172,7 @@ class Watch:
         """Return the verdict after comparing the live configuration with the one that the status names."""
         expected = self.expected[name]
         message = outcome.error.message if outcome.error else "its /configz is empty"
-        absent = nodes.absence(self.session, outcome.error)
+        absent = node_requests.absence(self.session, outcome.error)
         if absent:
             return _lost(absent)
         if isinstance(outcome.error, ApiError) and outcome.error.transient:
@@ -238,8 +238,8 @@ class Watch:
         A node that is no longer there gets its verdict.
         """
         uids = {name: self.nodes[name].uid for name in self.waiting}
-        found = nodes.find(self.session, list(uids))
-        lost = nodes.lost(self.session, uids, found)
+        found = node_requests.find(self.session, list(uids))
+        lost = node_requests.lost(self.session, uids, found)
         self.verdicts.update({name: _lost(row) for name, row in lost.items()})
         self.nodes.update(self._seen({name: node for name, node in found.items() if name not in lost}))
         moved = {}

@@ -10,7 +10,7 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import before
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from tests.support.cluster import Clock, Cluster
@@ -122,7 +122,7 @@ def test_nothing_changed_beside_the_drop_in() -> None:
 def test_what_nodes_ran_before() -> None:
     api = _cluster({}, maxPods=9)
     api.live["n2"] = ApiError(503, "away")
-    found = nodes.read(api, ["n1"])
+    found = node_requests.read(api, ["n1"])
     table = before.read(api, [found["n1"]])
     variant = next(iter(table["variants"]))
     assert table["nodes"] == {"n1": {"variant": variant, "declared": ["kubeAPIQPS"]}}

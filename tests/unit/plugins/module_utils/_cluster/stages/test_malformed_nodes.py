@@ -21,6 +21,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import (
     config_sources,
     inventory_hosts,
+    node_requests,
     node_status,
     nodes,
 )
@@ -151,7 +152,7 @@ def test_every_stage_has_a_row_for_every_node(bad: dict[str, t.Any]) -> None:
         "kubeadm_configs": None,
     }
     assert set(drift.detect(api, {**asked, "current": table, "hosts": {}, "flags": {}}, False)["nodes"]) == names
-    assert push._used(nodes.read(api).values())  # pylint: disable=protected-access
+    assert push._used(node_requests.read(api).values())  # pylint: disable=protected-access
     options = wanted(wait_timeout=0, wait_sleep=1, state="verified")
     seen = rows(lambda: verify.verify(api, options, config_sources.wanted(options)))
     assert set(seen) == names and seen[GOOD]["ok"] is True

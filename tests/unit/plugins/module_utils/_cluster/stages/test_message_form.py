@@ -12,7 +12,11 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_status, nodes
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import (
+    node_requests,
+    node_status,
+    nodes,
+)
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import revert
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import diagnose, verdict
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks
@@ -79,7 +83,7 @@ DIFFERS = [
     for count in (1, 2, 6)
     for minor, delivery in ((20, "native"), (24, "checkpoint"), (36, "checkpoint"))
 ]
-LOST = nodes.lost(
+LOST = node_requests.lost(
     t.cast("t.Any", Cluster()), {"a": "", "b": "u1"}, {"b": dataclasses.replace(nodes.trim(node("b")), uid="u2")}
 )
 ABSENT = [verdict.Verdict(row.state, row.message, True) for row in LOST.values()]
