@@ -178,7 +178,7 @@ summary:
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import controller_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import skip
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
 
 MODULE = controller_module.define(
     {
@@ -186,7 +186,7 @@ MODULE = controller_module.define(
         "skip": {"type": "bool", "default": False},
         "unready": {"type": "bool", "default": False},
     },
-    skip.info,
+    gate.info,
 )
 
 

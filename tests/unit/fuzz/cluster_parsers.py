@@ -17,7 +17,6 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects
     kubeadm,
     kubelets,
     lease_objects,
-    node_status,
     nodes,
     pod_usage,
 )
@@ -94,7 +93,7 @@ def refused(data: bytes) -> None:
 def shown(found: t.Any) -> None:
     """Use a Node in every way that needs no other object."""
     node = nodes.trim(found)
-    row, variables = node_status.row(node), inventory_hosts.variables(node)
+    row, variables = nodes.row(node), inventory_hosts.variables(node)
     json.dumps([row, variables], ensure_ascii=False).encode()
     inventory_hosts.groups(variables, list(inventory_hosts.GROUPS), ["*"])
     assert node.references is not None and node.uids is not None

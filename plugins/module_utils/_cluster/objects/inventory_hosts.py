@@ -9,7 +9,7 @@ import re
 import typing as t
 
 from ..api.session import Session
-from . import node_requests, node_status, nodes
+from . import node_requests, nodes
 
 # Two values beside the types of status.addresses: the name of the node, and no address at all.
 NAME, NO_ADDRESS = "name", "none"
@@ -40,7 +40,7 @@ def variables(node: nodes.Node) -> dict[str, t.Any]:
     All names have a prefix: Ansible itself uses `roles` and `tags`, and inventories often use `labels`.
     """
     active = node.part("active")
-    settled = node_status.settled(node)
+    settled = nodes.settled(node)
     return {
         "kubelet_config_node_name": node.name,
         "node_addresses": {kind: text for kind, text in node.addresses.items() if _ADDRESS.fullmatch(text)},

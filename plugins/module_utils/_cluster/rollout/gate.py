@@ -1,7 +1,9 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Decides from the live cluster whether a batch of nodes may begin: window, pause, budget and control plane, in order.
+"""Decides from the live cluster whether a batch of nodes may begin, and which nodes of a group are away.
+
+A batch waits for window, pause, budget and control plane, in this order.
 
 Each check is one GET (pause), one PATCH (Lease) and one LIST of nodes. If a Node has not been written for a long time,
 one LIST of heartbeats follows, and a GET of the configz of each kubelet that is silent. If the batch is a control-plane
@@ -18,7 +20,7 @@ from ..._config.values import amounts, node_row
 from ..api import parallel, timestamps
 from ..api.errors import ClusterError
 from ..api.session import Session
-from ..objects import configmaps, kubelets, lease, node_requests, node_status, nodes, pods
+from ..objects import configmaps, kubelets, lease, node_requests, nodes, pods
 from ..stages import diagnose, soak
 from . import drain_steps
 
@@ -33,6 +35,8 @@ SHOWN = 5
 PAUSED, REASON = "paused", "reason"
 # Any other value is a pause: an operator wrote it to stop rollouts.
 NOT_PAUSED = frozenset({"", "0", "false", "n", "no", "off"})
+# The state of a node that a rollout skips.
+SKIPPED = "skipped"
 
 
 def gate(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
@@ -262,7 +266,7 @@ def unavailable(
         if node.unschedulable:
             reasons["cordoned"] = "cordoned" if node.cordoned is None else drain_steps.cordon_in_words(node.cordoned)
         # A node that runs what it fell back to lacks nothing: its error is the evidence for its next change.
-        if node.error and name not in reverted and not node_status.fell_back(node):
+        if node.error and name not in reverted and not nodes.fell_back(node):
             reasons["failed"] = f"its configuration failed: {node.error}"
         if reasons:
             down[name] = reasons
@@ -345,3 +349,30 @@ def room_left(allowed: int, unavailable: t.Collection[str], batch: t.Collection[
     Nodes of the batch count once, whatever their state. The batch may begin if it has no more nodes than this.
     """
     return max(0, allowed - len(set(unavailable) - set(batch)))
+
+
+def info(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+    """Return a row for each node and the counts that budgets use; with the option `skip`, also who is away.
+
+    A node is away if it does not exist, is not Ready, or is silent (see `unavailable`). With `unready`, one that is not
+    Ready is away only if its kubelet does not answer: one GET of its configz. Raises ClusterError.
+    """
+    if not options["skip"]:
+        return _info(node_requests.read(session, options["nodes"], options["label_selectors"] or ()), {})
+    if not options["nodes"] or options["label_selectors"]:
+        raise ClusterError("skip: name the nodes in the option nodes, without label_selectors")
+    found = node_requests.find(session, options["nodes"])
+    gone = node_requests.lost(session, dict.fromkeys(options["nodes"], ""), found)
+    why = {name: row.message for name, row in gone.items()}
+    why.update({name: down["ready"] for name, down in unavailable(session, found).items() if "ready" in down})
+    if options["unready"]:
+        alive = answering(session, found, why)
+        why = {name: reason for name, reason in why.items() if name not in alive}
+    # Not under `skipped`, which Ansible takes for a skipped task.
+    away = {name: node_row.Row(False, SKIPPED, why[name]).shown() for name in options["nodes"] if name in why}
+    return _info(found, away)
+
+
+def _info(found: t.Mapping[str, nodes.Node], away: dict[str, t.Any]) -> dict[str, t.Any]:
+    rows = {name: nodes.row(node) for name, node in found.items()}
+    return {"changed": False, "nodes": rows, "away": away, "summary": nodes.summarise(rows)}

@@ -21,7 +21,7 @@ from ..._config.values.reference import PLACE, same_place
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
-from ..objects import config_sources, kubelets, node_requests, node_status, nodes, readers
+from ..objects import config_sources, kubelets, node_requests, nodes, readers
 from ..objects.lease import Keeper
 from ..stages import diagnose
 
@@ -62,11 +62,7 @@ class _Revert:
 
     def is_automatic(self, node: nodes.Node) -> bool:
         """Return whether the node has rejected the assigned source, so that it needs no new assignment."""
-        if (
-            not node.error
-            or node_status.is_sync_error(node.error)
-            or not same_place(node.part("assigned"), self.source)
-        ):
+        if not node.error or nodes.is_sync_error(node.error) or not same_place(node.part("assigned"), self.source):
             return False
         return self.on_node or same_place(node.part("active"), self.previous)
 
@@ -86,7 +82,7 @@ class _Revert:
             self.message = node.fault
             return False
         # A checkpoint is not copied to the node again, so only `active` shows what the node runs.
-        if self.written and not self.on_node and not node_status.settled(node):
+        if self.written and not self.on_node and not nodes.settled(node):
             self.message = (
                 f"waiting for its kubelet to take up {nodes.describe(self.previous)} again; "
                 f"active is {nodes.describe(node.part('active'))}"

@@ -19,7 +19,7 @@ from ..._config.values.reference import same_place
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
-from ..objects import config_sources, configmaps, node_requests, node_status, nodes, readers
+from ..objects import config_sources, configmaps, node_requests, nodes, readers
 from ..objects.config_sources import Source
 from ..objects.lease import Keeper
 from . import before
@@ -295,10 +295,10 @@ def _remembered(node: nodes.Node, goal: dict[str, str], rollout: str) -> dict[st
     if noted is not None and rollout and noted.get("rollout") == rollout:
         again = {key: value for key, value in noted.items() if key != "undone"}
         return {annotation.PREVIOUS: annotation.text(again)} if again != noted else {}
-    if node_status.settled(node) and not annotation.unconfirmed((node.status or {}).get("reason")):
+    if nodes.settled(node) and not annotation.unconfirmed((node.status or {}).get("reason")):
         known = True
     else:
-        known = bool(rollout) and node_status.fell_back(node)
+        known = bool(rollout) and nodes.fell_back(node)
     active = node.part("active")
     if known and same_place(active, goal):
         return {}

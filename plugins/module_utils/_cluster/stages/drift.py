@@ -23,7 +23,7 @@ from ..._config.values import document, identity, own_values
 from ..api import parallel
 from ..api.errors import ClusterError
 from ..api.session import Session
-from ..objects import config_sources, configmaps, kubeadm, kubelets, node_requests, node_status, nodes
+from ..objects import config_sources, configmaps, kubeadm, kubelets, node_requests, nodes
 from . import verdict
 
 NOT_LOOKED_AT = "not looked at on the node"
@@ -209,7 +209,7 @@ def _facts(
         assigned=node.part("assigned"),
         active=node.part("active"),
         error=node.error,
-        unsynced=node_status.is_sync_error(node.error),
+        unsynced=nodes.is_sync_error(node.error),
         meaning=verdict.meaning(node),
         pushed=node.known(configmaps.reference(configmap, source["kubeletConfigKey"]))
         if configmap and source

@@ -17,8 +17,7 @@ from ..._config import delivery as deliveries
 from ..._config.alpha import form
 from ..._config.values import node_row
 from ..._config.values.reference import same_place
-from ..objects.node_status import is_sync_error
-from ..objects.nodes import Node, describe
+from ..objects.nodes import Node, describe, is_sync_error
 
 THAT_IS = ", that is, "
 """Between the error of a kubelet and its meaning."""

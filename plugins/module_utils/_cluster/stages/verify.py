@@ -24,7 +24,7 @@ from ..._config.values.reference import same_place
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
-from ..objects import config_sources, configmaps, kubelets, node_requests, node_status, nodes
+from ..objects import config_sources, configmaps, kubelets, node_requests, nodes
 from ..objects.lease import Keeper
 from ..objects.lease_objects import LeaseLost
 from . import before, diagnose, verdict
@@ -267,7 +267,7 @@ class Watch:
         """Return the module's result for all nodes."""
         rows = {
             name: {
-                **({} if found.state in node_row.ABSENT else node_status.row(self.nodes[name])),
+                **({} if found.state in node_row.ABSENT else nodes.row(self.nodes[name])),
                 **self._row(name, found).shown(differences=self.differences.get(name, [])),
                 **({"beside": self.beside[name]} if name in self.beside else {}),
             }

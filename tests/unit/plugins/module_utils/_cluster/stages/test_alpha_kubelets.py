@@ -13,10 +13,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import (
-    node_requests,
-    node_status,
-)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests, nodes
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait, dump, push
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import identity
 from tests.sim.api.kinds import KINDS
@@ -163,7 +160,7 @@ def test_malformed_sources(cluster: Cluster, session: Session) -> None:
         cluster.store.patch(KINDS["nodes"], "", "n1", MERGE, {"spec": {"configSource": source}})
         time.sleep(0.2)
         found.append(node_requests.read(session)["n1"])
-        assert node_status.row(found[-1])["explanation"]
+        assert nodes.row(found[-1])["explanation"]
     assert "all were nil" in found[0].error and "all of UID, Name" in found[1].error
     assert "forbid" not in found[2].error and run(session)["source"]["uid"] == uid
     assert node_requests.read(session)["n1"].error == ""

@@ -22,7 +22,6 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects
     config_sources,
     inventory_hosts,
     node_requests,
-    node_status,
     nodes,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import drain_steps, gate, revert
@@ -122,7 +121,7 @@ def rows(run: t.Callable[[], dict[str, t.Any]]) -> dict[str, t.Any]:
 @given(damaged())
 def test_a_node_can_always_be_read(bad: dict[str, t.Any]) -> None:
     found = nodes.trim(bad)
-    shown = {"row": node_status.row(found), "host": inventory_hosts.variables(found)}
+    shown = {"row": nodes.row(found), "host": inventory_hosts.variables(found)}
     json.dumps(shown).encode()
     inventory_hosts.groups(shown["host"], list(inventory_hosts.GROUPS), [])
     for one in found.references:
@@ -141,7 +140,8 @@ def test_a_node_can_always_be_read(bad: dict[str, t.Any]) -> None:
 def test_every_stage_has_a_row_for_every_node(bad: dict[str, t.Any]) -> None:
     api: t.Any = cluster(bad)
     names = {"n1", GOOD}
-    assert set(rows(lambda: node_status.info(api, {"nodes": ["n1", GOOD], "label_selectors": None}, False))) == names
+    chosen = {"nodes": ["n1", GOOD], "label_selectors": None, "skip": False}
+    assert set(rows(lambda: gate.info(api, chosen, False))) == names
     table = dump.dump(api, {"nodes": None, "label_selectors": None, "facts": False}, False)["kubelet_configz"]
     assert set(plan.make_plan(plan.Request(table, {"maxPods": 8}))["nodes"]) == names
     asked: dict[str, t.Any] = {
@@ -184,7 +184,7 @@ def test_very_deep_json(key: str) -> None:
     """Python's parser gives up with RecursionError. An annotation may have 256 KiB."""
     bad = node("n1")
     bad["metadata"]["annotations"] = {key: "[" * 200_000}
-    assert node_status.row(nodes.trim(bad))["ready"] is True
+    assert nodes.row(nodes.trim(bad))["ready"] is True
 
 
 def noted(key: str, text: str, **fields: t.Any) -> dict[str, t.Any]:
@@ -255,7 +255,7 @@ def test_a_revert_does_not_guess_what_a_malformed_node_runs() -> None:
 def test_what_a_node_ran_before_is_not_guessed() -> None:
     """A malformed annotation `previous` is not the local config, to which the node would be reverted."""
     found = nodes.trim(noted(annotation.PREVIOUS, '{"configMap": {"name": 3}}', marked=A, reported=RUNS_A))
-    assert (found.previous, node_status.row(found)["previous"], found.fault) == (None, None, "")
+    assert (found.previous, nodes.row(found)["previous"], found.fault) == (None, None, "")
 
 
 def test_annotations_that_cannot_be_read_do_not_change_the_delivery_of_a_native_node() -> None:
@@ -306,7 +306,7 @@ def test_the_inventory_shows_what_is_malformed() -> None:
 
 def test_a_node_whose_error_cannot_be_read_is_not_settled() -> None:
     found = nodes.trim(noted(annotation.STATUS, json.dumps({**RUNS_A, "error": ["it ended"]}), marked=A))
-    assert (found.error, node_status.settled(found)) == ("", False)
+    assert (found.error, nodes.settled(found)) == ("", False)
 
 
 def test_a_write_that_conflicts_still_removes_a_malformed_source() -> None:

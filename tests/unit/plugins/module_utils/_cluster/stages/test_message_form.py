@@ -12,11 +12,7 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import (
-    node_requests,
-    node_status,
-    nodes,
-)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests, nodes
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import revert
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import diagnose, verdict
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks
@@ -27,7 +23,7 @@ NAME = "worker-17.example"
 LONG = "kubelet-config-workers-zone-b-7f5c2bd9"
 # A guard reports the kubelet's own words, whose length is not ours.
 WORDS = "the kubelet ended 2 times: WORDS"
-ERRORS = ["", WORDS, *verdict.MEANING, node_status.SYNC + next(iter(verdict.MEANING))]
+ERRORS = ["", WORDS, *verdict.MEANING, nodes.SYNC + next(iter(verdict.MEANING))]
 
 
 def judged() -> t.Iterator[verdict.Verdict]:
