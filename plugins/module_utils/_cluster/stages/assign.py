@@ -22,7 +22,7 @@ from ..api.session import Session
 from ..objects import config_sources, configmaps, node_requests, nodes, readers
 from ..objects.config_sources import Source
 from ..objects.lease import Keeper
-from . import before
+from .expected import read_before
 
 # When the feature gate is off, for kubelets up to 1.10 and for later ones.
 _OFF_AT_FIRST = "(default up to 1.10), or it is newer than 1.10 and knows no configMapRef"
@@ -105,7 +105,7 @@ def assign(
     if keeper and wanted:
         keeper.keep()
     dropins = [step.node for step in changing.values() if step.goal and not deliveries.of(step.node.delivery).whole]
-    seen = before.read(session, dropins) if dropins and not check_mode else None
+    seen = read_before(session, dropins) if dropins and not check_mode else None
     granted = _grant(session, steps, rows, check_mode)
     _write(session, {name: step for name, step in changing.items() if rows[name]["ok"]}, rows, check_mode)
     result = _result(rows, False)

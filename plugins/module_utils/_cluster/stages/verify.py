@@ -10,66 +10,27 @@ read once its status shows the source as active.
 from __future__ import annotations
 
 import dataclasses
-import json
 import time
 import typing as t
 
 from ..._config import delivery as deliveries
-from ..._config.drift import differing, explained
-from ..._config.fields import complete_config as pure_configz
+from ..._config.drift import explained
 from ..._config.fields import difftext, fields, overlay
 from ..._config.rules import checks, start_rules
-from ..._config.values import document, node_row
+from ..._config.values import node_row
 from ..._config.values.reference import same_place
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
-from ..objects import config_sources, configmaps, kubelets, node_requests, nodes
+from ..objects import config_sources, kubelets, node_requests, nodes
 from ..objects.lease import Keeper
 from ..objects.lease_objects import LeaseLost
-from . import before, diagnose, verdict
+from . import diagnose, verdict
+from .expected import Expected, changed_beside
 
 # Many kubelets are ready after a second, and each batch waits for the next poll. So the first pause is short, and each
 # later one is the wait so far divided by SHARE.
 FIRST_PAUSE, SHARE = 0.1, 10
-
-
-class Expected:
-    """A source as the API has it now: its full reference and its configuration."""
-
-    def __init__(self, session: Session, source: dict[str, str]) -> None:
-        self.source = source
-        self.reference: dict[str, str] = {}
-        self.config: dict[str, t.Any] | None = None
-        self._found = config_sources.FoundConfig(None, None)
-        # Most nodes of a batch have equal configurations, and comparing takes longer than reading.
-        self._known: dict[tuple[str, int, str], list[tuple[str, t.Any, t.Any]]] = {}
-        self.refresh(session)
-
-    def refresh(self, session: Session) -> None:
-        """Read the ConfigMap again (one GET). Raises ApiError."""
-        key = self.source["kubeletConfigKey"]
-        configmap = configmaps.read(session, self.source["namespace"], self.source["name"])
-        self._found = config_sources.FoundConfig(configmap, config_sources.fault(configmap, key), key)
-        self.reference = configmaps.reference(configmap, key) if configmap else {}
-        usable = configmap is not None and not self._found.fault_at(None)
-        self.config = document.parse(configmap["data"][key], key) if configmap and usable else None
-        self._known = {}
-
-    def fault(self, minor: int) -> str | None:
-        """Return why a kubelet of a minor cannot load it, None if it can."""
-        return self._found.fault_at(minor)
-
-    def differences(self, live: dict[str, t.Any], minor: int, delivery: str) -> list[tuple[str, t.Any, t.Any]]:
-        """Return (path, expected, live) for all that differs in the `kubeletconfig` of a /configz.
-
-        The configuration must exist. That of a drop-in is what is declared.
-        """
-        alike = (json.dumps(live, sort_keys=True), minor, delivery)
-        if alike not in self._known:
-            compare = differing.between if deliveries.of(delivery).whole else differing.of_dropin
-            self._known[alike] = compare(self.config or {}, pure_configz.restore(live, minor), minor)
-        return self._known[alike]
 
 
 class Watch:
@@ -203,7 +164,7 @@ class Watch:
             )
             if self._counts(name, path, wanted, expected.config)
         ]
-        changed = before.beside(self._before, self.nodes[name], expected.config, outcome.value, self._hosts.get(name))
+        changed = changed_beside(self._before, self.nodes[name], expected.config, outcome.value, self._hosts.get(name))
         if changed is not None:
             self.beside[name] = changed
         if self.differences[name]:
