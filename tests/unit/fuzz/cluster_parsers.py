@@ -22,7 +22,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout.drain_steps import eviction_answer
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import forecast, verdict
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import edit, verdict
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import delivery as deliveries
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.alpha import form
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import differing
@@ -74,7 +74,7 @@ def planned(given: tuple[str, t.Any]) -> None:
         Request(table, {"maxPods": 80, "evictionHard": {"memory.available": "1Gi"}}, deliveries={"n1": delivery})
     )
     json.dumps([plan, plan_text.diffs(table, plan)], allow_nan=False, ensure_ascii=False).encode()
-    for change in forecast._changes(plan, table).values():
+    for change in edit._changes(plan, table).values():
         pod_forecast.forecast(change, pod_usage.parse({}, [POD], SUMMARY))
     differing.between(CONFIG, live_config, 20)
     differing.of_dropin(CONFIG, live_config, 33)
