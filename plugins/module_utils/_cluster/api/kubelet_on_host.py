@@ -69,7 +69,7 @@ class HostKubelets:
 
     def __init__(self, session: Session, account: str, authorities: str | None, verify: bool, seconds: float) -> None:
         self._session = session
-        self._tokens = Tokens(session, account)
+        self._tokens = _Tokens(session, account)
         self._reach = _given[-1] if _given else None
         self._ports: dict[str, int] = {}
         self.request = {"authorities": _read(authorities) if verify else None, "verify": verify, "seconds": seconds}
@@ -130,7 +130,7 @@ class _Door:
         token = self._hosts.token(self._node)
         asked = {**self._hosts.request, "name": self._node, "port": self._port, "path": path, "token": token}
         try:
-            status, body = answer_in(self._reach(self._node, program(asked)))
+            status, body = answer_in(self._reach(self._node, _program(asked)))
             if token in body:
                 raise ApiError(200, "its answer contains the token of the request: what serves its port?")
             if status != 200:
@@ -160,7 +160,7 @@ class _Door:
         return ApiError(status, f"its kubelet answered {status} {text}", transient=status in TRANSIENT)
 
 
-class Tokens:
+class _Tokens:
     """Tokens of a service account, or of one for each node: made when needed, kept for five minutes."""
 
     def __init__(self, session: Session, account: str) -> None:
@@ -246,7 +246,7 @@ class Tokens:
                 )
 
 
-def program(asked: t.Mapping[str, t.Any]) -> str:
+def _program(asked: t.Mapping[str, t.Any]) -> str:
     """Return the program that sends a request from the host of a node."""
     return f"{inspect.getsource(ask_kubelet)}\n\nmain(json.loads({json.dumps(asked)!r}))\n"
 

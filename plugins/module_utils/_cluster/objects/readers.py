@@ -29,7 +29,7 @@ _MERGE = "application/merge-patch+json"
 _GRANT = "grant the verbs get, create and patch on roles and rolebindings there, and get on configmaps"
 
 
-def path(resource: str, namespace: str, name: str = "") -> str:
+def _path(resource: str, namespace: str, name: str = "") -> str:
     """Return the API path of a Role or RoleBinding, or of a namespace's collection of them."""
     base = f"/apis/{GROUP}/v1/namespaces/{urllib.parse.quote(namespace, safe='')}/{resource}"
     return f"{base}/{urllib.parse.quote(name, safe='')}" if name else base
@@ -93,7 +93,7 @@ def _ensure_role(session: Session, place: Place, check_mode: bool) -> bool:
             f"the Role {namespace}/{name}{SUFFIX} exists, and does not let a node get the ConfigMap: delete it"
         )
     if not check_mode:
-        session.request("PATCH", path(ROLES, namespace, name + SUFFIX), (), {"rules": [rule]}, _MERGE)
+        session.request("PATCH", _path(ROLES, namespace, name + SUFFIX), (), {"rules": [rule]}, _MERGE)
     return True
 
 
@@ -120,7 +120,7 @@ def _ensure_binding(session: Session, place: Place, names: list[str], check_mode
                 ref = {"apiGroup": GROUP, "kind": "Role", "name": reader}
                 body = {"kind": "RoleBinding", "apiVersion": f"{GROUP}/v1", "metadata": _meta(place), "roleRef": ref}
                 session.request(
-                    "POST", path(BINDINGS, namespace), (), {**body, "subjects": [_subject(name) for name in names]}
+                    "POST", _path(BINDINGS, namespace), (), {**body, "subjects": [_subject(name) for name in names]}
                 )
             else:
                 _bind(session, there, [*(there.get("subjects") or []), *map(_subject, sorted({*names} - bound))])
@@ -136,7 +136,7 @@ def _ensure_binding(session: Session, place: Place, names: list[str], check_mode
 def _bind(session: Session, binding: t.Mapping[str, t.Any], subjects: list[t.Any]) -> None:
     meta = binding["metadata"]
     body = {"metadata": {"resourceVersion": meta["resourceVersion"]}, "subjects": subjects}
-    session.request("PATCH", path(BINDINGS, meta["namespace"], meta["name"]), (), body, _MERGE)
+    session.request("PATCH", _path(BINDINGS, meta["namespace"], meta["name"]), (), body, _MERGE)
 
 
 def revoke(session: Session, namespace: str, users: t.Mapping[Place, set[str]], check_mode: bool) -> list[str]:
@@ -146,7 +146,7 @@ def revoke(session: Session, namespace: str, users: t.Mapping[Place, set[str]], 
     """
     label = [("labelSelector", f"{configmaps.MANAGED_LABEL}={configmaps.MANAGED_BY}")]
     found = {
-        resource: session.request("GET", path(resource, namespace), label).get("items") or []
+        resource: session.request("GET", _path(resource, namespace), label).get("items") or []
         for resource in (BINDINGS, ROLES)
     }
     changed = []
@@ -177,7 +177,7 @@ def _delete(session: Session, resource: str, item: t.Mapping[str, t.Any]) -> Non
     meta = item["metadata"]
     body = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": meta["uid"]}}
     try:
-        session.request("DELETE", path(resource, meta["namespace"], meta["name"]), body=body)
+        session.request("DELETE", _path(resource, meta["namespace"], meta["name"]), body=body)
     except ApiError as error:
         if error.status != 404:
             raise
@@ -185,7 +185,7 @@ def _delete(session: Session, resource: str, item: t.Mapping[str, t.Any]) -> Non
 
 def _read(session: Session, resource: str, namespace: str, name: str) -> dict[str, t.Any] | None:
     try:
-        return t.cast("dict[str, t.Any]", session.request("GET", path(resource, namespace, name)))
+        return t.cast("dict[str, t.Any]", session.request("GET", _path(resource, namespace, name)))
     except ApiError as error:
         if error.status != 404:
             raise
@@ -194,7 +194,7 @@ def _read(session: Session, resource: str, namespace: str, name: str) -> dict[st
 
 def _create(session: Session, resource: str, namespace: str, body: dict[str, t.Any]) -> None:
     try:
-        session.request("POST", path(resource, namespace), (), body)
+        session.request("POST", _path(resource, namespace), (), body)
     except ApiError as error:
         # Another run has created the same since.
         if error.status != 409:

@@ -149,7 +149,7 @@ def _check_pause(session: Session, options: dict[str, t.Any], result: dict[str, 
         )
         raise ClusterError(
             f"rollouts are paused {paused} (key {PAUSED} of the ConfigMap {namespace}/{name}). Nothing was begun. "
-            f"End the pause with `{end_of_pause(namespace, name)}`, then run again: "
+            f"End the pause with `{_end_of_pause(namespace, name)}`, then run again: "
             "the rollout continues where it stopped",
             result,
         )
@@ -282,11 +282,11 @@ def _ages(session: Session, found: t.Mapping[str, nodes.Node]) -> dict[str, floa
     now = session.server_time() if written else 0.0
     old = [name for name, at in written.items() if at is not None and now - at > SILENT]
     ages = {name: age for name, age in diagnose.silence(session, old).items() if age > SILENT} if old else {}
-    alive = answering(session, found, ages)
+    alive = _answering(session, found, ages)
     return {name: age for name, age in ages.items() if name not in alive}
 
 
-def answering(session: Session, found: t.Mapping[str, nodes.Node], names: t.Iterable[str]) -> set[str]:
+def _answering(session: Session, found: t.Mapping[str, nodes.Node], names: t.Iterable[str]) -> set[str]:
     """Return those of the nodes `found` and `names` whose kubelet answers: one GET of its configz for each."""
     outcomes = parallel.each(
         [name for name in names if name in found],
@@ -323,7 +323,7 @@ def read_pause(session: Session, namespace: str, name: str) -> dict[str, str] | 
     return {"since": since, "by": last.get("manager") or "", "reason": (data.get(REASON) or "").strip()}
 
 
-def end_of_pause(namespace: str, name: str) -> str:
+def _end_of_pause(namespace: str, name: str) -> str:
     """Return the kubectl command that ends a pause."""
     return f"""kubectl -n {namespace} patch configmap {name} --type=merge -p '{{"data":{{"{PAUSED}":null}}}}'"""
 
@@ -366,7 +366,7 @@ def info(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
     why = {name: row.message for name, row in gone.items()}
     why.update({name: down["ready"] for name, down in unavailable(session, found).items() if "ready" in down})
     if options["unready"]:
-        alive = answering(session, found, why)
+        alive = _answering(session, found, why)
         why = {name: reason for name, reason in why.items() if name not in alive}
     # Not under `skipped`, which Ansible takes for a skipped task.
     away = {name: node_row.Row(False, SKIPPED, why[name]).shown() for name in options["nodes"] if name in why}

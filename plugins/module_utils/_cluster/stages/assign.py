@@ -91,7 +91,7 @@ def assign(
     except ApiError as error:
         raise ClusterError(f"assigning: {error.message}. Nothing was written to any node; run again") from error
     lost = node_requests.lost(session, {name: one.uid for name, one in wanted.items()}, found)
-    current = {name: node.seen_as(deliver(node, wanted[name])) for name, node in found.items() if name not in lost}
+    current = {name: node.seen_as(_deliver(node, wanted[name])) for name, node in found.items() if name not in lost}
     needed = _needed(wanted, current, options["check_source"])
     configs = config_sources.find(session, needed.values())
     steps = {name: _step(found[name], node, wanted[name], configs) for name, node in current.items()}
@@ -222,7 +222,7 @@ def _refused(session: Session, step: _Step, error: ClusterError | None) -> dict[
     return {"ok": False, "message": why, "error": why}
 
 
-def deliver(node: nodes.Node, wanted: config_sources.Wanted) -> str:
+def _deliver(node: nodes.Node, wanted: config_sources.Wanted) -> str:
     """Return the delivery by which a source reaches a node or is removed: the requested one, else that of the node."""
     if wanted.delivery != deliveries.AUTO or wanted.source is None:
         return wanted.delivery

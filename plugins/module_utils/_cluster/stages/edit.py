@@ -88,22 +88,22 @@ def forecast(session: Session, options: dict[str, t.Any], check_mode: bool) -> d
     return result
 
 
-class ForecastTerms(t.NamedTuple):
+class _ForecastTerms(t.NamedTuple):
     """What applies to a node: whether its forecast refuses the plan, and for how many pods."""
 
     mode: str
     pods: int
 
 
-def _terms(options: dict[str, t.Any], node: str) -> ForecastTerms:
+def _terms(options: dict[str, t.Any], node: str) -> _ForecastTerms:
     own = (options.get("by_node") or {}).get(node) or {}
     # A misspelled value must not cost pods.
-    return ForecastTerms(
+    return _ForecastTerms(
         own.get("forecast", REFUSE if options["refuse"] else WARN), int(own.get("pods", options["allow_pods"]))
     )
 
 
-def _limited(rows: Rows, terms: t.Mapping[str, ForecastTerms]) -> dict[int, list[str]]:
+def _limited(rows: Rows, terms: t.Mapping[str, _ForecastTerms]) -> dict[int, list[str]]:
     """Return the nodes whose forecast may refuse the plan, by the number of pods that all of them together may lose."""
     found: dict[int, list[str]] = {}
     for name in rows:

@@ -44,7 +44,7 @@ UNKNOWN = (
 )
 
 
-class Soak:
+class _Soak:
     """The watched nodes; `open` are those without a final verdict."""
 
     def __init__(self, session: Session, options: dict[str, t.Any], watch: verify.Watch, started: float) -> None:
@@ -302,13 +302,13 @@ def soak(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
     try:
         watch = verify.Watch(session, wanted, names, options["delivery"])
         keeper.keep()
-        run = Soak(session, options, watch, started)
+        run = _Soak(session, options, watch, started)
     except ApiError as error:
         raise diagnose.unseen("soaking", "not soaked", names, error) from error
     return _result(run, keeper, started)
 
 
-def _result(run: Soak, keeper: Keeper, started: float) -> dict[str, t.Any]:
+def _result(run: _Soak, keeper: Keeper, started: float) -> dict[str, t.Any]:
     lost = _stay(run, keeper, started)
     run.give_up(lost)
     result = run.rows(started)
@@ -318,7 +318,7 @@ def _result(run: Soak, keeper: Keeper, started: float) -> dict[str, t.Any]:
     return result
 
 
-def _stay(run: Soak, keeper: Keeper, started: float) -> ClusterError | None:
+def _stay(run: _Soak, keeper: Keeper, started: float) -> ClusterError | None:
     """Check until no node is open or the time is over; return the last error if the API server did not answer then."""
     lost: ClusterError | None = None
     looked = started

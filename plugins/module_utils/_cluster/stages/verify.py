@@ -257,19 +257,19 @@ def verify(
     wanted: dict[str, config_sources.Wanted] | None = None,
     keeper: Keeper | None = None,
 ) -> dict[str, t.Any]:
-    """Wait for nodes as `wait` does and return a row for each.
+    """Wait for nodes as `_wait` does and return a row for each.
 
     Raises NodesFailed, which names every node that does not run its source, and why, and LeaseLost.
     """
     started = time.monotonic()
-    result = wait(session, options, wanted, keeper).result(started)
+    result = _wait(session, options, wanted, keeper).result(started)
     failures = {name: row["message"] for name, row in result["nodes"].items() if not row["ok"]}
     if failures:
         raise NodesFailed("verifying", failures, result)
     return result
 
 
-def wait(
+def _wait(
     session: Session,
     options: dict[str, t.Any],
     wanted: dict[str, config_sources.Wanted] | None,
