@@ -24,14 +24,14 @@ from ansible.module_utils.common.yaml import yaml_load
 from . import kubelet_on_host, library
 from .errors import ClusterError
 
-Options = t.Dict[str, t.Any]
+_Options = t.Dict[str, t.Any]
 
-CLUSTER = ("host", "kubeconfig", "context", "in_cluster")
+_CLUSTER = ("host", "kubeconfig", "context", "in_cluster")
 CREDENTIALS = ("api_key", "username", "password", "client_cert", "client_key")
-TRUST = ("validate_certs", "ca_cert")
-IDENTITY = ("impersonate_user", "impersonate_groups")
+_TRUST = ("validate_certs", "ca_cert")
+_IDENTITY = ("impersonate_user", "impersonate_groups")
 """Who acts for the user. This narrows what may be done, so that of the environment is used for every cluster."""
-HIDDEN = "********"
+_HIDDEN = "********"
 # Up to the last @: users write passwords as they are, with characters that a URL cannot have.
 _LOGIN = re.compile(r"(?<=://)\S*(?=@)")
 VARIABLES = {
@@ -117,7 +117,7 @@ def shown(arguments: t.Any, spec: t.Mapping[str, t.Any]) -> t.Any:
     found: dict[str, t.Any] = {}
     for name, value in arguments.items():
         if name not in known:
-            found[name] = HIDDEN
+            found[name] = _HIDDEN
         elif name == "kubeconfig":
             found[name] = _kubeconfig(value)
         elif "options" in known[name]:
@@ -129,7 +129,7 @@ def shown(arguments: t.Any, spec: t.Mapping[str, t.Any]) -> t.Any:
 
 def without_login(text: str) -> str:
     """Return a text with the user and the password of an address masked."""
-    return _LOGIN.sub(HIDDEN, text)
+    return _LOGIN.sub(_HIDDEN, text)
 
 
 def is_path(kubeconfig: t.Any) -> bool:
@@ -139,8 +139,8 @@ def is_path(kubeconfig: t.Any) -> bool:
 
 def _kubeconfig(value: t.Any) -> t.Any:
     if isinstance(value, dict):
-        return {key: HIDDEN if key == "users" else _addresses(inner) for key, inner in value.items()}
-    return value if value is None or is_path(value) else HIDDEN
+        return {key: _HIDDEN if key == "users" else _addresses(inner) for key, inner in value.items()}
+    return value if value is None or is_path(value) else _HIDDEN
 
 
 def _addresses(value: t.Any) -> t.Any:
@@ -156,14 +156,14 @@ def _mapping(value: t.Any) -> dict[str, t.Any]:
     return value if isinstance(value, dict) else {}
 
 
-def completed(options: Options) -> Options:
+def completed(options: _Options) -> _Options:
     """Return the options of a module, completed from the environment; they are complete after one call or several.
 
     Raises ClusterError for a variable with a wrong value, and for options that leave open which cluster is meant.
     """
     found = _of_environment()
     given = {name: value for name, value in options.items() if value not in (None, "")}
-    if _any(given, CLUSTER):
+    if _any(given, _CLUSTER):
         # A context is one of the kubeconfig, wherever that is named.
         kept = ("kubeconfig",) if not _any(given, ("host", "kubeconfig", "in_cluster")) else ()
         stray = [VARIABLES[name][0] for name in CREDENTIALS if name in found]
@@ -173,17 +173,17 @@ def completed(options: Options) -> Options:
                 f"{', '.join(stray)} of the environment is not sent there, since it was not given for this host. Set "
                 "api_key, client_cert or username beside host, or set the host as K8S_AUTH_HOST too"
             )
-        found = _without(found, {*CLUSTER, *TRUST, *CREDENTIALS} - {*kept})
+        found = _without(found, {*_CLUSTER, *_TRUST, *CREDENTIALS} - {*kept})
     if _any(given, CREDENTIALS):
         found = _without(found, CREDENTIALS)
-    if _any(given, IDENTITY):
-        found = _without(found, IDENTITY)
+    if _any(given, _IDENTITY):
+        found = _without(found, _IDENTITY)
     both = {**options, **found, **given}
     _check(both)
     return both
 
 
-def _of_environment() -> Options:
+def _of_environment() -> _Options:
     """Return the options that K8S_AUTH_* sets. An empty variable sets none, as where AWX has no value."""
     spec = argument_spec()
     texts = {name: next(filter(None, map(os.environ.get, variables)), None) for name, variables in VARIABLES.items()}
@@ -191,7 +191,7 @@ def _of_environment() -> Options:
     checked = ArgumentSpecValidator({name: spec[name] for name in given}).validate(given)
     if checked.error_messages:
         raise ClusterError(f"{'; '.join(checked.error_messages)}: correct the K8S_AUTH_ variable")
-    return t.cast("Options", checked.validated_parameters)
+    return t.cast("_Options", checked.validated_parameters)
 
 
 def environment_secrets() -> set[str]:
@@ -200,7 +200,7 @@ def environment_secrets() -> set[str]:
     return {text for text in found if text}
 
 
-def _check(both: Options) -> None:
+def _check(both: _Options) -> None:
     """Raise ClusterError for options of which some would be ignored."""
     if both.get("in_cluster") and _any(both, ("host", "kubeconfig", "context")):
         raise ClusterError(
@@ -216,11 +216,11 @@ def _check(both: Options) -> None:
         raise ClusterError("username and password belong together: set both in the same place, or none of them")
 
 
-def _any(options: Options, names: t.Iterable[str]) -> bool:
+def _any(options: _Options, names: t.Iterable[str]) -> bool:
     return any(options.get(name) for name in names)
 
 
-def _without(options: Options, names: t.Container[str]) -> Options:
+def _without(options: _Options, names: t.Container[str]) -> _Options:
     return {name: value for name, value in options.items() if name not in names}
 
 

@@ -19,8 +19,8 @@ from . import cluster_options
 from .errors import ClusterError, MissingLibrary
 from .session import FIRST_CONTACT, PATIENT_CONTACT, Session
 
-Call = t.Callable[["dict[str, t.Any]", bool], "dict[str, t.Any]"]
-Stage = t.Callable[[Session, "dict[str, t.Any]", bool], "dict[str, t.Any]"]
+_Call = t.Callable[["dict[str, t.Any]", bool], "dict[str, t.Any]"]
+_Stage = t.Callable[[Session, "dict[str, t.Any]", bool], "dict[str, t.Any]"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Definition:
     """
 
     spec: dict[str, t.Any]
-    call: Call
+    call: _Call
     limits: dict[str, t.Any] = dataclasses.field(default_factory=dict)
 
     def outcome(
@@ -85,7 +85,7 @@ class Definition:
         raise AssertionError("exit_json ends the process")
 
 
-def define(spec: dict[str, t.Any], stage: Stage, patient: bool = False, **limits: t.Any) -> Definition:
+def define(spec: dict[str, t.Any], stage: _Stage, patient: bool = False, **limits: t.Any) -> Definition:
     """Define a module that runs `stage(session, options, check_mode)`.
 
     A `patient` stage waits for an API server that is unavailable at its start; the others soon report a wrong address.

@@ -15,7 +15,7 @@ from ..._config.values import node_row
 # unavailable; every request of this collection may be repeated.
 TRANSIENT = frozenset({408, 429, 500, 502, 503, 504})
 
-Result = t.TypeVar("Result")
+_Result = t.TypeVar("_Result")
 
 
 class ClusterError(Exception):
@@ -82,11 +82,11 @@ def pauses(first: float = 0.2, longest: float = 5.0) -> t.Iterator[float]:
 
 
 def persist(
-    attempt: t.Callable[[], Result],
+    attempt: t.Callable[[], _Result],
     budget: float,
     sleep: t.Callable[[float], None] = time.sleep,
     clock: t.Callable[[], float] = time.monotonic,
-) -> Result:
+) -> _Result:
     """Call `attempt` until it succeeds, fails permanently, or `budget` seconds are over.
 
     Only a transient ApiError is retried. The pause is the server's Retry-After if that is longer than our own.

@@ -21,12 +21,12 @@ PATIENCE = 8.0
 LAST_OLD_PROXY = 9
 # In 1.20 only this endpoint of the kubelet has the start time (80 to 100 KB, 8 KB compressed). /metrics/probes has it
 # in later versions.
-METRICS = "metrics"
+_METRICS = "metrics"
 # Seconds by which two values for the same start may differ: they are whole seconds, and the clock of the node may be
 # slewed.
 TOLERANCE = 2.0
 # Seconds that the sum of the intervals may be behind: a kubelet relists a second after its last relist has ended.
-LAG = 2.0
+_LAG = 2.0
 _RELISTED = re.compile(r"^kubelet_pleg_relist_interval_(micro)?seconds_sum (\S+)$", re.MULTILINE)
 
 
@@ -90,7 +90,7 @@ class Process(t.NamedTuple):
 def process(session: Session, node: str, budget: float | None = None) -> Process:
     """Return the process of the kubelet of `node` (one GET). Raises ApiError."""
     asked = time.monotonic()
-    text = kubelet_endpoint.text(session, node, METRICS, budget)
+    text = kubelet_endpoint.text(session, node, _METRICS, budget)
     answered = time.monotonic()
     found = re.search(r"^process_start_time_seconds ([0-9.eE+-]+)$", text, re.MULTILINE)
     try:
@@ -122,7 +122,7 @@ def restarted(before: Process, now: Process) -> bool | None:
         return True
     if now.relisted > now.answered - before.asked:
         return False
-    younger = now.relisted - before.relisted < now.asked - before.answered - LAG
+    younger = now.relisted - before.relisted < now.asked - before.answered - _LAG
     return moved if moved == younger else None
 
 

@@ -16,10 +16,10 @@ from .nodes import Node, trim
 
 # A GET for each node is cheaper than a LIST, here and in the API server, if the LIST had more than this many times the
 # nodes that are read.
-MANY = 4
+_MANY = 4
 # Nodes in a page, at most: enough for few requests, few enough that full Node objects (20 KB each) are cheap to parse.
-PAGE = 250
-NODES = "/api/v1/nodes"
+_PAGE = 250
+_NODES = "/api/v1/nodes"
 # Argument spec of the modules that choose nodes by name or label.
 SELECTION: dict[str, dict[str, t.Any]] = {
     "nodes": {"type": "list", "elements": "str"},
@@ -61,7 +61,7 @@ def _listed(session: Session, names: t.Collection[str] | None, selectors: t.Sequ
         if names is not None and len(names) == 1:
             query.append(("fieldSelector", f"metadata.name={next(iter(names))}"))
         found = {node.name: node for node in _pages(session, query)}
-    elif len(names) * MANY <= session.nodes_listed:
+    elif len(names) * _MANY <= session.nodes_listed:
         found = _each(session, list(names))
     else:
         found = {node.name: node for node in _pages(session, (), names)}
@@ -110,7 +110,7 @@ def lost(session: Session, uids: t.Mapping[str, str], found: t.Mapping[str, Node
 
 def path(name: str) -> str:
     """Return the API path of a Node."""
-    return f"{NODES}/{urllib.parse.quote(name)}"
+    return f"{_NODES}/{urllib.parse.quote(name)}"
 
 
 def _pages(
@@ -119,14 +119,14 @@ def _pages(
     """List nodes page by page: all, or those of `names` until the missing ones are few of those not listed yet."""
     wanted = None if names is None else set(names)
     # In a large cluster, few names cost only a few nodes more than their own.
-    first = PAGE if wanted is None else min(PAGE, MANY * len(wanted))
+    first = _PAGE if wanted is None else min(_PAGE, _MANY * len(wanted))
     for last_try in (False, True):
         nodes: list[Node] = []
         listed = 0
         more: list[tuple[str, str]] = []
         try:
             while True:
-                page = session.request("GET", NODES, [*query, ("limit", PAGE if more else first), *more])
+                page = session.request("GET", _NODES, [*query, ("limit", _PAGE if more else first), *more])
                 items = page.get("items") or []
                 listed += len(items)
                 # Reading a Node object takes longer than receiving it.
@@ -136,7 +136,7 @@ def _pages(
                 # Absent on the last page, and if the LIST has selectors.
                 left = about.get("remainingItemCount") or 0
                 session.nodes_listed = listed + left
-                if not more or (wanted is not None and (len(wanted) - len(nodes)) * MANY <= left):
+                if not more or (wanted is not None and (len(wanted) - len(nodes)) * _MANY <= left):
                     return nodes
         except ApiError as error:
             # The pages of a LIST expire after some minutes: list again from the start, once.

@@ -22,7 +22,7 @@ SYNC = "failed to sync: "
 # The minors whose kubelet follows Node.spec.configSource.
 _FOLLOWING = deliveries.of(NATIVE).minors
 # Labels with the roles of a node, as kubectl reads them (pkg/printers of kubectl, findNodeRoles).
-ROLE_PREFIX, ROLE = "node-role.kubernetes.io/", "kubernetes.io/role"
+_ROLE_PREFIX, _ROLE = "node-role.kubernetes.io/", "kubernetes.io/role"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,8 +85,8 @@ class Node:
     @property
     def roles(self) -> list[str]:
         """The roles that `kubectl get nodes` shows, an empty list for <none>."""
-        marked = {key[len(ROLE_PREFIX) :] for key in self.labels if key.startswith(ROLE_PREFIX)}
-        return sorted(filter(None, marked | {self.labels.get(ROLE, "")}))
+        marked = {key[len(_ROLE_PREFIX) :] for key in self.labels if key.startswith(_ROLE_PREFIX)}
+        return sorted(filter(None, marked | {self.labels.get(_ROLE, "")}))
 
     @property
     def control_plane(self) -> bool:

@@ -18,10 +18,10 @@ from ..objects import node_requests, nodes, pods
 from ..objects.lease import Keeper
 from . import drain_steps
 
-FIRST_PAUSE, LONGEST_PAUSE = 1.0, 5.0
-STAYS = "It stays cordoned; state restored uncordons it"
-WEBHOOK = "does an admission webhook change Nodes?"
-UNTOUCHED = "draining (no node was cordoned, no pod evicted)"
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 5.0
+_STAYS = "It stays cordoned; state restored uncordons it"
+_WEBHOOK = "does an admission webhook change Nodes?"
+_UNTOUCHED = "draining (no node was cordoned, no pod evicted)"
 
 
 class _Drain:
@@ -84,7 +84,7 @@ class _Drain:
                     f"{outcome.error.message if outcome.error else 'no answer'}",
                 )
             elif not after.unschedulable:
-                self.fail(name, f"the API server did not store the cordon, and no pod was evicted: {WEBHOOK}")
+                self.fail(name, f"the API server did not store the cordon, and no pod was evicted: {_WEBHOOK}")
             else:
                 self.rows[name].update(
                     changed=drain_steps.cordoned_by_us(after) and not drain_steps.cordoned_by_us(outcome.item),
@@ -130,14 +130,14 @@ class _Drain:
                     self.fail(
                         outcome.item,
                         "its pods could not be listed: "
-                        f"{outcome.error.message if outcome.error else 'no answer'}. {STAYS}",
+                        f"{outcome.error.message if outcome.error else 'no answer'}. {_STAYS}",
                     )
                 continue
             self._note_lost(outcome.item, outcome.value)
             # New pods too: the scheduler may have bound them just before the cordon.
             late = self._sort(outcome.item, outcome.value)
             if late:
-                self.fail(outcome.item, f"{late}. {STAYS}")
+                self.fail(outcome.item, f"{late}. {_STAYS}")
         self.settle()
 
     def _note_lost(self, name: str, found: pods.Rows) -> None:
@@ -162,7 +162,7 @@ class _Drain:
             if not left:
                 self._close(name)
             elif len(hopeless) == len(left):
-                self.fail(name, f"{self._account(left)}. {STAYS}")
+                self.fail(name, f"{self._account(left)}. {_STAYS}")
 
     def fail(self, name: str, message: str, state: str = "not_drained") -> None:
         """Close a node as failed."""
@@ -173,7 +173,7 @@ class _Drain:
     def give_up(self, cause: str) -> None:
         """Close all open nodes as failed: the time is over, or another cause ends the drain."""
         for name, left in list(self.left.items()):
-            self.fail(name, f"{cause}, and these pods are left: {self._account(left)}. {STAYS}")
+            self.fail(name, f"{cause}, and these pods are left: {self._account(left)}. {_STAYS}")
 
     def forecast(self) -> list[str]:
         """Close all open nodes of a dry run, and return as warnings what the drain would wait for."""
@@ -245,19 +245,19 @@ def _drained(
     try:
         run = _Drain(session, options, pods.snapshot(session, list(found)), check_mode)
     except NodesFailed as error:
-        raise NodesFailed(UNTOUCHED, error.failures) from error
+        raise NodesFailed(_UNTOUCHED, error.failures) from error
     if run.refused:
         for row in run.rows.values():
             row["state"] = "unchanged"
         for name, why in run.refused.items():
             run.fail(name, why)
-        return _all_ok(UNTOUCHED, _result({**run.rows, **gone}, found))
+        return _all_ok(_UNTOUCHED, _result({**run.rows, **gone}, found))
     api_version = drain_steps.eviction_version(session) if any(run.left.values()) else ""
     run.cordon(found)
     run.evict(api_version)
     warnings = run.forecast() if check_mode else []
     run.settle()
-    for pause in pauses(FIRST_PAUSE, LONGEST_PAUSE):
+    for pause in pauses(_FIRST_PAUSE, _LONGEST_PAUSE):
         if not run.left:
             break
         if time.monotonic() >= deadline:
@@ -304,7 +304,7 @@ def _restored(
             why = outcome.error.message if outcome.error else "no answer"
             row.update(ok=False, state="cordoned", message=f"it was not uncordoned: {why}; run again", error=why)
         elif after.cordoned is not None or (after.unschedulable and drain_steps.cordoned_by_us(before)):
-            why = f"the API server did not store that it was uncordoned: {WEBHOOK}"
+            why = f"the API server did not store that it was uncordoned: {_WEBHOOK}"
             row.update(ok=False, state="cordoned", message=why)
         else:
             row.update(changed=before.cordoned is not None, cordoned=after.unschedulable)

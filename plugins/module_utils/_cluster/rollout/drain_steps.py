@@ -157,27 +157,27 @@ def eviction_answer(error: ClusterError | None) -> Answer:
     return Answer(False, error.message, None)
 
 
-class Eviction(t.NamedTuple):
+class _Eviction(t.NamedTuple):
     """EVICT, WAIT (the pod is already being deleted), SKIP or REFUSE, and the reason."""
 
     action: str
     reason: str = ""
 
 
-def choose(pod: t.Mapping[str, t.Any], force: bool, delete_emptydir_data: bool) -> Eviction:
+def choose(pod: t.Mapping[str, t.Any], force: bool, delete_emptydir_data: bool) -> _Eviction:
     """Return what a drain does with a pod of a snapshot. Finished pods need no permission to be evicted."""
     finished = pod["phase"] in FINISHED
     if pod["static"]:
-        return Eviction(SKIP, "static pod: its kubelet keeps it running")
+        return _Eviction(SKIP, "static pod: its kubelet keeps it running")
     if pod["owner"].startswith("DaemonSet/") and not finished:
-        return Eviction(SKIP, f"of {pod['owner']}, which would create it again on this node")
+        return _Eviction(SKIP, f"of {pod['owner']}, which would create it again on this node")
     if pod["reason"] == TERMINATING:
-        return Eviction(WAIT)
+        return _Eviction(WAIT)
     if finished:
-        return Eviction(EVICT)
+        return _Eviction(EVICT)
     refused = []
     if not pod["owner"] and not force:
         refused.append("has no controller that would create it again elsewhere (force evicts it anyway)")
     if pod["emptydir"] and not delete_emptydir_data:
         refused.append("has an emptyDir volume, whose data would be lost (delete_emptydir_data accepts that)")
-    return Eviction(REFUSE, " and ".join(refused)) if refused else Eviction(EVICT)
+    return _Eviction(REFUSE, " and ".join(refused)) if refused else _Eviction(EVICT)

@@ -25,18 +25,18 @@ from ..stages import diagnose, soak
 from . import drain_steps
 
 # Seconds between two checks.
-POLL = 2.0
+_POLL = 2.0
 # Seconds without a heartbeat after which a kubelet counts as dead. A kubelet renews its Lease every 10 s and writes its
 # Node at least every 5 minutes. The Node of a dead kubelet stays Ready until the node controller reacts after 40 s.
-SILENT = 60.0
+_SILENT = 60.0
 # How many of the pods that a node would lose the message names.
-SHOWN = 5
+_SHOWN = 5
 # The keys of a ConfigMap with which operators can pause rollouts by kubectl.
-PAUSED, REASON = "paused", "reason"
+_PAUSED, _REASON = "paused", "reason"
 # Any other value is a pause: an operator wrote it to stop rollouts.
-NOT_PAUSED = frozenset({"", "0", "false", "n", "no", "off"})
+_NOT_PAUSED = frozenset({"", "0", "false", "n", "no", "off"})
 # The state of a node that a rollout skips.
-SKIPPED = "skipped"
+_SKIPPED = "skipped"
 
 
 def gate(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
@@ -81,7 +81,7 @@ def gate(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
                 ),
                 result,
             )
-        time.sleep(min(max(POLL, 2 * (now - began)), end - now))
+        time.sleep(min(max(_POLL, 2 * (now - began)), end - now))
 
 
 def _check_names(batch: list[str], group: list[str]) -> None:
@@ -148,7 +148,7 @@ def _check_pause(session: Session, options: dict[str, t.Any], result: dict[str, 
             f"since {result['paused']['since']}{f' by {by}' if by else ''}{f': {why}' if why else ', no reason given'}"
         )
         raise ClusterError(
-            f"rollouts are paused {paused} (key {PAUSED} of the ConfigMap {namespace}/{name}). Nothing was begun. "
+            f"rollouts are paused {paused} (key {_PAUSED} of the ConfigMap {namespace}/{name}). Nothing was begun. "
             f"End the pause with `{_end_of_pause(namespace, name)}`, then run again: "
             "the rollout continues where it stopped",
             result,
@@ -219,8 +219,8 @@ def _check_labels(batch: list[str], allowed: int | None, result: dict[str, t.Any
 
 
 def _misplaced(node: str, rows: list[pods.Row]) -> str:
-    shown = [f"{row['namespace']}/{row['name']} needs {row['misplaced']}" for row in rows[:SHOWN]]
-    more = [f"and {len(rows) - SHOWN} more"] if len(rows) > SHOWN else []
+    shown = [f"{row['namespace']}/{row['name']} needs {row['misplaced']}" for row in rows[:_SHOWN]]
+    more = [f"and {len(rows) - _SHOWN} more"] if len(rows) > _SHOWN else []
     return f"{node}: {'; '.join([*shown, *more])}"
 
 
@@ -280,8 +280,8 @@ def _ages(session: Session, found: t.Mapping[str, nodes.Node]) -> dict[str, floa
     """
     written = {name: timestamps.parse(node.heartbeat) for name, node in found.items() if node.ready == "True"}
     now = session.server_time() if written else 0.0
-    old = [name for name, at in written.items() if at is not None and now - at > SILENT]
-    ages = {name: age for name, age in diagnose.silence(session, old).items() if age > SILENT} if old else {}
+    old = [name for name, at in written.items() if at is not None and now - at > _SILENT]
+    ages = {name: age for name, age in diagnose.silence(session, old).items() if age > _SILENT} if old else {}
     alive = _answering(session, found, ages)
     return {name: age for name, age in ages.items() if name not in alive}
 
@@ -311,21 +311,21 @@ def read_pause(session: Session, namespace: str, name: str) -> dict[str, str] | 
     """Return since when, by whom and why rollouts are paused, None if they are not (one GET). Raises ApiError."""
     found = configmaps.read(session, namespace, name) or {}
     data = found.get("data") or {}
-    if data.get(PAUSED, "").strip().lower() in NOT_PAUSED:
+    if data.get(_PAUSED, "").strip().lower() in _NOT_PAUSED:
         return None
     writers = [
         entry
         for entry in found["metadata"].get("managedFields") or []
-        if f"f:{PAUSED}" in ((entry.get("fieldsV1") or {}).get("f:data") or {})
+        if f"f:{_PAUSED}" in ((entry.get("fieldsV1") or {}).get("f:data") or {})
     ]
     last: dict[str, t.Any] = max(writers, key=lambda entry: str(entry.get("time") or ""), default={})
     since = last.get("time") or found["metadata"].get("creationTimestamp") or ""
-    return {"since": since, "by": last.get("manager") or "", "reason": (data.get(REASON) or "").strip()}
+    return {"since": since, "by": last.get("manager") or "", "reason": (data.get(_REASON) or "").strip()}
 
 
 def _end_of_pause(namespace: str, name: str) -> str:
     """Return the kubectl command that ends a pause."""
-    return f"""kubectl -n {namespace} patch configmap {name} --type=merge -p '{{"data":{{"{PAUSED}":null}}}}'"""
+    return f"""kubectl -n {namespace} patch configmap {name} --type=merge -p '{{"data":{{"{_PAUSED}":null}}}}'"""
 
 
 def node_limit(wanted: t.Any, nodes: int) -> int:
@@ -369,7 +369,7 @@ def info(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
         alive = _answering(session, found, why)
         why = {name: reason for name, reason in why.items() if name not in alive}
     # Not under `skipped`, which Ansible takes for a skipped task.
-    away = {name: node_row.Row(False, SKIPPED, why[name]).shown() for name in options["nodes"] if name in why}
+    away = {name: node_row.Row(False, _SKIPPED, why[name]).shown() for name in options["nodes"] if name in why}
     return _info(found, away)
 
 

@@ -29,7 +29,7 @@ REVERTED, NOT_REVERTED, REASSIGNED = "reverted", "not_reverted", "reassigned"
 REFUSED = "refused"
 """The node refused the source before it was switched, so it never ran another configuration."""
 # Seconds without a heartbeat after which a message reports it (node-monitor-grace-period is 40 s).
-SILENT = 40
+_SILENT = 40
 
 
 class _Revert:
@@ -132,7 +132,7 @@ class _Revert:
     def late(self, seconds: float, silent_for: float | None) -> str:
         """Return the message for a node that was not reverted in time. `silent_for` is the age of its heartbeat."""
         message = f"not reverted within {seconds:.0f} s: {self.message}"
-        if silent_for is None or silent_for <= SILENT:
+        if silent_for is None or silent_for <= _SILENT:
             return message
         message += (
             f". Its kubelet has sent no heartbeat for {silent_for:.0f} s: on the node, see `journalctl -u kubelet`"

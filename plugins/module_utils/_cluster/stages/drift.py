@@ -26,10 +26,10 @@ from ..api.session import Session
 from ..objects import config_sources, configmaps, kubeadm, kubelets, node_requests, nodes
 from . import verdict
 
-NOT_LOOKED_AT = "not looked at on the node"
-LOOKED_AT = "looked at"
-AGAIN = "Run again when the node answers."
-REIMAGED = "its source was assigned to another machine: this one is new or newly installed, and runs its local config"
+_NOT_LOOKED_AT = "not looked at on the node"
+_LOOKED_AT = "looked at"
+_AGAIN = "Run again when the node answers."
+_REIMAGED = "its source was assigned to another machine: this one is new or newly installed, and runs its local config"
 
 
 def detect(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
@@ -72,14 +72,14 @@ def detect(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
         except overlay.OverlayError as error:
             raise ClusterError(f"the configuration of node {name}: {error}") from error
         drift[:0] = [
-            *([_unread(f"what the kubelet runs could not be read: {unread[name]}", AGAIN)] if name in unread else []),
+            *([_unread(f"what the kubelet runs could not be read: {unread[name]}", _AGAIN)] if name in unread else []),
             *([_unread(*_repair(node.fault))] if node.fault else []),
-            *([_unread(REIMAGED, "Run the playbook rollout, which assigns it again.")] if node.reimaged else []),
+            *([_unread(_REIMAGED, "Run the playbook rollout, which assigns it again.")] if node.reimaged else []),
         ]
         rows[name] = {
             "delivery": node.delivery,
             "kubelet_version": node.kubelet_version,
-            "host": LOOKED_AT if host else missing,
+            "host": _LOOKED_AT if host else missing,
             "drift": drift,
             "rendering": rendering,
         }
@@ -177,14 +177,14 @@ def _host(name: str, hosts: dict[str, t.Any], dropin: bool) -> tuple[Host | None
     if facts.get("kubelet") is not None:
         wrong = host_facts.of_preflight(facts)
         return (
-            (None, f"{NOT_LOOKED_AT}: what it returned is malformed at {wrong}")
+            (None, f"{_NOT_LOOKED_AT}: what it returned is malformed at {wrong}")
             if wrong
             else (Host.of(facts, dropin), "")
         )
     why = (
         "unreachable" if facts.get("unreachable") else facts.get("msg") or "kubelet_preflight_info returned no message"
     )
-    return None, f"{NOT_LOOKED_AT}: {why}"
+    return None, f"{_NOT_LOOKED_AT}: {why}"
 
 
 def _facts(

@@ -20,8 +20,8 @@ from ..api.errors import ClusterError, NodesFailed
 from ..api.session import Session
 from ..objects import node_requests, nodes, pod_usage
 
-REFUSE, WARN, IGNORE = "refuse", "warn", "ignore"
-Rows = t.Dict[str, t.Dict[str, t.List[t.Any]]]
+_REFUSE, _WARN, _IGNORE = "refuse", "warn", "ignore"
+_Rows = t.Dict[str, t.Dict[str, t.List[t.Any]]]
 
 
 def edit(options: dict[str, t.Any], _check_mode: bool) -> dict[str, t.Any]:
@@ -69,9 +69,9 @@ def forecast(session: Session, options: dict[str, t.Any], check_mode: bool) -> d
     plan, current = options["plan"], options["current"]
     known = _changes(plan, current)
     terms = {name: _terms(options, name) for name in known}
-    changes = {name: change for name, change in known.items() if terms[name].mode != IGNORE}
+    changes = {name: change for name, change in known.items() if terms[name].mode != _IGNORE}
     asked = [name for name, change in changes.items() if change.touches()]
-    rows: Rows = {name: {kind: [] for kind in (*KINDS, "notes")} for name in changes}
+    rows: _Rows = {name: {kind: [] for kind in (*KINDS, "notes")} for name in changes}
     failures: dict[str, str] = {}
     for outcome in _usages(session, asked):
         if outcome.value is None:
@@ -99,20 +99,20 @@ def _terms(options: dict[str, t.Any], node: str) -> _ForecastTerms:
     own = (options.get("by_node") or {}).get(node) or {}
     # A misspelled value must not cost pods.
     return _ForecastTerms(
-        own.get("forecast", REFUSE if options["refuse"] else WARN), int(own.get("pods", options["allow_pods"]))
+        own.get("forecast", _REFUSE if options["refuse"] else _WARN), int(own.get("pods", options["allow_pods"]))
     )
 
 
-def _limited(rows: Rows, terms: t.Mapping[str, _ForecastTerms]) -> dict[int, list[str]]:
+def _limited(rows: _Rows, terms: t.Mapping[str, _ForecastTerms]) -> dict[int, list[str]]:
     """Return the nodes whose forecast may refuse the plan, by the number of pods that all of them together may lose."""
     found: dict[int, list[str]] = {}
     for name in rows:
-        if terms[name].mode != WARN:
+        if terms[name].mode != _WARN:
             found.setdefault(terms[name].pods, []).append(name)
     return found
 
 
-def _refusal(rows: Rows, plan: dict[str, t.Any], allowed: int, names: list[str]) -> str:
+def _refusal(rows: _Rows, plan: dict[str, t.Any], allowed: int, names: list[str]) -> str:
     """Return why the forecast of these nodes refuses the plan; empty if it does not."""
     of_these = {name: rows[name] for name in names}
     counts = pod_forecast.summary(of_these, plan)

@@ -23,22 +23,22 @@ from ..objects.lease_objects import LeaseLost
 from . import diagnose, verdict, verify
 from .verdict import Verdict
 
-POLL, LOOK = 5.0, 30.0
+_POLL, LOOK = 5.0, 30.0
 # Seconds between two polls at the end, when nodes are healthy or soon will be.
-END_POLL = 1.0
+_END_POLL = 1.0
 # Seconds after which a Node that is not Ready, or a kubelet that does not answer, counts as failed
 # (node-monitor-grace-period is 40 s).
 UNWELL = 60.0
 # How often in a row healthz must answer ok, and the seconds in between.
-ROUNDS, BETWEEN = 3, 0.5
+_ROUNDS, _BETWEEN = 3, 0.5
 # Seconds that the final checks may take: heartbeats arrive every 10 s, and the API server may be unavailable.
-GRACE = 60.0
-AGAIN = "run again when the node is stable"
+_GRACE = 60.0
+_AGAIN = "run again when the node is stable"
 # How many of the pods that count as no loss the message of a node names.
-SHOWN = 2
+_SHOWN = 2
 LIMIT = "allow_pod_loss sets how many are accepted"
-RESTARTED = "its kubelet restarted during the soak. See `journalctl -u kubelet` on the node"
-UNKNOWN = (
+_RESTARTED = "its kubelet restarted during the soak. See `journalctl -u kubelet` on the node"
+_UNKNOWN = (
     "whether its kubelet restarted during the soak is unknown: its start time changed, as it also does when the clock "
     "is set, and no /metrics shows which of both happened. See `journalctl -u kubelet` on the node"
 )
@@ -123,10 +123,10 @@ class _Soak:
             missing = self._missing.get(name) or self._seen.get(name) or "as verified"
             if lost:
                 self._fail(
-                    name, "pending", f"{lost.message}; last seen: {missing}. Whether it stayed so is unknown: {AGAIN}"
+                    name, "pending", f"{lost.message}; last seen: {missing}. Whether it stayed so is unknown: {_AGAIN}"
                 )
             else:
-                self._fail(name, "not_ready", f"its soak is over, and {missing}: {AGAIN}")
+                self._fail(name, "not_ready", f"its soak is over, and {missing}: {_AGAIN}")
 
     def forget_symptoms(self) -> None:
         """Forget all symptoms: while the API server is unavailable, it is unknown whether they last."""
@@ -139,9 +139,9 @@ class _Soak:
             losses = self.losses.get(name, pod_loss.Losses([], [], [], []))
             row["pods"], reported = losses._asdict(), losses.reported
             if row["ok"] and reported:
-                more = f"; and {len(reported) - SHOWN} more" if len(reported) > SHOWN else ""
-                row["message"] += f". Pods that changed without a loss: {_named(reported[:SHOWN])}{more}"
-        warnings = [f"Node {name}: {UNKNOWN}" for name in result["nodes"] if name in self._unknown]
+                more = f"; and {len(reported) - _SHOWN} more" if len(reported) > _SHOWN else ""
+                row["message"] += f". Pods that changed without a loss: {_named(reported[:_SHOWN])}{more}"
+        warnings = [f"Node {name}: {_UNKNOWN}" for name in result["nodes"] if name in self._unknown]
         return {**result, "warnings": warnings} if warnings else result
 
     def _fail(self, name: str, state: str, message: str) -> None:
@@ -192,7 +192,7 @@ class _Soak:
         before, self._seen_processes[name] = self._seen_processes[name], now
         restarted = kubelets.restarted(before, now)
         if restarted:
-            self._fail(name, "restarted", RESTARTED)
+            self._fail(name, "restarted", _RESTARTED)
             return
         if restarted is None:
             self._unknown.add(name)
@@ -258,10 +258,10 @@ class _Soak:
             )
 
     def _health(self) -> None:
-        for turn in range(ROUNDS if self._stays else 1):
+        for turn in range(_ROUNDS if self._stays else 1):
             names = [name for name in self.open if name not in self._missing]
             if turn and names:
-                time.sleep(BETWEEN)
+                time.sleep(_BETWEEN)
             for outcome in parallel.each(
                 self._serving(names), lambda name: kubelets.healthy(self.session, name), self.session.concurrency
             ):
@@ -288,7 +288,7 @@ def soak(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
     Takes `seconds`: longer until every pod that was Ready is Ready again (at most `pods_timeout`), shorter if all nodes
     have failed. Requests: one LIST for each poll; for each node at the start, every LOOK seconds and at the end one GET
     and, if it had pods, one LIST, and one watch of a second if more of them were deleted; at the end one GET of
-    configz, ROUNDS of healthz, and one LIST of Leases.
+    configz, _ROUNDS of healthz, and one LIST of Leases.
 
     Raises NodesFailed, which names every node that is no longer as verified, and why, and LeaseLost.
     """
@@ -344,9 +344,9 @@ def _stay(run: _Soak, keeper: Keeper, started: float) -> ClusterError | None:
             run.forget_symptoms()
             lost = error
         now = time.monotonic()
-        if not run.open or now >= max(run.pods_end, run.end + GRACE):
+        if not run.open or now >= max(run.pods_end, run.end + _GRACE):
             break
-        pause = max(END_POLL if final else min(POLL, run.end - now), 2 * (now - began))
+        pause = max(_END_POLL if final else min(_POLL, run.end - now), 2 * (now - began))
         time.sleep(keeper.nap(max(0.0, pause)))
     return lost
 

@@ -21,7 +21,7 @@ from ..objects.nodes import Node, describe, is_sync_error
 
 THAT_IS = ", that is, "
 """Between the error of a kubelet and its meaning."""
-UNKNOWN = "an error that this collection does not know"
+_UNKNOWN = "an error that this collection does not know"
 THREE_LINES = 360
 """The most characters of a message about a node, apart from the words of a kubelet or a guard in it."""
 # The meaning of each status.config.error (pkg/kubelet/kubeletconfig/status/status.go).
@@ -152,7 +152,7 @@ def _fell_back(node: Node, expected: dict[str, str]) -> Verdict:
     # The guard reports the cause; a kubelet writes it only to its log.
     if node.place == form.FROM_INIT:
         current = "the configuration in its --init-config-dir"
-    means = "" if node.on_node else meaning(node) or f"{THAT_IS}{UNKNOWN}"
+    means = "" if node.on_node else meaning(node) or f"{THAT_IS}{_UNKNOWN}"
     return Verdict(
         "fell_back",
         f"its kubelet refused {describe(expected)} and reverted to {current}: `{node.error}`{means}",

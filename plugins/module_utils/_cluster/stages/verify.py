@@ -29,8 +29,8 @@ from . import diagnose, verdict
 from .expected import Expected, changed_beside
 
 # Many kubelets are ready after a second, and each batch waits for the next poll. So the first pause is short, and each
-# later one is the wait so far divided by SHARE.
-FIRST_PAUSE, SHARE = 0.1, 10
+# later one is the wait so far divided by _SHARE.
+_FIRST_PAUSE, _SHARE = 0.1, 10
 
 
 class Watch:
@@ -307,7 +307,7 @@ def _wait(
     took = time.monotonic() - started
     while watch.waiting and time.monotonic() < deadline:
         # The pause is first, since the nodes have just been read. A change during the last pause is still seen.
-        pause = min(options["wait_sleep"], max(FIRST_PAUSE, (time.monotonic() - started) / SHARE))
+        pause = min(options["wait_sleep"], max(_FIRST_PAUSE, (time.monotonic() - started) / _SHARE))
         time.sleep(keeper.nap(min(max(pause, 2 * took), max(0.0, deadline - time.monotonic()))))
         began = time.monotonic()
         try:
