@@ -22,7 +22,7 @@ from ..api.session import Session
 from ..objects import config_sources, configmaps, node_requests, nodes, readers
 from ..objects.config_sources import Source
 from ..objects.lease import Keeper
-from .expected import read_before
+from .watch import read_before
 
 # When the feature gate is off, for kubelets up to 1.10 and for later ones.
 _OFF_AT_FIRST = "(default up to 1.10), or it is newer than 1.10 and knows no configMapRef"

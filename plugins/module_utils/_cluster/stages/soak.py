@@ -20,8 +20,9 @@ from ..api.session import Session
 from ..objects import config_sources, kubelets, node_requests, nodes, pods
 from ..objects.lease import Keeper
 from ..objects.lease_objects import LeaseLost
-from . import diagnose, verdict, verify
+from . import diagnose, verdict
 from .verdict import Verdict
+from .watch import Watch
 
 _POLL, LOOK = 5.0, 30.0
 # Seconds between two polls at the end, when nodes are healthy or soon will be.
@@ -47,7 +48,7 @@ _UNKNOWN = (
 class _Soak:
     """The watched nodes; `open` are those without a final verdict."""
 
-    def __init__(self, session: Session, options: dict[str, t.Any], watch: verify.Watch, started: float) -> None:
+    def __init__(self, session: Session, options: dict[str, t.Any], watch: Watch, started: float) -> None:
         self.session = session
         self.watch = watch
         self.open = [name for name in watch.nodes if name not in watch.verdicts or verdict.ok(watch.verdicts[name])]
@@ -300,7 +301,7 @@ def soak(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
     if not names:
         raise ClusterError("nodes is an empty list: name at least one node")
     try:
-        watch = verify.Watch(session, wanted, names, options["delivery"])
+        watch = Watch(session, wanted, names, options["delivery"])
         keeper.keep()
         run = _Soak(session, options, watch, started)
     except ApiError as error:

@@ -16,7 +16,12 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import drain, gate, revert
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait, soak, verify
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import (
+    assign_and_wait,
+    soak,
+    verify,
+    watch,
+)
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import node_row
 from tests.support.cluster import Clock
 from tests.support.objects import configmap, live, node, place, pod, reference, status, text
@@ -187,7 +192,7 @@ STAGES: dict[str, tuple[Call, str]] = {
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    for used in (drain, gate, lease, revert, soak, verify):
+    for used in (drain, gate, lease, revert, soak, verify, watch):
         monkeypatch.setattr(used, "time", made)
     return made
 

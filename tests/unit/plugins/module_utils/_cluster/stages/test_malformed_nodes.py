@@ -33,6 +33,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages 
     soak,
     verdict,
     verify,
+    watch,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import delivery as deliveries
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan
@@ -216,7 +217,8 @@ def test_a_malformed_node_is_a_row_with_cause_and_remedy(bad: dict[str, t.Any], 
 
 def test_a_guard_may_still_replace_a_malformed_status(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, api = Clock(), cluster(copy.deepcopy(BAD_STATUS))
-    monkeypatch.setattr(verify, "time", clock)
+    for used in (verify, watch):
+        monkeypatch.setattr(used, "time", clock)
     clock.at(3, lambda: api.nodes.update(n1=node("n1", marked=A, reported=RUNS_A)))
     assert verified(api, 10)["n1"]["state"] == "active"
 
