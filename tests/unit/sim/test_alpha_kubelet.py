@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubelets
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verify
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 from tests.sim.cluster import Cluster
 
@@ -24,7 +24,7 @@ def _assign(session: Session, name: str) -> dict[str, t.Any]:
     source = {"namespace": "kube-system", "name": name, "kubeletConfigKey": "kubelet"}
     options = {"state": "present", "nodes": None, "source": None, "sources": {"n1": source}, "delivery": "auto"}
     options.update(check_source=True, wait=True, wait_timeout=10, wait_sleep=1)
-    return t.cast("dict[str, t.Any]", assign_and_wait.config_source(session, options, False)["nodes"]["n1"])
+    return t.cast("dict[str, t.Any]", verify.config_source(session, options, False)["nodes"]["n1"])
 
 
 @pytest.mark.parametrize("version", ["v1.8.15", "v1.9.11", "v1.10.13"])

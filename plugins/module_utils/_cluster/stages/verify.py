@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Stage verify: waits until every node runs what it should, and reports the exact obstacle for each that does not.
 
+Also the call of the module node_config_source, which assigns, waits on request, or only verifies.
+
 Each poll is one LIST for all nodes, or one GET for each if they are few of many. The live configuration of a node is
 read once its status shows the source as active.
 """
@@ -18,12 +20,67 @@ from ..api.session import Session
 from ..objects import config_sources
 from ..objects.lease import Keeper
 from ..objects.lease_objects import LeaseLost
-from . import diagnose, verdict
+from . import assign, diagnose, verdict
 from .watch import Watch
 
 # Many kubelets are ready after a second, and each batch waits for the next poll. So the first pause is short, and each
 # later one is the wait so far divided by _SHARE.
 _FIRST_PAUSE, _SHARE = 0.1, 10
+
+
+def config_source(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+    """Run the requested state. The result of a failed wait contains the changes of the assignment.
+
+    Renews the Lease in the option `lease` before it writes and while it waits. Raises LeaseLost if it is lost.
+    """
+    keeper = Keeper(session, None if check_mode else options.get("lease"))
+    if options["state"] == "verified":
+        given = options["sources"] is not None or options["source"] is not None
+        wanted = config_sources.wanted(options) if given else None
+        return verify(session, options, wanted, keeper)
+    try:
+        result = assign.assign(session, options, check_mode, keeper)
+    except NodesFailed as error:
+        if not error.result.get("stop") and options["wait"] and not check_mode:
+            # The others have their source: what they do with it must be known, too.
+            return _waited(session, options, error.result, keeper)
+        error.result.pop("recreated", None)
+        raise
+    if options["wait"] and not check_mode:
+        return _waited(session, options, result, keeper)
+    del result["recreated"]
+    return result
+
+
+def _waited(
+    session: Session, options: dict[str, t.Any], assigned: dict[str, t.Any], keeper: Keeper
+) -> dict[str, t.Any]:
+    """Wait for the nodes whose assignment succeeded, and return all rows. Raises NodesFailed if any node has failed."""
+    rows, watched = assigned["nodes"], {**options, "recreated": assigned.pop("recreated")}
+    wanted = {name: one for name, one in config_sources.wanted(options).items() if rows[name]["ok"]}
+    try:
+        waited = verify(session, watched, wanted, keeper)
+    except NodesFailed as error:
+        waited = error.result
+    except ClusterError as error:
+        error.result = {**_joined(assigned, error.result), "stop": True}
+        raise
+    result = _joined(assigned, waited)
+    failures = {name: row["message"] for name, row in result["nodes"].items() if not row["ok"]}
+    if failures:
+        raise NodesFailed("assigning" if not wanted else "verifying", failures, result)
+    return result
+
+
+def _joined(assigned: dict[str, t.Any], waited: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Return the result of an assignment with what the nodes have done since."""
+    seen = waited.get("nodes", {})
+    kept = ("changed", "delivery", "source", "previous", "uid")
+    rows = {
+        name: {**row, **seen.get(name, {}), **{key: row[key] for key in kept if key in row}}
+        for name, row in assigned["nodes"].items()
+    }
+    return {**assigned, "nodes": rows, "summary": {**assigned["summary"], **waited.get("summary", {})}}
 
 
 def verify(

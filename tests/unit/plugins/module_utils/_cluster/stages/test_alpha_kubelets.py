@@ -14,7 +14,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests, nodes
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait, dump, push
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import dump, push, verify
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import identity
 from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster
@@ -69,7 +69,7 @@ def options(name: str | None = "config-a", **given: t.Any) -> dict[str, t.Any]:
 
 
 def run(session: Session, name: str | None = "config-a", check_mode: bool = False, **given: t.Any) -> dict[str, t.Any]:
-    result = assign_and_wait.config_source(session, options(name, **given), check_mode)
+    result = verify.config_source(session, options(name, **given), check_mode)
     return t.cast("dict[str, t.Any]", result["nodes"]["n1"])
 
 
@@ -346,7 +346,7 @@ def test_requests_of_later_kubelets_stay_the_same(cluster: Cluster, session: Ses
     cluster.simulate("n1", "v1.20.2")
     cluster.counter.forget()
     configmap(cluster, 10)
-    assign_and_wait.config_source(session, options(wait=False), False)
+    verify.config_source(session, options(wait=False), False)
     assert [method for method, _path in cluster.counter.requests] == ["GET", "GET", "PATCH"]
     push.push(session, {"name": "base", "namespace": "kube-system", "key": "kubelet", "state": "pruned"}, True)
     assert cluster.counter.count(containing="rbac") == 0
