@@ -64,7 +64,7 @@ def of(options: dict[str, t.Any]) -> t.Any:
             **{name: value for name, value in options["proxy_headers"].items() if value}
         )
     configuration.connection_pool_maxsize = options.get("concurrency") or 8
-    # `retry` repeats requests: it knows which failures are transient.
+    # `errors.persist` repeats requests: it knows which failures are transient.
     configuration.retries = False
     return configuration
 

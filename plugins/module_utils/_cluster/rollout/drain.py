@@ -238,8 +238,8 @@ def _drained(
 ) -> dict[str, t.Any]:
     """Drain nodes; `gone` are the rows of those that are not there.
 
-    Requests: those of `nodes.read`, one GET; for each node two LISTs and at most one PATCH; for each pod one POST.
-    While waiting: one LIST for each node, one POST for each pod whose eviction was refused.
+    Requests: those of `node_requests.read`, one GET; for each node two LISTs and at most one PATCH; for each pod one
+    POST. While waiting: one LIST for each node, one POST for each pod whose eviction was refused.
     """
     deadline = time.monotonic() + options["timeout"]
     try:

@@ -35,7 +35,7 @@ _REIMAGED = "its source was assigned to another machine: this one is new or newl
 def detect(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
     """Return the drift of every node with its causes, a summary and text.
 
-    Requests: those of `nodes.read`, one GET of configz for each node that is not in `current`, one GET for each
+    Requests: those of `node_requests.read`, one GET of configz for each node that is not in `current`, one GET for each
     distinct ConfigMap, and on request two for kubeadm's (three for 1.23). If a live configuration cannot be read, the
     row of the node states why. Raises ClusterError for unusable options, and if the cluster cannot be read.
     """

@@ -20,10 +20,10 @@ from ..objects import config_sources, kubelets, node_requests, nodes
 def dump(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
     """Return the table `{variants, nodes}` of the chosen nodes, as a fact or (`facts` false) as `kubelet_configz`.
 
-    Requests: those of `nodes.read`, and one GET of configz for each node; see `_hidden` for nodes that fail. With the
-    option `configmap`, one GET more, and its configuration is part of the result. With `goals`, one GET more for each
-    distinct source: see `_goals`. Raises ClusterError if there is none, and, without `goals`, NodesFailed, which names
-    every node whose configuration cannot be read.
+    Requests: those of `node_requests.read`, and one GET of configz for each node; see `_hidden` for nodes that fail.
+    With the option `configmap`, one GET more, and its configuration is part of the result. With `goals`, one GET more
+    for each distinct source: see `_goals`. Raises ClusterError if there is none, and, without `goals`, NodesFailed,
+    which names every node whose configuration cannot be read.
     """
     goals = options.get("goals")
     extra = _configmap(session, options["configmap"]) if options.get("configmap") else {}

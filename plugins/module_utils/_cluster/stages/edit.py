@@ -62,8 +62,8 @@ def _check(current: dict[str, t.Any], back: bool) -> None:
 def forecast(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
     """Return the effect of the plan on the pods of every node that it changes.
 
-    Requests: those of `nodes.read`; for each node with a change that can affect pods, one LIST of pods and one GET.
-    None if there is no such node. Raises NodesFailed, which names every node whose pods cannot be listed, and
+    Requests: those of `node_requests.read`; for each node with a change that can affect pods, one LIST of pods and one
+    GET. None if there is no such node. Raises NodesFailed, which names every node whose pods cannot be listed, and
     ClusterError, with the result, if more pods would be lost than allowed.
     """
     plan, current = options["plan"], options["current"]
