@@ -120,7 +120,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
 from ansible.utils.unsafe_proxy import wrap_var
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import auth, cluster_options
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import cluster_options
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError, MissingLibrary
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import inventory_hosts
@@ -202,7 +202,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
 
         get_option is not used, because it returns false for an invalid validate_certs.
         """
-        spec = auth.argument_spec()
+        spec = cluster_options.argument_spec()
         names = {name for option, values in spec.items() for name in (option, *values.get("aliases", ()))}
         result = ArgumentSpecValidator(spec).validate({name: value for name, value in config.items() if name in names})
         if result.error_messages:

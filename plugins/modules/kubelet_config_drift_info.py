@@ -151,12 +151,12 @@ text:
 """
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import controller_module
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import drift
 
 MODULE = controller_module.define(
     {
-        **nodes.SELECTION,
+        **node_requests.SELECTION,
         **{
             name: {"type": "dict"}
             for name in ("current", "node_configs", "hosts", "flags", "deliveries", "kubeadm_configs")

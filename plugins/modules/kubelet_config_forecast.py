@@ -157,7 +157,7 @@ text:
 """
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import controller_module
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import forecast
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import edit
 
 SPEC = {
     "plan": {"type": "dict", "required": True},
@@ -167,7 +167,7 @@ SPEC = {
     "by_node": {"type": "dict", "default": {}},
 }
 
-MODULE = controller_module.define(SPEC, forecast.forecast)
+MODULE = controller_module.define(SPEC, edit.forecast)
 
 
 def main() -> None:

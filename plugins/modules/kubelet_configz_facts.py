@@ -118,12 +118,15 @@ configmap:
 """
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import controller_module
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import config_sources, nodes
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import (
+    config_sources,
+    node_requests,
+)
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import dump
 
 MODULE = controller_module.define(
     {
-        **nodes.SELECTION,
+        **node_requests.SELECTION,
         "facts": {"type": "bool", "default": True},
         "configmap": {"type": "dict", "options": config_sources.PLACE},
         "goals": {"type": "dict"},

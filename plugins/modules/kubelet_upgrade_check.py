@@ -116,7 +116,7 @@ text:
 """
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.controller_module import Definition
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.upgrade import upgrade_check
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import upgrade_check
 
 MODULE = Definition(
     {

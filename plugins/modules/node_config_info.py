@@ -177,16 +177,16 @@ summary:
 """
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import controller_module
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import skip
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
 
 MODULE = controller_module.define(
     {
-        **nodes.SELECTION,
+        **node_requests.SELECTION,
         "skip": {"type": "bool", "default": False},
         "unready": {"type": "bool", "default": False},
     },
-    skip.info,
+    gate.info,
 )
 
 

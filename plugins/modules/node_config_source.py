@@ -232,7 +232,7 @@ summary:
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import controller_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import config_sources
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verify
 
 MODULE = controller_module.define(
     {
@@ -248,7 +248,7 @@ MODULE = controller_module.define(
         "rollout": {"type": "str"},
         "undo": {"type": "bool", "default": False},
     },
-    assign_and_wait.config_source,
+    verify.config_source,
     patient=True,
     mutually_exclusive=[("source", "sources"), ("nodes", "sources")],
     required_one_of=[("nodes", "sources")],

@@ -15,7 +15,7 @@ import typing as t
 from ansible import constants as C
 from ansible.plugins.action.normal import ActionModule as Normal
 
-from ..module_utils._cluster.api import auth, kubelet_on_host
+from ..module_utils._cluster.api import cluster_options, kubelet_on_host
 from ..module_utils._cluster.api.controller_module import Definition
 from ..module_utils._cluster.api.errors import MissingLibrary
 from . import in_process, sealed
@@ -54,7 +54,7 @@ class ControllerAction(Normal):  # type: ignore[misc]  # ansible-core has no typ
             # This process ends with the task, and its arguments return to the main process with the result.
             self._task.args = in_process.shown(self.module, opened)
         if (result.get("invocation") or {}).get("module_args"):
-            given = auth.shown(result["invocation"]["module_args"], self.module.spec)
+            given = cluster_options.shown(result["invocation"]["module_args"], self.module.spec)
             result["invocation"] = {"module_args": sealed.masked(given)}
         result = sealed.seal(result)
         if not sealed.SHARED and sealed.has_sealed(result):

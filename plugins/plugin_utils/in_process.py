@@ -18,7 +18,7 @@ from ansible.module_utils.common.parameters import remove_values
 from ansible.module_utils.common.warnings import get_warning_messages
 from ansible.module_utils.errors import UnsupportedError
 
-from ..module_utils._cluster.api import auth, client_configuration
+from ..module_utils._cluster.api import client_configuration, cluster_options
 from ..module_utils._cluster.api.controller_module import Definition
 from ..module_utils._cluster.api.errors import MissingLibrary
 from . import sealed
@@ -113,7 +113,9 @@ def brief(arguments: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
 def shown(definition: Definition, arguments: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     """Return the arguments of a task as Ansible keeps them and hands them to callbacks: brief, and without secrets."""
     secrets = {*_of_no_log(definition.spec, arguments), *definition.secrets(dict(arguments))}
-    kept: dict[str, t.Any] = remove_values(sealed.masked(auth.shown(brief(arguments), definition.spec)), secrets)
+    kept: dict[str, t.Any] = remove_values(
+        sealed.masked(cluster_options.shown(brief(arguments), definition.spec)), secrets
+    )
     return kept
 
 

@@ -28,12 +28,12 @@ LIMIT_MEMORY = 150.0
 # The module as Ansible runs it: a Python process that imports, connects, makes one call and ends.
 MODULE = """
 import json, resource, sys, time
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verify
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 options = json.load(sys.stdin)
 started = time.perf_counter()
 session = Session(options["auth"])
-result = assign_and_wait.config_source(session, options["options"], False)
+result = verify.config_source(session, options["options"], False)
 seconds = time.perf_counter() - started
 print(json.dumps({"seconds": seconds, "changed": result["summary"]["changed"], "sent": session.sent,
                   "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))

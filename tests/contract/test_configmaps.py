@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError, NodesFailed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait, dump, push
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import dump, push, verify
 from tests.contract.clusters import CONFIGMAPS, NAMES, Contracted
 from tests.support.assigning import patiently
 from tests.support.views import eventually
@@ -36,14 +36,14 @@ def test_edited_deleted_recreated(cluster: Contracted, session: Session) -> None
     ]
     variant = table["nodes"]["n1"]["variant"]
     (place,) = push.push(session, {**PUSH, "variants": table["variants"]}, False)["configmaps"].values()
-    assign_and_wait.config_source(session, {**OPTIONS, "sources": {"n1": place}}, False)
+    verify.config_source(session, {**OPTIONS, "sources": {"n1": place}}, False)
     first = cluster.look("n1")
     verified = {**OPTIONS, "state": "verified", "nodes": ["n1"]}
 
     # Edited in place: the kubelet restarts with the new revision, and the name no longer matches the content.
     edited = {"data": {"kubelet": json.dumps({**table["variants"][variant], "maxPods": 43})}}
     cluster.call("PATCH", f"{CONFIGMAPS}/{place['name']}", edited)
-    assert assign_and_wait.config_source(session, verified, False)["nodes"]["n1"]["state"] == "active"
+    assert verify.config_source(session, verified, False)["nodes"]["n1"]["state"] == "active"
     second = cluster.look("n1")
     assert (second.configz["maxPods"], second.spec, second.error) == (43, first.spec, "")
     assert second.invocation != first.invocation
@@ -57,7 +57,7 @@ def test_edited_deleted_recreated(cluster: Contracted, session: Session) -> None
     # Deleted: the kubelet keeps its checkpoint and reports that it cannot fetch the ConfigMap.
     cluster.call("DELETE", f"{CONFIGMAPS}/{place['name']}")
     with pytest.raises(NodesFailed, match=f"{place['name']} key kubelet does not exist"):
-        assign_and_wait.config_source(session, verified, False)
+        verify.config_source(session, verified, False)
     eventually(lambda: cluster.look("n1").error.startswith("failed to sync"), 40, "the sync error in the status")
     third = cluster.look("n1")
     assert (third.configz["maxPods"], third.invocation, third.name_of("active")) == (
@@ -68,7 +68,7 @@ def test_edited_deleted_recreated(cluster: Contracted, session: Session) -> None
 
     # Created again with the same content: a new uid, so the kubelet restarts, with the same live configuration.
     push.push(session, {**PUSH, "variants": table["variants"]}, False)
-    assert assign_and_wait.config_source(session, verified, False)["nodes"]["n1"]["state"] == "active"
+    assert verify.config_source(session, verified, False)["nodes"]["n1"]["state"] == "active"
     fourth = cluster.look("n1")
     assert (fourth.configz, fourth.error) == (first.configz, "")
     assert fourth.invocation != third.invocation
@@ -80,7 +80,7 @@ def test_forbidden_is_distinguished_from_missing(cluster: Contracted, session: S
     """A node may only read ConfigMaps that its spec names; the message contains the API server's answer."""
     absent = {"namespace": "kube-system", "name": "never-made", "kubeletConfigKey": "kubelet"}
     with pytest.raises(NodesFailed, match="nothing was written to any node") as refused:
-        assign_and_wait.config_source(session, {**OPTIONS, "sources": {"n1": absent, "n2": absent}}, False)
+        verify.config_source(session, {**OPTIONS, "sources": {"n1": absent, "n2": absent}}, False)
     assert set(refused.value.failures) == {"n1", "n2"}
     assert cluster.look("n1").spec is None
 
@@ -95,7 +95,7 @@ def test_dump_and_push_back(cluster: Contracted, session: Session) -> None:
     assert any("enforceNodeAllocatable" in row["restored"] for row in table["nodes"].values())
     pushed = push.push(session, {**PUSH, "immutable": True, "variants": table["variants"]}, False)["configmaps"]
     sources = {name: pushed[row["variant"]] for name, row in table["nodes"].items()}
-    result = assign_and_wait.config_source(session, {**OPTIONS, "sources": sources}, False)
+    result = verify.config_source(session, {**OPTIONS, "sources": sources}, False)
     assert {row["state"] for row in result["nodes"].values()} == {"active"}
     for name in NAMES:
         now = cluster.look(name)

@@ -13,7 +13,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verify
 from tests.contract.clusters import NAMES, Contracted, place
 from tests.contract.source_model import STATES, Model, circuit
 from tests.support.assigning import patiently
@@ -124,7 +124,7 @@ def _assign(session: Session, what: t.Any, state: str) -> dict[str, dict[str, t.
         wait_timeout=60,
     )
     try:
-        return t.cast("dict[str, dict[str, t.Any]]", assign_and_wait.config_source(session, options, False)["nodes"])
+        return t.cast("dict[str, dict[str, t.Any]]", verify.config_source(session, options, False)["nodes"])
     except NodesFailed as error:
         return t.cast("dict[str, dict[str, t.Any]]", error.result["nodes"])
 

@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait, dump, push
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import dump, push, verify
 from tests.contract.clusters import NAMES, NODES, Contracted
 from tests.support.assigning import patiently
 from tests.support.proxy import Fault, Proxy
@@ -54,14 +54,14 @@ def test_dump_assign_verify(cluster: Contracted, proxy: Proxy, through: Session)
     assert proxy.count() <= nodes + 2
 
     proxy.forget()
-    assign_and_wait.config_source(through, {**OPTIONS, "sources": sources}, False)
+    verify.config_source(through, {**OPTIONS, "sources": sources}, False)
     assert proxy.count("PATCH") == nodes
     assert proxy.count() <= 2 * nodes + 2
 
     polls = []
     for chosen in (NAMES[:1], NAMES):
         proxy.forget()
-        assign_and_wait.config_source(
+        verify.config_source(
             through, {**OPTIONS, "state": "verified", "sources": {name: sources[name] for name in chosen}}, False
         )
         lists = proxy.count("GET", "/api/v1/nodes?")
@@ -74,7 +74,7 @@ def test_dump_assign_verify(cluster: Contracted, proxy: Proxy, through: Session)
     assert polls[1] == 1 or polls[0] >= 1
 
     proxy.forget()
-    assign_and_wait.config_source(through, {**OPTIONS, "sources": sources}, False)
+    verify.config_source(through, {**OPTIONS, "sources": sources}, False)
     assert (proxy.count("PATCH"), proxy.count()) == (0, 1)
 
 
@@ -102,7 +102,7 @@ def test_temporary_faults_are_retried(cluster: Contracted, proxy: Proxy, through
         return fault
 
     proxy.fault = once_a_node
-    result = assign_and_wait.config_source(through, {**OPTIONS, "sources": sources}, False)
+    result = verify.config_source(through, {**OPTIONS, "sources": sources}, False)
     assert len(met) == len(NAMES)
     assert result["summary"] == {"nodes": 3, "changed": 3, "failed": 0, "unchanged": 0}
     # Compares only what was written: the first kubelets may already restart.
@@ -124,7 +124,7 @@ def test_a_concurrent_assignment_of_another_user(cluster: Contracted, proxy: Pro
 
     proxy.fault = interfere
     with pytest.raises(NodesFailed) as failed:
-        assign_and_wait.config_source(through, {**OPTIONS, "sources": sources}, False)
+        verify.config_source(through, {**OPTIONS, "sources": sources}, False)
     assert set(failed.value.failures) == {"n1"}
     assert "another user or program changed spec.configSource to kube-system/theirs" in failed.value.message
     assert (cluster.look("n1").spec or {})["name"] == "theirs"

@@ -9,7 +9,7 @@ import json
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verify
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config, fields
 from tests.contract.clusters import NAMES, Contracted
 from tests.support.assigning import patiently
@@ -34,6 +34,6 @@ def test_every_notation_is_live_and_verified(cluster: Contracted, rounds: list[t
             config = respelt(complete_config.restore(before[name]), fields.OLDEST_MINOR, turn)
             sources[name] = cluster.apply(f"values-{name}-{turn}", {"kubelet": json.dumps(config)})
         # It fails with `differs` if a value is not the one of the source.
-        result = assign_and_wait.config_source(cluster.session, patiently(sources=sources), False)
+        result = verify.config_source(cluster.session, patiently(sources=sources), False)
         assert {row["state"] for row in result["nodes"].values()} == {"active"}
         assert {name: cluster.look(name).configz for name in NAMES} == before

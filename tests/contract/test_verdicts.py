@@ -11,11 +11,7 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import (
-    assign_and_wait,
-    diagnose,
-    verdict,
-)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import diagnose, verdict, verify
 from tests.contract.clusters import NAMES, NODES, Contracted
 from tests.support.assigning import patiently
 
@@ -44,7 +40,7 @@ def _failures(cluster: Contracted, **options: t.Any) -> NodesFailed:
     if "wait_timeout" in options:
         options["wait_timeout"] = cluster.seconds(options["wait_timeout"])
     with pytest.raises(NodesFailed) as failed:
-        assign_and_wait.config_source(cluster.session, {**OPTIONS, **options}, False)
+        verify.config_source(cluster.session, {**OPTIONS, **options}, False)
     return failed.value
 
 
@@ -56,7 +52,7 @@ def test_the_api_servers_gate_is_off(cluster: Contracted, good: dict[str, dict[s
         for check_mode in (True, False):
             with pytest.raises(NodesFailed) as failed:
                 options = {**OPTIONS, "sources": good, "wait": False}
-                assign_and_wait.config_source(cluster.session, options, check_mode)
+                verify.config_source(cluster.session, options, check_mode)
             assert set(failed.value.failures) == set(NAMES)
             assert "feature gate DynamicKubeletConfig is off" in failed.value.message
             assert failed.value.result["changed"] is False
@@ -104,7 +100,7 @@ def test_a_crash_loop_is_distinguished_from_a_slow_kubelet(cluster: Contracted) 
 @pytest.mark.long_on_lab
 def test_forbidden_is_distinguished_from_unreachable(cluster: Contracted, good: dict[str, dict[str, str]]) -> None:
     """The API server's own authorizer decides: n1 may read what its spec names, and n2 may not."""
-    assign_and_wait.config_source(cluster.session, {**OPTIONS, "sources": {"n1": good["n1"]}}, False)
+    verify.config_source(cluster.session, {**OPTIONS, "sources": {"n1": good["n1"]}}, False)
     found = verdict.Verdict("sync_error", "its kubelet reports that it failed to sync")
     assert "the node may read it" in diagnose.sync_error(cluster.session, "n1", good["n1"], found).message
     forbidden = diagnose.sync_error(cluster.session, "n2", good["n1"], found).message
@@ -117,7 +113,7 @@ def test_forbidden_is_distinguished_from_unreachable(cluster: Contracted, good: 
 def test_the_api_server_stops_between_two_patches(cluster: Contracted, good: dict[str, dict[str, str]]) -> None:
     """One node is written, the API server stops for some seconds, and the others are written when it answers again."""
     with cluster.outage_at_patch(2, 20) as (session, requests):
-        result = assign_and_wait.config_source(session, {**OPTIONS, "sources": good, "wait": False}, False)
+        result = verify.config_source(session, {**OPTIONS, "sources": good, "wait": False}, False)
     assert result["summary"] == {"nodes": 3, "changed": 3, "failed": 0, "unchanged": 0}
     assert requests.count("PATCH") > 3
     assert {name: cluster.look(name).spec for name in NAMES} == good

@@ -12,7 +12,7 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes, pod_usage
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests, pod_usage
 from tests.lab.lab import Lab
 from tests.support.ansible import Ansible
 from tests.support.views import eventually, look
@@ -67,7 +67,7 @@ def phases(lab: Lab) -> dict[str, tuple[str, str]]:
 
 def test_a_real_node_is_read(lab: Lab, pods: tuple[str, ...], session: Session) -> None:
     """Signals, capacity and pods match a live kubelet."""
-    node = nodes.read(session, ["n1"])["n1"]
+    node = node_requests.read(session, ["n1"])["n1"]
     found = pod_usage.read(session, node)
     assert found.unread == ""
     assert {"memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available", "pid.available"} <= set(

@@ -9,7 +9,7 @@ import json
 import typing as t
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait, dump, push
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import dump, push, verify
 from tests.lab.lab import Lab
 from tests.support.ansible import Ansible, inventory
 from tests.support.assigning import patiently
@@ -63,7 +63,7 @@ def test_hosts_groups_cache_and_a_playbook(
         "kubelet_configz"
     ]
     (pushed,) = push.push(session, {**PUSH, "variants": table["variants"]}, False)["configmaps"].values()
-    assign_and_wait.config_source(session, patiently(sources={"n1": pushed}), False)
+    verify.config_source(session, patiently(sources={"n1": pushed}), False)
     proxy.forget()
     assert groups(**cached) == before
     assert proxy.count() == 0

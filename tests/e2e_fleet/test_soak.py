@@ -13,7 +13,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubelet_process
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubelets
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import pods as snapshots
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak
 from tests.lab.kubeadm import MANIFESTS
@@ -79,22 +79,22 @@ def test_the_process_of_a_kubelet(lab: Lab, session: Session) -> None:
     def started() -> float:
         return float(lab.node("n1").run('date -d "$(systemctl show -P ExecMainStartTimestamp kubelet)" +%s'))
 
-    before = kubelet_process.look(session, "n1").started
+    before = kubelets.process(session, "n1").started
     assert abs(before - started()) < 5
-    assert kubelet_process.look(session, "n1").started == pytest.approx(before, abs=kubelet_process.TOLERANCE)
+    assert kubelets.process(session, "n1").started == pytest.approx(before, abs=kubelets.TOLERANCE)
     # Two starts within the tolerance count as one.
-    time.sleep(max(0.0, before + 2 * kubelet_process.TOLERANCE - time.time()))
+    time.sleep(max(0.0, before + 2 * kubelets.TOLERANCE - time.time()))
     lab.node("n1").run("systemctl restart kubelet")
     eventually(
         lambda: (
-            abs(kubelet_process.look(session, "n1").started - started()) < 5
-            and kubelet_process.look(session, "n1").started - before > kubelet_process.TOLERANCE
+            abs(kubelets.process(session, "n1").started - started()) < 5
+            and kubelets.process(session, "n1").started - before > kubelets.TOLERANCE
         ),
         30,
         "the new process",
     )
     lab.wait_ready()
-    assert kubelet_process.healthy(session, "n1")
+    assert kubelets.healthy(session, "n1")
 
 
 def test_pods_survive_a_safe_restart(lab: Lab, pods: Pods, session: Session, ansible: Ansible) -> None:

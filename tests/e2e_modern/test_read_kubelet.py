@@ -13,7 +13,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import configz, kubelet_process
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubelets
 from tests.contract.test_permissions import USER, allowing
 from tests.lab.lab import Lab
 from tests.support.views import eventually
@@ -43,27 +43,27 @@ def test_without_nodes_proxy(lab: Lab, tmp_path: Path, grant: t.Callable[..., No
     options = {"kubeconfig": str(lab.user_kubeconfig(USER)), "read": "kubelet"}
     grant()
     with pytest.raises(ApiError, match=r"(?s)cannot be verified .*serverTLSBootstrap"):
-        configz.read(Session(options), NODE)
+        kubelets.configz(Session(options), NODE)
     authority = tmp_path / "kubelet.crt"
     authority.write_text(lab.node(NODE).run("cat /var/lib/kubelet/pki/kubelet.crt"))
     user = Session({**options, "kubelet_ca_cert": str(authority)})
     with pytest.raises(ApiError, match=r"configz proxy.*nodes/configz") as caught:
-        configz.read(user, NODE)
+        kubelets.configz(user, NODE)
     assert caught.value.status == 403
     grant(*FINE)
 
     def may() -> bool:
         # The kubelet keeps a refusal for some seconds (authorization.webhook.cacheUnauthorizedTTL).
         try:
-            return bool(configz.read(user, NODE))
+            return bool(kubelets.configz(user, NODE))
         except ApiError as error:
             if error.status != 403:
                 raise
             return False
 
     eventually(may, 60, "the kubelet accepts nodes/configz")
-    assert configz.read(user, NODE) == configz.read(Session({"kubeconfig": str(lab.kubeconfig)}), NODE)
-    assert kubelet_process.look(user, NODE).started > 0
-    assert kubelet_process.healthy(user, NODE)
+    assert kubelets.configz(user, NODE) == kubelets.configz(Session({"kubeconfig": str(lab.kubeconfig)}), NODE)
+    assert kubelets.process(user, NODE).started > 0
+    assert kubelets.healthy(user, NODE)
     with pytest.raises(ApiError, match='cannot get resource "nodes/proxy"'):
-        configz.read(Session({"kubeconfig": str(lab.user_kubeconfig(USER))}), NODE)
+        kubelets.configz(Session({"kubeconfig": str(lab.user_kubeconfig(USER))}), NODE)

@@ -11,8 +11,8 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verify
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.reference import same_place
 from tests.lab.console import LabError
 from tests.lab.lab import Lab
@@ -52,13 +52,13 @@ def fleet(lab: Lab, session: Session) -> t.Iterator[tuple[str, ...]]:
 
 def to_local(lab: Lab, session: Session) -> None:
     """Reset every node of the fleet to its local config and an empty status; remove the tests' ConfigMaps."""
-    before = nodes.read(session, FLEET)
+    before = node_requests.read(session, FLEET)
     options = patiently(state="absent", nodes=list(FLEET))
-    assign_and_wait.config_source(session, options, False)
+    verify.config_source(session, options, False)
     # A kubelet that has not read its source yet may still fail to fetch it, and reports that until its next restart
     # (status.go of 1.20).
     halfway = {node.name for node in before.values() if not same_place(node.source, node.part("assigned"))}
-    stale = {node.name for node in nodes.read(session, FLEET).values() if node.error}
+    stale = {node.name for node in node_requests.read(session, FLEET).values() if node.error}
     for name in sorted(halfway | stale):
         lab.node(name).run("systemctl restart kubelet")
     if halfway | stale:
@@ -70,7 +70,7 @@ def to_local(lab: Lab, session: Session) -> None:
 
 def _until_clean(session: Session, names: list[str]) -> None:
     eventually(
-        lambda: not any(node.error for node in nodes.read(session, names).values()),
+        lambda: not any(node.error for node in node_requests.read(session, names).values()),
         60,
         f"an empty status on {', '.join(names)}",
     )

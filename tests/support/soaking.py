@@ -11,8 +11,8 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import timestamps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubelet_process, lease, pods
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak, verify
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubelets, lease, pods
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak, verify, watch
 from tests.support.cluster import EPOCH, Clock
 from tests.support.objects import configmap, live, node, place, reference, status, text
 from tests.support.pod_cluster import REVISION, PodCluster
@@ -25,7 +25,7 @@ OWNED = {"owner": ("ReplicaSet", "web")}
 def stopped(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Replace the clock of all modules of a soak, so that nothing really waits."""
     clock = Clock()
-    for used in (soak, lease, verify, kubelet_process):
+    for used in (soak, lease, verify, watch, kubelets):
         monkeypatch.setattr(used, "time", clock)
     return clock
 

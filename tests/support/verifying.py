@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import config_sources
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verify
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verify, watch
 from tests.support.cluster import Clock, Cluster
 from tests.support.objects import Reference, configmap, live, node, place, reference, status, text
 
@@ -24,7 +24,8 @@ WAIT_SLEEP = 2
 def stopped(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Replace the clock of all modules that wait for kubelets, so that nothing really waits."""
     clock = Clock()
-    monkeypatch.setattr(verify, "time", clock)
+    for used in (verify, watch):
+        monkeypatch.setattr(used, "time", clock)
     return clock
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Mapping
 
-from . import kubelets
+from . import minors
 from .values import annotation
 
 AUTO, NATIVE, CHECKPOINT, DROPIN, NONE = "auto", "native", "checkpoint", "dropin", "none"
@@ -76,12 +76,12 @@ _ALL = {
     delivery.name: delivery
     for delivery in (
         # Until kubernetes PR 106932.
-        Delivery(NATIVE, on_node=False, whole=True, minors=range(kubelets.FIRST_NATIVE, 24)),
+        Delivery(NATIVE, on_node=False, whole=True, minors=range(minors.FIRST_NATIVE, 24)),
         Delivery(
             CHECKPOINT,
             on_node=True,
             whole=True,
-            minors=range(kubelets.FIRST_WITH_FILE, _LATER),
+            minors=range(minors.FIRST_WITH_FILE, _LATER),
             file_minor=24,
             lack="reads no config file",
             instead="auto or native",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ...module_utils._cluster.rollout import amount
+from ...module_utils._config.values import amounts
 
 Option = t.Mapping[str, t.Any]
 """The spec of one variable in meta/argument_specs.yml."""
@@ -33,17 +33,17 @@ _LOSS = re.compile(r"\s*(\d+|true|yes|on|false|no|off|none|)\s*", re.IGNORECASE)
 
 def _is_serial(value: t.Any) -> bool:
     sizes = value if isinstance(value, (list, tuple)) else str(value).split(",")
-    amounts = [amount.parse(size) for size in sizes]
-    return bool(amounts) and all(one and one.number for one in amounts)
+    counts = [amounts.parse_node_count(size) for size in sizes]
+    return bool(counts) and all(one and one.number for one in counts)
 
 
 def _is_limit(value: t.Any) -> bool:
-    found = amount.parse(value)
+    found = amounts.parse_node_count(value)
     return found is not None and found.number > 0 and not (found.percent and found.number > 100)
 
 
 def _is_skipped(value: t.Any) -> bool:
-    found = amount.parse(value)
+    found = amounts.parse_node_count(value)
     return found is not None and not (found.percent and found.number > 100)
 
 

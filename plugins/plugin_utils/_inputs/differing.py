@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import typing as t
 
-from ...module_utils._cluster.api import auth, cluster_options
+from ...module_utils._cluster.api import cluster_options
 from ...module_utils._cluster.api.errors import ClusterError
 from . import check, specs
 from .check import Option, is_true
@@ -99,8 +99,8 @@ def _cluster(value: t.Any) -> str:
     given = value if isinstance(value, dict) else {}
     kubeconfig = given.get("kubeconfig")
     parts = [
-        f"host {auth.without_login(str(given['host']))}" if given.get("host") else "",
-        f"kubeconfig {kubeconfig if auth.is_path(kubeconfig) else 'as a mapping'}" if kubeconfig else "",
+        f"host {cluster_options.without_login(str(given['host']))}" if given.get("host") else "",
+        f"kubeconfig {kubeconfig if cluster_options.is_path(kubeconfig) else 'as a mapping'}" if kubeconfig else "",
         f"context {given['context']}" if given.get("context") else "",
         "in_cluster" if given.get("in_cluster") else "",
     ]

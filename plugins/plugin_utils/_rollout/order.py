@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from typing import Any, Container, Iterator, Mapping, Sequence
 
-from ...module_utils._cluster.rollout import amount
+from ...module_utils._config.values import amounts
 from . import goals
 
 Table = Mapping[str, Mapping[str, Any]]
@@ -142,7 +142,7 @@ def _sizes(serial: Any, hosts: int) -> list[int]:
 
 
 def _size(variable: str, item: Any, hosts: int) -> int:
-    found = amount.parse(item)
+    found = amounts.parse_node_count(item)
     if not found or not found.number:
         raise ValueError(
             f"{variable} contains {str(item).strip()!r}: use numbers above 0 or percentages, "

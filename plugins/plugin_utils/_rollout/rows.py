@@ -12,10 +12,9 @@ from __future__ import annotations
 import re
 from typing import Any, Collection, Iterable, Mapping, Sequence
 
-from ...module_utils._cluster.rollout import amount
 from ...module_utils._config.delivery import NATIVE
 from ...module_utils._config.drift import drift_cause
-from ...module_utils._config.values import node_row
+from ...module_utils._config.values import amounts, node_row
 from ...module_utils._config.values.node_row import printable
 
 Rows = Mapping[str, Mapping[str, Any]]
@@ -236,7 +235,7 @@ def named(skipped: Mapping[str, str]) -> list[str]:
 
 def allowed_of(limit: Any, nodes: int) -> int:
     """Return how many of so many nodes may be skipped; unlike a budget, also none. Raises ValueError."""
-    found = amount.parse(limit)
+    found = amounts.parse_node_count(limit)
     if found is None or (found.percent and found.number > 100):
         raise ValueError(f"kubelet_config_max_skipped is {limit!r}: use a number or a percentage, such as 2 or 5%")
     return found.of(nodes) if found.number else 0

@@ -24,7 +24,7 @@ CONNECTIONS = 8
 """As many requests at once as the modules of this collection send by default."""
 MODULE = """
 import json, sys, time
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verify
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 # A run imports it once, and uses it for all its batches.
 import kubernetes
@@ -33,7 +33,7 @@ began = time.perf_counter()
 session = Session(given["auth"])
 options = {"state": "present", "nodes": given["nodes"], "source": given["source"], "sources": None,
            "delivery": "auto", "check_source": True, "wait": False}
-result = assign_and_wait.config_source(session, options, False)
+result = verify.config_source(session, options, False)
 print(time.perf_counter() - began)
 """
 READY = "{.status.config.active.configMap.name}"

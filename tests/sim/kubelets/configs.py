@@ -14,7 +14,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields i
     compare,
     fields,
 )
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.kubelets import api_versions, fields_of
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.minors import api_versions, fields_of
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import fatal, types, validation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import EffectiveConfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document

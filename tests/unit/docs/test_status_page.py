@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_status
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import revert
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verdict
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
@@ -157,7 +157,7 @@ def test_every_error_of_a_kubelet_has_a_row() -> None:
     """The texts known to the verdict, alone and after a failed sync."""
     found = rows("Native delivery: status.config.error")
     assert set(verdict.MEANING) <= set(found)
-    assert [text for text in found if text.startswith(node_status.SYNC)]
+    assert [text for text in found if text.startswith(nodes.SYNC)]
 
 
 @pytest.mark.parametrize("kind, texts", [("reason", guard_reasons()), ("error", guard_errors())])

@@ -13,20 +13,18 @@ from hypothesis import strategies as st
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import kubelet_on_host, timestamps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import (
-    configz,
     inventory_hosts,
     kubeadm,
-    kubelet_process,
+    kubelets,
     lease_objects,
-    node_status,
     nodes,
     pod_usage,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout.evict import meaning
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import forecast, verdict
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout.drain_steps import eviction_answer
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import edit, verdict
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import delivery as deliveries
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config import kubelets
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import minors
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import differing
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast import pod_forecast
@@ -61,7 +59,7 @@ from tests.unit.fuzz.samples import (
 
 
 def live(data: bytes) -> object:
-    found = configz.read(sent(data), "n1")
+    found = kubelets.configz(sent(data), "n1")
     config = complete_config.restore(found)
     return identity.variant(config), complete_config.machine_specific(found)
 
@@ -76,7 +74,7 @@ def planned(given: tuple[str, t.Any]) -> None:
         Request(table, {"maxPods": 80, "evictionHard": {"memory.available": "1Gi"}}, deliveries={"n1": delivery})
     )
     json.dumps([plan, plan_text.diffs(table, plan)], allow_nan=False, ensure_ascii=False).encode()
-    for change in forecast._changes(plan, table).values():
+    for change in edit._changes(plan, table).values():
         pod_forecast.forecast(change, pod_usage.parse({}, [POD], SUMMARY))
     differing.between(CONFIG, live_config, 20)
     differing.of_dropin(CONFIG, live_config, 33)
@@ -87,7 +85,7 @@ def refused(data: bytes) -> None:
     try:
         sent(data, 403).request("GET", "/api/v1/nodes")
     except ApiError as error:
-        meaning(error)
+        eviction_answer(error)
         json.dumps([error.message, error.reason, dict(error.causes)])
         raise
 
@@ -95,7 +93,7 @@ def refused(data: bytes) -> None:
 def shown(found: t.Any) -> None:
     """Use a Node in every way that needs no other object."""
     node = nodes.trim(found)
-    row, variables = node_status.row(node), inventory_hosts.variables(node)
+    row, variables = nodes.row(node), inventory_hosts.variables(node)
     json.dumps([row, variables], ensure_ascii=False).encode()
     inventory_hosts.groups(variables, list(inventory_hosts.GROUPS), ["*"])
     assert node.references is not None and node.uids is not None
@@ -140,7 +138,7 @@ PARSERS = {
     ),
     "ConfigMap": Parser(
         texts(YAML, json.dumps(CONFIG)),
-        lambda text: document.parse(text, "x", True, kubelets.api_versions(None)),
+        lambda text: document.parse(text, "x", True, minors.api_versions(None)),
         (document.DocumentError,),
     ),
     "/configz": Parser(documents({"kubeletconfig": CONFIG}), live, (ApiError,)),
@@ -163,7 +161,7 @@ PARSERS = {
         (ApiError,),
     ),
     "/metrics": Parser(
-        texts(METRICS), lambda text: kubelet_process.look(t.cast("t.Any", Answering(text)), "n1"), (ApiError,)
+        texts(METRICS), lambda text: kubelets.process(t.cast("t.Any", Answering(text)), "n1"), (ApiError,)
     ),
     "/stats/summary": Parser(values(SUMMARY), lambda value: pod_usage.parse({}, [POD], value)),
     "annotations": Parser(
@@ -177,7 +175,7 @@ PARSERS = {
     ),
     "condition of the first kubelets": Parser(
         st.lists(values(CONDITION), max_size=2),
-        lambda found: kubelets.source_form(drawn.FIRST).records(
+        lambda found: minors.source_form(drawn.FIRST).records(
             {}, {"configSource": drawn.FIRST_PLACE}, {"conditions": found}
         ),
     ),

@@ -11,7 +11,7 @@ import typing as t
 
 from hypothesis import strategies as st
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config import kubelets
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import minors
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from tests.unit.fuzz.damaged import texts, values
 from tests.unit.fuzz.samples import CONDITION, RECORD, SOURCE, STATUS
@@ -24,8 +24,8 @@ NOTES: dict[str, t.Any] = {
     annotation.OWN: RECORD,
 }
 PLACE = {"configMap": {part: SOURCE[part] for part in ("namespace", "name", "kubeletConfigKey")}}
-FIRST = kubelets.FIRST_NATIVE
-FIRST_PLACE = kubelets.source_form(FIRST).config_source(SOURCE)
+FIRST = minors.FIRST_NATIVE
+FIRST_PLACE = minors.source_form(FIRST).config_source(SOURCE)
 CONFIG = {part: STATUS[part] for part in ("assigned", "active", "error")}
 CONDITIONS = [
     CONDITION,

@@ -16,12 +16,11 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.ses
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import (
     config_sources,
     inventory_hosts,
-    node_status,
     nodes,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import revert
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign, diagnose, verdict
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config import kubelets
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import minors
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster as Simulated
@@ -29,7 +28,7 @@ from tests.support.calls import MERGE, NODES, Call, Calls
 from tests.support.cluster import EPOCH, Clock, Cluster
 from tests.support.objects import node, place, reference, status
 
-FORM = kubelets.source_form(9)
+FORM = minors.source_form(9)
 
 
 @pytest.fixture
@@ -148,7 +147,7 @@ def test_a_deaf_kubelet_is_unfit() -> None:
 def test_without_the_condition(version: str, names: list[str]) -> None:
     """A status.config is nothing to it."""
     found = nodes.trim(node(version=version, config={}))
-    assert node_status.row(found)["delivery"] == "none"
+    assert nodes.row(found)["delivery"] == "none"
     assert inventory_hosts.groups(inventory_hosts.variables(found), ["version"], []) == names
 
 

@@ -12,9 +12,9 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import configz
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.kubelets import fields_of
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubelets
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verify
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.minors import fields_of
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 from tests.sim.cluster import Cluster
 
@@ -25,7 +25,7 @@ def _assign(session: Session, name: str) -> dict[str, t.Any]:
     source = {"namespace": "kube-system", "name": name, "kubeletConfigKey": "kubelet"}
     options = {"state": "present", "nodes": None, "source": None, "sources": {"n1": source}, "delivery": "auto"}
     options.update(check_source=True, wait=True, wait_timeout=10, wait_sleep=1)
-    return t.cast("dict[str, t.Any]", assign_and_wait.config_source(session, options, False)["nodes"]["n1"])
+    return t.cast("dict[str, t.Any]", verify.config_source(session, options, False)["nodes"]["n1"])
 
 
 @pytest.mark.parametrize("version", ["v1.8.15", "v1.9.11", "v1.10.13"])
@@ -33,7 +33,7 @@ def test_a_good_and_a_bad_source(version: str) -> None:
     with Cluster(version, scale=50, tls=False) as cluster:
         cluster.simulate("n1")
         session, minor = Session({"host": cluster.url}), int(version.split(".")[1])
-        live = configz.read(session, "n1", minor)
+        live = kubelets.configz(session, "n1", minor)
         header = {"kind": document.KIND, "apiVersion": fields_of(minor).api_version}
         for name, fields in (("good", {"maxPods": 41}), ("bad", {"kubeAPIQPS": -1})):
             text = json.dumps({**header, **live, **fields})

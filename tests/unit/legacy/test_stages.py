@@ -13,8 +13,8 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_status, nodes
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait, dump, push
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests, nodes
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import dump, push, verify
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import identity
 from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster
@@ -69,7 +69,7 @@ def options(name: str | None = "config-a", **given: t.Any) -> dict[str, t.Any]:
 
 
 def run(session: Session, name: str | None = "config-a", check_mode: bool = False, **given: t.Any) -> dict[str, t.Any]:
-    result = assign_and_wait.config_source(session, options(name, **given), check_mode)
+    result = verify.config_source(session, options(name, **given), check_mode)
     return t.cast("dict[str, t.Any]", result["nodes"]["n1"])
 
 
@@ -159,11 +159,11 @@ def test_malformed_sources(cluster: Cluster, session: Session) -> None:
         cluster.store.patch(KINDS["nodes"], "", "n1", MERGE, {"spec": {"configSource": None}})
         cluster.store.patch(KINDS["nodes"], "", "n1", MERGE, {"spec": {"configSource": source}})
         time.sleep(0.2)
-        found.append(nodes.read(session)["n1"])
-        assert node_status.row(found[-1])["explanation"]
+        found.append(node_requests.read(session)["n1"])
+        assert nodes.row(found[-1])["explanation"]
     assert "all were nil" in found[0].error and "all of UID, Name" in found[1].error
     assert "forbid" not in found[2].error and run(session)["source"]["uid"] == uid
-    assert nodes.read(session)["n1"].error == ""
+    assert node_requests.read(session)["n1"].error == ""
 
 
 @pytest.mark.parametrize("minor", VERSIONS)
@@ -346,7 +346,7 @@ def test_requests_of_later_kubelets_stay_the_same(cluster: Cluster, session: Ses
     cluster.simulate("n1", "v1.20.2")
     cluster.counter.forget()
     configmap(cluster, 10)
-    assign_and_wait.config_source(session, options(wait=False), False)
+    verify.config_source(session, options(wait=False), False)
     assert [method for method, _path in cluster.counter.requests] == ["GET", "GET", "PATCH"]
     push.push(session, {"name": "base", "namespace": "kube-system", "key": "kubelet", "state": "pruned"}, True)
     assert cluster.counter.count(containing="rbac") == 0

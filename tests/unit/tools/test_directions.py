@@ -38,7 +38,7 @@ ALONE = {
     # ansible-core needs it.
     "cryptography": "plugin_utils/sealed.py",
     # The program that it sends to the host of a node, and a binary on the controller that is asked as on a node.
-    "_node": ("module_utils/_cluster/api/kubelet_on_host.py", "module_utils/_cluster/upgrade/upgrade_check.py"),
+    "_node": ("module_utils/_cluster/api/kubelet_on_host.py", "module_utils/_cluster/stages/upgrade_check.py"),
 }
 """What one file imports for all others of its room."""
 

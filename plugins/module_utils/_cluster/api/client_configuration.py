@@ -17,7 +17,7 @@ import threading
 import time
 import typing as t
 
-from . import auth, cluster_options, library
+from . import cluster_options, library
 from .errors import ClusterError, short
 
 # Seconds in which credentials of a kubeconfig are not looked at again: the library renews them five minutes before they
@@ -26,7 +26,7 @@ RENEWAL = 5.0
 
 
 def of(options: dict[str, t.Any]) -> t.Any:
-    """Return the `kubernetes.client.Configuration` of the options of a module, see `auth.argument_spec`.
+    """Return the `kubernetes.client.Configuration` of the options of a module, see `cluster_options.argument_spec`.
 
     Raises ClusterError.
     """
@@ -64,7 +64,7 @@ def of(options: dict[str, t.Any]) -> t.Any:
             **{name: value for name, value in options["proxy_headers"].items() if value}
         )
     configuration.connection_pool_maxsize = options.get("concurrency") or 8
-    # `retry` repeats requests: it knows which failures are transient.
+    # `errors.persist` repeats requests: it knows which failures are transient.
     configuration.retries = False
     return configuration
 
@@ -130,7 +130,7 @@ def _load_kubeconfig(options: dict[str, t.Any], configuration: t.Any) -> None:
             ),
         )
         return
-    if isinstance(given, str) and not auth.is_path(given):
+    if isinstance(given, str) and not cluster_options.is_path(given):
         raise ClusterError(
             "kubeconfig is a text, and neither the path of a file nor a mapping: set it to the path, or make a mapping "
             "of the text with the filter from_yaml"
@@ -139,7 +139,7 @@ def _load_kubeconfig(options: dict[str, t.Any], configuration: t.Any) -> None:
         raise ClusterError(
             f"kubeconfig is of type {type(given).__name__}: set it to the path of a file or to a mapping"
         )
-    path = cluster_options.kubeconfig(given)
+    path = cluster_options.kubeconfig_path(given)
     parts = path.split(os.pathsep)
     if not any(map(os.path.isfile, parts)):
         raise ClusterError(

@@ -1,8 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which cluster and which credentials are meant, and that cluster in words. Sends no request, and does not run the
-plugin of a kubeconfig.
+"""Connection options of every API module, with the names and environment variables of kubernetes.core.
+
+Which cluster and which credentials they mean, that cluster in words, and what of them is not shown. Sends no request,
+and does not run the plugin of a kubeconfig.
 
 One order of precedence: options, then K8S_AUTH_*, then the kubeconfig. The first of these that names a cluster is used
 alone: neither the credentials nor the trust of those after it are sent to its address, for which they were not given.
@@ -12,70 +14,193 @@ Credentials without a cluster are for the cluster of those after them, and repla
 from __future__ import annotations
 
 import os
+import re
 import typing as t
 
+from ansible.module_utils.basic import env_fallback
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.module_utils.common.yaml import yaml_load
 
-from . import auth, library
+from . import kubelet_on_host, library
 from .errors import ClusterError
 
-Options = t.Dict[str, t.Any]
+_Options = t.Dict[str, t.Any]
 
-CLUSTER = ("host", "kubeconfig", "context", "in_cluster")
+_CLUSTER = ("host", "kubeconfig", "context", "in_cluster")
 CREDENTIALS = ("api_key", "username", "password", "client_cert", "client_key")
-TRUST = ("validate_certs", "ca_cert")
-IDENTITY = ("impersonate_user", "impersonate_groups")
+_TRUST = ("validate_certs", "ca_cert")
+_IDENTITY = ("impersonate_user", "impersonate_groups")
 """Who acts for the user. This narrows what may be done, so that of the environment is used for every cluster."""
+_HIDDEN = "********"
+# Up to the last @: users write passwords as they are, with characters that a URL cannot have.
+_LOGIN = re.compile(r"(?<=://)\S*(?=@)")
+VARIABLES = {
+    "kubeconfig": ("K8S_AUTH_KUBECONFIG",),
+    "context": ("K8S_AUTH_CONTEXT",),
+    "host": ("K8S_AUTH_HOST",),
+    "api_key": ("K8S_AUTH_API_KEY",),
+    "username": ("K8S_AUTH_USERNAME",),
+    "password": ("K8S_AUTH_PASSWORD",),
+    "validate_certs": ("K8S_AUTH_VERIFY_SSL", "K8S_AUTH_VALIDATE_CERTS"),
+    "ca_cert": ("K8S_AUTH_SSL_CA_CERT", "K8S_AUTH_CA_CERT"),
+    "client_cert": ("K8S_AUTH_CERT_FILE", "K8S_AUTH_CLIENT_CERT"),
+    "client_key": ("K8S_AUTH_KEY_FILE", "K8S_AUTH_CLIENT_KEY"),
+    "proxy": ("K8S_AUTH_PROXY",),
+    "no_proxy": ("K8S_AUTH_NO_PROXY",),
+    "persist_config": ("K8S_AUTH_PERSIST_CONFIG",),
+    "impersonate_user": ("K8S_AUTH_IMPERSONATE_USER",),
+    "impersonate_groups": ("K8S_AUTH_IMPERSONATE_GROUPS",),
+}
+"""The environment variables of each option. `completed` reads them: an option is not completed on its own."""
 
 
-def completed(options: Options) -> Options:
+def argument_spec() -> dict[str, dict[str, t.Any]]:
+    """Return the connection options of every API module."""
+
+    def header(name: str, **spec: t.Any) -> dict[str, t.Any]:
+        return {"type": "str", "fallback": (env_fallback, [f"K8S_AUTH_PROXY_HEADERS_{name}"]), **spec}
+
+    return {
+        "kubeconfig": {"type": "raw"},
+        "context": {"type": "str"},
+        "host": {"type": "str"},
+        "api_key": {"type": "str", "no_log": True},
+        "username": {"type": "str"},
+        "password": {"type": "str", "no_log": True},
+        "validate_certs": {"type": "bool", "aliases": ["verify_ssl"]},
+        "ca_cert": {"type": "path", "aliases": ["ssl_ca_cert"]},
+        "client_cert": {"type": "path", "aliases": ["cert_file"]},
+        "client_key": {"type": "path", "aliases": ["key_file"], "no_log": False},
+        "proxy": {"type": "str"},
+        "no_proxy": {"type": "str"},
+        "proxy_headers": {
+            "type": "dict",
+            "options": {
+                "proxy_basic_auth": header("PROXY_BASIC_AUTH", no_log=True),
+                "basic_auth": header("BASIC_AUTH", no_log=True),
+                "user_agent": header("USER_AGENT"),
+            },
+        },
+        "persist_config": {"type": "bool"},
+        "impersonate_user": {"type": "str"},
+        "impersonate_groups": {"type": "list", "elements": "str"},
+        "in_cluster": {"type": "bool", "default": False},
+        "request_timeout": {"type": "int", "default": 30},
+        "concurrency": {"type": "int", "default": 8},
+        "read": {"type": "str", "choices": ["proxy", "kubelet", "node"], "default": "proxy"},
+        "read_service_account": {"type": "str", "default": kubelet_on_host.ACCOUNT},
+        "kubelet_ca_cert": {"type": "path"},
+    }
+
+
+def kubeconfig_secrets(kubeconfig: t.Any) -> set[str]:
+    """Return the secret strings of a kubeconfig that is set as a mapping, so that they stay out of logs."""
+    found = []
+    users = _mapping(kubeconfig).get("users")
+    for user in users if isinstance(users, list) else []:
+        values = _mapping(_mapping(user).get("user"))
+        found += [values.get(key) for key in ("token", "password", "client-key-data")]
+        provider = _mapping(_mapping(values.get("auth-provider")).get("config"))
+        found += [provider.get(key) for key in ("access-token", "client-secret", "id-token", "refresh-token")]
+        variables = _mapping(values.get("exec")).get("env")
+        found += [_mapping(variable).get("value") for variable in (variables if isinstance(variables, list) else [])]
+    return {str(value) for value in found if value}
+
+
+def shown(arguments: t.Any, spec: t.Mapping[str, t.Any]) -> t.Any:
+    """Return the arguments of a module as they are shown: without the users of a kubeconfig, without logins in
+    addresses, and without the values of options that the module does not have, such as misspelled ones.
+    """
+    if not isinstance(arguments, dict):
+        return arguments
+    known = {name: option for given, option in spec.items() for name in (given, *option.get("aliases", ()))}
+    found: dict[str, t.Any] = {}
+    for name, value in arguments.items():
+        if name not in known:
+            found[name] = _HIDDEN
+        elif name == "kubeconfig":
+            found[name] = _kubeconfig(value)
+        elif "options" in known[name]:
+            found[name] = shown(value, known[name]["options"])
+        else:
+            found[name] = without_login(value) if isinstance(value, str) else value
+    return found
+
+
+def without_login(text: str) -> str:
+    """Return a text with the user and the password of an address masked."""
+    return _LOGIN.sub(_HIDDEN, text)
+
+
+def is_path(kubeconfig: t.Any) -> bool:
+    """Return whether a kubeconfig is given as a path, not as its own text."""
+    return isinstance(kubeconfig, str) and "\n" not in kubeconfig and not kubeconfig.lstrip().startswith(("{", "["))
+
+
+def _kubeconfig(value: t.Any) -> t.Any:
+    if isinstance(value, dict):
+        return {key: _HIDDEN if key == "users" else _addresses(inner) for key, inner in value.items()}
+    return value if value is None or is_path(value) else _HIDDEN
+
+
+def _addresses(value: t.Any) -> t.Any:
+    if isinstance(value, dict):
+        return {key: _addresses(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_addresses(inner) for inner in value]
+    return without_login(value) if isinstance(value, str) else value
+
+
+def _mapping(value: t.Any) -> dict[str, t.Any]:
+    """Return a mapping as it is, and an empty one for any other value: loading the kubeconfig reports the error."""
+    return value if isinstance(value, dict) else {}
+
+
+def completed(options: _Options) -> _Options:
     """Return the options of a module, completed from the environment; they are complete after one call or several.
 
     Raises ClusterError for a variable with a wrong value, and for options that leave open which cluster is meant.
     """
     found = _of_environment()
     given = {name: value for name, value in options.items() if value not in (None, "")}
-    if _any(given, CLUSTER):
+    if _any(given, _CLUSTER):
         # A context is one of the kubeconfig, wherever that is named.
         kept = ("kubeconfig",) if not _any(given, ("host", "kubeconfig", "in_cluster")) else ()
-        stray = [auth.VARIABLES[name][0] for name in CREDENTIALS if name in found]
+        stray = [VARIABLES[name][0] for name in CREDENTIALS if name in found]
         if stray and not _any(given, ("kubeconfig", "context", "in_cluster", *CREDENTIALS)):
             raise ClusterError(
-                f"the options name the host {auth.without_login(str(given['host']))} without credentials, and "
+                f"the options name the host {without_login(str(given['host']))} without credentials, and "
                 f"{', '.join(stray)} of the environment is not sent there, since it was not given for this host. Set "
                 "api_key, client_cert or username beside host, or set the host as K8S_AUTH_HOST too"
             )
-        found = _without(found, {*CLUSTER, *TRUST, *CREDENTIALS} - {*kept})
+        found = _without(found, {*_CLUSTER, *_TRUST, *CREDENTIALS} - {*kept})
     if _any(given, CREDENTIALS):
         found = _without(found, CREDENTIALS)
-    if _any(given, IDENTITY):
-        found = _without(found, IDENTITY)
+    if _any(given, _IDENTITY):
+        found = _without(found, _IDENTITY)
     both = {**options, **found, **given}
     _check(both)
     return both
 
 
-def _of_environment() -> Options:
+def _of_environment() -> _Options:
     """Return the options that K8S_AUTH_* sets. An empty variable sets none, as where AWX has no value."""
-    spec = auth.argument_spec()
-    texts = {
-        name: next(filter(None, map(os.environ.get, variables)), None) for name, variables in auth.VARIABLES.items()
-    }
+    spec = argument_spec()
+    texts = {name: next(filter(None, map(os.environ.get, variables)), None) for name, variables in VARIABLES.items()}
     given = {name: text for name, text in texts.items() if text}
     checked = ArgumentSpecValidator({name: spec[name] for name in given}).validate(given)
     if checked.error_messages:
         raise ClusterError(f"{'; '.join(checked.error_messages)}: correct the K8S_AUTH_ variable")
-    return t.cast("Options", checked.validated_parameters)
+    return t.cast("_Options", checked.validated_parameters)
 
 
-def secrets() -> set[str]:
+def environment_secrets() -> set[str]:
     """Return the secret texts of the environment, so that they stay out of logs."""
-    found = (os.environ.get(variable) for name in ("api_key", "password") for variable in auth.VARIABLES[name])
+    found = (os.environ.get(variable) for name in ("api_key", "password") for variable in VARIABLES[name])
     return {text for text in found if text}
 
 
-def _check(both: Options) -> None:
+def _check(both: _Options) -> None:
     """Raise ClusterError for options of which some would be ignored."""
     if both.get("in_cluster") and _any(both, ("host", "kubeconfig", "context")):
         raise ClusterError(
@@ -84,18 +209,18 @@ def _check(both: Options) -> None:
         )
     if both.get("context") and both.get("host") and not both.get("kubeconfig"):
         raise ClusterError(
-            f"context {both['context']} is one of a kubeconfig, and host {auth.without_login(str(both['host']))} is "
+            f"context {both['context']} is one of a kubeconfig, and host {without_login(str(both['host']))} is "
             "set without a kubeconfig: set kubeconfig too, or remove context or host"
         )
     if bool(both.get("username")) != bool(both.get("password")):
         raise ClusterError("username and password belong together: set both in the same place, or none of them")
 
 
-def _any(options: Options, names: t.Iterable[str]) -> bool:
+def _any(options: _Options, names: t.Iterable[str]) -> bool:
     return any(options.get(name) for name in names)
 
 
-def _without(options: Options, names: t.Container[str]) -> Options:
+def _without(options: _Options, names: t.Container[str]) -> _Options:
     return {name: value for name, value in options.items() if name not in names}
 
 
@@ -107,9 +232,9 @@ def in_words(options: t.Mapping[str, t.Any]) -> str:
     if options.get("in_cluster"):
         return "the cluster in which Ansible runs"
     if options.get("host"):
-        return auth.without_login(str(options["host"]))
+        return without_login(str(options["host"]))
     given = options.get("kubeconfig")
-    path = "" if isinstance(given, dict) else kubeconfig(given)
+    path = "" if isinstance(given, dict) else kubeconfig_path(given)
     try:
         files = _files(given)
         context = options.get("context") or _current(given, path)
@@ -118,7 +243,7 @@ def in_words(options: t.Mapping[str, t.Any]) -> str:
     # Whatever is wrong with a kubeconfig, the client reports it.
     except Exception:  # pylint: disable=broad-except
         return ""
-    return f"{auth.without_login(str(server))} (context {context} of {path or 'a kubeconfig given as a mapping'})"
+    return f"{without_login(str(server))} (context {context} of {path or 'a kubeconfig given as a mapping'})"
 
 
 def contexts(options: t.Mapping[str, t.Any]) -> list[str]:
@@ -132,7 +257,7 @@ def contexts(options: t.Mapping[str, t.Any]) -> list[str]:
         return []
 
 
-def kubeconfig(given: t.Any) -> str:
+def kubeconfig_path(given: t.Any) -> str:
     """Return the path of the kubeconfig, several ones with colons between them, as kubectl takes them."""
     return os.path.expanduser(given) if given else os.environ.get("KUBECONFIG") or os.path.expanduser("~/.kube/config")
 
@@ -146,7 +271,9 @@ def _current(given: t.Any, path: str) -> str:
 
 def _files(given: t.Any) -> list[dict[str, t.Any]]:
     return (
-        [given] if isinstance(given, dict) else [_kubeconfig_at(part) for part in kubeconfig(given).split(os.pathsep)]
+        [given]
+        if isinstance(given, dict)
+        else [_kubeconfig_at(part) for part in kubeconfig_path(given).split(os.pathsep)]
     )
 
 

@@ -15,12 +15,12 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
-from . import auth, cluster_options
+from . import cluster_options
 from .errors import ClusterError, MissingLibrary
 from .session import FIRST_CONTACT, PATIENT_CONTACT, Session
 
-Call = t.Callable[["dict[str, t.Any]", bool], "dict[str, t.Any]"]
-Stage = t.Callable[[Session, "dict[str, t.Any]", bool], "dict[str, t.Any]"]
+_Call = t.Callable[["dict[str, t.Any]", bool], "dict[str, t.Any]"]
+_Stage = t.Callable[[Session, "dict[str, t.Any]", bool], "dict[str, t.Any]"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Definition:
     """
 
     spec: dict[str, t.Any]
-    call: Call
+    call: _Call
     limits: dict[str, t.Any] = dataclasses.field(default_factory=dict)
 
     def outcome(
@@ -64,7 +64,7 @@ class Definition:
 
     def secrets(self, options: dict[str, t.Any]) -> set[str]:
         """Return the secrets in the options that `no_log` does not cover."""
-        return auth.secrets(options.get("kubeconfig")) | cluster_options.secrets()
+        return cluster_options.kubeconfig_secrets(options.get("kubeconfig")) | cluster_options.environment_secrets()
 
     def run(self) -> t.NoReturn:
         """Run as an Ansible module: read the options, exit with the result or the failure."""
@@ -85,7 +85,7 @@ class Definition:
         raise AssertionError("exit_json ends the process")
 
 
-def define(spec: dict[str, t.Any], stage: Stage, patient: bool = False, **limits: t.Any) -> Definition:
+def define(spec: dict[str, t.Any], stage: _Stage, patient: bool = False, **limits: t.Any) -> Definition:
     """Define a module that runs `stage(session, options, check_mode)`.
 
     A `patient` stage waits for an API server that is unavailable at its start; the others soon report a wrong address.
@@ -100,7 +100,7 @@ def define(spec: dict[str, t.Any], stage: Stage, patient: bool = False, **limits
             error.result = _with_warnings(session, error.result)
             raise
 
-    return Definition({**auth.argument_spec(), **spec}, call, limits)
+    return Definition({**cluster_options.argument_spec(), **spec}, call, limits)
 
 
 def _with_warnings(session: Session, result: dict[str, t.Any]) -> dict[str, t.Any]:

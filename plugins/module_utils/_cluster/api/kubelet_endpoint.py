@@ -16,8 +16,8 @@ import urllib.parse
 
 from .errors import ApiError
 
-PROXY, KUBELET, NODE = "proxy", "kubelet", "node"
-PORT = 10250
+_PROXY, KUBELET, NODE = "proxy", "kubelet", "node"
+_PORT = 10250
 _Answer = t.TypeVar("_Answer")
 
 
@@ -95,7 +95,7 @@ def status_of(session: Session, node: str) -> dict[str, t.Any]:
 
 def port_in(status: dict[str, t.Any]) -> int:
     """Return the port of a kubelet by the status of its Node. Raises TypeError and ValueError."""
-    return int(((status.get("daemonEndpoints") or {}).get("kubeletEndpoint") or {}).get("Port") or PORT)
+    return int(((status.get("daemonEndpoints") or {}).get("kubeletEndpoint") or {}).get("Port") or _PORT)
 
 
 def read(session: Session, node: str, path: str, budget: float | None = None) -> t.Any:

@@ -23,17 +23,16 @@ import zlib
 
 from ..._node.host import ask_kubelet
 from . import kubelet_endpoint
-from .errors import ApiError, ClusterError
-from .retry import TRANSIENT, persist
+from .errors import TRANSIENT, ApiError, ClusterError, persist
 
 ACCOUNT = "kube-system/kubelet-configz"
 # In the name of the account: an account for each node.
-PLACE = "{node}"
-MANIFEST = "docs/rbac/option-read-node.yaml of the collection"
+_PLACE = "{node}"
+_MANIFEST = "docs/rbac/option-read-node.yaml of the collection"
 # The least that an API server accepts, in seconds, and after how many a token is replaced.
-LIFE, FRESH = 600, 300.0
+_LIFE, FRESH = 600, 300.0
 # Seconds for which a request is repeated unless its caller sets another time.
-PATIENCE = 8.0
+_PATIENCE = 8.0
 _Answer = t.TypeVar("_Answer")
 
 
@@ -70,7 +69,7 @@ class HostKubelets:
 
     def __init__(self, session: Session, account: str, authorities: str | None, verify: bool, seconds: float) -> None:
         self._session = session
-        self._tokens = Tokens(session, account)
+        self._tokens = _Tokens(session, account)
         self._reach = _given[-1] if _given else None
         self._ports: dict[str, int] = {}
         self.request = {"authorities": _read(authorities) if verify else None, "verify": verify, "seconds": seconds}
@@ -125,13 +124,13 @@ class _Door:
 
     def text(self, path: str, budget: float | None = None) -> str:
         """Return the text of an answer (one GET). Raises ApiError."""
-        return persist(lambda: self._once(path), PATIENCE if budget is None else budget)
+        return persist(lambda: self._once(path), _PATIENCE if budget is None else budget)
 
     def _once(self, path: str) -> str:
         token = self._hosts.token(self._node)
         asked = {**self._hosts.request, "name": self._node, "port": self._port, "path": path, "token": token}
         try:
-            status, body = answer_in(self._reach(self._node, program(asked)))
+            status, body = answer_in(self._reach(self._node, _program(asked)))
             if token in body:
                 raise ApiError(200, "its answer contains the token of the request: what serves its port?")
             if status != 200:
@@ -155,19 +154,19 @@ class _Door:
             return ApiError(
                 403,
                 f"its kubelet refuses the service account {account} ({text}). Grant it the verb get on nodes/configz, "
-                f"nodes/metrics, nodes/healthz and nodes/stats, see {MANIFEST}. Kubelets before 1.33 need nodes/proxy "
+                f"nodes/metrics, nodes/healthz and nodes/stats, see {_MANIFEST}. Kubelets before 1.33 need nodes/proxy "
                 f"and nodes/metrics, from an account for each node",
             )
         return ApiError(status, f"its kubelet answered {status} {text}", transient=status in TRANSIENT)
 
 
-class Tokens:
+class _Tokens:
     """Tokens of a service account, or of one for each node: made when needed, kept for five minutes."""
 
     def __init__(self, session: Session, account: str) -> None:
         namespace, _mark, name = account.partition("/")
         label = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-        if not re.fullmatch(label, namespace) or not re.fullmatch(rf"{label}(\.{label})*", name.replace(PLACE, "n")):
+        if not re.fullmatch(label, namespace) or not re.fullmatch(rf"{label}(\.{label})*", name.replace(_PLACE, "n")):
             raise ClusterError(f"read_service_account: {account} is not of the form namespace/name")
         self._session, self.account = session, account
         self._locks: dict[str, threading.Lock] = {}
@@ -175,14 +174,14 @@ class Tokens:
 
     def of(self, node: str) -> str:
         """Return a token for a node (two POSTs for each account). Raises ApiError."""
-        account = self.account.replace(PLACE, node)
+        account = self.account.replace(_PLACE, node)
         with self._locks.setdefault(account, threading.Lock()):
             since, found = self._known.get(account, (0.0, ""))
             if not found or time.monotonic() - since > FRESH:
                 since = time.monotonic()
                 try:
                     found = self._new(account)
-                    self._check(account, found, node if PLACE in self.account else "")
+                    self._check(account, found, node if _PLACE in self.account else "")
                 except ApiError as error:
                     found = error
                     if error.transient:
@@ -197,7 +196,7 @@ class Tokens:
         body = {
             "apiVersion": "authentication.k8s.io/v1",
             "kind": "TokenRequest",
-            "spec": {"audiences": [], "expirationSeconds": LIFE},
+            "spec": {"audiences": [], "expirationSeconds": _LIFE},
         }
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{urllib.parse.quote(name)}/token"
         try:
@@ -207,14 +206,14 @@ class Tokens:
                 # Not 404: the Node exists.
                 raise ApiError(
                     400,
-                    f"the API server has no service account {account} ({error.message}): create it, see {MANIFEST}, or "
-                    "set read_service_account",
+                    f"the API server has no service account {account} ({error.message}): create it, see {_MANIFEST}, "
+                    "or set read_service_account",
                 ) from error
             if error.status == 403:
                 raise ApiError(
                     403,
                     f"a token of the service account {account} was refused: {error.message}. Grant the verb create on "
-                    f"serviceaccounts/token, see {MANIFEST}",
+                    f"serviceaccounts/token, see {_MANIFEST}",
                 ) from error
             raise
         token = (answer.get("status") or {}).get("token")
@@ -242,12 +241,12 @@ class Tokens:
                     403,
                     f"the service account {account} may get nodes/proxy, which includes exec into containers, and a "
                     "node would receive its token. Take that permission away. Kubelets before 1.33 need it: set "
-                    f"read_service_account to a name with {PLACE}, and grant each account nodes/proxy with the "
+                    f"read_service_account to a name with {_PLACE}, and grant each account nodes/proxy with the "
                     "resourceNames of its node only",
                 )
 
 
-def program(asked: t.Mapping[str, t.Any]) -> str:
+def _program(asked: t.Mapping[str, t.Any]) -> str:
     """Return the program that sends a request from the host of a node."""
     return f"{inspect.getsource(ask_kubelet)}\n\nmain(json.loads({json.dumps(asked)!r}))\n"
 

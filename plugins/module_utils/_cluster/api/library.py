@@ -30,9 +30,9 @@ try:
 except ImportError:
     IMPORT_ERROR = traceback.format_exc()
 
-LOWEST = (28, 1, 0)
+_LOWEST = (28, 1, 0)
 # These releases send no Authorization header for a token (kubernetes-client/python issue 2591).
-BROKEN = ((36, 0, 0), (36, 0, 1))
+_BROKEN = ((36, 0, 0), (36, 0, 1))
 
 
 def check() -> None:
@@ -40,7 +40,7 @@ def check() -> None:
     if IMPORT_ERROR is not None:
         raise MissingLibrary("the Python package kubernetes could not be imported", {"exception": IMPORT_ERROR})
     found = tuple(int(part) for part in re.findall(r"\d+", kubernetes.__version__)[:3])
-    if found < LOWEST or found in BROKEN:
+    if found < _LOWEST or found in _BROKEN:
         raise MissingLibrary(
             f"the Python package kubernetes {kubernetes.__version__} at {os.path.dirname(kubernetes.__file__)} "
             "cannot be used: install kubernetes>=28.1.0,!=36.0.0,!=36.0.1 for the interpreter that runs this module"

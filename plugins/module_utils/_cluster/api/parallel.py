@@ -11,8 +11,8 @@ import typing as t
 
 from .errors import ApiError, ClusterError
 
-Item = t.TypeVar("Item")
-Value = t.TypeVar("Value")
+_Item = t.TypeVar("_Item")
+_Value = t.TypeVar("_Value")
 
 # Answers that every further request would get too.
 HOPELESS = frozenset({401})
@@ -22,17 +22,17 @@ SHORT = 4
 
 
 @dataclasses.dataclass(frozen=True)
-class Outcome(t.Generic[Item, Value]):
+class Outcome(t.Generic[_Item, _Value]):
     """The outcome of one item: a value, or the error that prevented it."""
 
-    item: Item
-    value: Value | None = None
+    item: _Item
+    value: _Value | None = None
     error: ClusterError | None = None
 
 
 def each(
-    items: t.Sequence[Item], work: t.Callable[[Item], Value], concurrency: int, share: int = 1
-) -> list[Outcome[Item, Value]]:
+    items: t.Sequence[_Item], work: t.Callable[[_Item], _Value], concurrency: int, share: int = 1
+) -> list[Outcome[_Item, _Value]]:
     """Run `work` for every item, at most `concurrency` at a time, and return the outcomes in the order of the items.
 
     `share` is the number of items for each worker: SHORT if no item waits for a node, so that fewer workers start.
@@ -50,7 +50,7 @@ def each(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _outcome(item: Item, future: concurrent.futures.Future[Value]) -> Outcome[Item, Value]:
+def _outcome(item: _Item, future: concurrent.futures.Future[_Value]) -> Outcome[_Item, _Value]:
     try:
         return Outcome(item, value=future.result())
     except ClusterError as error:

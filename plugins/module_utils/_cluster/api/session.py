@@ -13,23 +13,22 @@ import typing as t
 from types import MappingProxyType
 
 from ..._config.values.short_texts import minor_of
-from . import auth, client_configuration, cluster_options, kubelet_endpoint, kubelet_on_host, library, timestamps
-from .errors import ApiError, ClusterError, short
-from .retry import TRANSIENT, persist
+from . import client_configuration, cluster_options, kubelet_endpoint, kubelet_on_host, library, timestamps
+from .errors import TRANSIENT, ApiError, ClusterError, persist, short
 
 # How many seconds a request is repeated until the first answer: short, since the address may be wrong.
 FIRST_CONTACT = 10.0
 # The same for modules that run during a rollout, whose earlier modules have reached the address.
 PATIENT_CONTACT = 40.0
 # The same after the first answer: longer than the restart of an API server.
-OUTAGE = 60.0
+_OUTAGE = 60.0
 # Words of failures to connect that do not pass by themselves: of the certificate and of the name.
-LASTING = ("CERTIFICATE_VERIFY_FAILED", "SSLError", "Name or service not known", "Failed to resolve")
+_LASTING = ("CERTIFICATE_VERIFY_FAILED", "SSLError", "Name or service not known", "Failed to resolve")
 # How the API server refuses what no rule allows (apiserver's forbiddenMessage in responsewriters/errors.go; old ones
 # write no quotes). A quota, a webhook and other admission answer 403 too, each with its own reason.
-BY_AUTHORIZER = re.compile(r"\buser .* cannot ", re.IGNORECASE)
+_BY_AUTHORIZER = re.compile(r"\buser .* cannot ", re.IGNORECASE)
 # The first minor with dry runs by default (KEP-576). Those before 1.12 ignore the parameter, and write.
-FIRST_DRY_RUN = 13
+_FIRST_DRY_RUN = 13
 
 
 class Session:
@@ -40,7 +39,9 @@ class Session:
     `warnings` collects the warnings of the API server (RFC 9111 Warning headers), each once.
     """
 
-    def __init__(self, options: dict[str, t.Any], outage: float = OUTAGE, first_contact: float = FIRST_CONTACT) -> None:
+    def __init__(
+        self, options: dict[str, t.Any], outage: float = _OUTAGE, first_contact: float = FIRST_CONTACT
+    ) -> None:
         library.check()
         options = cluster_options.completed(options)
         self._configuration = client_configuration.of(options)
@@ -56,7 +57,7 @@ class Session:
         self._asking = threading.Lock()
         self._dry_runs: bool | None = None
         self.concurrency: int = options.get("concurrency") or 8
-        self.host = auth.without_login(self._configuration.host)
+        self.host = cluster_options.without_login(self._configuration.host)
         self.sent = 0
         self.nodes_listed = 0
         self.warnings: list[str] = []
@@ -158,7 +159,7 @@ class Session:
                     if not error.status:
                         raise
                     found = None
-                self._dry_runs = (minor_of(found) or 0) >= FIRST_DRY_RUN
+                self._dry_runs = (minor_of(found) or 0) >= _FIRST_DRY_RUN
             return self._dry_runs
 
     def _send(
@@ -263,7 +264,7 @@ def _refusal(host: str, error: t.Any) -> ApiError:
             f"{host} does not accept these credentials (401 {message}): the token or client certificate is missing, "
             "expired or belongs to another cluster; renew it and run again"
         )
-    elif error.status == 403 and BY_AUTHORIZER.search(message):
+    elif error.status == 403 and _BY_AUTHORIZER.search(message):
         message = (
             f"{message} (this user lacks the permission; docs/rbac.yaml of the collection grants all that are needed, "
             "docs/rbac those of one playbook)"
@@ -288,5 +289,5 @@ def _status(error: t.Any) -> tuple[str, str, dict[str, str]]:
 
 def _no_answer(host: str, error: Exception) -> ApiError:
     text = short(error)
-    lasting = isinstance(error, library.urllib3.exceptions.SSLError) or any(words in text for words in LASTING)
+    lasting = isinstance(error, library.urllib3.exceptions.SSLError) or any(words in text for words in _LASTING)
     return ApiError(0, f"no usable answer from the API server {host}: {text}", "NoAnswer", transient=not lasting)

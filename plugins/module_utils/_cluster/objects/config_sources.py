@@ -9,12 +9,12 @@ import dataclasses
 import typing as t
 
 from ..._config import delivery as deliveries
-from ..._config.kubelets import api_versions
+from ..._config.minors import api_versions
 from ..._config.values import annotation, document, node_row, own_values, reference
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError
 from ..api.session import Session
-from . import configmaps, nodes
+from . import configmaps, node_requests, nodes
 
 Source = t.Optional[t.Dict[str, str]]
 ABSENT = "there is no such ConfigMap"
@@ -189,7 +189,7 @@ def write_source(
     sides = sides or (node.delivery,)
     if dry_run and not session.dry_runs():
         return _forecast(node, source, sides, notes or {})
-    path = nodes.path(node.name)
+    path = node_requests.path(node.name)
     query = [("dryRun", "All")] if dry_run else []
     current = node
     for _attempt in range(5):
@@ -203,7 +203,7 @@ def write_source(
                 raise
         current = nodes.trim(session.request("GET", path)).seen_as(node.delivery)
         if current.uid != node.uid:
-            raise ApiError(409, node_row.RECREATED, nodes.CREATED_AGAIN)
+            raise ApiError(409, node_row.RECREATED, node_requests.CREATED_AGAIN)
         written = all(
             current.side(side).source == source
             and not current.source_fault(side)

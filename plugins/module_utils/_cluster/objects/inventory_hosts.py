@@ -9,12 +9,12 @@ import re
 import typing as t
 
 from ..api.session import Session
-from . import node_status, nodes
+from . import node_requests, nodes
 
 # Two values beside the types of status.addresses: the name of the node, and no address at all.
-NAME, NO_ADDRESS = "name", "none"
-ALL_LABELS = "*"
-CONTROLLER = frozenset({"localhost", "127.0.0.1", "::1"})
+_NAME, _NO_ADDRESS = "name", "none"
+_ALL_LABELS = "*"
+_CONTROLLER = frozenset({"localhost", "127.0.0.1", "::1"})
 """What Ansible takes for the controller (C.LOCALHOST of ansible-core): such a host gets all delegated tasks."""
 # An IP address or a name. A node chooses this text, and Ansible connects to it: ssh would take one that begins with a
 # hyphen for an option, and one with an @ for the name of a user.
@@ -26,12 +26,12 @@ def read(session: Session, selectors: t.Sequence[str]) -> dict[str, dict[str, t.
 
     JSON can represent all values.
     """
-    return {name: variables(node) for name, node in nodes.read(session, None, selectors).items()}
+    return {name: variables(node) for name, node in node_requests.read(session, None, selectors).items()}
 
 
 def is_controller(name: str) -> bool:
     """Return whether a host of this name would be the controller. The API server accepts no name with capitals."""
-    return name in CONTROLLER
+    return name in _CONTROLLER
 
 
 def variables(node: nodes.Node) -> dict[str, t.Any]:
@@ -40,7 +40,7 @@ def variables(node: nodes.Node) -> dict[str, t.Any]:
     All names have a prefix: Ansible itself uses `roles` and `tags`, and inventories often use `labels`.
     """
     active = node.part("active")
-    settled = node_status.settled(node)
+    settled = nodes.settled(node)
     return {
         "kubelet_config_node_name": node.name,
         "node_addresses": {kind: text for kind, text in node.addresses.items() if _ADDRESS.fullmatch(text)},
@@ -65,9 +65,9 @@ def variables(node: nodes.Node) -> dict[str, t.Any]:
 def address(host: t.Mapping[str, t.Any], wanted: t.Sequence[str]) -> str | None:
     """Return the first address of a host whose type is wanted, in the order of `wanted`; None if there is none."""
     for kind in wanted:
-        if kind == NO_ADDRESS:
+        if kind == _NO_ADDRESS:
             return None
-        found = host["kubelet_config_node_name"] if kind == NAME else host["node_addresses"].get(kind)
+        found = host["kubelet_config_node_name"] if kind == _NAME else host["node_addresses"].get(kind)
         if found:
             return str(found)
     return None
@@ -75,7 +75,7 @@ def address(host: t.Mapping[str, t.Any], wanted: t.Sequence[str]) -> str | None:
 
 def _labels(host: t.Mapping[str, t.Any], keys: t.Sequence[str]) -> list[str]:
     labels = host["node_labels"]
-    chosen = sorted(labels) if ALL_LABELS in keys else [key for key in keys if key in labels]
+    chosen = sorted(labels) if _ALL_LABELS in keys else [key for key in keys if key in labels]
     # A label may have an empty value, as role labels do.
     return ["_".join(filter(None, ("label", key, labels[key]))) for key in chosen]
 

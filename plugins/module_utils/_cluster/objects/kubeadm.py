@@ -19,15 +19,15 @@ from ..._config.values import document, identity
 from ..._config.values.short_texts import minor_of
 from ..api.errors import ApiError, ClusterError
 from ..api.session import Session
-from . import config_sources, configmaps, nodes
+from . import config_sources, configmaps, node_requests
 
 NAMESPACE, KEY = "kube-system", "kubelet"
-CLUSTER = "kubeadm-config"
-TRIES = 5
-SHOWN = 2
+_CLUSTER = "kubeadm-config"
+_TRIES = 5
+_SHOWN = 2
 _NOT_KUBEADM = "If kubeadm does not manage the cluster, set kubelet_config_kubeadm to ignore"
 
-NodeLayers = t.Dict[str, t.Tuple[t.Dict[str, t.Any], ...]]
+_NodeLayers = t.Dict[str, t.Tuple[t.Dict[str, t.Any], ...]]
 
 
 def names(minor: int) -> tuple[str, ...]:
@@ -82,7 +82,7 @@ def read(session: Session) -> tuple[int, list[dict[str, t.Any]]]:
         looked = " or ".join(f"{NAMESPACE}/{name}" for name in names(minor))
         raise ClusterError(
             f"the cluster has no ConfigMap {looked}, which kubeadm 1.{minor} creates (version according to "
-            f"{NAMESPACE}/{CLUSTER}). Create it with `kubeadm init phase upload-config kubelet`. {_NOT_KUBEADM}"
+            f"{NAMESPACE}/{_CLUSTER}). Create it with `kubeadm init phase upload-config kubelet`. {_NOT_KUBEADM}"
         )
     return minor, found
 
@@ -101,18 +101,18 @@ class _Declared:
         self._session = session
         self._others = other_configs
         self._layers = Layers()
-        self._outside: NodeLayers | None = None
-        self.nodes: NodeLayers = self._read("node_configs", node_configs)
+        self._outside: _NodeLayers | None = None
+        self.nodes: _NodeLayers = self._read("node_configs", node_configs)
 
-    def outside(self) -> NodeLayers:
+    def outside(self) -> _NodeLayers:
         """Return the layers of the cluster's other nodes, none for a node of which the options know nothing."""
         if self._outside is None:
             # Read once, and only the other configurations that count: an inventory may have several clusters.
-            names = [name for name in nodes.read(self._session) if name not in self.nodes]
+            names = [name for name in node_requests.read(self._session) if name not in self.nodes]
             self._outside = self._read("other_configs", {name: self._others.get(name) for name in names})
         return self._outside
 
-    def _read(self, option: str, given: t.Mapping[str, t.Any]) -> NodeLayers:
+    def _read(self, option: str, given: t.Mapping[str, t.Any]) -> _NodeLayers:
         try:
             return self._layers.of_nodes(given)
         except document.DocumentError as error:
@@ -121,22 +121,22 @@ class _Declared:
 
 def _minor(session: Session) -> int:
     """Return the minor version of the cluster according to kubeadm; the name of its ConfigMap depends on it."""
-    configmap = configmaps.read(session, NAMESPACE, CLUSTER)
+    configmap = configmaps.read(session, NAMESPACE, _CLUSTER)
     if configmap is None:
         raise ClusterError(
-            f"the cluster has no ConfigMap {NAMESPACE}/{CLUSTER}, so kubeadm did not create it. {_NOT_KUBEADM}"
+            f"the cluster has no ConfigMap {NAMESPACE}/{_CLUSTER}, so kubeadm did not create it. {_NOT_KUBEADM}"
         )
     try:
         cluster = document.parse(
             (configmap.get("data") or {}).get("ClusterConfiguration") or "",
-            f"ConfigMap {NAMESPACE}/{CLUSTER}, key ClusterConfiguration",
+            f"ConfigMap {NAMESPACE}/{_CLUSTER}, key ClusterConfiguration",
         )
     except document.DocumentError as error:
         raise ClusterError(str(error)) from error
     minor = minor_of(cluster.get("kubernetesVersion"))
     if minor is None:
         raise ClusterError(
-            f"ConfigMap {NAMESPACE}/{CLUSTER}: kubernetesVersion is {cluster.get('kubernetesVersion')!r}, so it is "
+            f"ConfigMap {NAMESPACE}/{_CLUSTER}: kubernetesVersion is {cluster.get('kubernetesVersion')!r}, so it is "
             "unknown which ConfigMap kubeadm reads; correct it with `kubectl edit` to a version such as v1.20.2"
         )
     return minor
@@ -154,7 +154,7 @@ def _update(
     row: dict[str, t.Any] = {}
     difference: list[dict[str, str]] = []
     sent = ""
-    for _try in range(TRIES):
+    for _try in range(_TRIES):
         if current is None:
             raise ClusterError("it was deleted during the update; run again")
         if sent and (current.get("data") or {}).get(KEY) == sent:
@@ -219,7 +219,7 @@ def _undo(session: Session, rollout: str, check_mode: bool) -> dict[str, t.Any]:
 
 
 def _decide(
-    configmap: dict[str, t.Any], overrides: NodeLayers, minor: int
+    configmap: dict[str, t.Any], overrides: _NodeLayers, minor: int
 ) -> tuple[dict[str, t.Any], dict[str, t.Any], list[str]]:
     """Return the configuration of a ConfigMap, the one it must have, and the paths that differ. Raises ClusterError."""
     fault = config_sources.fault(configmap, KEY)
@@ -269,7 +269,7 @@ def _refusal(before: dict[str, t.Any], declared: _Declared, minor: int) -> str:
 
 
 def _some(names: t.Sequence[str]) -> str:
-    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
 
 
 def _result(rows: dict[str, dict[str, t.Any]], diffs: list[dict[str, str]], check_mode: bool) -> dict[str, t.Any]:

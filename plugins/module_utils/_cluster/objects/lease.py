@@ -24,15 +24,15 @@ from ..api.session import Session
 from . import lease_objects
 
 # Seconds between two reads of a Lease whose holder may be dead.
-POLL = 2.0
+_POLL = 2.0
 # The number of nodes that a message names.
-NAMED = 10
+_NAMED = 10
 NO_LEASES = (
     "the API server has no Leases (coordination.k8s.io/v1, from 1.14 on), so nothing keeps two rollouts off the same "
     "nodes: run one at a time"
 )
 # The Lease of a run on all nodes that takes a moment: its seconds, and those that it waits for another one that ends.
-SHORT, PATIENCE = 30, 10
+_SHORT, _PATIENCE = 30, 10
 
 
 def lease(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
@@ -84,8 +84,8 @@ def whole_cluster(session: Session, what: str, refusal: str, check_mode: bool) -
         "holder": f"{what} on {socket.gethostname()}",
         "group": "all nodes",
         "nodes": None,
-        "duration": SHORT,
-        "wait": PATIENCE,
+        "duration": _SHORT,
+        "wait": _PATIENCE,
         "refusal": refusal,
     }
     try:
@@ -102,7 +102,7 @@ def whole_cluster(session: Session, what: str, refusal: str, check_mode: bool) -
             _release(session, result["lease"], check_mode)
         except ApiError as error:
             warnings.append(
-                f"the Lease that kept rollouts off was not removed ({error.message}): it expires after {SHORT} s. "
+                f"the Lease that kept rollouts off was not removed ({error.message}): it expires after {_SHORT} s. "
                 "Until then no rollout begins"
             )
 
@@ -170,7 +170,7 @@ def _outlast(session: Session, options: dict[str, t.Any], obstacles: list[lease_
             raise ClusterError(
                 _refusal(options, obstacles, now), {"changed": False, "obstacles": [_row(claim) for claim in obstacles]}
             )
-        time.sleep(min(POLL, left))
+        time.sleep(min(_POLL, left))
         obstacles = _standing(session, options)
 
 
@@ -224,7 +224,7 @@ def _refusal(options: dict[str, t.Any], obstacles: t.Sequence[lease_objects.Clai
     ]
     for claim in obstacles:
         shared = claim.shared(set(options["nodes"] or ()) - {lease_objects.CONTROL_PLANE})
-        names = ", ".join(shared[:NAMED]) + (f" and {len(shared) - NAMED} more" if len(shared) > NAMED else "")
+        names = ", ".join(shared[:_NAMED]) + (f" and {len(shared) - _NAMED} more" if len(shared) > _NAMED else "")
         both = f" Nodes in both rollouts: {names}." if names else ""
         if claim.nodes and lease_objects.CONTROL_PLANE in claim.nodes and not names:
             both = " Both change control-plane nodes, and the cluster changes these in one rollout at a time."

@@ -22,22 +22,22 @@ from ..api.errors import ApiError, ClusterError
 from ..api.session import Session
 from . import configmaps
 
-LABEL, ROLLOUT = PREFIX + "lease", "rollout"
+_LABEL, _ROLLOUT = PREFIX + "lease", "rollout"
 GROUP = PREFIX + "group"
 NODES = PREFIX + "nodes"
 STATE = PREFIX + "state"
-CLAIMING, HELD = "claiming", "held"
-NAME = "livenodes-kubelet-rollout-"
+_CLAIMING, _HELD = "claiming", "held"
+_NAME = "livenodes-kubelet-rollout-"
 NAMESPACE = "kube-system"
 """Where the Leases of all rollouts and their pause are, wherever their ConfigMaps are."""
 CONTROL_PLANE = "/control-plane"
 """Stands among the names of the nodes for the control plane: no Node can have this name."""
-JSON_PATCH = "application/json-patch+json"
+_JSON_PATCH = "application/json-patch+json"
 # Seconds after the end of its duration in which a holder still counts as alive: the API server's clock is known to a
 # second, and several API servers may differ a little.
 SKEW = 5.0
 # Limit of all annotations of an object (validation.ValidateAnnotations: 256 KiB), less the size of the others.
-NAMES_FIT = 250 * 1024
+_NAMES_FIT = 250 * 1024
 
 
 class LeaseLost(ClusterError):
@@ -122,7 +122,7 @@ def trim(item: dict[str, t.Any]) -> Claim:
         revision=meta["resourceVersion"],
         holder=spec.get("holderIdentity") or "unknown",
         group=notes.get(GROUP) or "",
-        held=notes.get(STATE) != CLAIMING,
+        held=notes.get(STATE) != _CLAIMING,
         nodes=frozenset(map(str, names)) if isinstance(names, list) else None,
         created=created,
         acquired=timestamps.parse(spec.get("acquireTime")) or created,
@@ -136,7 +136,7 @@ def read(session: Session, namespace: str, names: t.Collection[str] | None) -> l
 
     The answer never comes from the API server's cache: it contains every claim that was created before the request.
     """
-    query = [("labelSelector", f"{LABEL}={ROLLOUT}")]
+    query = [("labelSelector", f"{_LABEL}={_ROLLOUT}")]
     found = [trim(item) for item in session.request("GET", path(namespace), query).get("items") or []]
     return sorted((claim for claim in found if claim.overlaps(names)), key=lambda claim: (claim.acquired, claim.name))
 
@@ -149,20 +149,20 @@ def create(
     Its times are that of its creation, which the API server sets. Raises ClusterError if a Lease cannot hold the names.
     """
     text = json.dumps(None if names is None else sorted(names), separators=(",", ":"))
-    if names is not None and len(text.encode()) > NAMES_FIT:
+    if names is not None and len(text.encode()) > _NAMES_FIT:
         raise ClusterError(
-            f"the names of {len(names)} nodes take {len(text.encode())} bytes, and a Lease can hold {NAMES_FIT}: "
+            f"the names of {len(names)} nodes take {len(text.encode())} bytes, and a Lease can hold {_NAMES_FIT}: "
             "roll out to fewer nodes at a time"
         )
-    name = NAME + secrets.token_hex(5)
+    name = _NAME + secrets.token_hex(5)
     body = {
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",
         "metadata": {
             "namespace": namespace,
             "name": name,
-            "labels": {configmaps.MANAGED_LABEL: configmaps.MANAGED_BY, LABEL: ROLLOUT},
-            "annotations": {GROUP: group, STATE: CLAIMING, NODES: text},
+            "labels": {configmaps.MANAGED_LABEL: configmaps.MANAGED_BY, _LABEL: _ROLLOUT},
+            "annotations": {GROUP: group, STATE: _CLAIMING, NODES: text},
         },
         "spec": {"holderIdentity": holder, "leaseDurationSeconds": duration},
     }
@@ -189,9 +189,9 @@ def renew(session: Session, lease: dict[str, t.Any], held: bool = False) -> None
     ]
     if held:
         patch.append({"op": "add", "path": "/spec/acquireTime", "value": now})
-        patch.append({"op": "replace", "path": f"/metadata/annotations/{STATE.replace('/', '~1')}", "value": HELD})
+        patch.append({"op": "replace", "path": f"/metadata/annotations/{STATE.replace('/', '~1')}", "value": _HELD})
     try:
-        session.request("PATCH", path(lease["namespace"], lease["name"]), body=patch, content_type=JSON_PATCH)
+        session.request("PATCH", path(lease["namespace"], lease["name"]), body=patch, content_type=_JSON_PATCH)
     except ApiError as error:
         # 404: gone; 422: a test of the patch failed (apiserver's patch.go).
         if error.status not in (404, 422):

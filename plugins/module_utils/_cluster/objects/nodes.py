@@ -1,44 +1,29 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Node objects: read in one LIST or one by one, reduced to the fields in use."""
+"""Node objects, reduced to the fields in use; their config status and the counts that budgets use."""
 
 from __future__ import annotations
 
 import dataclasses
 import typing as t
-import urllib.parse
 
 from ..._config import delivery as deliveries
 from ..._config.delivery import AUTO, CHECKPOINT, NATIVE, NONE
-from ..._config.kubelets import source_form
-from ..._config.values import annotation, node_row, own_values
+from ..._config.minors import source_form
+from ..._config.values import annotation, own_values
 from ..._config.values import reference as references
 from ..._config.values.forms import LATER, SourceForm
+from ..._config.values.reference import same_place
 from ..._config.values.short_texts import minor_of
-from ..api import parallel
-from ..api.errors import ApiError, ClusterError
-from ..api.session import Session
 
 describe = references.describe
 
-# A GET for each node is cheaper than a LIST, here and in the API server, if the LIST had more than this many times the
-# nodes that are read.
-MANY = 4
-# Nodes in a page, at most: enough for few requests, few enough that full Node objects (20 KB each) are cheap to parse.
-PAGE = 250
-NODES = "/api/v1/nodes"
-# Argument spec of the modules that choose nodes by name or label.
-SELECTION: dict[str, dict[str, t.Any]] = {
-    "nodes": {"type": "list", "elements": "str"},
-    "label_selectors": {"type": "list", "elements": "str"},
-}
+SYNC = "failed to sync: "
 # The minors whose kubelet follows Node.spec.configSource.
 _FOLLOWING = deliveries.of(NATIVE).minors
-# Reason of the error of a write to a Node that is another one than before.
-CREATED_AGAIN = "CreatedAgain"
 # Labels with the roles of a node, as kubectl reads them (pkg/printers of kubectl, findNodeRoles).
-ROLE_PREFIX, ROLE = "node-role.kubernetes.io/", "kubernetes.io/role"
+_ROLE_PREFIX, _ROLE = "node-role.kubernetes.io/", "kubernetes.io/role"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,8 +88,8 @@ class Node:
     @property
     def roles(self) -> list[str]:
         """The roles that `kubectl get nodes` shows, an empty list for <none>."""
-        marked = {key[len(ROLE_PREFIX) :] for key in self.labels if key.startswith(ROLE_PREFIX)}
-        return sorted(filter(None, marked | {self.labels.get(ROLE, "")}))
+        marked = {key[len(_ROLE_PREFIX) :] for key in self.labels if key.startswith(_ROLE_PREFIX)}
+        return sorted(filter(None, marked | {self.labels.get(_ROLE, "")}))
 
     @property
     def control_plane(self) -> bool:
@@ -285,117 +270,78 @@ def _text(holder: dict[str, t.Any], key: str) -> str:
     return holder.get(key) or ""
 
 
-def read(session: Session, names: t.Collection[str] | None = None, selectors: t.Sequence[str] = ()) -> dict[str, Node]:
-    """Return nodes by name: those of `names` in that order, or all that match the label selectors.
+def row(node: Node) -> dict[str, t.Any]:
+    """Return the row of a node. For every delivery, the four parts have the names and shape of Node.status.config."""
+    explained = {"place": node.place, "explanation": node.form.meaning_of_error(node.error)}
+    return {
+        "delivery": node.delivery,
+        "listening": node.listening,
+        "kubelet_version": node.kubelet_version,
+        "source": node.source,
+        "config_source": node.native.source,
+        "assigned": node.part("assigned"),
+        "active": node.part("active"),
+        "lastKnownGood": node.part("lastKnownGood"),
+        "previous": None if node.previous is None else node.previous.get("configMap") or {},
+        "rollout": (node.previous or {}).get("rollout") or "",
+        "undone": bool((node.previous or {}).get("undone")),
+        "error": node.error,
+        "fell_back": fell_back(node),
+        "reason": (node.status or {}).get("reason") or "",
+        "malformed": node.malformed,
+        "settled": settled(node),
+        "ready": node.ready == "True",
+        "ready_reason": node.ready_reason,
+        "heartbeat": node.heartbeat,
+        "cordon": node.cordoned,
+        "schedulable": not node.unschedulable,
+        "control_plane": node.control_plane,
+        **(explained if node.form.explains_errors else {}),
+    }
 
-    One LIST (a page for each 250 nodes), for one name of that node alone. For several names the LIST ends early if the
-    cluster has many more nodes: the missing ones then need one GET each, and all of them at the next read in this
-    session. Raises ClusterError, which names every node that does not exist.
+
+def settled(node: Node) -> bool:
+    """Return whether the kubelet runs what the node should run, without an error and as far as can be read."""
+    return (
+        not node.error
+        and not node.fault
+        and not node.reimaged
+        and same_place(node.source, node.part("assigned"))
+        and node.part("assigned") == node.part("active")
+    )
+
+
+def fell_back(node: Node) -> bool:
+    """Return whether a node has refused its source for good, and runs what it fell back to.
+
+    Its error stays as the evidence. A kubelet that could not take up its source tries again.
     """
-    if names is not None and not names:
-        raise ClusterError("nodes is an empty list: name at least one node, or omit nodes for all nodes of the cluster")
-    found = _listed(session, names, selectors)
-    absent = [name for name in names or () if name not in found]
-    if absent:
-        raise ClusterError(
-            f"the cluster at {session.host} has no node named {', '.join(absent)}"
-            + (" with these labels" if selectors else "")
-            + ": check the names with `kubectl get nodes`; if inventory names differ from node names, "
-            "set kubelet_config_node_name"
-        )
-    return found
+    return (
+        bool(node.error)
+        and not is_sync_error(node)
+        and not node.fault
+        and not node.reimaged
+        and same_place(node.source, node.part("assigned"))
+        and not same_place(node.part("active"), node.part("assigned"))
+    )
 
 
-def find(session: Session, names: t.Collection[str]) -> dict[str, Node]:
-    """Return those of the nodes that exist, in the order of the names (as `read`). Raises ApiError."""
-    return _listed(session, names) if names else {}
+def is_sync_error(node: Node) -> bool:
+    """Return whether a kubelet reports that it cannot take up its source, so that it still runs what it ran."""
+    return node.error.startswith(SYNC) or node.form.is_sync_error(node.error)
 
 
-def _listed(session: Session, names: t.Collection[str] | None, selectors: t.Sequence[str] = ()) -> dict[str, Node]:
-    if names is None or selectors or len(names) == 1:
-        query = [("labelSelector", ",".join(selectors))] if selectors else []
-        if names is not None and len(names) == 1:
-            query.append(("fieldSelector", f"metadata.name={next(iter(names))}"))
-        found = {node.name: node for node in _pages(session, query)}
-    elif len(names) * MANY <= session.nodes_listed:
-        found = _each(session, list(names))
-    else:
-        found = {node.name: node for node in _pages(session, (), names)}
-        missing = [name for name in names if name not in found]
-        # Unless the LIST ended early, they do not exist.
-        found.update(_each(session, missing) if len(found) < session.nodes_listed else {})
-    return found if names is None else {name: found[name] for name in names if name in found}
-
-
-def _each(session: Session, names: list[str]) -> dict[str, Node]:
-    """Return the nodes that exist, by name (one GET for each)."""
-    found = {}
-    for outcome in parallel.each(
-        names, lambda name: session.request("GET", path(name)), session.concurrency, parallel.SHORT
-    ):
-        if outcome.value is not None:
-            found[outcome.item] = trim(outcome.value)
-        elif outcome.error and not absence(session, outcome.error):
-            raise outcome.error
-    return found
-
-
-def absence(session: Session, error: ClusterError | None) -> node_row.Row | None:
-    """Return the row of a node for which a request has failed since it is no longer there; None for other errors."""
-    reason = error.reason if isinstance(error, ApiError) else ""
-    if reason == CREATED_AGAIN:
-        return node_row.Row(False, node_row.REPLACED, node_row.RECREATED)
-    # A kubelet that does not serve a path answers 404 without a reason.
-    return _gone(session) if reason == "NotFound" else None
-
-
-def _gone(session: Session) -> node_row.Row:
-    return node_row.Row(False, node_row.GONE, f"the cluster at {session.host} has no such Node: {node_row.REMOVED}")
-
-
-def lost(session: Session, uids: t.Mapping[str, str], found: t.Mapping[str, Node]) -> dict[str, node_row.Row]:
-    """Return the rows of the nodes of `uids` that are not in `found`, or are there with another uid (empty: any)."""
-    rows = {}
-    for name, uid in uids.items():
-        if name not in found:
-            rows[name] = _gone(session)
-        elif uid and found[name].uid not in ("", uid):
-            rows[name] = node_row.Row(False, node_row.REPLACED, node_row.RECREATED)
-    return rows
-
-
-def path(name: str) -> str:
-    """Return the API path of a Node."""
-    return f"{NODES}/{urllib.parse.quote(name)}"
-
-
-def _pages(
-    session: Session, query: t.Sequence[tuple[str, t.Any]], names: t.Collection[str] | None = None
-) -> list[Node]:
-    """List nodes page by page: all, or those of `names` until the missing ones are few of those not listed yet."""
-    wanted = None if names is None else set(names)
-    # In a large cluster, few names cost only a few nodes more than their own.
-    first = PAGE if wanted is None else min(PAGE, MANY * len(wanted))
-    for last_try in (False, True):
-        nodes: list[Node] = []
-        listed = 0
-        more: list[tuple[str, str]] = []
-        try:
-            while True:
-                page = session.request("GET", NODES, [*query, ("limit", PAGE if more else first), *more])
-                items = page.get("items") or []
-                listed += len(items)
-                # Reading a Node object takes longer than receiving it.
-                nodes.extend(trim(item) for item in items if wanted is None or item["metadata"]["name"] in wanted)
-                about = page.get("metadata") or {}
-                more = [("continue", about["continue"])] if about.get("continue") else []
-                # Absent on the last page, and if the LIST has selectors.
-                left = about.get("remainingItemCount") or 0
-                session.nodes_listed = listed + left
-                if not more or (wanted is not None and (len(wanted) - len(nodes)) * MANY <= left):
-                    return nodes
-        except ApiError as error:
-            # The pages of a LIST expire after some minutes: list again from the start, once.
-            if error.status != 410 or last_try:
-                raise
-    raise AssertionError("the last try returns or raises")
+def summarise(rows: dict[str, dict[str, t.Any]]) -> dict[str, t.Any]:
+    """Return the counts for budgets and reports. A node is unavailable if it is not Ready or not schedulable, whatever
+    the cause.
+    """
+    values = list(rows.values())
+    return {
+        "nodes": len(values),
+        "ready": sum(item["ready"] for item in values),
+        "unschedulable": sum(not item["schedulable"] for item in values),
+        "unavailable": sum(not (item["ready"] and item["schedulable"]) for item in values),
+        **{name: sum(item["delivery"] == name for item in values) for name in deliveries.NAMES},
+        "settled": sum(item["settled"] for item in values),
+        "failed": sorted(name for name, item in rows.items() if item["error"]),
+    }

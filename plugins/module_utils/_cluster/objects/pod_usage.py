@@ -17,11 +17,11 @@ from ..api.errors import ApiError
 from ..api.parallel import HOPELESS
 from ..api.session import Session
 from . import pods
-from .configz import PATIENCE
+from .kubelets import PATIENCE
 from .nodes import Node
 
-Json = t.Mapping[str, t.Any]
-MALFORMED = "its /stats/summary is malformed; is this a kubelet?"
+_Json = t.Mapping[str, t.Any]
+_MALFORMED = "its /stats/summary is malformed; is this a kubelet?"
 
 
 def read(session: Session, node: Node) -> NodeUsage:
@@ -50,7 +50,7 @@ def read(session: Session, node: Node) -> NodeUsage:
     return dataclasses.replace(usage, misplaced={key: text for key, text in misplaced.items() if text})
 
 
-def parse(capacity: t.Mapping[str, Fraction], items: t.Sequence[Json], summary: Json) -> NodeUsage:
+def parse(capacity: t.Mapping[str, Fraction], items: t.Sequence[_Json], summary: _Json) -> NodeUsage:
     """Return the usage for a capacity, Pod objects and an answer of /stats/summary. If that is malformed, the result
     states it: what one kubelet answers must not end the forecast for the others.
 
@@ -59,10 +59,10 @@ def parse(capacity: t.Mapping[str, Fraction], items: t.Sequence[Json], summary: 
     try:
         return _parsed(capacity, items, summary)
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
-        return NodeUsage(capacity, tuple(pod(item, {}) for item in items), unread=MALFORMED)
+        return NodeUsage(capacity, tuple(pod(item, {}) for item in items), unread=_MALFORMED)
 
 
-def _parsed(capacity: t.Mapping[str, Fraction], items: t.Sequence[Json], summary: Json) -> NodeUsage:
+def _parsed(capacity: t.Mapping[str, Fraction], items: t.Sequence[_Json], summary: _Json) -> NodeUsage:
     about = summary.get("node") or {}
     root, images = about.get("fs") or {}, (about.get("runtime") or {}).get("imageFs") or {}
     usage = {
@@ -70,7 +70,7 @@ def _parsed(capacity: t.Mapping[str, Fraction], items: t.Sequence[Json], summary
         for item in summary.get("pods") or []
     }
     places = ((item["metadata"]["namespace"], item["metadata"]["name"]) for item in items)
-    group: Json = next((item for item in about.get("systemContainers") or [] if item.get("name") == "pods"), {})
+    group: _Json = next((item for item in about.get("systemContainers") or [] if item.get("name") == "pods"), {})
     return NodeUsage(
         capacity,
         tuple(pod(item, usage.get(place, {})) for item, place in zip(items, places)),
@@ -79,7 +79,7 @@ def _parsed(capacity: t.Mapping[str, Fraction], items: t.Sequence[Json], summary
     )
 
 
-def pod(item: Json, usage: t.Mapping[str, Fraction]) -> Pod:
+def pod(item: _Json, usage: t.Mapping[str, Fraction]) -> Pod:
     """Return the Pod for a Pod object of the API."""
     about, spec = item["metadata"], item["spec"]
     asked = [_requests(container) for container in spec["containers"]]
@@ -99,14 +99,14 @@ def pod(item: Json, usage: t.Mapping[str, Fraction]) -> Pod:
     )
 
 
-def _requests(container: Json) -> dict[str, Fraction]:
+def _requests(container: _Json) -> dict[str, Fraction]:
     return {
         name: amounts.parse_quantity(str(amount))
         for name, amount in ((container.get("resources") or {}).get("requests") or {}).items()
     }
 
 
-def _total(spec: Json, asked: t.Sequence[t.Mapping[str, Fraction]]) -> dict[str, Fraction]:
+def _total(spec: _Json, asked: t.Sequence[t.Mapping[str, Fraction]]) -> dict[str, Fraction]:
     """Return the requests of a pod: the sum of its containers and sidecars, or those of an init container if higher,
     plus the overhead.
 
@@ -140,7 +140,7 @@ def _is_device(resource: str) -> bool:
     return "/" in resource and not resource.split("/")[0].endswith("kubernetes.io")
 
 
-def _signals(about: Json, root: Json, images: Json) -> dict[str, Observed]:
+def _signals(about: _Json, root: _Json, images: _Json) -> dict[str, Observed]:
     """Return the eviction signals as makeSignalObservations computes them (pkg/kubelet/eviction/helpers.go)."""
     memory, processes = about.get("memory") or {}, about.get("rlimit") or {}
     held = {
@@ -161,7 +161,7 @@ def _signals(about: Json, root: Json, images: Json) -> dict[str, Observed]:
     }
 
 
-def _one_disk(root: Json, images: Json) -> bool:
+def _one_disk(root: _Json, images: _Json) -> bool:
     """Return whether images are on the same disk as the node's root file system.
 
     The kubelet compares devices; the statistics have only sizes and free space, measured some seconds apart.
@@ -173,7 +173,7 @@ def _one_disk(root: Json, images: Json) -> bool:
     return size == (images.get("capacityBytes") or 0) and free <= size / 100
 
 
-def _usage(item: Json, one_disk: bool) -> dict[str, Fraction]:
+def _usage(item: _Json, one_disk: bool) -> dict[str, Fraction]:
     """Return by how much each signal rises when a pod ends; signals without statistics are absent."""
     memory = _number((item.get("memory") or {}).get("workingSetBytes"))
     if memory is None:
@@ -188,7 +188,7 @@ def _usage(item: Json, one_disk: bool) -> dict[str, Fraction]:
     return {signal: amount for signal, amount in held.items() if amount is not None}
 
 
-def _disks(item: Json, signal: str, statistic: str, one_disk: bool) -> dict[str, Fraction | None]:
+def _disks(item: _Json, signal: str, statistic: str, one_disk: bool) -> dict[str, Fraction | None]:
     """Return what a pod uses of the node's disk and of the image disk, by signal."""
     total = _number((item.get("ephemeral-storage") or {}).get(statistic))
     if one_disk:
@@ -203,7 +203,7 @@ def _number(value: t.Any) -> Fraction | None:
     return None if value is None else Fraction(value)
 
 
-def _over_containers(item: Json, part: str, statistic: str) -> Fraction | None:
+def _over_containers(item: _Json, part: str, statistic: str) -> Fraction | None:
     """Return the sum of a statistic over the containers of a pod, None if no container has it."""
     values = [(one.get(part) or {}).get(statistic) for one in item.get("containers") or []]
     known = [value for value in values if value is not None]

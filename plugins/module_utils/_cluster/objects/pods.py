@@ -20,16 +20,18 @@ MIRROR = "kubernetes.io/config.mirror"
 # The taints of a Node that is not Ready, whose effect NoExecute deletes pods (pkg/controller/tainteviction).
 AWAY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 # What a kubelet reports of a container that ended while it did not run itself.
-LOST_CONTAINER = "ContainerStatusUnknown"
+_LOST_CONTAINER = "ContainerStatusUnknown"
 # Seconds that a watch for past events takes.
-WATCH = 1
+_WATCH = 1
 
 Row = dict[str, t.Any]
 Rows = dict[str, Row]
-Labels = t.Mapping[str, str]
+_Labels = t.Mapping[str, str]
 
 
-def snapshot(session: Session, names: t.Sequence[str], labels: t.Mapping[str, Labels] | None = None) -> dict[str, Rows]:
+def snapshot(
+    session: Session, names: t.Sequence[str], labels: t.Mapping[str, _Labels] | None = None
+) -> dict[str, Rows]:
     """Return the pods of each node as rows, by node and then by uid (one LIST for each node, in parallel).
 
     With the `labels` of each Node, the rows show which pods are misplaced. Raises NodesFailed, which names every node
@@ -51,7 +53,7 @@ def snapshot(session: Session, names: t.Sequence[str], labels: t.Mapping[str, La
     return found
 
 
-def of_node(session: Session, name: str, labels: Labels | None = None) -> Rows:
+def of_node(session: Session, name: str, labels: _Labels | None = None) -> Rows:
     """Return the pods of one node by uid (one LIST). Raises ApiError."""
     # Never from the API server's cache (resourceVersion=0), which may still show a deleted pod.
     answer = session.request("GET", PODS, [("fieldSelector", f"spec.nodeName={name}")])
@@ -60,7 +62,7 @@ def of_node(session: Session, name: str, labels: Labels | None = None) -> Rows:
 
 
 def deleted_since(session: Session, name: str, revision: str) -> Rows:
-    """Return the last state of the pods of a node that were deleted since a LIST, by uid (one watch of WATCH seconds).
+    """Return the last state of the pods of a node that were deleted since a LIST, by uid (one watch of _WATCH seconds).
 
     Empty if it is unknown: the API server keeps events for a minute or more, and the user may not watch pods. Raises
     ApiError if the API server does not answer.
@@ -69,7 +71,7 @@ def deleted_since(session: Session, name: str, revision: str) -> Rows:
         ("watch", "true"),
         ("fieldSelector", f"spec.nodeName={name}"),
         ("resourceVersion", revision),
-        ("timeoutSeconds", WATCH),
+        ("timeoutSeconds", _WATCH),
     ]
     try:
         text = session.text(PODS, query=query)
@@ -89,7 +91,7 @@ def deleted_since(session: Session, name: str, revision: str) -> Rows:
     return found
 
 
-def row(pod: dict[str, t.Any], revision: str = "", at: float = 0.0, labels: Labels | None = None) -> dict[str, t.Any]:
+def row(pod: dict[str, t.Any], revision: str = "", at: float = 0.0, labels: _Labels | None = None) -> dict[str, t.Any]:
     """Return the row of a Pod object of the API.
 
     `revision` is the resourceVersion of the LIST, and `at` its time in seconds since 1970 by the API server's clock.
@@ -132,7 +134,7 @@ def row(pod: dict[str, t.Any], revision: str = "", at: float = 0.0, labels: Labe
     }
 
 
-def misplaced(pod: t.Mapping[str, t.Any], labels: Labels) -> str:
+def misplaced(pod: t.Mapping[str, t.Any], labels: _Labels) -> str:
     """Return the requirement for which a restarted kubelet would reject a Pod object, empty if there is none.
 
     Not of pods that end anyway. Nor of static pods: a kubelet reads their manifests without waiting for its Node, and
@@ -168,7 +170,9 @@ def _fault(status: dict[str, t.Any], containers: list[dict[str, t.Any]]) -> str:
     if status.get("phase") != "Failed":
         return ""
     ended = ((item.get("state") or {}).get("terminated") or {} for item in containers)
-    return status.get("reason") or next((LOST_CONTAINER for item in ended if item.get("reason") == LOST_CONTAINER), "")
+    return status.get("reason") or next(
+        (_LOST_CONTAINER for item in ended if item.get("reason") == _LOST_CONTAINER), ""
+    )
 
 
 def _tolerates(tolerations: list[dict[str, t.Any]]) -> int | None:

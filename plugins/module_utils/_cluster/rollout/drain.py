@@ -11,17 +11,17 @@ import typing as t
 
 from ..._config.forecast.pod_loss import TERMINATING
 from ..._config.values import node_row
-from ..api import parallel, retry
-from ..api.errors import ApiError, ClusterError, NodesFailed
+from ..api import parallel
+from ..api.errors import ApiError, ClusterError, NodesFailed, pauses
 from ..api.session import Session
-from ..objects import nodes, pods
+from ..objects import node_requests, nodes, pods
 from ..objects.lease import Keeper
-from . import cordon, evict
+from . import drain_steps
 
-FIRST_PAUSE, LONGEST_PAUSE = 1.0, 5.0
-STAYS = "It stays cordoned; state restored uncordons it"
-WEBHOOK = "does an admission webhook change Nodes?"
-UNTOUCHED = "draining (no node was cordoned, no pod evicted)"
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 5.0
+_STAYS = "It stays cordoned; state restored uncordons it"
+_WEBHOOK = "does an admission webhook change Nodes?"
+_UNTOUCHED = "draining (no node was cordoned, no pod evicted)"
 
 
 class _Drain:
@@ -41,26 +41,28 @@ class _Drain:
         }
         self.failures: dict[str, str] = {}
         self.left: dict[str, pods.Rows] = {}
-        self.answers: dict[str, evict.Answer] = {}
+        self.answers: dict[str, drain_steps.Answer] = {}
         self._due: dict[str, float] = {}
         self.refused = {name: why for name, found in listed.items() for why in [self._sort(name, found)] if why}
 
     def _sort(self, name: str, found: pods.Rows) -> str:
         """Set the pods of a node that must go and those that stay; return why pods cannot go, empty if all can."""
         choices = {
-            uid: evict.choose(pod, self.options["force"], self.options["delete_emptydir_data"])
+            uid: drain_steps.choose(pod, self.options["force"], self.options["delete_emptydir_data"])
             for uid, pod in found.items()
         }
         self.left[name] = {
-            uid: found[uid] for uid, choice in choices.items() if choice.action in (evict.EVICT, evict.WAIT)
+            uid: found[uid] for uid, choice in choices.items() if choice.action in (drain_steps.EVICT, drain_steps.WAIT)
         }
         self.rows[name]["skipped"] = [
             {**_place(found[uid]), "reason": choice.reason}
             for uid, choice in choices.items()
-            if choice.action == evict.SKIP
+            if choice.action == drain_steps.SKIP
         ]
         return "; ".join(
-            f"{_title(found[uid])} {choice.reason}" for uid, choice in choices.items() if choice.action == evict.REFUSE
+            f"{_title(found[uid])} {choice.reason}"
+            for uid, choice in choices.items()
+            if choice.action == drain_steps.REFUSE
         )
 
     def cordon(self, found: dict[str, nodes.Node]) -> None:
@@ -68,11 +70,11 @@ class _Drain:
         holder = (self.options["lease"] or {}).get("holder") or socket.gethostname()
         for outcome in parallel.each(
             list(found.values()),
-            lambda node: cordon.cordon(self.session, node, holder, self.check_mode),
+            lambda node: drain_steps.cordon(self.session, node, holder, self.check_mode),
             self.session.concurrency,
         ):
             name, after = outcome.item.name, outcome.value
-            absent = nodes.absence(self.session, outcome.error)
+            absent = node_requests.absence(self.session, outcome.error)
             if absent:
                 self.fail(name, absent.message, absent.state)
             elif after is None:
@@ -82,9 +84,12 @@ class _Drain:
                     f"{outcome.error.message if outcome.error else 'no answer'}",
                 )
             elif not after.unschedulable:
-                self.fail(name, f"the API server did not store the cordon, and no pod was evicted: {WEBHOOK}")
+                self.fail(name, f"the API server did not store the cordon, and no pod was evicted: {_WEBHOOK}")
             else:
-                self.rows[name].update(changed=cordon.ours(after) and not cordon.ours(outcome.item), cordoned=True)
+                self.rows[name].update(
+                    changed=drain_steps.cordoned_by_us(after) and not drain_steps.cordoned_by_us(outcome.item),
+                    cordoned=True,
+                )
 
     def evict(self, api_version: str) -> None:
         """Request the eviction of every pod that is not being deleted yet and whose next try is due."""
@@ -94,7 +99,7 @@ class _Drain:
         ]
 
         def request(item: tuple[str, str]) -> None:
-            evict.evict(
+            drain_steps.evict(
                 self.session,
                 api_version,
                 (item[1], self.left[item[0]][item[1]]),
@@ -104,7 +109,7 @@ class _Drain:
 
         for outcome in parallel.each(due, request, self.session.concurrency):
             name, uid = outcome.item
-            self.answers[uid] = answer = evict.meaning(outcome.error)
+            self.answers[uid] = answer = drain_steps.eviction_answer(outcome.error)
             self._due[uid] = time.monotonic() + (answer.again or 0.0)
             if answer.accepted:
                 self._evicted(name, uid, self.left[name][uid])
@@ -125,14 +130,14 @@ class _Drain:
                     self.fail(
                         outcome.item,
                         "its pods could not be listed: "
-                        f"{outcome.error.message if outcome.error else 'no answer'}. {STAYS}",
+                        f"{outcome.error.message if outcome.error else 'no answer'}. {_STAYS}",
                     )
                 continue
             self._note_lost(outcome.item, outcome.value)
             # New pods too: the scheduler may have bound them just before the cordon.
             late = self._sort(outcome.item, outcome.value)
             if late:
-                self.fail(outcome.item, f"{late}. {STAYS}")
+                self.fail(outcome.item, f"{late}. {_STAYS}")
         self.settle()
 
     def _note_lost(self, name: str, found: pods.Rows) -> None:
@@ -146,7 +151,7 @@ class _Drain:
                 self._evicted(name, uid, pod)
 
     def _evicted(self, name: str, uid: str, pod: dict[str, t.Any]) -> None:
-        self.answers[uid] = evict.Answer(True)
+        self.answers[uid] = drain_steps.Answer(True)
         self.rows[name]["evicted"].append(_place(pod))
         self.rows[name]["changed"] = True
 
@@ -157,7 +162,7 @@ class _Drain:
             if not left:
                 self._close(name)
             elif len(hopeless) == len(left):
-                self.fail(name, f"{self._account(left)}. {STAYS}")
+                self.fail(name, f"{self._account(left)}. {_STAYS}")
 
     def fail(self, name: str, message: str, state: str = "not_drained") -> None:
         """Close a node as failed."""
@@ -168,7 +173,7 @@ class _Drain:
     def give_up(self, cause: str) -> None:
         """Close all open nodes as failed: the time is over, or another cause ends the drain."""
         for name, left in list(self.left.items()):
-            self.fail(name, f"{cause}, and these pods are left: {self._account(left)}. {STAYS}")
+            self.fail(name, f"{cause}, and these pods are left: {self._account(left)}. {_STAYS}")
 
     def forecast(self) -> list[str]:
         """Close all open nodes of a dry run, and return as warnings what the drain would wait for."""
@@ -214,9 +219,9 @@ def drain(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict
     if not options["nodes"]:
         raise ClusterError("nodes is an empty list: name at least one node")
     keeper = Keeper(session, None if check_mode else options["lease"])
-    found = nodes.find(session, options["nodes"])
+    found = node_requests.find(session, options["nodes"])
     keeper.keep()
-    gone = nodes.lost(session, dict.fromkeys(options["nodes"], ""), found)
+    gone = node_requests.lost(session, dict.fromkeys(options["nodes"], ""), found)
     rows = {name: row.shown(cordoned=False, evicted=[], skipped=[]) for name, row in gone.items()}
     if options["state"] == "drained":
         return _drained(session, options, check_mode, found, rows, keeper)
@@ -233,26 +238,26 @@ def _drained(
 ) -> dict[str, t.Any]:
     """Drain nodes; `gone` are the rows of those that are not there.
 
-    Requests: those of `nodes.read`, one GET; for each node two LISTs and at most one PATCH; for each pod one POST.
-    While waiting: one LIST for each node, one POST for each pod whose eviction was refused.
+    Requests: those of `node_requests.read`, one GET; for each node two LISTs and at most one PATCH; for each pod one
+    POST. While waiting: one LIST for each node, one POST for each pod whose eviction was refused.
     """
     deadline = time.monotonic() + options["timeout"]
     try:
         run = _Drain(session, options, pods.snapshot(session, list(found)), check_mode)
     except NodesFailed as error:
-        raise NodesFailed(UNTOUCHED, error.failures) from error
+        raise NodesFailed(_UNTOUCHED, error.failures) from error
     if run.refused:
         for row in run.rows.values():
             row["state"] = "unchanged"
         for name, why in run.refused.items():
             run.fail(name, why)
-        return _all_ok(UNTOUCHED, _result({**run.rows, **gone}, found))
-    api_version = evict.version(session) if any(run.left.values()) else ""
+        return _all_ok(_UNTOUCHED, _result({**run.rows, **gone}, found))
+    api_version = drain_steps.eviction_version(session) if any(run.left.values()) else ""
     run.cordon(found)
     run.evict(api_version)
     warnings = run.forecast() if check_mode else []
     run.settle()
-    for pause in retry.pauses(FIRST_PAUSE, LONGEST_PAUSE):
+    for pause in pauses(_FIRST_PAUSE, _LONGEST_PAUSE):
         if not run.left:
             break
         if time.monotonic() >= deadline:
@@ -286,20 +291,20 @@ def _restored(
     """Undo the cordons of this collection: one LIST of nodes, at most one PATCH for each node."""
     rows: dict[str, dict[str, t.Any]] = {}
     for outcome in parallel.each(
-        list(found.values()), lambda node: cordon.uncordon(session, node, check_mode), session.concurrency
+        list(found.values()), lambda node: drain_steps.uncordon(session, node, check_mode), session.concurrency
     ):
         before, after = outcome.item, outcome.value
         row = rows[before.name] = node_row.Row(True, "restored", "not cordoned").shown(
             cordoned=before.unschedulable, evicted=[], skipped=[]
         )
-        absent = nodes.absence(session, outcome.error)
+        absent = node_requests.absence(session, outcome.error)
         if absent:
             row.update(absent.shown(cordoned=False))
         elif after is None:
             why = outcome.error.message if outcome.error else "no answer"
             row.update(ok=False, state="cordoned", message=f"it was not uncordoned: {why}; run again", error=why)
-        elif after.cordoned is not None or (after.unschedulable and cordon.ours(before)):
-            why = f"the API server did not store that it was uncordoned: {WEBHOOK}"
+        elif after.cordoned is not None or (after.unschedulable and drain_steps.cordoned_by_us(before)):
+            why = f"the API server did not store that it was uncordoned: {_WEBHOOK}"
             row.update(ok=False, state="cordoned", message=why)
         else:
             row.update(changed=before.cordoned is not None, cordoned=after.unschedulable)
@@ -307,7 +312,7 @@ def _restored(
                 row["message"] = "cordoned by another user or program; not changed"
             elif before.cordoned is not None:
                 row["message"] = (
-                    f"uncordoned; it was {cordon.words(before.cordoned)}"
+                    f"uncordoned; it was {drain_steps.cordon_in_words(before.cordoned)}"
                     if before.unschedulable
                     else "already uncordoned by another user or program; our mark was removed"
                 )

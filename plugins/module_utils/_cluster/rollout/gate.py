@@ -1,7 +1,9 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Decides from the live cluster whether a batch of nodes may begin: window, pause, budget and control plane, in order.
+"""Decides from the live cluster whether a batch of nodes may begin, and which nodes of a group are away.
+
+A batch waits for window, pause, budget and control plane, in this order.
 
 Each check is one GET (pause), one PATCH (Lease) and one LIST of nodes. If a Node has not been written for a long time,
 one LIST of heartbeats follows, and a GET of the configz of each kubelet that is silent. If the batch is a control-plane
@@ -14,25 +16,27 @@ import time
 import typing as t
 
 from ..._config.forecast import admission
-from ..._config.values import node_row
+from ..._config.values import amounts, node_row
 from ..api import parallel, timestamps
 from ..api.errors import ClusterError
 from ..api.session import Session
-from ..objects import configmaps, configz, lease, node_status, nodes, pods
+from ..objects import configmaps, kubelets, lease, node_requests, nodes, pods
 from ..stages import diagnose, soak
-from . import amount, cordon
+from . import drain_steps
 
 # Seconds between two checks.
-POLL = 2.0
+_POLL = 2.0
 # Seconds without a heartbeat after which a kubelet counts as dead. A kubelet renews its Lease every 10 s and writes its
 # Node at least every 5 minutes. The Node of a dead kubelet stays Ready until the node controller reacts after 40 s.
-SILENT = 60.0
+_SILENT = 60.0
 # How many of the pods that a node would lose the message names.
-SHOWN = 5
+_SHOWN = 5
 # The keys of a ConfigMap with which operators can pause rollouts by kubectl.
-PAUSED, REASON = "paused", "reason"
+_PAUSED, _REASON = "paused", "reason"
 # Any other value is a pause: an operator wrote it to stop rollouts.
-NOT_PAUSED = frozenset({"", "0", "false", "n", "no", "off"})
+_NOT_PAUSED = frozenset({"", "0", "false", "n", "no", "off"})
+# The state of a node that a rollout skips.
+_SKIPPED = "skipped"
 
 
 def gate(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
@@ -54,7 +58,7 @@ def gate(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
         _check_pause(session, options, result)
         if not check_mode:
             lease.renew(session, options["lease"])
-        found = nodes.find(session, group)
+        found = node_requests.find(session, group)
         allowed = _limit(options["max_unavailable"], [name for name in batch if name in found], len(found))
         obstacles = _obstacles(session, options, batch, group, allowed, found, result)
         now = time.monotonic()
@@ -77,7 +81,7 @@ def gate(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
                 ),
                 result,
             )
-        time.sleep(min(max(POLL, 2 * (now - began)), end - now))
+        time.sleep(min(max(_POLL, 2 * (now - began)), end - now))
 
 
 def _check_names(batch: list[str], group: list[str]) -> None:
@@ -144,8 +148,8 @@ def _check_pause(session: Session, options: dict[str, t.Any], result: dict[str, 
             f"since {result['paused']['since']}{f' by {by}' if by else ''}{f': {why}' if why else ', no reason given'}"
         )
         raise ClusterError(
-            f"rollouts are paused {paused} (key {PAUSED} of the ConfigMap {namespace}/{name}). Nothing was begun. "
-            f"End the pause with `{end_of_pause(namespace, name)}`, then run again: "
+            f"rollouts are paused {paused} (key {_PAUSED} of the ConfigMap {namespace}/{name}). Nothing was begun. "
+            f"End the pause with `{_end_of_pause(namespace, name)}`, then run again: "
             "the rollout continues where it stopped",
             result,
         )
@@ -165,7 +169,7 @@ def _obstacles(
     Raises ClusterError for an obstacle that cannot pass.
     """
     # A deleted node takes nothing from the budget, and the others of its batch need not wait for it.
-    gone = nodes.lost(session, dict.fromkeys(batch, ""), found)
+    gone = node_requests.lost(session, dict.fromkeys(batch, ""), found)
     begins = node_row.Row(True, "begins", "may begin")
     others = [name for name in group if name not in found and name not in batch]
     if others:
@@ -215,8 +219,8 @@ def _check_labels(batch: list[str], allowed: int | None, result: dict[str, t.Any
 
 
 def _misplaced(node: str, rows: list[pods.Row]) -> str:
-    shown = [f"{row['namespace']}/{row['name']} needs {row['misplaced']}" for row in rows[:SHOWN]]
-    more = [f"and {len(rows) - SHOWN} more"] if len(rows) > SHOWN else []
+    shown = [f"{row['namespace']}/{row['name']} needs {row['misplaced']}" for row in rows[:_SHOWN]]
+    more = [f"and {len(rows) - _SHOWN} more"] if len(rows) > _SHOWN else []
     return f"{node}: {'; '.join([*shown, *more])}"
 
 
@@ -260,9 +264,9 @@ def unavailable(
                 "clock, but its Node is still Ready"
             )
         if node.unschedulable:
-            reasons["cordoned"] = "cordoned" if node.cordoned is None else cordon.words(node.cordoned)
+            reasons["cordoned"] = "cordoned" if node.cordoned is None else drain_steps.cordon_in_words(node.cordoned)
         # A node that runs what it fell back to lacks nothing: its error is the evidence for its next change.
-        if node.error and name not in reverted and not node_status.fell_back(node):
+        if node.error and name not in reverted and not nodes.fell_back(node):
             reasons["failed"] = f"its configuration failed: {node.error}"
         if reasons:
             down[name] = reasons
@@ -276,17 +280,17 @@ def _ages(session: Session, found: t.Mapping[str, nodes.Node]) -> dict[str, floa
     """
     written = {name: timestamps.parse(node.heartbeat) for name, node in found.items() if node.ready == "True"}
     now = session.server_time() if written else 0.0
-    old = [name for name, at in written.items() if at is not None and now - at > SILENT]
-    ages = {name: age for name, age in diagnose.silence(session, old).items() if age > SILENT} if old else {}
-    alive = answering(session, found, ages)
+    old = [name for name, at in written.items() if at is not None and now - at > _SILENT]
+    ages = {name: age for name, age in diagnose.silence(session, old).items() if age > _SILENT} if old else {}
+    alive = _answering(session, found, ages)
     return {name: age for name, age in ages.items() if name not in alive}
 
 
-def answering(session: Session, found: t.Mapping[str, nodes.Node], names: t.Iterable[str]) -> set[str]:
+def _answering(session: Session, found: t.Mapping[str, nodes.Node], names: t.Iterable[str]) -> set[str]:
     """Return those of the nodes `found` and `names` whose kubelet answers: one GET of its configz for each."""
     outcomes = parallel.each(
         [name for name in names if name in found],
-        lambda name: configz.read(session, name, found[name].minor),
+        lambda name: kubelets.configz(session, name, found[name].minor),
         session.concurrency,
     )
     return {outcome.item for outcome in outcomes if outcome.error is None}
@@ -307,21 +311,21 @@ def read_pause(session: Session, namespace: str, name: str) -> dict[str, str] | 
     """Return since when, by whom and why rollouts are paused, None if they are not (one GET). Raises ApiError."""
     found = configmaps.read(session, namespace, name) or {}
     data = found.get("data") or {}
-    if data.get(PAUSED, "").strip().lower() in NOT_PAUSED:
+    if data.get(_PAUSED, "").strip().lower() in _NOT_PAUSED:
         return None
     writers = [
         entry
         for entry in found["metadata"].get("managedFields") or []
-        if f"f:{PAUSED}" in ((entry.get("fieldsV1") or {}).get("f:data") or {})
+        if f"f:{_PAUSED}" in ((entry.get("fieldsV1") or {}).get("f:data") or {})
     ]
     last: dict[str, t.Any] = max(writers, key=lambda entry: str(entry.get("time") or ""), default={})
     since = last.get("time") or found["metadata"].get("creationTimestamp") or ""
-    return {"since": since, "by": last.get("manager") or "", "reason": (data.get(REASON) or "").strip()}
+    return {"since": since, "by": last.get("manager") or "", "reason": (data.get(_REASON) or "").strip()}
 
 
-def end_of_pause(namespace: str, name: str) -> str:
+def _end_of_pause(namespace: str, name: str) -> str:
     """Return the kubectl command that ends a pause."""
-    return f"""kubectl -n {namespace} patch configmap {name} --type=merge -p '{{"data":{{"{PAUSED}":null}}}}'"""
+    return f"""kubectl -n {namespace} patch configmap {name} --type=merge -p '{{"data":{{"{_PAUSED}":null}}}}'"""
 
 
 def node_limit(wanted: t.Any, nodes: int) -> int:
@@ -329,7 +333,7 @@ def node_limit(wanted: t.Any, nodes: int) -> int:
 
     Raises ValueError with a message for operators for 0, for more than 100 % and for other values.
     """
-    found = amount.parse(wanted)
+    found = amounts.parse_node_count(wanted)
     if found is None:
         raise ValueError(f"{wanted!r} is neither a number nor a percentage of nodes: set for example 2 or 20%")
     if not found.number:
@@ -345,3 +349,30 @@ def room_left(allowed: int, unavailable: t.Collection[str], batch: t.Collection[
     Nodes of the batch count once, whatever their state. The batch may begin if it has no more nodes than this.
     """
     return max(0, allowed - len(set(unavailable) - set(batch)))
+
+
+def info(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+    """Return a row for each node and the counts that budgets use; with the option `skip`, also who is away.
+
+    A node is away if it does not exist, is not Ready, or is silent (see `unavailable`). With `unready`, one that is not
+    Ready is away only if its kubelet does not answer: one GET of its configz. Raises ClusterError.
+    """
+    if not options["skip"]:
+        return _info(node_requests.read(session, options["nodes"], options["label_selectors"] or ()), {})
+    if not options["nodes"] or options["label_selectors"]:
+        raise ClusterError("skip: name the nodes in the option nodes, without label_selectors")
+    found = node_requests.find(session, options["nodes"])
+    gone = node_requests.lost(session, dict.fromkeys(options["nodes"], ""), found)
+    why = {name: row.message for name, row in gone.items()}
+    why.update({name: down["ready"] for name, down in unavailable(session, found).items() if "ready" in down})
+    if options["unready"]:
+        alive = _answering(session, found, why)
+        why = {name: reason for name, reason in why.items() if name not in alive}
+    # Not under `skipped`, which Ansible takes for a skipped task.
+    away = {name: node_row.Row(False, _SKIPPED, why[name]).shown() for name in options["nodes"] if name in why}
+    return _info(found, away)
+
+
+def _info(found: t.Mapping[str, nodes.Node], away: dict[str, t.Any]) -> dict[str, t.Any]:
+    rows = {name: nodes.row(node) for name, node in found.items()}
+    return {"changed": False, "nodes": rows, "away": away, "summary": nodes.summarise(rows)}

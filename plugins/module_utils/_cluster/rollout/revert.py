@@ -15,15 +15,14 @@ import typing as t
 
 from ..._config import delivery as deliveries
 from ..._config.fields import complete_config as pure_configz
-from ..._config.kubelets import fields_of
+from ..._config.minors import fields_of
 from ..._config.values import identity, node_row
 from ..._config.values.forms import LATER, SourceForm
 from ..._config.values.reference import PLACE, same_place
-from ..access import readers
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
-from ..objects import config_sources, configz, node_status, nodes
+from ..objects import config_sources, kubelets, node_requests, nodes, readers
 from ..objects.lease import Keeper
 from ..stages import diagnose
 
@@ -31,7 +30,7 @@ REVERTED, NOT_REVERTED, REASSIGNED = "reverted", "not_reverted", "reassigned"
 REFUSED = "refused"
 """The node refused the source before it was switched, so it never ran another configuration."""
 # Seconds without a heartbeat after which a message reports it (node-monitor-grace-period is 40 s).
-SILENT = 40
+_SILENT = 40
 
 
 class _Revert:
@@ -65,7 +64,7 @@ class _Revert:
 
     def is_automatic(self, node: nodes.Node) -> bool:
         """Return whether the node has rejected the assigned source, so that it needs no new assignment."""
-        if not node.error or node_status.is_sync_error(node) or not same_place(node.part("assigned"), self.source):
+        if not node.error or nodes.is_sync_error(node) or not same_place(node.part("assigned"), self.source):
             return False
         return self.on_node or same_place(node.part("active"), self.previous)
 
@@ -85,7 +84,7 @@ class _Revert:
             self.message = node.fault
             return False
         # A checkpoint is not copied to the node again, so only `active` shows what the node runs.
-        if self.written and not self.on_node and not node_status.settled(node):
+        if self.written and not self.on_node and not nodes.settled(node):
             self.message = (
                 f"waiting for its kubelet to take up {nodes.describe(self.previous)} again; "
                 f"active is {nodes.describe(node.part('active'))}"
@@ -135,7 +134,7 @@ class _Revert:
     def late(self, seconds: float, silent_for: float | None) -> str:
         """Return the message for a node that was not reverted in time. `silent_for` is the age of its heartbeat."""
         message = f"not reverted within {seconds:.0f} s: {self.message}"
-        if silent_for is None or silent_for <= SILENT:
+        if silent_for is None or silent_for <= _SILENT:
             return message
         message += (
             f". Its kubelet has sent no heartbeat for {silent_for:.0f} s: on the node, see `journalctl -u kubelet`"
@@ -217,8 +216,8 @@ def _no_contact(reverts: dict[str, _Revert], error: ApiError) -> NodesFailed:
 def _read(session: Session, reverts: dict[str, _Revert]) -> dict[str, nodes.Node]:
     """Return the nodes that are still there, and close the others."""
     uids = {name: reverts[name].uid for name in _open(reverts)}
-    found = nodes.find(session, list(uids))
-    for name, row in nodes.lost(session, uids, found).items():
+    found = node_requests.find(session, list(uids))
+    for name, row in node_requests.lost(session, uids, found).items():
         found.pop(name, None)
         reverts[name].state, reverts[name].message = row.state, row.message
     return {name: node.seen_as(reverts[name].delivery) for name, node in found.items()}
@@ -257,7 +256,7 @@ def _write(session: Session, reverts: dict[str, _Revert], found: dict[str, nodes
     ):
         one = reverts[outcome.item]
         one.written = outcome.error is None
-        absent = nodes.absence(session, outcome.error)
+        absent = node_requests.absence(session, outcome.error)
         if absent:
             one.state, one.message = absent.state, absent.message
         elif outcome.error:
@@ -269,7 +268,7 @@ def _poll(session: Session, reverts: dict[str, _Revert], waiting: list[str]) -> 
     found = _read(session, reverts)
     healthy = [name for name in waiting if name in found and reverts[name].judge(found[name])]
     for outcome in parallel.each(
-        healthy, lambda name: configz.read(session, name, found[name].minor), session.concurrency
+        healthy, lambda name: kubelets.configz(session, name, found[name].minor), session.concurrency
     ):
         reverts[outcome.item].compare(outcome)
     return found

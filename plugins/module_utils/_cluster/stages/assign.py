@@ -15,14 +15,13 @@ import typing as t
 from ..._config import delivery as deliveries
 from ..._config.values import annotation, node_row, own_values
 from ..._config.values.reference import same_place
-from ..access import readers
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
-from ..objects import config_sources, configmaps, node_status, nodes
+from ..objects import config_sources, configmaps, node_requests, nodes, readers
 from ..objects.config_sources import Source
 from ..objects.lease import Keeper
-from . import before
+from .watch import read_before
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,11 +77,11 @@ def assign(
     """
     wanted = config_sources.wanted(options)
     try:
-        found = nodes.find(session, wanted)
+        found = node_requests.find(session, wanted)
     except ApiError as error:
         raise ClusterError(f"assigning: {error.message}. Nothing was written to any node; run again") from error
-    lost = nodes.lost(session, {name: one.uid for name, one in wanted.items()}, found)
-    current = {name: node.seen_as(deliver(node, wanted[name])) for name, node in found.items() if name not in lost}
+    lost = node_requests.lost(session, {name: one.uid for name, one in wanted.items()}, found)
+    current = {name: node.seen_as(_deliver(node, wanted[name])) for name, node in found.items() if name not in lost}
     needed = _needed(wanted, current, options["check_source"])
     configs = config_sources.find(session, needed.values())
     steps = {name: _step(found[name], node, wanted[name], configs) for name, node in current.items()}
@@ -96,7 +95,7 @@ def assign(
     if keeper and wanted:
         keeper.keep()
     dropins = [step.node for step in changing.values() if step.goal and not deliveries.of(step.node.delivery).whole]
-    seen = before.read(session, dropins) if dropins and not check_mode else None
+    seen = read_before(session, dropins) if dropins and not check_mode else None
     granted = _grant(session, steps, rows, check_mode)
     _write(session, {name: step for name, step in changing.items() if rows[name]["ok"]}, rows, check_mode)
     result = _result(rows, False)
@@ -203,7 +202,7 @@ def _write(session: Session, steps: dict[str, _Step], rows: dict[str, dict[str, 
 
 def _refused(session: Session, step: _Step, error: ClusterError | None) -> dict[str, t.Any]:
     """Return what changes in the row of a node whose PATCH has failed."""
-    absent = nodes.absence(session, error)
+    absent = node_requests.absence(session, error)
     if absent:
         return absent.shown(previous=None)
     why = error.message if error else "no answer"
@@ -213,7 +212,7 @@ def _refused(session: Session, step: _Step, error: ClusterError | None) -> dict[
     return {"ok": False, "message": why, "error": why}
 
 
-def deliver(node: nodes.Node, wanted: config_sources.Wanted) -> str:
+def _deliver(node: nodes.Node, wanted: config_sources.Wanted) -> str:
     """Return the delivery by which a source reaches a node or is removed: the requested one, else that of the node."""
     if wanted.delivery != deliveries.AUTO or wanted.source is None:
         return wanted.delivery
@@ -286,10 +285,10 @@ def _remembered(node: nodes.Node, goal: dict[str, str], rollout: str) -> dict[st
     if noted is not None and rollout and noted.get("rollout") == rollout:
         again = {key: value for key, value in noted.items() if key != "undone"}
         return {annotation.PREVIOUS: annotation.text(again)} if again != noted else {}
-    if node_status.settled(node) and not annotation.unconfirmed((node.status or {}).get("reason")):
+    if nodes.settled(node) and not annotation.unconfirmed((node.status or {}).get("reason")):
         known = True
     else:
-        known = bool(rollout) and node_status.fell_back(node)
+        known = bool(rollout) and nodes.fell_back(node)
     active = node.part("active")
     if known and same_place(active, goal):
         return {}

@@ -21,14 +21,14 @@ LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 CSRS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 # The signer of what kubelets serve with (k8s.io/api/certificates/v1 KubeletServingSignerName).
-SERVING = "kubernetes.io/kubelet-serving"
+_SERVING = "kubernetes.io/kubelet-serving"
 
 _NODE_USER = "system:node:"
 
 # Differences that a message shows, and the characters of a value in it.
-SHOWN, LONGEST = 2, 20
+_SHOWN, _LONGEST = 2, 20
 # The first minor whose kubelet merges drop-ins over its file.
-CONFIG_DIR_MINOR = 28
+_CONFIG_DIR_MINOR = 28
 
 
 def unseen(what: str, undone: str, names: t.Sequence[str], error: ClusterError) -> NodesFailed:
@@ -87,10 +87,10 @@ def differs(differences: t.Sequence[dict[str, t.Any]], minor: int, delivery: str
     configuration. Over a file go also the drop-ins of --config-dir, which exists from 1.28 on (KEP-3983).
     """
     shown = [f"{item['path']} is {_short(item['live'])}, not {_short(item['expected'])}" for item in differences]
-    more = f"; and {len(shown) - SHOWN} more" if len(shown) > SHOWN else ""
+    more = f"; and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
     causes = " ".join(f"{cause}." for cause in _overrides(differences, minor, delivery)).rstrip(".")
     return Verdict(
-        "differs", f"its config is active, but not all is live: {'; '.join(shown[:SHOWN])}{more}. {causes}", True
+        "differs", f"its config is active, but not all is live: {'; '.join(shown[:_SHOWN])}{more}. {causes}", True
     )
 
 
@@ -119,7 +119,7 @@ def _changed(found: t.Sequence[dict[str, t.Any]]) -> str:
         f"{' (' + item['cause'] + ')' if item['cause'] else ''}"
         for item in found
     ]
-    return "; ".join(shown[:SHOWN]) + (f"; and {len(shown) - SHOWN} more" if len(shown) > SHOWN else "")
+    return "; ".join(shown[:_SHOWN]) + (f"; and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else "")
 
 
 def _overrides(differences: t.Sequence[dict[str, t.Any]], minor: int, delivery: str) -> t.Iterator[str]:
@@ -134,7 +134,7 @@ def _overrides(differences: t.Sequence[dict[str, t.Any]], minor: int, delivery: 
         return
     flags = _names(" or ".join(f"--{name}" for name in item["flags"]) for item in flagged)
     which = "them" if len(known) > 1 else "it"
-    if deliveries.of(delivery).on_node and minor >= CONFIG_DIR_MINOR:
+    if deliveries.of(delivery).on_node and minor >= _CONFIG_DIR_MINOR:
         what = f"a flag ({flags}) or a drop-in" if flags else "a drop-in"
         yield f"The API does not show whether {what} in --config-dir overrides {which}: the playbook drift names it"
     elif flagged:
@@ -155,13 +155,13 @@ def exists(path: str, minor: int) -> bool:
 def _names(found: t.Iterable[str]) -> str:
     """Return the first names, and how many more there are."""
     names = list(found)
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return f"{', '.join(names[:SHOWN])}{more}"
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"{', '.join(names[:_SHOWN])}{more}"
 
 
 def _short(value: t.Any) -> str:
     text = repr(value)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
 def sync_error(session: Session, node: str, source: dict[str, str], found: Verdict) -> Verdict:
@@ -217,7 +217,7 @@ def certificates(session: Session, names: t.Collection[str]) -> dict[str, str]:
     all that is known of each node. Requests that are approved or denied already need no operator.
     """
     try:
-        query = [("fieldSelector", f"spec.signerName={SERVING}")]
+        query = [("fieldSelector", f"spec.signerName={_SERVING}")]
         items = (session.request("GET", CSRS, query).get("items") or []) if names else []
     except ApiError:
         text = (
@@ -229,7 +229,7 @@ def certificates(session: Session, names: t.Collection[str]) -> dict[str, str]:
     for item in sorted(items, key=lambda item: str(item["metadata"].get("creationTimestamp"))):
         spec, status = item.get("spec") or {}, item.get("status") or {}
         user = str(spec.get("username") or "")
-        waits = spec.get("signerName") == SERVING and not status.get("conditions") and not status.get("certificate")
+        waits = spec.get("signerName") == _SERVING and not status.get("conditions") and not status.get("certificate")
         if waits and user.startswith(_NODE_USER):
             found[user[len(_NODE_USER) :]] = (
                 "Its certificate waits for an approval, and its kubelet refuses connections until then: look at the "

@@ -17,26 +17,26 @@ from ..._config.drift.drift_facts import Host, NodeFacts
 from ..._config.drift.drift_rows import Configs, Finder
 from ..._config.fields import compare, overlay, shadow
 from ..._config.fields import complete_config as pure_configz
-from ..._config.kubelets import fields_of
+from ..._config.minors import fields_of
 from ..._config.plan import host_facts, own_file, shared_overrides
 from ..._config.plan.layers import Layers
 from ..._config.values import document, identity, own_values
 from ..api import parallel
 from ..api.errors import ClusterError
 from ..api.session import Session
-from ..objects import config_sources, configmaps, configz, kubeadm, node_status, nodes
+from ..objects import config_sources, configmaps, kubeadm, kubelets, node_requests, nodes
 from . import verdict
 
-NOT_LOOKED_AT = "not looked at on the node"
-LOOKED_AT = "looked at"
-AGAIN = "Run again when the node answers."
-REIMAGED = "its source was assigned to another machine: this one is new or newly installed, and runs its local config"
+_NOT_LOOKED_AT = "not looked at on the node"
+_LOOKED_AT = "looked at"
+_AGAIN = "Run again when the node answers."
+_REIMAGED = "its source was assigned to another machine: this one is new or newly installed, and runs its local config"
 
 
 def detect(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
     """Return the drift of every node with its causes, a summary and text.
 
-    Requests: those of `nodes.read`, one GET of configz for each node that is not in `current`, one GET for each
+    Requests: those of `node_requests.read`, one GET of configz for each node that is not in `current`, one GET for each
     distinct ConfigMap, and on request two for kubeadm's (three for 1.23). If a live configuration cannot be read, the
     row of the node states why. Raises ClusterError for unusable options, and if the cluster cannot be read.
     """
@@ -47,7 +47,7 @@ def detect(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
         raise ClusterError(str(error)) from error
     found = {
         name: node.seen_as(deliveries.get(name, delivery.AUTO))
-        for name, node in nodes.read(session, options["nodes"], options["label_selectors"] or ()).items()
+        for name, node in node_requests.read(session, options["nodes"], options["label_selectors"] or ()).items()
     }
     maps = _maps(session, found.values())
     live, unread = _live(session, found, options["current"] or {})
@@ -73,14 +73,14 @@ def detect(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
         except overlay.OverlayError as error:
             raise ClusterError(f"the configuration of node {name}: {error}") from error
         drift[:0] = [
-            *([_unread(f"what the kubelet runs could not be read: {unread[name]}", AGAIN)] if name in unread else []),
+            *([_unread(f"what the kubelet runs could not be read: {unread[name]}", _AGAIN)] if name in unread else []),
             *([_unread(*_repair(node.fault))] if node.fault else []),
-            *([_unread(REIMAGED, "Run the playbook rollout, which assigns it again.")] if node.reimaged else []),
+            *([_unread(_REIMAGED, "Run the playbook rollout, which assigns it again.")] if node.reimaged else []),
         ]
         rows[name] = {
             "delivery": node.delivery,
             "kubelet_version": node.kubelet_version,
-            "host": LOOKED_AT if host else missing,
+            "host": _LOOKED_AT if host else missing,
             "drift": drift,
             "rendering": rendering,
         }
@@ -100,7 +100,7 @@ def _live(
     unread: dict[str, str] = {}
     for outcome in parallel.each(
         [name for name in found if name not in known],
-        lambda name: configz.read(session, name, found[name].minor),
+        lambda name: kubelets.configz(session, name, found[name].minor),
         session.concurrency,
     ):
         if outcome.error:
@@ -178,14 +178,14 @@ def _host(name: str, hosts: dict[str, t.Any], dropin: bool) -> tuple[Host | None
     if facts.get("kubelet") is not None:
         wrong = host_facts.of_preflight(facts)
         return (
-            (None, f"{NOT_LOOKED_AT}: what it returned is malformed at {wrong}")
+            (None, f"{_NOT_LOOKED_AT}: what it returned is malformed at {wrong}")
             if wrong
             else (Host.of(facts, dropin), "")
         )
     why = (
         "unreachable" if facts.get("unreachable") else facts.get("msg") or "kubelet_preflight_info returned no message"
     )
-    return None, f"{NOT_LOOKED_AT}: {why}"
+    return None, f"{_NOT_LOOKED_AT}: {why}"
 
 
 def _facts(
@@ -210,7 +210,7 @@ def _facts(
         assigned=node.part("assigned"),
         active=node.part("active"),
         error=node.error,
-        unsynced=node_status.is_sync_error(node),
+        unsynced=nodes.is_sync_error(node),
         meaning=verdict.meaning(node),
         pushed=node.known(configmaps.reference(configmap, source["kubeletConfigKey"]))
         if configmap and source

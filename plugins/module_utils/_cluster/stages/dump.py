@@ -9,28 +9,30 @@ import typing as t
 
 from ..._config.fields import complete_config as pure_configz
 from ..._config.forecast import allocatable
-from ..._config.kubelets import fields_of
+from ..._config.minors import fields_of
 from ..._config.rules import start_rules
 from ..._config.values import document, identity
 from ..api import kubelet_endpoint, parallel
 from ..api.errors import ClusterError, NodesFailed
 from ..api.session import Session
-from ..objects import config_sources, configz, nodes
+from ..objects import config_sources, kubelets, node_requests, nodes
 
 
 def dump(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
     """Return the table `{variants, nodes}` of the chosen nodes, as a fact or (`facts` false) as `kubelet_configz`.
 
-    Requests: those of `nodes.read`, and one GET of configz for each node; see `_hidden` for nodes that fail. With the
-    option `configmap`, one GET more, and its configuration is part of the result. With `goals`, one GET more for each
-    distinct source: see `_goals`. Raises ClusterError if there is none, and, without `goals`, NodesFailed, which names
-    every node whose configuration cannot be read.
+    Requests: those of `node_requests.read`, and one GET of configz for each node; see `_hidden` for nodes that fail.
+    With the option `configmap`, one GET more, and its configuration is part of the result. With `goals`, one GET more
+    for each distinct source: see `_goals`. Raises ClusterError if there is none, and, without `goals`, NodesFailed,
+    which names every node whose configuration cannot be read.
     """
     goals = options.get("goals")
     extra = _configmap(session, options["configmap"]) if options.get("configmap") else {}
-    found = nodes.read(session, options["nodes"] if goals is None else list(goals), options["label_selectors"] or ())
+    found = node_requests.read(
+        session, options["nodes"] if goals is None else list(goals), options["label_selectors"] or ()
+    )
     outcomes = parallel.each(
-        list(found), lambda name: configz.read(session, name, found[name].minor), session.concurrency
+        list(found), lambda name: kubelets.configz(session, name, found[name].minor), session.concurrency
     )
     table: dict[str, t.Any] = {"variants": {}, "nodes": {}}
     failures: dict[str, str] = {}

@@ -10,18 +10,17 @@ import re
 import typing as t
 
 from ..._config.fields import difftext
-from ..._config.kubelets import api_versions
+from ..._config.minors import api_versions
 from ..._config.values import document, identity
-from ..access import readers
 from ..api import parallel
 from ..api.errors import ClusterError
 from ..api.session import Session
-from ..objects import configmaps, kubeadm, lease, nodes
+from ..objects import configmaps, kubeadm, lease, node_requests, nodes, readers
 
 # Why nothing is pruned; the rollouts follow.
 # Ten years: nothing is staged for longer, and the calendar ends.
-MOST_DAYS = 3650
-UNDER_WAY = "a rollout is under way, and may have pushed ConfigMaps that no node uses yet; nothing was pruned."
+_MOST_DAYS = 3650
+_UNDER_WAY = "a rollout is under way, and may have pushed ConfigMaps that no node uses yet; nothing was pruned."
 
 
 def push(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
@@ -71,8 +70,8 @@ def push(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
 
 def _wanted(options: dict[str, t.Any]) -> dict[str, tuple[str, str]]:
     """Return (variant, text) of all ConfigMaps to push, by variant or file. Raises ClusterError before any write."""
-    if options["keep_days"] > MOST_DAYS:
-        raise ClusterError(f"keep_days is {options['keep_days']}: use at most {MOST_DAYS}")
+    if options["keep_days"] > _MOST_DAYS:
+        raise ClusterError(f"keep_days is {options['keep_days']}: use at most {_MOST_DAYS}")
     wanted: dict[str, tuple[str, str]] = {}
     if options.get("config") is not None:
         own = _complete(options["config"])
@@ -154,7 +153,7 @@ def _prune(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
 
     A rollout uses what it has pushed only when it assigns it. A Lease on all nodes keeps rollouts from beginning now.
     """
-    with lease.whole_cluster(session, "prune", UNDER_WAY, check_mode) as (keeper, warnings):
+    with lease.whole_cluster(session, "prune", _UNDER_WAY, check_mode) as (keeper, warnings):
         result = _remove_idle(session, options, check_mode, keeper)
     return {**result, "warnings": warnings} if warnings else result
 
@@ -168,7 +167,7 @@ def _remove_idle(
 
     ours = configmaps.read_managed(session, options["namespace"])
     # Read after the ConfigMaps: one that is assigned between the two reads counts as used.
-    found = nodes.read(session).values()
+    found = node_requests.read(session).values()
     used, uids = _used(found), {uid for node in found for uid in node.uids}
     # Only the hash may follow: the ConfigMaps of another name, such as `NAME-gpu`, begin with the same text.
     made = re.compile(re.escape(options["name"]) + "-[a-z0-9]{10}")

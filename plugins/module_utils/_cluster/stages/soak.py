@@ -17,37 +17,38 @@ from ..._config.rules import start_rules
 from ..api import parallel, timestamps
 from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
-from ..objects import config_sources, kubelet_process, nodes, pods
+from ..objects import config_sources, kubelets, node_requests, nodes, pods
 from ..objects.lease import Keeper
 from ..objects.lease_objects import LeaseLost
-from . import diagnose, verdict, verify
+from . import diagnose, verdict
 from .verdict import Verdict
+from .watch import Watch
 
-POLL, LOOK = 5.0, 30.0
+_POLL, LOOK = 5.0, 30.0
 # Seconds between two polls at the end, when nodes are healthy or soon will be.
-END_POLL = 1.0
+_END_POLL = 1.0
 # Seconds after which a Node that is not Ready, or a kubelet that does not answer, counts as failed
 # (node-monitor-grace-period is 40 s).
 UNWELL = 60.0
 # How often in a row healthz must answer ok, and the seconds in between.
-ROUNDS, BETWEEN = 3, 0.5
+_ROUNDS, _BETWEEN = 3, 0.5
 # Seconds that the final checks may take: heartbeats arrive every 10 s, and the API server may be unavailable.
-GRACE = 60.0
-AGAIN = "run again when the node is stable"
+_GRACE = 60.0
+_AGAIN = "run again when the node is stable"
 # How many of the pods that count as no loss the message of a node names.
-SHOWN = 2
+_SHOWN = 2
 LIMIT = "allow_pod_loss sets how many are accepted"
-RESTARTED = "its kubelet restarted during the soak. See `journalctl -u kubelet` on the node"
-UNKNOWN = (
+_RESTARTED = "its kubelet restarted during the soak. See `journalctl -u kubelet` on the node"
+_UNKNOWN = (
     "whether its kubelet restarted during the soak is unknown: its start time changed, as it also does when the clock "
     "is set, and no /metrics shows which of both happened. See `journalctl -u kubelet` on the node"
 )
 
 
-class Soak:
+class _Soak:
     """The watched nodes; `open` are those without a final verdict."""
 
-    def __init__(self, session: Session, options: dict[str, t.Any], watch: verify.Watch, started: float) -> None:
+    def __init__(self, session: Session, options: dict[str, t.Any], watch: Watch, started: float) -> None:
         self.session = session
         self.watch = watch
         self.open = [name for name in watch.nodes if name not in watch.verdicts or verdict.ok(watch.verdicts[name])]
@@ -65,7 +66,7 @@ class Soak:
         self._starts = {name: _reported_start(node) for name, node in watch.nodes.items()}
         self._heartbeats = {name: node.heartbeat for name, node in watch.nodes.items()}
         # The process of each kubelet at the last look, and the nodes where it is unknown whether it is the same one.
-        self._seen_processes: dict[str, kubelet_process.Process] = {}
+        self._seen_processes: dict[str, kubelets.Process] = {}
         self._unknown: set[str] = set()
         # With a soak of 0 s the verification was just done: heartbeats, restarts and the configuration are not checked
         # again, and healthz only once.
@@ -78,9 +79,9 @@ class Soak:
     def _processes_now(self) -> None:
         """Record the process of each kubelet, and close the nodes whose kubelet does not answer."""
         for outcome in parallel.each(
-            self._serving(self.open), lambda name: kubelet_process.look(self.session, name), self.session.concurrency
+            self._serving(self.open), lambda name: kubelets.process(self.session, name), self.session.concurrency
         ):
-            if nodes.absence(self.session, outcome.error):
+            if node_requests.absence(self.session, outcome.error):
                 self._unanswered(outcome)
             elif outcome.value is None:
                 self._fail(
@@ -123,10 +124,10 @@ class Soak:
             missing = self._missing.get(name) or self._seen.get(name) or "as verified"
             if lost:
                 self._fail(
-                    name, "pending", f"{lost.message}; last seen: {missing}. Whether it stayed so is unknown: {AGAIN}"
+                    name, "pending", f"{lost.message}; last seen: {missing}. Whether it stayed so is unknown: {_AGAIN}"
                 )
             else:
-                self._fail(name, "not_ready", f"its soak is over, and {missing}: {AGAIN}")
+                self._fail(name, "not_ready", f"its soak is over, and {missing}: {_AGAIN}")
 
     def forget_symptoms(self) -> None:
         """Forget all symptoms: while the API server is unavailable, it is unknown whether they last."""
@@ -139,9 +140,9 @@ class Soak:
             losses = self.losses.get(name, pod_loss.Losses([], [], [], []))
             row["pods"], reported = losses._asdict(), losses.reported
             if row["ok"] and reported:
-                more = f"; and {len(reported) - SHOWN} more" if len(reported) > SHOWN else ""
-                row["message"] += f". Pods that changed without a loss: {_named(reported[:SHOWN])}{more}"
-        warnings = [f"Node {name}: {UNKNOWN}" for name in result["nodes"] if name in self._unknown]
+                more = f"; and {len(reported) - _SHOWN} more" if len(reported) > _SHOWN else ""
+                row["message"] += f". Pods that changed without a loss: {_named(reported[:_SHOWN])}{more}"
+        warnings = [f"Node {name}: {_UNKNOWN}" for name in result["nodes"] if name in self._unknown]
         return {**result, "warnings": warnings} if warnings else result
 
     def _fail(self, name: str, state: str, message: str) -> None:
@@ -175,24 +176,24 @@ class Soak:
 
         Only the process itself shows which of both.
         """
-        return abs(_reported_start(self.watch.nodes[name]) - self._starts[name]) > kubelet_process.TOLERANCE
+        return abs(_reported_start(self.watch.nodes[name]) - self._starts[name]) > kubelets.TOLERANCE
 
     def _processes(self, names: list[str]) -> None:
         names = [name for name in names if name not in self._missing and name in self._seen_processes]
         for outcome in parallel.each(
-            names, lambda name: kubelet_process.look(self.session, name, 0.0), self.session.concurrency
+            names, lambda name: kubelets.process(self.session, name, 0.0), self.session.concurrency
         ):
             if outcome.value is None:
                 self._unanswered(outcome)
             else:
                 self._compare_process(outcome.item, outcome.value)
 
-    def _compare_process(self, name: str, now: kubelet_process.Process) -> None:
+    def _compare_process(self, name: str, now: kubelets.Process) -> None:
         """Close a node whose kubelet is another process than at the last look."""
         before, self._seen_processes[name] = self._seen_processes[name], now
-        restarted = kubelet_process.restarted(before, now)
+        restarted = kubelets.restarted(before, now)
         if restarted:
-            self._fail(name, "restarted", RESTARTED)
+            self._fail(name, "restarted", _RESTARTED)
             return
         if restarted is None:
             self._unknown.add(name)
@@ -202,7 +203,7 @@ class Soak:
     def _unanswered(self, outcome: parallel.Outcome[str, t.Any]) -> None:
         if isinstance(outcome.error, ApiError) and outcome.error.status == 0:
             raise outcome.error
-        absent = nodes.absence(self.session, outcome.error)
+        absent = node_requests.absence(self.session, outcome.error)
         if absent:
             self._fail(outcome.item, absent.state, absent.message)
             return
@@ -258,12 +259,12 @@ class Soak:
             )
 
     def _health(self) -> None:
-        for turn in range(ROUNDS if self._stays else 1):
+        for turn in range(_ROUNDS if self._stays else 1):
             names = [name for name in self.open if name not in self._missing]
             if turn and names:
-                time.sleep(BETWEEN)
+                time.sleep(_BETWEEN)
             for outcome in parallel.each(
-                self._serving(names), lambda name: kubelet_process.healthy(self.session, name), self.session.concurrency
+                self._serving(names), lambda name: kubelets.healthy(self.session, name), self.session.concurrency
             ):
                 if outcome.error:
                     self._unanswered(outcome)
@@ -288,7 +289,7 @@ def soak(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
     Takes `seconds`: longer until every pod that was Ready is Ready again (at most `pods_timeout`), shorter if all nodes
     have failed. Requests: one LIST for each poll; for each node at the start, every LOOK seconds and at the end one GET
     and, if it had pods, one LIST, and one watch of a second if more of them were deleted; at the end one GET of
-    configz, ROUNDS of healthz, and one LIST of Leases.
+    configz, _ROUNDS of healthz, and one LIST of Leases.
 
     Raises NodesFailed, which names every node that is no longer as verified, and why, and LeaseLost.
     """
@@ -300,15 +301,15 @@ def soak(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
     if not names:
         raise ClusterError("nodes is an empty list: name at least one node")
     try:
-        watch = verify.Watch(session, wanted, names, options["delivery"])
+        watch = Watch(session, wanted, names, options["delivery"])
         keeper.keep()
-        run = Soak(session, options, watch, started)
+        run = _Soak(session, options, watch, started)
     except ApiError as error:
         raise diagnose.unseen("soaking", "not soaked", names, error) from error
     return _result(run, keeper, started)
 
 
-def _result(run: Soak, keeper: Keeper, started: float) -> dict[str, t.Any]:
+def _result(run: _Soak, keeper: Keeper, started: float) -> dict[str, t.Any]:
     lost = _stay(run, keeper, started)
     run.give_up(lost)
     result = run.rows(started)
@@ -318,7 +319,7 @@ def _result(run: Soak, keeper: Keeper, started: float) -> dict[str, t.Any]:
     return result
 
 
-def _stay(run: Soak, keeper: Keeper, started: float) -> ClusterError | None:
+def _stay(run: _Soak, keeper: Keeper, started: float) -> ClusterError | None:
     """Check until no node is open or the time is over; return the last error if the API server did not answer then."""
     lost: ClusterError | None = None
     looked = started
@@ -344,9 +345,9 @@ def _stay(run: Soak, keeper: Keeper, started: float) -> ClusterError | None:
             run.forget_symptoms()
             lost = error
         now = time.monotonic()
-        if not run.open or now >= max(run.pods_end, run.end + GRACE):
+        if not run.open or now >= max(run.pods_end, run.end + _GRACE):
             break
-        pause = max(END_POLL if final else min(POLL, run.end - now), 2 * (now - began))
+        pause = max(_END_POLL if final else min(_POLL, run.end - now), 2 * (now - began))
         time.sleep(keeper.nap(max(0.0, pause)))
     return lost
 

@@ -17,12 +17,11 @@ from ..._config import delivery as deliveries
 from ..._config.values import node_row
 from ..._config.values.forms import LATER, SourceForm
 from ..._config.values.reference import same_place
-from ..objects.node_status import is_sync_error
-from ..objects.nodes import Node, describe
+from ..objects.nodes import Node, describe, is_sync_error
 
 THAT_IS = ", that is, "
 """Between the error of a kubelet and its meaning."""
-UNKNOWN = "an error that this collection does not know"
+_UNKNOWN = "an error that this collection does not know"
 THREE_LINES = 360
 """The most characters of a message about a node, apart from the words of a kubelet or a guard in it."""
 # The meaning of each status.config.error (pkg/kubelet/kubeletconfig/status/status.go).
@@ -145,7 +144,7 @@ def _fell_back(node: Node, expected: dict[str, str]) -> Verdict:
     current = "its last-known-good, " + describe(active) if active else "its local config"
     current = node.form.fallbacks.get(node.place, current)
     # The guard reports the cause; a kubelet writes it only to its log.
-    means = "" if node.on_node else meaning(node) or f"{THAT_IS}{UNKNOWN}"
+    means = "" if node.on_node else meaning(node) or f"{THAT_IS}{_UNKNOWN}"
     return Verdict(
         "fell_back",
         f"its kubelet refused {describe(expected)} and reverted to {current}: `{node.error}`{means}",

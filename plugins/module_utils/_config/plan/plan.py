@@ -15,7 +15,7 @@ from typing import Any, Mapping, Sequence
 from ..delivery import CHECKPOINT, NATIVE, Delivery, checked, of_row
 from ..fields.field_row import EFFECTS, FORBIDDEN
 from ..forecast import allocatable
-from ..kubelets import api_versions
+from ..minors import api_versions
 from ..rules import start_rules
 from ..rules.problem import REFUSAL, WARNING, Problem
 from ..values import annotation, own_values

@@ -17,7 +17,7 @@ from ..fields import fields
 from ..fields.binary_facts import BinaryFacts
 from ..fields.compare import FLUSH_TEXT, moment
 from ..fields.field_row import Field
-from ..kubelets import fields_of
+from ..minors import fields_of
 from ..values import amounts, document, paths
 from ..values.document import KIND
 from .problem import REFUSAL, WARNING, Problem

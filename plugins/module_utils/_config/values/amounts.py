@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Amounts as Kubernetes writes them: resource quantities and durations.
+"""Amounts as Kubernetes writes them: resource quantities and durations; and amounts of nodes.
 
 Quantities are read and written as k8s.io/apimachinery/pkg/api/resource does. Durations are in Go's notation
 (``time.ParseDuration`` and ``Duration.String``), in whole nanoseconds.
@@ -11,7 +11,10 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from typing import Any, NamedTuple
 
+# No rollout needs more digits, and Python reads no number of thousands of them.
+_NODE_COUNT = re.compile(r"([0-9]{1,9}) ?(%?)", re.ASCII)
 _QUANTITY = re.compile(
     r"(?P<number>[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))"
     r"(?:(?P<exponent>[eE][-+]?[0-9]+)|(?P<suffix>[KMGTPE]i|[numkMGTPE])?)",
@@ -207,3 +210,24 @@ def _decimal(value: int, size: int) -> str:
     """Return value/size without trailing zeros; size is a power of ten."""
     whole, rest = divmod(value, size)
     return f"{whole}.{rest:0{len(str(size)) - 1}d}".rstrip("0") if rest else str(whole)
+
+
+class NodeCount(NamedTuple):
+    """A number of nodes, or a percentage of them, as variables state it."""
+
+    number: int
+    percent: bool
+
+    def of(self, nodes: int) -> int:
+        """Return how many of so many nodes it is.
+
+        A percentage is rounded down, as Ansible does for `serial` and Kubernetes for maxUnavailable
+        (`GetScaledValueFromIntOrPercent`), but to at least one node.
+        """
+        return max(1, nodes * self.number // 100) if self.percent else self.number
+
+
+def parse_node_count(value: Any) -> NodeCount | None:
+    """Return the amount that a value states, such as 2, "2" or "20%"; None for any other value."""
+    found = _NODE_COUNT.fullmatch(str(value).strip())
+    return NodeCount(int(found.group(1)), bool(found.group(2))) if found else None

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The forms that differ between kubelets: of their fields, and of the source in their Node.
 
-The classes here are the forms of all kubelets but the first; `../kubelets.py` knows which kubelet has another.
+The classes here are the forms of all kubelets but the first; `../minors.py` knows which kubelet has another.
 """
 
 from __future__ import annotations

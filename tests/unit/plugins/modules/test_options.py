@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from ansible_collections.livenodes.kubelet.plugins.doc_fragments.auth import ModuleDocFragment
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import auth
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import cluster_options
 from tests.support.ansible import ROOT
 from tests.support.objects import HEADER, live, place, reference
 
@@ -185,7 +185,7 @@ def test_plan_of_invalid_input(run: Run) -> None:
 
 def test_documentation_names_every_connection_option_and_its_variables() -> None:
     documented = yaml.safe_load(ModuleDocFragment.DOCUMENTATION)["options"]
-    spec = auth.argument_spec()
+    spec = cluster_options.argument_spec()
     assert set(documented) == set(spec)
     for name, option in [*spec.items(), *spec["proxy_headers"]["options"].items()]:
         about = documented.get(name) or documented["proxy_headers"]["suboptions"][name]

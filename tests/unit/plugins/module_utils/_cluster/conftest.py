@@ -13,7 +13,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import (
     client_configuration,
-    retry,
+    errors,
     session,
 )
 from tests.support.cluster import Clock
@@ -32,6 +32,6 @@ def bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Simulated time between two tries."""
     clock = Clock()
-    monkeypatch.setattr(session, "persist", functools.partial(retry.persist, sleep=clock.sleep, clock=clock.monotonic))
+    monkeypatch.setattr(session, "persist", functools.partial(errors.persist, sleep=clock.sleep, clock=clock.monotonic))
     monkeypatch.setattr(client_configuration, "time", clock)
     return clock

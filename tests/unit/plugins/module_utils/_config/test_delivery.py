@@ -8,7 +8,7 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import delivery
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.kubelets import FIRST_WITH_FILE
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.minors import FIRST_WITH_FILE
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,13 @@ import kubernetes
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import (
-    auth,
     client_configuration,
     cluster_options,
 )
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.cluster_options import completed, secrets
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.cluster_options import (
+    completed,
+    environment_secrets,
+)
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
 
 pytestmark = pytest.mark.usefixtures("bare_environment")
@@ -81,7 +83,7 @@ def given(place: str, part: str, who: str, files: Path) -> dict[str, str]:
 def connection(options: dict[str, str], environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> t.Any:
     """Return the connection, or the message of a refusal."""
     for name, value in environment.items():
-        monkeypatch.setenv(auth.VARIABLES[name][0], value)
+        monkeypatch.setenv(cluster_options.VARIABLES[name][0], value)
     try:
         return client_configuration.of(completed(dict(options)))
     except ClusterError as error:
@@ -190,7 +192,7 @@ def test_what_else_is_taken_from_the_environment(
     options: dict[str, t.Any], environment: dict[str, str], kept: dict[str, t.Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in environment.items():
-        monkeypatch.setenv(auth.VARIABLES[name][0], value)
+        monkeypatch.setenv(cluster_options.VARIABLES[name][0], value)
     found = completed(dict(options))
     assert {name: found.get(name) for name in kept} == kept
     assert completed(found) == found
@@ -199,7 +201,7 @@ def test_what_else_is_taken_from_the_environment(
 def test_secrets_of_the_environment_stay_out_of_logs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("K8S_AUTH_API_KEY", "one")
     monkeypatch.setenv("K8S_AUTH_PASSWORD", "two")
-    assert secrets() == {"one", "two"}
+    assert environment_secrets() == {"one", "two"}
 
 
 def kubeconfig(name: str, *more: str) -> dict[str, t.Any]:

@@ -13,7 +13,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import configz, kubelet_process
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubelets
 from tests.contract.test_permissions import USER, allowing
 from tests.sim.cluster import Cluster
 from tests.sim.kubelets.port import Port
@@ -63,11 +63,11 @@ def test_permissions(cluster: Cluster, tmp_path: Path, minor: int, given: list[s
         cluster.counter.forget()
         if error:
             with pytest.raises(ApiError) as caught:
-                configz.read(user, "n1")
+                kubelets.configz(user, "n1")
             assert error in caught.value.message and "nodes/configz" in caught.value.message
             return
-        assert configz.read(user, "n1") == configz.read(Session({"host": cluster.url}), "n1")
-        assert kubelet_process.look(user, "n1").started > 0
+        assert kubelets.configz(user, "n1") == kubelets.configz(Session({"host": cluster.url}), "n1")
+        assert kubelets.process(user, "n1").started > 0
         assert port.asked == [(USER, "/configz"), (USER, "/metrics")]
     assert cluster.counter.count("GET", "/nodes/n1/proxy/") == 1, "that of the other session"
 
@@ -77,9 +77,9 @@ def test_a_certificate_of_another_authority(cluster: Cluster, tmp_path: Path) ->
     other = Certificates(tmp_path)
     with granted(cluster, "nodes/configz"), Port(cluster, "n1", 36, other) as port:
         with pytest.raises(ApiError, match=r"(?s)cannot be verified .*serverTLSBootstrap.*kubelet_ca_cert") as caught:
-            configz.read(session(cluster, tmp_path), "n1")
+            kubelets.configz(session(cluster, tmp_path), "n1")
         assert not caught.value.transient and port.asked == []
-        assert configz.read(session(cluster, tmp_path, kubelet_ca_cert=str(other.authority)), "n1")
+        assert kubelets.configz(session(cluster, tmp_path, kubelet_ca_cert=str(other.authority)), "n1")
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_an_address_that_is_none(cluster: Cluster, tmp_path: Path, address: str 
         if address is not None:
             cluster.patch_status("n1", port.at(address))
         with pytest.raises(ApiError, match="no InternalIP"):
-            configz.read(user, "n1")
+            kubelets.configz(user, "n1")
         assert port.asked == []
 
 
@@ -103,7 +103,7 @@ def test_the_address_of_another_node(cluster: Cluster, tmp_path: Path) -> None:
         user = session(cluster, tmp_path)
         cluster.patch_status("n1", other.at("127.0.0.1"))
         with pytest.raises(ApiError, match="must be for the name of the node"):
-            configz.read(user, "n1")
+            kubelets.configz(user, "n1")
         assert other.asked == []
 
 
@@ -111,11 +111,11 @@ def test_another_port_after_a_restart(cluster: Cluster, tmp_path: Path) -> None:
     with granted(cluster, "nodes/configz"):
         with Port(cluster, "n1", 36):
             user = session(cluster, tmp_path)
-            before = configz.read(user, "n1")
+            before = kubelets.configz(user, "n1")
         with pytest.raises(ApiError, match=r"does not answer at https://127\.0\.0\.1:"):
-            configz.read(user, "n1")
+            kubelets.configz(user, "n1")
         with Port(cluster, "n1", 36):
-            assert configz.read(user, "n1") == before
+            assert kubelets.configz(user, "n1") == before
 
 
 def test_impersonation_is_refused(cluster: Cluster, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ import yaml
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import kubelet_endpoint, kubelet_on_host
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import configz, kubelet_process
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubelets
 from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster
 from tests.sim.kubelets.port import Port
@@ -88,9 +88,9 @@ def test_nothing_but_a_token_of_the_account_reaches_a_node(cluster: Cluster, tmp
     with granted(cluster, *FINE), Port(cluster, "n1", 36) as port:
         user = session(cluster, tmp_path)
         cluster.counter.forget()
-        assert configz.read(user, "n1") == configz.read(Session({"host": cluster.url}), "n1")
-        assert kubelet_process.look(user, "n1").started > 0
-        assert kubelet_process.healthy(user, "n1")
+        assert kubelets.configz(user, "n1") == kubelets.configz(Session({"host": cluster.url}), "n1")
+        assert kubelets.process(user, "n1").started > 0
+        assert kubelets.healthy(user, "n1")
     assert port.asked == [(READER, path) for path in ("/configz", "/metrics", "/healthz")]
     assert cluster.counter.count("GET", "/nodes/n1/proxy/") == 1, "that of the other session"
     assert cluster.counter.count("POST", f"/serviceaccounts/{ACCOUNT}/token") == 1
@@ -118,15 +118,15 @@ def test_a_permission_that_the_account_lacks(
         Port(cluster, "n1", minor),
         pytest.raises(ApiError, match=f"(?s){words}") as caught,
     ):
-        configz.read(session(cluster, tmp_path), "n1")
+        kubelets.configz(session(cluster, tmp_path), "n1")
     assert caught.value.status == 403 and "option-read-node" in caught.value.message
 
 
 TOKEN = "serviceaccounts/token"
 READS: dict[str, t.Callable[[Session], t.Any]] = {
-    "nodes/configz": lambda user: configz.read(user, "n1"),
-    "nodes/metrics": lambda user: kubelet_process.look(user, "n1"),
-    "nodes/healthz": lambda user: kubelet_process.healthy(user, "n1"),
+    "nodes/configz": lambda user: kubelets.configz(user, "n1"),
+    "nodes/metrics": lambda user: kubelets.process(user, "n1"),
+    "nodes/healthz": lambda user: kubelets.healthy(user, "n1"),
     "nodes/stats": lambda user: kubelet_endpoint.read(user, "n1", "stats/summary"),
 }
 
@@ -170,7 +170,7 @@ def test_a_token_that_allows_exec_reaches_no_node(cluster: Cluster, tmp_path: Pa
         Port(cluster, "n1", 36),
         pytest.raises(ApiError, match=r"may get nodes/proxy, which includes exec.*\{node\}") as caught,
     ):
-        configz.read(session(cluster, tmp_path), "n1")
+        kubelets.configz(session(cluster, tmp_path), "n1")
     assert here.asked == [] and not caught.value.transient
 
 
@@ -184,10 +184,10 @@ def test_an_account_for_each_node(
         user = session(cluster, tmp_path, read_service_account="kube-system/reader-{node}")
         if refused:
             with pytest.raises(ApiError, match="resourceNames of its node only"):
-                configz.read(user, "n1")
+                kubelets.configz(user, "n1")
             assert here.asked == []
             return
-        assert configz.read(user, "n1") == configz.read(Session({"host": cluster.url}), "n1")
+        assert kubelets.configz(user, "n1") == kubelets.configz(Session({"host": cluster.url}), "n1")
         assert {asked for asked, _path in port.asked} == {"system:serviceaccount:kube-system:reader-n1"}
 
 
@@ -199,7 +199,7 @@ def test_a_token_is_refused_to_the_user(cluster: Cluster, tmp_path: Path, here: 
     cluster.counter.forget()
     for name in ("n1", "n2"):
         with pytest.raises(ApiError, match=r'cannot create resource "serviceaccounts/token".*Grant the verb create'):
-            configz.read(user, name)
+            kubelets.configz(user, name)
     assert cluster.counter.count("POST", "/token") == 1 and here.asked == []
     cluster.ungrant(only)
 
@@ -210,7 +210,7 @@ def test_an_account_that_does_not_exist(cluster: Cluster, tmp_path: Path, here: 
         granted(cluster, account="other"),
         pytest.raises(ApiError, match="no service account kube-system/other") as got,
     ):
-        configz.read(session(cluster, tmp_path, read_service_account="kube-system/other"), "n1")
+        kubelets.configz(session(cluster, tmp_path, read_service_account="kube-system/other"), "n1")
     assert got.value.status != 404 and here.asked == []
 
 
@@ -219,7 +219,7 @@ def test_a_kubelet_without_webhook(cluster: Cluster, tmp_path: Path, here: Here)
     with granted(cluster, *FINE), Port(cluster, "n1", 36) as port:
         port.webhook = False
         with pytest.raises(ApiError, match=r"does not accept a token.*authentication\.webhook\.enabled") as caught:
-            configz.read(session(cluster, tmp_path), "n1")
+            kubelets.configz(session(cluster, tmp_path), "n1")
     assert caught.value.status == 403
 
 
@@ -228,45 +228,45 @@ def test_a_certificate_of_another_authority(cluster: Cluster, tmp_path: Path, he
     other = Certificates(tmp_path)
     with granted(cluster, *FINE), Port(cluster, "n1", 36, other) as port:
         with pytest.raises(ApiError, match=r"(?s)cannot be verified .*serverTLSBootstrap.*kubelet_ca_cert") as caught:
-            configz.read(session(cluster, tmp_path), "n1")
+            kubelets.configz(session(cluster, tmp_path), "n1")
         assert not caught.value.transient and port.asked == []
-        assert configz.read(session(cluster, tmp_path, kubelet_ca_cert=str(other.authority)), "n1")
-        assert configz.read(session(cluster, tmp_path, validate_certs=False), "n1")
+        assert kubelets.configz(session(cluster, tmp_path, kubelet_ca_cert=str(other.authority)), "n1")
+        assert kubelets.configz(session(cluster, tmp_path, validate_certs=False), "n1")
 
 
 def test_a_certificate_of_another_node(cluster: Cluster, tmp_path: Path, here: Here) -> None:
     with granted(cluster, *FINE), Port(cluster, "n2", 36) as other:
         cluster.patch_status("n1", other.at("127.0.0.1"))
         with pytest.raises(ApiError, match="must be for the name of the node"):
-            configz.read(session(cluster, tmp_path), "n1")
+            kubelets.configz(session(cluster, tmp_path), "n1")
         assert other.asked == []
 
 
 def test_a_port_that_is_closed_or_moves(cluster: Cluster, tmp_path: Path, here: Here, monkeypatch: t.Any) -> None:
     """It is asked for again while a kubelet restarts. The next read looks where it is now."""
-    monkeypatch.setattr(configz, "PATIENCE", 0.5)
+    monkeypatch.setattr(kubelets, "PATIENCE", 0.5)
     with granted(cluster, *FINE):
         user = session(cluster, tmp_path)
         with Port(cluster, "n1", 36):
-            before = configz.read(user, "n1")
+            before = kubelets.configz(user, "n1")
         with pytest.raises(ApiError, match=r"does not answer at the loopback address.*refused") as caught:
-            configz.read(user, "n1")
+            kubelets.configz(user, "n1")
         assert caught.value.transient and caught.value.status == 0
         assert here.asked.count("n1") >= 2
         with Port(cluster, "n1", 36):
-            assert configz.read(user, "n1") == before
+            assert kubelets.configz(user, "n1") == before
 
 
 def test_a_token_is_replaced_before_it_ends(cluster: Cluster, tmp_path: Path, here: Here, monkeypatch: t.Any) -> None:
     with granted(cluster, *FINE), Port(cluster, "n1", 36):
         user = session(cluster, tmp_path)
-        configz.read(user, "n1")
+        kubelets.configz(user, "n1")
         first = cluster.api.tokens.sent[-1]
-        configz.read(user, "n1")
+        kubelets.configz(user, "n1")
         assert cluster.api.tokens.sent[-1] == first
         now = time.monotonic()
         monkeypatch.setattr(kubelet_on_host.time, "monotonic", lambda: now + kubelet_on_host.FRESH + 1)
-        configz.read(user, "n1")
+        kubelets.configz(user, "n1")
         assert cluster.api.tokens.sent[-1] != first
 
 
@@ -278,7 +278,7 @@ def test_a_name_that_is_none(cluster: Cluster, tmp_path: Path, account: str) -> 
 
 def test_outside_of_ansible(cluster: Cluster, tmp_path: Path) -> None:
     with pytest.raises(ClusterError, match="needs the connections of Ansible's own process"):
-        configz.read(session(cluster, tmp_path), "n1")
+        kubelets.configz(session(cluster, tmp_path), "n1")
 
 
 def test_a_file_of_authorities_that_does_not_exist(cluster: Cluster, tmp_path: Path, here: Here) -> None:
@@ -317,7 +317,7 @@ def test_what_a_host_prints_is_not_trusted(cluster: Cluster, tmp_path: Path, pri
         kubelet_on_host.reached_by(reach),
         pytest.raises(ApiError) as caught,
     ):
-        kubelet_process.healthy(session(cluster, tmp_path), "n1")
+        kubelets.healthy(session(cluster, tmp_path), "n1")
     assert re.search(words, caught.value.message), caught.value.message
     assert cluster.api.tokens.sent[-1] not in caught.value.message
 
@@ -332,4 +332,4 @@ def test_a_body_that_is_not_json(cluster: Cluster, tmp_path: Path, body: bytes) 
         kubelet_on_host.reached_by(lambda _node, _program: printed),
         pytest.raises(ApiError, match="answered GET /configz with text that is not JSON"),
     ):
-        configz.read(session(cluster, tmp_path), "n1")
+        kubelets.configz(session(cluster, tmp_path), "n1")

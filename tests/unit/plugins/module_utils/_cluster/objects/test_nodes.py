@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Nodes: one LIST, or one GET for each."""
+"""What a Node object is reduced to, whatever it contains, and its row of node_config_info."""
 
 from __future__ import annotations
 
@@ -9,14 +9,9 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
-from tests.sim.played import PlayedCluster
-from tests.support.calls import NODES, PAGE, Call, Calls
-from tests.support.objects import items, node, place, reference, status
-
-EXPIRED = ApiError(410, "too old resource version", "Expired")
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
+from tests.support.objects import node, place, reference, status
 
 
 def one(**fields: t.Any) -> nodes.Node:
@@ -104,172 +99,161 @@ def test_the_first_address_of_each_type() -> None:
     }
 
 
-def test_read_all() -> None:
-    with Calls(Call("GET", NODES, items(node("n2"), node("n1")), PAGE)) as session:
-        assert list(nodes.read(session)) == ["n2", "n1"]
+def row(**fields: t.Any) -> dict[str, t.Any]:
+    return nodes.row(nodes.trim(node(**fields)))
 
 
-def test_read_by_label() -> None:
-    with Calls(Call("GET", NODES, items(node("n1")), (("labelSelector", "a=b,c notin (d)"), *PAGE))) as session:
-        assert list(nodes.read(session, selectors=["a=b", "c notin (d)"])) == ["n1"]
-
-
-def gets(*names: str) -> list[Call]:
-    return [Call("GET", f"{NODES}/{name}", node(name)) for name in names]
-
-
-def absent(name: str) -> Call:
-    return Call("GET", f"{NODES}/{name}", ApiError(404, f"nodes {name} not found", "NotFound"))
-
-
-MANY = [f"n{number}" for number in range(20)]
-
-
-def listed(names: t.Sequence[str], more: str = "", remaining: int = 0) -> dict[str, t.Any]:
-    page = items(*map(node, names), more=more)
-    return {**page, "metadata": {**page["metadata"], **({"remainingItemCount": remaining} if remaining else {})}}
-
-
-def test_read_one_by_name() -> None:
-    """Does not ask for the rest of a large cluster."""
-    with Calls(Call("GET", NODES, listed(["n1"]), (("fieldSelector", "metadata.name=n1"), *PAGE))) as session:
-        assert list(nodes.read(session, {"n1": None})) == ["n1"]
-
-
-def test_several_are_listed_in_the_order_of_the_names() -> None:
-    with Calls(Call("GET", NODES, listed(MANY[:8]), [("limit", 8)])) as session:
-        assert list(nodes.read(session, ["n7", "n2"])) == ["n7", "n2"]
-
-
-def test_few_of_a_large_cluster_are_read_by_name() -> None:
-    """After a short LIST that shows how large it is; later reads do without it."""
-    short = Call("GET", NODES, listed(MANY[:8], "token", 4992), [("limit", 8)])
-    with Calls(short, gets("n9", "n8"), gets("n9", "n8")) as session:
-        for _turn in range(2):
-            assert list(nodes.read(session, ["n9", "n8"])) == ["n9", "n8"]
-    assert session.nodes_listed == 5000
-
-
-def test_the_list_of_a_large_cluster_ends_early() -> None:
-    """Once the missing ones are few of the nodes that remain: these are read by name."""
-    first = Call("GET", NODES, listed(MANY[2:7], "token", 4 * 5 - 1), [("limit", 40)])
-    second = Call("GET", NODES, listed(MANY[7:8], "token 2", 4 * 4), (*PAGE, ("continue", "token")))
-    with Calls(first, second, gets("n0", "n1", "n8", "n9")) as session:
-        assert list(nodes.read(session, MANY[:10])) == MANY[:10]
-    assert session.nodes_listed == 6 + 16
-
-
-def test_the_list_ends_when_all_are_found() -> None:
-    with Calls(Call("GET", NODES, listed(MANY, "token", 1000), [("limit", 80)])) as session:
-        assert list(nodes.read(session, MANY)) == MANY
-
-
-def test_a_list_that_does_not_count_its_rest_is_read_to_its_end() -> None:
-    """API servers before 1.15."""
-    first = Call("GET", NODES, listed(MANY[:9], "token"), [("limit", 80)])
-    with Calls(first, Call("GET", NODES, listed(MANY[9:]), (*PAGE, ("continue", "token")))) as session:
-        assert list(nodes.read(session, MANY)) == MANY
-
-
-def test_all_unknown_names_are_named() -> None:
-    listing = Call("GET", NODES, listed(["n1"]), [("limit", 12)])
-    with Calls(listing) as session, pytest.raises(ClusterError) as caught:
-        nodes.read(session, ["n9", "n1", "n8"])
-    assert "the cluster at https://api.example:6443 has no node named n9, n8: check the names" in caught.value.message
-    assert "kubelet_config_node_name" in caught.value.message
-
-
-def test_names_that_a_complete_list_does_not_have_are_unknown() -> None:
-    with (
-        Calls(Call("GET", NODES, listed(MANY[2:]), [("limit", 80)])) as session,
-        pytest.raises(ClusterError, match="n0, n1:"),
-    ):
-        nodes.read(session, MANY)
-
-
-def test_names_that_a_list_did_not_reach_may_be_unknown() -> None:
-    first = Call("GET", NODES, listed(MANY[:18], "token", 1000), [("limit", 80)])
-    with Calls(first, gets("n18"), absent("n19")) as session, pytest.raises(ClusterError, match="named n19: check"):
-        nodes.read(session, MANY)
-
-
-def test_few_of_many_are_read_again_one_by_one() -> None:
-    """As many as a fourth of the cluster."""
-    cluster = [f"n{number}" for number in range(40)]
-    with Calls(Call("GET", NODES, listed(cluster), [("limit", 160)]), gets(*cluster[:10])) as session:
-        nodes.read(session, cluster)
-        assert list(nodes.read(session, cluster[:10])) == cluster[:10]
-
-
-def test_many_of_many_are_listed_again() -> None:
-    cluster = [f"n{number}" for number in range(40)]
-    lists = [Call("GET", NODES, listed(cluster), [("limit", limit)]) for limit in (160, 44)]
-    with Calls(*lists) as session:
-        nodes.read(session, cluster)
-        assert list(nodes.read(session, cluster[:11])) == cluster[:11]
-
-
-def test_an_outage_of_the_api_server_is_no_missing_node() -> None:
-    short = Call("GET", NODES, listed(MANY[:8], "token", 4992), [("limit", 8)])
-    away = Call("GET", f"{NODES}/n9", ApiError(503, "away", transient=True))
-    with Calls(short, gets("n8"), away) as session, pytest.raises(ApiError, match="away"):
-        nodes.read(session, ["n8", "n9"])
+def test_row() -> None:
+    config = status(reference("b"), reference("a"), reference("a"), "some error")
+    assert row(source=place("b"), config=config, unschedulable=True) == {
+        "delivery": "native",
+        "listening": True,
+        "kubelet_version": "v1.20.2",
+        "source": place("b"),
+        "config_source": place("b"),
+        "assigned": reference("b"),
+        "active": reference("a"),
+        "lastKnownGood": reference("a"),
+        "error": "some error",
+        "fell_back": True,
+        "reason": "",
+        "malformed": {},
+        "settled": False,
+        "ready": True,
+        "ready_reason": "KubeletReady: posting",
+        "heartbeat": "2026-01-01T00:00:00Z",
+        "cordon": None,
+        "schedulable": False,
+        "previous": None,
+        "rollout": "",
+        "undone": False,
+        "control_plane": False,
+    }
 
 
 @pytest.mark.parametrize(
-    ("count", "wanted", "lists", "gets_of_nodes"),
-    [(3, 3, 1, 0), (20, 20, 1, 0), (600, 1, 1, 0), (600, 8, 1, 7), (600, 60, 1, 34), (600, 600, 3, 0)],
+    ("source", "config", "back"),
+    [
+        (place("b"), status(reference("b"), reference("a"), reference("a"), "some error"), True),
+        (place("b"), status(reference("b"), None, None, "some error"), True),
+        (place("b"), status(reference("b"), reference("a"), reference("a")), False),
+        (place("b"), status(reference("b"), reference("b"), reference("a"), "some error"), False),
+        (place("c"), status(reference("b"), reference("a"), reference("a"), "some error"), False),
+        (place("b"), status(reference("b"), reference("a"), None, "failed to sync: some error"), False),
+    ],
 )
-def test_requests_of_a_real_session(
-    bare_environment: None, count: int, wanted: int, lists: int, gets_of_nodes: int
-) -> None:
-    """Few nodes of a large cluster cost neither its pages nor the bytes of all its nodes."""
-    names = [f"n{number}" for number in range(count)]
-    with PlayedCluster(*names) as api:
-        chosen = names[:: max(1, count // wanted)][:wanted]
-        found = nodes.read(Session({"host": api.url}), chosen)
-    assert list(found) == chosen
-    assert (api.count("GET", NODES), sum(path != NODES for _method, path in api.requests)) == (lists, gets_of_nodes)
+def test_a_node_that_runs_what_it_fell_back_to(source: t.Any, config: dict[str, t.Any], back: bool) -> None:
+    """It has refused what it should run for good: no other source is on its way."""
+    assert row(source=source, config=config)["fell_back"] is back
 
 
-def test_no_names_is_a_mistake_and_not_all_nodes() -> None:
-    with Calls() as session, pytest.raises(ClusterError, match="nodes is an empty list"):
-        nodes.read(session, [])
+@pytest.mark.parametrize(
+    ("labels", "control_plane"),
+    [
+        ({"node-role.kubernetes.io/control-plane": ""}, True),
+        ({"node-role.kubernetes.io/master": ""}, True),
+        ({"node-role.kubernetes.io/worker": ""}, False),
+    ],
+)
+def test_control_plane(labels: dict[str, str], control_plane: bool) -> None:
+    assert row(labels=labels)["control_plane"] is control_plane
 
 
-def test_pages() -> None:
-    with Calls(
-        Call("GET", NODES, items(node("n1"), more="token 1"), PAGE),
-        Call("GET", NODES, items(node("n2"), more="token 2"), (*PAGE, ("continue", "token 1"))),
-        Call("GET", NODES, items(node("n3")), (*PAGE, ("continue", "token 2"))),
-    ) as session:
-        assert list(nodes.read(session)) == ["n1", "n2", "n3"]
+@pytest.mark.parametrize(
+    ("version", "config", "delivery"),
+    [
+        ("v1.11.0", {}, "native"),
+        ("v1.23.17", {}, "native"),
+        ("v1.24.0", {}, "none"),
+        ("v1.20.2", None, "none"),
+        ("", {}, "native"),
+    ],
+)
+def test_delivery(version: str, config: dict[str, t.Any] | None, delivery: str) -> None:
+    assert row(version=version, config=config)["delivery"] == delivery
 
 
-def test_expired_pages_are_read_again_from_the_first() -> None:
-    """A node that went away between the two LISTs is not kept from the first."""
-    with Calls(
-        Call("GET", NODES, items(node("gone"), more="token 1"), PAGE),
-        Call("GET", NODES, EXPIRED, (*PAGE, ("continue", "token 1"))),
-        Call("GET", NODES, items(node("n1"), more="token 2"), PAGE),
-        Call("GET", NODES, items(node("n2")), (*PAGE, ("continue", "token 2"))),
-    ) as session:
-        assert list(nodes.read(session)) == ["n1", "n2"]
+@pytest.mark.parametrize(
+    ("source", "config", "settled"),
+    [
+        (place(), status(reference(), reference()), True),
+        (None, status(), True),
+        (None, None, True),
+        (place(), None, False),
+        (place(), status(), False),
+        (place(), status(reference("b"), reference("b")), False),
+        (place(), status(reference(), None), False),
+        (place(), status(reference(revision="8"), reference(revision="7")), False),
+        (place(), status(reference(), reference(), error="some"), False),
+        (None, status(reference(), reference()), False),
+    ],
+)
+def test_settled(source: dict[str, str] | None, config: dict[str, t.Any] | None, settled: bool) -> None:
+    assert row(source=source, config=config)["settled"] is settled
 
 
-def test_pages_that_expire_twice() -> None:
-    once = [
-        Call("GET", NODES, items(node("n1"), more="x"), PAGE),
-        Call("GET", NODES, EXPIRED, (*PAGE, ("continue", "x"))),
-    ]
-    with Calls(*once, *once) as session, pytest.raises(ApiError) as caught:
-        nodes.read(session)
-    assert caught.value is EXPIRED
+STALE = status(reference("b"), reference("b"), error="failed to load config")
 
 
-def test_other_errors_of_a_list_are_not_repeated() -> None:
-    with (
-        Calls(Call("GET", NODES, ApiError(403, "forbidden"), PAGE)) as session,
-        pytest.raises(ApiError, match="forbidden"),
-    ):
-        nodes.read(session)
+@pytest.mark.parametrize(
+    ("version", "counts"),
+    [("v1.23.17", True), ("", True), ("v1.24.0", False), ("v1.36.1", False)],
+)
+@pytest.mark.fault(case=62)
+def test_a_status_of_an_older_kubelet_does_not_count(version: str, counts: bool) -> None:
+    """No kubelet has written status.config since 1.24, and none clears it: an upgraded Node keeps the last error."""
+    row_of_node = row(source=place("b"), config=STALE, version=version)
+    found = {key: row_of_node[key] for key in ("source", "assigned", "active", "error", "settled", "config_source")}
+    local = dict.fromkeys(("source", "assigned", "active"))
+    native = {"source": place("b"), "assigned": reference("b"), "active": reference("b")}
+    assert found == (
+        {**native, "error": "failed to load config", "settled": False, "config_source": place("b")}
+        if counts
+        else {**local, "error": "", "settled": True, "config_source": place("b")}
+    )
+
+
+def test_a_malformed_status_of_an_older_kubelet_does_not_count() -> None:
+    broken = nodes.trim(node(config={"error": 1}, version="v1.24.0"))
+    assert (broken.fault, nodes.settled(broken)) == ("", True)
+    assert nodes.trim(node(config={"error": 1}, version="v1.23.0")).fault.startswith("its status.config is malformed")
+
+
+def test_a_status_of_an_older_kubelet_still_refers_to_its_configmaps() -> None:
+    """Prune keeps them: an operator may still want to read what the node ran before its upgrade."""
+    trimmed = nodes.trim(node(source=place("b"), config=STALE, version="v1.24.0"))
+    assert trimmed.references == [place("b"), reference("b"), reference("b")]
+
+
+def test_both_deliveries_read_alike() -> None:
+    """Once this collection wrote a checkpoint, whatever status the kubelet reports for Node.spec.configSource."""
+    config = {
+        **status(reference(), reference(), error="some error"),
+        "reason": "reverted",
+        "started": "2026-01-01T00:00:00Z",
+    }
+    for kubelet in (None, {}):
+        native = row(source=place(), config=status(reference(), reference(), error="some error"))
+        mine = row(marked=reference(), reported=config, config=kubelet)
+        assert mine == {
+            **native,
+            "delivery": "checkpoint",
+            "listening": kubelet is not None,
+            "source": reference(),
+            "config_source": None,
+            "reason": "reverted",
+        }
+    assert row(marked=reference())["delivery"] == row(reported={})["delivery"] == "checkpoint"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '"a"', '{"configMap": "a"}', '{"configMap": {"name": "a"}}'])
+def test_damaged_annotations(text: str) -> None:
+    broken = node()
+    broken["metadata"]["annotations"] = {annotation.SOURCE: text, annotation.STATUS: text}
+    trimmed = nodes.trim(broken)
+    assert (trimmed.delivery, trimmed.source, trimmed.part("active"), trimmed.references) == (
+        "checkpoint",
+        None,
+        None,
+        [],
+    )

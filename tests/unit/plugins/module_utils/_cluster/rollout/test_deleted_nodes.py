@@ -16,7 +16,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import drain, gate, revert
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait, soak, verify
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak, verify, watch
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import node_row
 from tests.support.cluster import Clock
 from tests.support.objects import configmap, live, node, place, pod, reference, status, text
@@ -140,19 +140,19 @@ def restored(api: t.Any) -> dict[str, t.Any]:
 
 
 def assigned(api: t.Any) -> dict[str, t.Any]:
-    return assign_and_wait.config_source(api, source_options("present"), False)
+    return verify.config_source(api, source_options("present"), False)
 
 
 def waited(api: t.Any) -> dict[str, t.Any]:
-    return assign_and_wait.config_source(api, source_options("present", wait=True), False)
+    return verify.config_source(api, source_options("present", wait=True), False)
 
 
 def removed(api: t.Any) -> dict[str, t.Any]:
-    return assign_and_wait.config_source(api, source_options("absent", nodes=list(NAMES), sources=None), False)
+    return verify.config_source(api, source_options("absent", nodes=list(NAMES), sources=None), False)
 
 
 def verified(api: t.Any) -> dict[str, t.Any]:
-    return assign_and_wait.config_source(api, source_options("verified"), False)
+    return verify.config_source(api, source_options("verified"), False)
 
 
 def soaked(api: t.Any) -> dict[str, t.Any]:
@@ -187,7 +187,7 @@ STAGES: dict[str, tuple[Call, str]] = {
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    for used in (drain, gate, lease, revert, soak, verify):
+    for used in (drain, gate, lease, revert, soak, verify, watch):
         monkeypatch.setattr(used, "time", made)
     return made
 

@@ -17,7 +17,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease_objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects.pods import PODS
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import evict
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import drain_steps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from tests.support.calls import NODES
 from tests.support.cluster import Clock
@@ -334,7 +334,7 @@ def test_a_server_without_evictions(clock: Clock) -> None:
     api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
     asking = api.request
     api.request = lambda method, path, *given, **named: (  # type: ignore[method-assign]
-        {"resources": []} if path == evict.DISCOVERY else asking(method, path, *given, **named)
+        {"resources": []} if path == drain_steps.DISCOVERY else asking(method, path, *given, **named)
     )
     with pytest.raises(ApiError, match="has no resource pods/eviction"):
         run(api)

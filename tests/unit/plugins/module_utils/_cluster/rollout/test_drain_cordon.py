@@ -9,7 +9,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import cordon
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import drain_steps
 from tests.support.calls import NODES
 from tests.support.cluster import Clock
 from tests.support.draining import OWNED, cordoned, fail, run, stopped
@@ -56,7 +56,7 @@ def test_a_node_that_never_holds_still(clock: Clock) -> None:
     revisions = iter(range(10, 99))
     api.meddle = lambda name: api.nodes.update({name: node(name, revision=str(next(revisions)))})
     assert "it was not cordoned and no pod was evicted: the Node object changes faster" in fail(api).failures["n1"]
-    assert (api.count("PATCH", f"{NODES}/n1"), api.evictions) == (cordon.TRIES, [])
+    assert (api.count("PATCH", f"{NODES}/n1"), api.evictions) == (drain_steps.TRIES, [])
 
 
 def test_a_cordon_that_is_not_stored(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +74,12 @@ def test_a_cordon_that_is_not_stored(clock: Clock, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("before", "changed", "after", "message"),
     [
-        ({"cordoned": OURS, "unschedulable": True}, True, (False, False), f"uncordoned; it was {cordon.words(OURS)}"),
+        (
+            {"cordoned": OURS, "unschedulable": True},
+            True,
+            (False, False),
+            f"uncordoned; it was {drain_steps.cordon_in_words(OURS)}",
+        ),
         (
             {"cordoned": OURS},
             True,

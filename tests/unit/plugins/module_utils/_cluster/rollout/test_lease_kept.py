@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease_objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import revert
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait, soak
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak, verify
 from tests.support.calls import NODES
 from tests.support.cluster import Clock
 from tests.support.objects import configmap, live, node, place, pod, reference, status, text
@@ -65,7 +65,7 @@ OPTIONS: dict[str, t.Any] = {
 
 
 def _source(api: Leased, check: bool, **given: t.Any) -> t.Any:
-    return assign_and_wait.config_source(api, {**OPTIONS, **given}, check)  # type: ignore[arg-type]  # by its shape
+    return verify.config_source(api, {**OPTIONS, **given}, check)  # type: ignore[arg-type]  # by its shape
 
 
 def assigned(api: Leased, check: bool = False) -> t.Any:

@@ -21,10 +21,10 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import (
     config_sources,
     inventory_hosts,
-    node_status,
+    node_requests,
     nodes,
 )
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import cordon, gate, revert
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import drain_steps, gate, revert
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import (
     assign,
     drift,
@@ -33,6 +33,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages 
     soak,
     verdict,
     verify,
+    watch,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import delivery as deliveries
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan
@@ -121,7 +122,7 @@ def rows(run: t.Callable[[], dict[str, t.Any]]) -> dict[str, t.Any]:
 @given(damaged())
 def test_a_node_can_always_be_read(bad: dict[str, t.Any]) -> None:
     found = nodes.trim(bad)
-    shown = {"row": node_status.row(found), "host": inventory_hosts.variables(found)}
+    shown = {"row": nodes.row(found), "host": inventory_hosts.variables(found)}
     json.dumps(shown).encode()
     inventory_hosts.groups(shown["host"], list(inventory_hosts.GROUPS), [])
     for one in found.references:
@@ -129,7 +130,7 @@ def test_a_node_can_always_be_read(bad: dict[str, t.Any]) -> None:
         assert all(isinstance(value, str) for value in one.values())
         assert ".." not in (one["namespace"], one["name"]) and "/" not in one["name"]
     gate.unavailable(t.cast("t.Any", cluster(bad)), {"n1": found})
-    cordon.ours(found)
+    drain_steps.cordoned_by_us(found)
     for delivery in deliveries.REQUESTS:
         for expected in (None, A):
             assert verdict.judge(found.seen_as(delivery), expected).state in verdict.STATES
@@ -140,7 +141,8 @@ def test_a_node_can_always_be_read(bad: dict[str, t.Any]) -> None:
 def test_every_stage_has_a_row_for_every_node(bad: dict[str, t.Any]) -> None:
     api: t.Any = cluster(bad)
     names = {"n1", GOOD}
-    assert set(rows(lambda: node_status.info(api, {"nodes": ["n1", GOOD], "label_selectors": None}, False))) == names
+    chosen = {"nodes": ["n1", GOOD], "label_selectors": None, "skip": False}
+    assert set(rows(lambda: gate.info(api, chosen, False))) == names
     table = dump.dump(api, {"nodes": None, "label_selectors": None, "facts": False}, False)["kubelet_configz"]
     assert set(plan.make_plan(plan.Request(table, {"maxPods": 8}))["nodes"]) == names
     asked: dict[str, t.Any] = {
@@ -151,7 +153,7 @@ def test_every_stage_has_a_row_for_every_node(bad: dict[str, t.Any]) -> None:
         "kubeadm_configs": None,
     }
     assert set(drift.detect(api, {**asked, "current": table, "hosts": {}, "flags": {}}, False)["nodes"]) == names
-    assert push._used(nodes.read(api).values())  # pylint: disable=protected-access
+    assert push._used(node_requests.read(api).values())  # pylint: disable=protected-access
     options = wanted(wait_timeout=0, wait_sleep=1, state="verified")
     seen = rows(lambda: verify.verify(api, options, config_sources.wanted(options)))
     assert set(seen) == names and seen[GOOD]["ok"] is True
@@ -183,7 +185,7 @@ def test_very_deep_json(key: str) -> None:
     """Python's parser gives up with RecursionError. An annotation may have 256 KiB."""
     bad = node("n1")
     bad["metadata"]["annotations"] = {key: "[" * 200_000}
-    assert node_status.row(nodes.trim(bad))["ready"] is True
+    assert nodes.row(nodes.trim(bad))["ready"] is True
 
 
 def noted(key: str, text: str, **fields: t.Any) -> dict[str, t.Any]:
@@ -215,7 +217,8 @@ def test_a_malformed_node_is_a_row_with_cause_and_remedy(bad: dict[str, t.Any], 
 
 def test_a_guard_may_still_replace_a_malformed_status(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, api = Clock(), cluster(copy.deepcopy(BAD_STATUS))
-    monkeypatch.setattr(verify, "time", clock)
+    for used in (verify, watch):
+        monkeypatch.setattr(used, "time", clock)
     clock.at(3, lambda: api.nodes.update(n1=node("n1", marked=A, reported=RUNS_A)))
     assert verified(api, 10)["n1"]["state"] == "active"
 
@@ -254,7 +257,7 @@ def test_a_revert_does_not_guess_what_a_malformed_node_runs() -> None:
 def test_what_a_node_ran_before_is_not_guessed() -> None:
     """A malformed annotation `previous` is not the local config, to which the node would be reverted."""
     found = nodes.trim(noted(annotation.PREVIOUS, '{"configMap": {"name": 3}}', marked=A, reported=RUNS_A))
-    assert (found.previous, node_status.row(found)["previous"], found.fault) == (None, None, "")
+    assert (found.previous, nodes.row(found)["previous"], found.fault) == (None, None, "")
 
 
 def test_annotations_that_cannot_be_read_do_not_change_the_delivery_of_a_native_node() -> None:
@@ -305,7 +308,7 @@ def test_the_inventory_shows_what_is_malformed() -> None:
 
 def test_a_node_whose_error_cannot_be_read_is_not_settled() -> None:
     found = nodes.trim(noted(annotation.STATUS, json.dumps({**RUNS_A, "error": ["it ended"]}), marked=A))
-    assert (found.error, node_status.settled(found)) == ("", False)
+    assert (found.error, nodes.settled(found)) == ("", False)
 
 
 def test_a_write_that_conflicts_still_removes_a_malformed_source() -> None:

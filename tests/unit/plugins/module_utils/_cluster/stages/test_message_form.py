@@ -12,10 +12,10 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_status, nodes
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests, nodes
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import revert
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import diagnose, verdict
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config import kubelets
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import minors
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.forms import LATER
 from tests.support.cluster import Cluster
@@ -25,7 +25,7 @@ NAME = "worker-17.example"
 LONG = "kubelet-config-workers-zone-b-7f5c2bd9"
 # A guard reports the kubelet's own words, whose length is not ours.
 WORDS = "the kubelet ended 2 times: WORDS"
-ERRORS = ["", WORDS, *verdict.MEANING, node_status.SYNC + next(iter(verdict.MEANING))]
+ERRORS = ["", WORDS, *verdict.MEANING, nodes.SYNC + next(iter(verdict.MEANING))]
 
 
 def judged() -> t.Iterator[verdict.Verdict]:
@@ -55,7 +55,7 @@ JUDGED = list({found.message: found for found in judged()}.values())
 TIMED_OUT = [
     verdict.at_timeout(found, delivery, silent, 180, form)
     for found in JUDGED
-    for form in (kubelets.source_form(kubelets.FIRST_NATIVE), LATER)
+    for form in (minors.source_form(minors.FIRST_NATIVE), LATER)
     for delivery in ("native", "checkpoint")
     for silent in (None, 10.0, 12345.0)
 ]
@@ -82,7 +82,7 @@ DIFFERS = [
     for count in (1, 2, 6)
     for minor, delivery in ((20, "native"), (24, "checkpoint"), (36, "checkpoint"))
 ]
-LOST = nodes.lost(
+LOST = node_requests.lost(
     t.cast("t.Any", Cluster()), {"a": "", "b": "u1"}, {"b": dataclasses.replace(nodes.trim(node("b")), uid="u2")}
 )
 ABSENT = [verdict.Verdict(row.state, row.message, True) for row in LOST.values()]

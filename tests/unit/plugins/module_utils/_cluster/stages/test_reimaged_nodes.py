@@ -14,11 +14,7 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import (
-    config_sources,
-    node_status,
-    nodes,
-)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import config_sources, nodes
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign, drift, dump, verify
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
@@ -77,7 +73,7 @@ def test_it_is_planned_again(now: dict[str, t.Any]) -> None:
 def test_a_node_that_runs_its_source_is_not_planned_again(now: dict[str, t.Any]) -> None:
     api = cluster(installed(**now), 50)
     assert action(api) == "none"
-    assert node_status.settled(nodes.trim(api.nodes["n1"]))
+    assert nodes.settled(nodes.trim(api.nodes["n1"]))
     assert assigned(api)["changed"] is False
 
 

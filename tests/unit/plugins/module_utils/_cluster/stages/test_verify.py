@@ -12,7 +12,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import timestamps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verdict, verify
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verdict, watch
 from tests.support.calls import CONFIGMAPS, NODES
 from tests.support.cluster import CSRS, EPOCH, LEASES, REVIEWS, Clock, Cluster
 from tests.support.objects import HEADER, configmap, live, node, place, reference, status, text
@@ -57,8 +57,8 @@ def test_nodes_that_run_alike_are_compared_once(clock: Clock, monkeypatch: pytes
     api = cluster(*(done(name) for name in names))
     api.live["n3"] = live(maxPods=60)
     compared = []
-    real = verify.differing.between
-    monkeypatch.setattr(verify.differing, "between", lambda *given: compared.append(given) or real(*given))
+    real = watch.differing.between
+    monkeypatch.setattr(watch.differing, "between", lambda *given: compared.append(given) or real(*given))
     failed = fail(api, dict.fromkeys(names, place()))
     assert set(failed.failures) == {"n3"}
     assert len(compared) == 2

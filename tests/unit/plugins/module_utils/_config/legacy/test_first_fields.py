@@ -9,7 +9,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config import kubelets
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import minors
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config, fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.legacy import first_fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan
@@ -106,13 +106,13 @@ def test_a_target_may_be_of_the_first_kubelets() -> None:
 )
 def test_the_header_is_that_of_the_minor(minor: int, version: str) -> None:
     group = "kubelet.config.k8s.io" if version == "v1beta1" else "kubeletconfig"
-    [wanted] = versions = kubelets.api_versions(minor)
-    assert wanted == kubelets.fields_of(minor).api_version == f"{group}/{version}"
+    [wanted] = versions = minors.api_versions(minor)
+    assert wanted == minors.fields_of(minor).api_version == f"{group}/{version}"
     good = {"kind": "KubeletConfiguration", "apiVersion": wanted}
     assert document.parse(document.render(good), "x", complete=True, versions=versions) == good
     # For the kubelet of any minor.
-    assert document.parse(document.render(good), "x", complete=True, versions=kubelets.api_versions(None)) == good
-    other = {**good, "apiVersion": kubelets.fields_of(20 if minor in (8, 9) else 8).api_version}
+    assert document.parse(document.render(good), "x", complete=True, versions=minors.api_versions(None)) == good
+    other = {**good, "apiVersion": minors.fields_of(20 if minor in (8, 9) else 8).api_version}
     with pytest.raises(document.DocumentError, match=rf"Write `apiVersion: {group}/{version}`\.$"):
         document.parse(document.render(other), "x", complete=True, versions=versions)
 
@@ -120,7 +120,7 @@ def test_the_header_is_that_of_the_minor(minor: int, version: str) -> None:
 @pytest.mark.parametrize("minor", [8, 9])
 def test_the_first_kubelets_hide_no_empty_value(minor: int) -> None:
     header = {"kind": "KubeletConfiguration", "apiVersion": "kubeletconfig/v1alpha1"}
-    form = kubelets.fields_of(minor)
+    form = minors.fields_of(minor)
     assert complete_config.restore({"maxPods": 7}, form) == {**header, "maxPods": 7}
     assert complete_config.restored({"maxPods": 7}, form) == []
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config import kubelets
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import minors
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.legacy import form
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, reference
 from tests.support import objects
@@ -23,7 +23,7 @@ FORM = form.FORMS[9]
 
 def test_the_minors() -> None:
     assert set(form.FORMS) == {*form.MINORS} == {8, 9, 10}
-    assert (kubelets.FIRST_NATIVE, kubelets.FIRST_WITH_FILE) == (8, 10)
+    assert (minors.FIRST_NATIVE, minors.FIRST_WITH_FILE) == (8, 10)
 
 
 def test_there_and_back() -> None:
@@ -183,14 +183,14 @@ def status_with(message: str) -> dict[str, t.Any]:
 def test_a_later_kubelet() -> None:
     """What the first form had is nothing to it."""
     spec, status = {"configSource": {"configMap": objects.place()}}, objects.status(objects.reference())
-    found, where = kubelets.source_form(11).records({}, spec, {"config": status})
+    found, where = minors.source_form(11).records({}, spec, {"config": status})
     assert (found.spec, found.config, where) == (objects.place(), status, "")
-    found, where = kubelets.source_form(20).records({}, SPEC, status_with("using current (UID: a1)"))
+    found, where = minors.source_form(20).records({}, SPEC, status_with("using current (UID: a1)"))
     assert (found.spec, found.config, where) == (None, {"error": "of another kubelet"}, "")
 
 
 def test_the_source_in_use() -> None:
-    found, where = kubelets.source_form(9).records({}, SPEC, status_with('using current (UID: "a1")'))
+    found, where = minors.source_form(9).records({}, SPEC, status_with('using current (UID: "a1")'))
     whole = {**REF, "kubeletConfigKey": "kubelet"}
     assert (found.spec, found.config, where) == (whole, objects.status(whole, whole), "checkpoint")
     assert found.malformed == {}
@@ -200,18 +200,18 @@ def test_the_source_before() -> None:
     """While a kubelet still runs what it ran before the assignment, our annotation has its name."""
     before = {**objects.reference("config-b"), "uid": "b2"}
     notes = {annotation.PREVIOUS: annotation.text({"configMap": before})}
-    found, _where = kubelets.source_form(8).records(notes, SPEC, status_with('using current (UID: "b2")'))
+    found, _where = minors.source_form(8).records(notes, SPEC, status_with('using current (UID: "b2")'))
     del before["resourceVersion"]
     assert found.config == objects.status(before, before)
 
 
 def test_without_the_feature() -> None:
-    found, where = kubelets.source_form(10).records({}, SPEC, {})
+    found, where = minors.source_form(10).records({}, SPEC, {})
     assert (found.config, where) == (None, "")
 
 
 def test_malformed_records() -> None:
-    found, _where = kubelets.source_form(10).records(
+    found, _where = minors.source_form(10).records(
         {}, {"configSource": {"configMapRef": {"name": "x"}}}, status_with("?")
     )
     assert found.spec is None and found.config == {}
@@ -224,4 +224,4 @@ def test_one_file_imports_the_room() -> None:
     room = plugins / "module_utils/_config/legacy"
     line = re.compile(r"^ *from .*\blegacy\b.* import", re.MULTILINE)
     found = [path for path in plugins.rglob("*.py") if line.search(path.read_text(encoding="utf-8"))]
-    assert [path for path in found if path.parent != room] == [plugins / "module_utils/_config/kubelets.py"]
+    assert [path for path in found if path.parent != room] == [plugins / "module_utils/_config/minors.py"]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -224,3 +225,31 @@ def test_what_go_refuses(text: str) -> None:
 def test_a_bare_number_lacks_its_unit() -> None:
     with pytest.raises(ValueError, match='time: missing unit in duration "90"'):
         amounts.parse_duration("90")
+
+
+@pytest.mark.parametrize(
+    ("value", "of_30"),
+    [
+        (2, 2),
+        ("2", 2),
+        (" 007 ", 7),
+        ("0", 0),
+        ("0%", 1),
+        ("1%", 1),
+        ("19 %", 5),
+        ("100%", 30),
+        ("200%", 60),
+        ("999999999", 999_999_999),
+    ],
+)
+def test_node_counts(value: Any, of_30: int) -> None:
+    found = amounts.parse_node_count(value)
+    assert found and found.of(30) == of_30
+    assert found.percent == ("%" in str(value))
+
+
+@pytest.mark.parametrize(
+    "value", [None, "", True, False, 5.0, -1, "-1", "1,1", "2  %", "%", "1e3", "٣", "1" * 10, [1], {}]
+)
+def test_what_is_no_node_count(value: Any) -> None:
+    assert amounts.parse_node_count(value) is None

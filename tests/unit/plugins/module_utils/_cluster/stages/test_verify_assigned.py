@@ -14,7 +14,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
     ClusterError,
     NodesFailed,
 )
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verify
 from tests.support.assigning import patiently
 from tests.support.calls import CONFIGMAPS, NODES
 from tests.support.cluster import Clock, Cluster
@@ -47,7 +47,7 @@ def made(kind: type[Api], **more: t.Any) -> Api:
 
 def run(api: Cluster, check_mode: bool = False, **given: t.Any) -> dict[str, t.Any]:
     options = patiently(**{"wait_timeout": 60, "wait_sleep": 2, "lease": None, **given})
-    return assign_and_wait.config_source(api, options, check_mode)
+    return verify.config_source(api, options, check_mode)
 
 
 def follow(api: Cluster, *names: str) -> t.Callable[[], None]:

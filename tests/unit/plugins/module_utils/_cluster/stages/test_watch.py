@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stage verify for drop-ins, and what the nodes ran before."""
+"""What a watch compares nodes with: drop-ins, and what the nodes ran before."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import before
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import watch
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from tests.support.cluster import Clock, Cluster
 from tests.support.objects import configmap, live, node, place, reference, status, text
@@ -122,19 +122,19 @@ def test_nothing_changed_beside_the_drop_in() -> None:
 def test_what_nodes_ran_before() -> None:
     api = _cluster({}, maxPods=9)
     api.live["n2"] = ApiError(503, "away")
-    found = nodes.read(api, ["n1"])
-    table = before.read(api, [found["n1"]])
+    found = node_requests.read(api, ["n1"])
+    table = watch.read_before(api, [found["n1"]])
     variant = next(iter(table["variants"]))
     assert table["nodes"] == {"n1": {"variant": variant, "declared": ["kubeAPIQPS"]}}
-    assert before.of_node(table, "n1") == (complete_config.restore(live(maxPods=9)), ["kubeAPIQPS"])
-    assert before.of_node(table, "n2") is None
-    assert before.of_node(None, "n1") is None
+    assert watch.ran_before(table, "n1") == (complete_config.restore(live(maxPods=9)), ["kubeAPIQPS"])
+    assert watch.ran_before(table, "n2") is None
+    assert watch.ran_before(None, "n1") is None
 
 
 @pytest.mark.parametrize("table", ["x", {"nodes": {"n1": {"variant": "v"}}, "variants": {}}, {"nodes": {"n1": 7}}])
 def test_a_table_of_another_form(table: t.Any) -> None:
     with pytest.raises(ClusterError, match="before is not that of an assignment"):
-        before.of_node(table, "n1")
+        watch.ran_before(table, "n1")
 
 
 @pytest.mark.parametrize(

@@ -7,24 +7,24 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config import delivery, kubelets
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import delivery, minors
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.document import API_VERSION
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.forms import LATER, TABLES
 
 
 @pytest.mark.parametrize("minor", [0, 7, 11, 12, 20, 23, 36])
 def test_others_have_the_usual_forms(minor: int) -> None:
-    assert kubelets.source_form(minor) is LATER
-    assert kubelets.fields_of(minor) is TABLES
-    assert kubelets.api_versions(minor) == (API_VERSION,)
+    assert minors.source_form(minor) is LATER
+    assert minors.fields_of(minor) is TABLES
+    assert minors.api_versions(minor) == (API_VERSION,)
 
 
 def test_the_usual_version_is_the_first_one() -> None:
     """A message names it."""
-    assert kubelets.api_versions(None)[0] == API_VERSION
+    assert minors.api_versions(None)[0] == API_VERSION
 
 
 def test_native_delivery_begins_with_the_first_form() -> None:
-    minors = delivery.of(delivery.NATIVE).minors
-    assert (min(minors), max(minors)) == (kubelets.FIRST_NATIVE, 23)
-    assert kubelets.source_form(min(minors) - 1) is LATER
+    native = delivery.of(delivery.NATIVE).minors
+    assert (min(native), max(native)) == (minors.FIRST_NATIVE, 23)
+    assert minors.source_form(min(native) - 1) is LATER

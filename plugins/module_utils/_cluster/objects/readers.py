@@ -16,20 +16,20 @@ import urllib.parse
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError
 from ..api.session import Session
-from ..objects import configmaps, nodes
+from . import configmaps, nodes
 
 Place = t.Tuple[str, str]
 """Namespace and name of a ConfigMap."""
 GROUP = "rbac.authorization.k8s.io"
-ROLES, BINDINGS = "roles", "rolebindings"
-SUFFIX = "-reader"
+_ROLES, _BINDINGS = "roles", "rolebindings"
+_SUFFIX = "-reader"
 _USER = "system:node:"
 _TRIES = 5
 _MERGE = "application/merge-patch+json"
 _GRANT = "grant the verbs get, create and patch on roles and rolebindings there, and get on configmaps"
 
 
-def path(resource: str, namespace: str, name: str = "") -> str:
+def _path(resource: str, namespace: str, name: str = "") -> str:
     """Return the API path of a Role or RoleBinding, or of a namespace's collection of them."""
     base = f"/apis/{GROUP}/v1/namespaces/{urllib.parse.quote(namespace, safe='')}/{resource}"
     return f"{base}/{urllib.parse.quote(name, safe='')}" if name else base
@@ -63,7 +63,7 @@ def grant(
 
 
 def _grant(session: Session, place: Place, names: list[str], check_mode: bool) -> list[str]:
-    namespace, reader = place[0], place[1] + SUFFIX
+    namespace, reader = place[0], place[1] + _SUFFIX
     try:
         changed = [f"Role {namespace}/{reader}"] * _ensure_role(session, place, check_mode)
         return changed + [f"RoleBinding {namespace}/{reader}"] * _ensure_binding(session, place, names, check_mode)
@@ -80,20 +80,20 @@ def _ensure_role(session: Session, place: Place, check_mode: bool) -> bool:
     """Create or repair the Role of a ConfigMap; return whether it changes."""
     namespace, name = place
     rule = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [name], "verbs": ["get"]}
-    there = _read(session, ROLES, namespace, name + SUFFIX)
+    there = _read(session, _ROLES, namespace, name + _SUFFIX)
     if there is None:
         if not check_mode:
             body = {"kind": "Role", "apiVersion": f"{GROUP}/v1", "metadata": _meta(place), "rules": [rule]}
-            _create(session, ROLES, namespace, body)
+            _create(session, _ROLES, namespace, body)
         return True
     if any(_allows(given, name) for given in there.get("rules") or []):
         return False
     if not _is_ours(there):
         raise ClusterError(
-            f"the Role {namespace}/{name}{SUFFIX} exists, and does not let a node get the ConfigMap: delete it"
+            f"the Role {namespace}/{name}{_SUFFIX} exists, and does not let a node get the ConfigMap: delete it"
         )
     if not check_mode:
-        session.request("PATCH", path(ROLES, namespace, name + SUFFIX), (), {"rules": [rule]}, _MERGE)
+        session.request("PATCH", _path(_ROLES, namespace, name + _SUFFIX), (), {"rules": [rule]}, _MERGE)
     return True
 
 
@@ -105,9 +105,9 @@ def _allows(rule: t.Mapping[str, t.Any], name: str) -> bool:
 
 def _ensure_binding(session: Session, place: Place, names: list[str], check_mode: bool) -> bool:
     """Bind nodes to the Role of a ConfigMap, beside those that are bound; return whether that changes anything."""
-    namespace, reader = place[0], place[1] + SUFFIX
+    namespace, reader = place[0], place[1] + _SUFFIX
     for _attempt in range(_TRIES):
-        there = _read(session, BINDINGS, namespace, reader)
+        there = _read(session, _BINDINGS, namespace, reader)
         bound = _nodes_of(there or {})
         if there is not None and (there.get("roleRef") or {}).get("name") != reader:
             raise ClusterError(f"the RoleBinding {namespace}/{reader} exists for another Role than {reader}: delete it")
@@ -120,7 +120,7 @@ def _ensure_binding(session: Session, place: Place, names: list[str], check_mode
                 ref = {"apiGroup": GROUP, "kind": "Role", "name": reader}
                 body = {"kind": "RoleBinding", "apiVersion": f"{GROUP}/v1", "metadata": _meta(place), "roleRef": ref}
                 session.request(
-                    "POST", path(BINDINGS, namespace), (), {**body, "subjects": [_subject(name) for name in names]}
+                    "POST", _path(_BINDINGS, namespace), (), {**body, "subjects": [_subject(name) for name in names]}
                 )
             else:
                 _bind(session, there, [*(there.get("subjects") or []), *map(_subject, sorted({*names} - bound))])
@@ -136,7 +136,7 @@ def _ensure_binding(session: Session, place: Place, names: list[str], check_mode
 def _bind(session: Session, binding: t.Mapping[str, t.Any], subjects: list[t.Any]) -> None:
     meta = binding["metadata"]
     body = {"metadata": {"resourceVersion": meta["resourceVersion"]}, "subjects": subjects}
-    session.request("PATCH", path(BINDINGS, meta["namespace"], meta["name"]), (), body, _MERGE)
+    session.request("PATCH", _path(_BINDINGS, meta["namespace"], meta["name"]), (), body, _MERGE)
 
 
 def revoke(session: Session, namespace: str, users: t.Mapping[Place, set[str]], check_mode: bool) -> list[str]:
@@ -146,13 +146,13 @@ def revoke(session: Session, namespace: str, users: t.Mapping[Place, set[str]], 
     """
     label = [("labelSelector", f"{configmaps.MANAGED_LABEL}={configmaps.MANAGED_BY}")]
     found = {
-        resource: session.request("GET", path(resource, namespace), label).get("items") or []
-        for resource in (BINDINGS, ROLES)
+        resource: session.request("GET", _path(resource, namespace), label).get("items") or []
+        for resource in (_BINDINGS, _ROLES)
     }
     changed = []
-    for binding in found[BINDINGS]:
+    for binding in found[_BINDINGS]:
         reader = binding["metadata"]["name"]
-        needed = users.get((namespace, reader[: -len(SUFFIX)]), set()) if reader.endswith(SUFFIX) else None
+        needed = users.get((namespace, reader[: -len(_SUFFIX)]), set()) if reader.endswith(_SUFFIX) else None
         if needed is None or _nodes_of(binding) <= needed:
             continue
         changed.append(f"RoleBinding {namespace}/{reader}")
@@ -162,13 +162,13 @@ def revoke(session: Session, namespace: str, users: t.Mapping[Place, set[str]], 
         if kept:
             _bind(session, binding, kept)
         else:
-            _delete(session, BINDINGS, binding)
-    for role in found[ROLES]:
+            _delete(session, _BINDINGS, binding)
+    for role in found[_ROLES]:
         reader = role["metadata"]["name"]
-        if reader.endswith(SUFFIX) and not users.get((namespace, reader[: -len(SUFFIX)])):
+        if reader.endswith(_SUFFIX) and not users.get((namespace, reader[: -len(_SUFFIX)])):
             changed.append(f"Role {namespace}/{reader}")
             if not check_mode:
-                _delete(session, ROLES, role)
+                _delete(session, _ROLES, role)
     return changed
 
 
@@ -177,7 +177,7 @@ def _delete(session: Session, resource: str, item: t.Mapping[str, t.Any]) -> Non
     meta = item["metadata"]
     body = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": meta["uid"]}}
     try:
-        session.request("DELETE", path(resource, meta["namespace"], meta["name"]), body=body)
+        session.request("DELETE", _path(resource, meta["namespace"], meta["name"]), body=body)
     except ApiError as error:
         if error.status != 404:
             raise
@@ -185,7 +185,7 @@ def _delete(session: Session, resource: str, item: t.Mapping[str, t.Any]) -> Non
 
 def _read(session: Session, resource: str, namespace: str, name: str) -> dict[str, t.Any] | None:
     try:
-        return t.cast("dict[str, t.Any]", session.request("GET", path(resource, namespace, name)))
+        return t.cast("dict[str, t.Any]", session.request("GET", _path(resource, namespace, name)))
     except ApiError as error:
         if error.status != 404:
             raise
@@ -194,7 +194,7 @@ def _read(session: Session, resource: str, namespace: str, name: str) -> dict[st
 
 def _create(session: Session, resource: str, namespace: str, body: dict[str, t.Any]) -> None:
     try:
-        session.request("POST", path(resource, namespace), (), body)
+        session.request("POST", _path(resource, namespace), (), body)
     except ApiError as error:
         # Another run has created the same since.
         if error.status != 409:
@@ -203,7 +203,7 @@ def _create(session: Session, resource: str, namespace: str, body: dict[str, t.A
 
 def _meta(place: Place) -> dict[str, t.Any]:
     label = {configmaps.MANAGED_LABEL: configmaps.MANAGED_BY}
-    return {"namespace": place[0], "name": place[1] + SUFFIX, "labels": label}
+    return {"namespace": place[0], "name": place[1] + _SUFFIX, "labels": label}
 
 
 def _is_ours(item: t.Mapping[str, t.Any]) -> bool:

@@ -14,7 +14,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
     ClusterError,
     NodesFailed,
 )
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import forecast
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import edit
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan
 from tests.support.calls import NODES, PAGE, Call, Calls
 from tests.support.objects import HEADER, items, live, node, workload
@@ -59,7 +59,7 @@ def stats(name: str, answer: t.Any = None) -> Call:
 )
 def test_a_change_that_moves_no_pod_costs_no_request(config: t.Any) -> None:
     with Calls() as session:
-        result = forecast.forecast(session, options(config), False)
+        result = edit.forecast(session, options(config), False)
     assert (result["changed"], result["summary"]["pods_refused"]) == (False, 0)
     assert result["text"][0].endswith("0 pods at risk (0 evicted, 0 refused), 0 pods not known")
 
@@ -71,12 +71,12 @@ def test_only_nodes_whose_change_matters_are_asked() -> None:
         Calls(listed("n2"), pods("n2", workload("a"), workload("b")), stats("n2")) as session,
         pytest.raises(ClusterError) as caught,
     ):
-        forecast.forecast(session, given, False)
+        edit.forecast(session, given, False)
     assert list(caught.value.result["nodes"]) == ["n1", "n2"]
     given = options({"maxPods": 5}, "n1 n2 n3")
     calls = [listed("n1", "n2", "n3"), *(call for name in ("n1", "n2", "n3") for call in (pods(name), stats(name)))]
     with Calls(*calls) as session:
-        assert forecast.forecast(session, given, True)["summary"]["nodes_to_restart"] == 3
+        assert edit.forecast(session, given, True)["summary"]["nodes_to_restart"] == 3
 
 
 def test_a_refused_forecast_keeps_the_result_and_names_what_is_lost() -> None:
@@ -85,7 +85,7 @@ def test_a_refused_forecast_keeps_the_result_and_names_what_is_lost() -> None:
         Calls(listed("n1"), pods("n1", workload("a"), workload("b")), stats("n1")) as session,
         pytest.raises(ClusterError) as caught,
     ):
-        forecast.forecast(session, given, False)
+        edit.forecast(session, given, False)
     assert caught.value.message.startswith(
         "the forecast is refused. Nothing was written: 1 pod at risk, 0 allowed.\n"
         "1 pod (default/b) would be refused at this restart or the next on 1 node (n1): OutOfpods"
@@ -102,7 +102,7 @@ def test_pods_that_the_labels_of_their_node_cost() -> None:
     """The same requests, the same refusal."""
     calls = listed("n1"), pods("n1", workload("a", nodeSelector={"zone": "a"}), workload("b")), stats("n1")
     with Calls(*calls) as session, pytest.raises(ClusterError) as caught:
-        forecast.forecast(session, options({"maxPods": 100}), False)
+        edit.forecast(session, options({"maxPods": 100}), False)
     assert (
         "1 pod (default/a) would be refused at this restart or the next on 1 node (n1): NodeAffinity: the node's "
         "labels no longer match the pod's node selector or node affinity (n1: zone=a, the node does not have it)"
@@ -112,7 +112,7 @@ def test_pods_that_the_labels_of_their_node_cost() -> None:
 @pytest.mark.parametrize("given", [{"refuse": False}, {"allow_pods": 1}])
 def test_what_may_be_lost_is_shown_only(given: dict[str, t.Any]) -> None:
     with Calls(listed("n1"), pods("n1", workload("a"), workload("b")), stats("n1")) as session:
-        assert forecast.forecast(session, options({"maxPods": 1}, **given), False)["summary"]["pods_refused"] == 1
+        assert edit.forecast(session, options({"maxPods": 1}, **given), False)["summary"]["pods_refused"] == 1
 
 
 IGNORED, WARNED = {"forecast": "ignore"}, {"forecast": "warn", "pods": 0}
@@ -143,7 +143,7 @@ def test_each_node_has_its_own_limits(by_node: dict[str, t.Any], message: str) -
     given = options({"maxPods": 1}, "n1 n2", by_node=by_node)
     try:
         with Calls(*calls) as session:
-            found = forecast.forecast(session, given, False)
+            found = edit.forecast(session, given, False)
     except ClusterError as error:
         assert message and message in error.message, error.message
     else:
@@ -153,7 +153,7 @@ def test_each_node_has_its_own_limits(by_node: dict[str, t.Any], message: str) -
 def test_what_is_not_known_refuses_nothing() -> None:
     calls = listed("n1"), pods("n1", workload("a", {"cpu": "1"}, qos="Guaranteed")), stats("n1", ApiError(503, "away"))
     with Calls(*calls) as session:
-        result = forecast.forecast(
+        result = edit.forecast(
             session, options({"cpuManagerPolicy": "static", "kubeReserved": {"cpu": "1", "memory": "1Gi"}}), False
         )
     assert (
@@ -168,7 +168,7 @@ def test_every_node_whose_pods_cannot_be_listed_is_named() -> None:
     refused = [Call("GET", "/api/v1/pods", ApiError(403, "words"), pods(name).query) for name in ("n1", "n3")]
     calls = listed("n1", "n2", "n3"), refused[0], pods("n2"), stats("n2"), refused[1]
     with Calls(*calls) as session, pytest.raises(NodesFailed) as caught:
-        forecast.forecast(session, options({"maxPods": 5}, "n1 n2 n3"), False)
+        edit.forecast(session, options({"maxPods": 5}, "n1 n2 n3"), False)
     assert set(caught.value.failures) == {"n1", "n3"}
 
 
@@ -184,7 +184,7 @@ def test_every_node_whose_pods_cannot_be_listed_is_named() -> None:
 )
 def test_what_does_not_belong_together(wrong: dict[str, t.Any]) -> None:
     with Calls() as session, pytest.raises(ClusterError, match="plan and current do not match"):
-        forecast.forecast(session, {**options({"maxPods": 5}), **wrong}, False)
+        edit.forecast(session, {**options({"maxPods": 5}), **wrong}, False)
 
 
 def test_flags_of_one_node_are_not_those_of_another() -> None:
@@ -196,5 +196,5 @@ def test_flags_of_one_node_are_not_those_of_another() -> None:
             "changes": [{**change, "shadowed_by": "--max-pods=110"}],
         }
     with Calls(listed("n2"), pods("n2", workload("a")), stats("n2")) as session:
-        result = forecast.forecast(session, given, False)
+        result = edit.forecast(session, given, False)
     assert list(result["nodes"]) == ["n1", "n2"]

@@ -9,9 +9,8 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.access import readers
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests, readers
 from tests.sim.api import roles
 from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster
@@ -125,4 +124,4 @@ def test_who_needs_one(cluster: Cluster, session: Session) -> None:
     cluster.store.patch(
         KINDS["nodes"], "", "n1", "application/merge-patch+json", {"spec": {"configSource": {"configMapRef": ref}}}
     )
-    assert readers.in_use(nodes.read(session).values()) == {PLACE: {"n1"}}
+    assert readers.in_use(node_requests.read(session).values()) == {PLACE: {"n1"}}

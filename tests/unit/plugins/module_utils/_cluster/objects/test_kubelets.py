@@ -1,24 +1,91 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The kubelet's process through the proxy, over real connections to a server on the loopback interface."""
+"""The live configuration of one kubelet, why it cannot be read, and its process over real connections to a server."""
 
 from __future__ import annotations
+
+import typing as t
 
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubelet_process
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubelets
+from tests.support.calls import NODES, Call, Calls
 from tests.support.cluster import Clock
 from tests.support.server import Answer, Server
 
 pytestmark = pytest.mark.usefixtures("bare_environment", "clock")
+
+PATH = f"{NODES}/n1/proxy/configz"
 METRICS = b"""# HELP process_start_time_seconds Start time of the process since unix epoch in seconds.
 # TYPE process_start_time_seconds gauge
 process_start_time_seconds 1.7952760277e+09
 process_virtual_memory_bytes 1.9e+09
 """
+
+
+def deep(levels: int) -> t.Any:
+    """A value that is nested so deeply."""
+    return {"a": deep(levels - 1)} if levels else 1
+
+
+def test_read() -> None:
+    with Calls(Call("GET", PATH, {"kubeletconfig": {"maxPods": 110}})) as session:
+        assert kubelets.configz(session, "n1") == {"maxPods": 110}
+    assert session.budgets == [kubelets.PATIENCE]
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (
+            ApiError(403, "words", "Forbidden"),
+            "reading /configz was refused (words); grant the verb get on nodes/proxy",
+        ),
+        (
+            ApiError(404, "words"),
+            "its kubelet serves no /configz (words); it needs enableServer and enableDebuggingHandlers",
+        ),
+        (ApiError(503, "words", transient=True), "its kubelet does not answer the API server (words); see `systemctl"),
+        (ApiError(0, "no usable answer", transient=True), "no usable answer"),
+        (ApiError(401, "words"), "words"),
+    ],
+)
+def test_refusals(error: ApiError, text: str) -> None:
+    with Calls(Call("GET", PATH, error)) as session, pytest.raises(ApiError) as caught:
+        kubelets.configz(session, "n1")
+    assert caught.value.message.startswith(text)
+    assert (caught.value.status, caught.value.reason, caught.value.transient) == (
+        error.status,
+        error.reason,
+        error.transient,
+    )
+
+
+@pytest.mark.parametrize("answer", [{}, {"kubeletconfig": None}, [], "text", None, {"other": {}}])
+def test_answers_that_are_no_configz(answer: t.Any) -> None:
+    with (
+        Calls(Call("GET", PATH, answer)) as session,
+        pytest.raises(ApiError, match="has no kubeletconfig; is this a kubelet") as caught,
+    ):
+        kubelets.configz(session, "n1")
+    assert not caught.value.transient
+
+
+@pytest.mark.parametrize(
+    "config",
+    [{"maxPods": float("nan")}, {"maxPods": float("inf")}, {"address": "\ud800"}, {"\ud800": 1}, {"a": deep(200)}],
+)
+def test_values_that_no_kubelet_has(config: t.Any) -> None:
+    """They have no place in a ConfigMap, in a hash or in a message; one such node must not end the dump of all."""
+    with (
+        Calls(Call("GET", PATH, {"kubeletconfig": config})) as session,
+        pytest.raises(ApiError, match=r"its /configz is malformed \(.+\); is this a kubelet") as caught,
+    ):
+        kubelets.configz(session, "n1")
+    assert not caught.value.transient
 
 
 @pytest.mark.parametrize(
@@ -34,7 +101,7 @@ process_virtual_memory_bytes 1.9e+09
 )
 def test_a_process(more: bytes, relisted: float | None) -> None:
     with Server(Answer(body=METRICS + more)) as server:
-        found = kubelet_process.look(Session({"host": server.url}), "n1")
+        found = kubelets.process(Session({"host": server.url}), "n1")
     assert (found.started, found.relisted) == (1795276027.7, relisted) and found.asked <= found.answered
     assert server.seen[0].path == "/api/v1/nodes/n1/proxy/metrics"
 
@@ -72,9 +139,9 @@ LOOKS: dict[str, tuple[float, float | None, float | None, float, bool | None]] =
 def test_restarted(
     moved: float, before: float | None, now: float | None, between: float, restarted: bool | None
 ) -> None:
-    first = kubelet_process.Process(1e9, before, 500.0, 501.0)
-    second = kubelet_process.Process(1e9 + moved, now, 501.0 + between, 502.0 + between)
-    assert kubelet_process.restarted(first, second) is restarted
+    first = kubelets.Process(1e9, before, 500.0, 501.0)
+    second = kubelets.Process(1e9 + moved, now, 501.0 + between, 502.0 + between)
+    assert kubelets.restarted(first, second) is restarted
 
 
 @pytest.mark.parametrize(
@@ -91,13 +158,13 @@ def test_what_has_no_start(body: bytes) -> None:
         Server(Answer(body=body)) as server,
         pytest.raises(ApiError, match="has no process_start_time_seconds; is this a kubelet"),
     ):
-        kubelet_process.look(Session({"host": server.url}), "n1")
+        kubelets.process(Session({"host": server.url}), "n1")
 
 
 @pytest.mark.parametrize(("body", "ok"), [(b"ok", True), (b"ok\n", True), (b"", False), (b"[-]etcd failed", False)])
 def test_healthy(body: bytes, ok: bool) -> None:
     with Server(Answer(body=body)) as server:
-        assert kubelet_process.healthy(Session({"host": server.url}), "n1") is ok
+        assert kubelets.healthy(Session({"host": server.url}), "n1") is ok
 
 
 def test_healthz_is_not_repeated(clock: Clock) -> None:
@@ -106,5 +173,5 @@ def test_healthz_is_not_repeated(clock: Clock) -> None:
         Server(Answer(500, b"[-]syncloop failed"), Answer(body=b"ok")) as server,
         pytest.raises(ApiError, match="syncloop failed"),
     ):
-        kubelet_process.healthy(Session({"host": server.url}), "n1")
+        kubelets.healthy(Session({"host": server.url}), "n1")
     assert (len(server.seen), clock.slept) == (1, [])

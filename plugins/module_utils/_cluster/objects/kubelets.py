@@ -1,27 +1,74 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The process of a kubelet, seen through the endpoints that it serves."""
+"""What a kubelet itself answers: its configuration, its process and its health."""
 
 from __future__ import annotations
 
 import re
 import time
 import typing as t
+import urllib.parse
 
+from ..._config.minors import source_form
+from ..._config.values import document
 from ..api import kubelet_endpoint
 from ..api.errors import ApiError
 from ..api.session import Session
 
+# Seconds for which a GET is repeated while a kubelet restarts. A node that stays unreachable must not delay the others.
+PATIENCE = 8.0
 # In 1.20 only this endpoint of the kubelet has the start time (80 to 100 KB, 8 KB compressed). /metrics/probes has it
 # in later versions.
-METRICS = "metrics"
+_METRICS = "metrics"
 # Seconds by which two values for the same start may differ: they are whole seconds, and the clock of the node may be
 # slewed.
 TOLERANCE = 2.0
 # Seconds that the sum of the intervals may be behind: a kubelet relists a second after its last relist has ended.
-LAG = 2.0
+_LAG = 2.0
 _RELISTED = re.compile(r"^kubelet_pleg_relist_interval_(micro)?seconds_sum (\S+)$", re.MULTILINE)
+
+
+def configz(session: Session, node: str, minor: int = 0) -> dict[str, t.Any]:
+    """Return the live configuration of the kubelet of `node`, as /configz shows it (one GET).
+
+    If it is not found, and the API servers of its time (`minor`, 0: unknown) serve it at another path, a second GET
+    tries that. Raises ApiError, whose message names the missing permission or the fault of the node.
+    """
+    form, permission = source_form(minor), "get on nodes/proxy"
+    try:
+        try:
+            answer = kubelet_endpoint.read(session, node, "configz", PATIENCE)
+        except ApiError as error:
+            if error.status != 404 or not form.old_proxy or session.kubelets:
+                raise
+            permission = form.old_proxy_permission
+            proxy = form.old_proxy.format(urllib.parse.quote(node))
+            answer = session.request("GET", f"{proxy}/configz", budget=PATIENCE)
+    except ApiError as error:
+        if session.kubelets and error.status != 404:
+            raise
+        raise ApiError(error.status, _explain(error, permission), error.reason, transient=error.transient) from error
+    config = answer.get("kubeletconfig") if isinstance(answer, dict) else None
+    if not isinstance(config, dict):
+        raise ApiError(200, "its /configz has no kubeletconfig; is this a kubelet?")
+    try:
+        return document.accept(config, "kubeletconfig")
+    except document.DocumentError as error:
+        cause = str(error).partition(". ")[0]
+        raise ApiError(200, f"its /configz is malformed ({cause}); is this a kubelet?") from error
+
+
+def _explain(error: ApiError, permission: str) -> str:
+    if error.status == 403:
+        return f"reading /configz was refused ({error.message}); grant the verb {permission}"
+    if error.status == 404:
+        return f"its kubelet serves no /configz ({error.message}); it needs enableServer and enableDebuggingHandlers"
+    if error.transient and error.status:
+        return (
+            f"its kubelet does not answer the API server ({error.message}); see `systemctl status kubelet` on the node"
+        )
+    return error.message
 
 
 class Process(t.NamedTuple):
@@ -40,10 +87,10 @@ class Process(t.NamedTuple):
     answered: float
 
 
-def look(session: Session, node: str, budget: float | None = None) -> Process:
+def process(session: Session, node: str, budget: float | None = None) -> Process:
     """Return the process of the kubelet of `node` (one GET). Raises ApiError."""
     asked = time.monotonic()
-    text = kubelet_endpoint.text(session, node, METRICS, budget)
+    text = kubelet_endpoint.text(session, node, _METRICS, budget)
     answered = time.monotonic()
     found = re.search(r"^process_start_time_seconds ([0-9.eE+-]+)$", text, re.MULTILINE)
     try:
@@ -75,7 +122,7 @@ def restarted(before: Process, now: Process) -> bool | None:
         return True
     if now.relisted > now.answered - before.asked:
         return False
-    younger = now.relisted - before.relisted < now.asked - before.answered - LAG
+    younger = now.relisted - before.relisted < now.asked - before.answered - _LAG
     return moved if moved == younger else None
 
 

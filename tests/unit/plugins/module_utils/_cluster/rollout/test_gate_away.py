@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which nodes of a group are away, by what the cluster reports."""
+"""The counts of node_config_info, and which nodes of a group are away, by what the cluster reports."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import skip
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
 from tests.support import gating
+from tests.support.calls import NODES, PAGE, Call, Calls
 from tests.support.cluster import Clock, Cluster
-from tests.support.objects import live, node
+from tests.support.objects import items, live, node, place, status
 
 OPTIONS: dict[str, t.Any] = {"nodes": ["n1", "n2", "n3"], "label_selectors": None, "skip": True, "unready": False}
 DEAD = ApiError(503, "dial tcp: connection refused", "ServiceUnavailable")
@@ -26,7 +27,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def info(api: Cluster, **options: t.Any) -> dict[str, t.Any]:
-    return skip.info(api, {**OPTIONS, **options}, False)  # type: ignore[arg-type]  # by its shape
+    return gate.info(api, {**OPTIONS, **options}, False)  # type: ignore[arg-type]  # by its shape
 
 
 @pytest.mark.parametrize(
@@ -66,3 +67,28 @@ def test_nodes_must_be_named(options: dict[str, t.Any]) -> None:
     """Without their names, it is not known who is missing."""
     with pytest.raises(ClusterError, match="skip: name the nodes"):
         info(Cluster(node("n1")), **options)
+
+
+def test_counts() -> None:
+    """A node that is both cordoned and not Ready is unavailable once."""
+    listed = items(
+        node("n1", config={}),
+        node("n2", ready="False", unschedulable=True, config=status(error="bad")),
+        node("n3", ready="Unknown"),
+        node("n4", unschedulable=True),
+        node("a5", place(), status(error="bad")),
+    )
+    with Calls(Call("GET", NODES, listed, PAGE)) as session:
+        result = gate.info(session, {"nodes": None, "label_selectors": None, "skip": False}, True)
+    assert (result["changed"], list(result["nodes"])) == (False, ["n1", "n2", "n3", "n4", "a5"])
+    assert result["summary"] == {
+        "nodes": 5,
+        "ready": 3,
+        "unschedulable": 2,
+        "unavailable": 3,
+        "native": 3,
+        "checkpoint": 0,
+        "dropin": 0,
+        "settled": 3,
+        "failed": ["a5", "n2"],
+    }

@@ -9,7 +9,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import auth
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import cluster_options
 
 # kubernetes.core, plugins/doc_fragments/k8s_auth_options.py: options, aliases and environment variables.
 THEIRS = {
@@ -50,23 +50,23 @@ TYPES = {
 
 @pytest.mark.parametrize("name", THEIRS)
 def test_option(name: str) -> None:
-    option = auth.argument_spec()[name]
+    option = cluster_options.argument_spec()[name]
     assert option["type"] == TYPES.get(name, "str")
     assert set(option.get("aliases", [])) >= {ALIASES[name]} if name in ALIASES else "aliases" not in option
     assert "default" not in option and not option.get("required")
     assert "fallback" not in option, "precedence completes the options together"
-    assert set(auth.VARIABLES.get(name, ())) >= set(THEIRS[name])
+    assert set(cluster_options.VARIABLES.get(name, ())) >= set(THEIRS[name])
 
 
 @pytest.mark.parametrize("name", ["proxy_basic_auth", "basic_auth", "user_agent"])
 def test_proxy_headers(name: str) -> None:
-    option = auth.argument_spec()["proxy_headers"]["options"][name]
+    option = cluster_options.argument_spec()["proxy_headers"]["options"][name]
     assert (option["type"], option["fallback"][1]) == ("str", [f"K8S_AUTH_PROXY_HEADERS_{name.upper()}"])
 
 
 def test_secrets_stay_out_of_logs() -> None:
     """File names are not treated as secrets, so the log stays readable."""
-    spec = auth.argument_spec()
+    spec = cluster_options.argument_spec()
     hidden = {name for name, option in spec.items() if option.get("no_log")}
     assert hidden == {"api_key", "password"}
     assert {name for name, option in spec["proxy_headers"]["options"].items() if option.get("no_log")} == {
@@ -111,12 +111,12 @@ def test_secrets_stay_out_of_logs() -> None:
 )
 def test_the_options_as_they_are_shown(given: dict[str, t.Any], shown: dict[str, t.Any]) -> None:
     """An option that the module does not have may be a misspelled one."""
-    assert auth.shown(given, {**auth.argument_spec(), "nodes": {"type": "list"}}) == shown
+    assert cluster_options.shown(given, {**cluster_options.argument_spec(), "nodes": {"type": "list"}}) == shown
 
 
 def test_nothing_beyond_theirs_takes_a_variable() -> None:
     assert {
-        name for name, option in auth.argument_spec().items() if name not in THEIRS and "fallback" in option
+        name for name, option in cluster_options.argument_spec().items() if name not in THEIRS and "fallback" in option
     } == set()
 
 
@@ -183,4 +183,4 @@ def test_nothing_beyond_theirs_takes_a_variable() -> None:
     ],
 )
 def test_secrets_in_a_kubeconfig(kubeconfig: t.Any, secrets: set[str]) -> None:
-    assert auth.secrets(kubeconfig) == secrets
+    assert cluster_options.kubeconfig_secrets(kubeconfig) == secrets

@@ -1,24 +1,90 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which pods a drain evicts, by the rules of kubectl (k8s.io/kubectl/pkg/drain/filters.go), and the eviction of one
-pod through the API, which respects its PodDisruptionBudget.
+"""The steps of a drain: a cordon, the choice of pods, and the eviction of one pod.
+
+A cordon of this collection has a mark, and is undone only if the mark is there: one that another user or program has
+set is not changed. Pods are chosen by the rules of kubectl (k8s.io/kubectl/pkg/drain/filters.go). An eviction goes
+through the API, which respects the PodDisruptionBudget of the pod.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import time
 import typing as t
 import urllib.parse
 
 from ..._config.forecast.pod_loss import FINISHED, TERMINATING
+from ..._config.values import annotation
+from ..api import timestamps
 from ..api.errors import ApiError, ClusterError
 from ..api.session import Session
+from ..objects import nodes
 
 DISCOVERY = "/api/v1"
 EVICT, WAIT, SKIP, REFUSE = "evict", "wait", "skip", "refuse"
 # Waiting does not help a pod with two budgets (pkg/registry/core/pod/storage/eviction.go answers 500).
 TWO_BUDGETS = "more than one PodDisruptionBudget"
+# The number of tries: each fails if another writer changes the Node between our read and our write.
+TRIES = 5
+
+
+def cordon(session: Session, node: nodes.Node, holder: str, dry_run: bool) -> nodes.Node:
+    """Cordon a node for `holder` unless it is cordoned, and return its new state. Raises ApiError."""
+    mark = annotation.text({"holder": holder, "time": timestamps.text(time.time())})
+    return _write(session, node, lambda seen: None if seen.unschedulable else _patch(mark, True), dry_run)
+
+
+def uncordon(session: Session, node: nodes.Node, dry_run: bool) -> nodes.Node:
+    """Undo our cordon and return the new state; from an uncordoned node remove the mark. Raises ApiError."""
+    return _write(session, node, lambda seen: None if seen.cordoned is None else _patch(None, None), dry_run)
+
+
+def cordoned_by_us(node: nodes.Node) -> bool:
+    """Return whether a node is cordoned with our mark."""
+    return node.unschedulable and node.cordoned is not None
+
+
+def cordon_in_words(mark: t.Mapping[str, t.Any]) -> str:
+    """Return whose cordon a mark of ours shows."""
+    holder, since = mark.get("holder") or "an unknown holder", mark.get("time") or "an unknown time"
+    return f"cordoned by this collection for {holder} since {since}"
+
+
+def _patch(mark: str | None, unschedulable: bool | None) -> dict[str, t.Any]:
+    return {"metadata": {"annotations": {annotation.CORDONED: mark}}, "spec": {"unschedulable": unschedulable}}
+
+
+def _write(
+    session: Session, node: nodes.Node, decide: t.Callable[[nodes.Node], dict[str, t.Any] | None], dry_run: bool
+) -> nodes.Node:
+    """Patch a node; after each conflict, read it again and let `decide` return the patch for its new state."""
+    path = f"/api/v1/nodes/{urllib.parse.quote(node.name)}"
+    query = [("dryRun", "All")] if dry_run else []
+    current = node
+    for _attempt in range(TRIES):
+        patch = decide(current)
+        if patch is None:
+            return current
+        if dry_run and not session.dry_runs():
+            return _forecast(current, patch)
+        patch["metadata"]["resourceVersion"] = current.resource_version
+        try:
+            return nodes.trim(session.request("PATCH", path, query, patch, "application/merge-patch+json"))
+        except ApiError as error:
+            if error.status != 409:
+                raise
+        current = nodes.trim(session.request("GET", path))
+    raise ApiError(409, "the Node object changes faster than it can be patched; run again", "Conflict")
+
+
+def _forecast(node: nodes.Node, patch: dict[str, t.Any]) -> nodes.Node:
+    """Return a node as it would be after a patch; its mark is not that of a real cordon."""
+    marked = patch["metadata"]["annotations"][annotation.CORDONED] is not None
+    return dataclasses.replace(
+        node, unschedulable=bool(patch["spec"]["unschedulable"]), cordoned={} if marked else None
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,7 +101,7 @@ class Answer:
     lost: bool = False
 
 
-def version(session: Session) -> str:
+def eviction_version(session: Session) -> str:
     """Return the API version of Eviction that the server accepts: policy/v1 from 1.22 on (one GET). Raises ApiError."""
     found = next(
         (
@@ -75,7 +141,7 @@ def evict(
     session.request("POST", path, body=body, budget=0.0)
 
 
-def meaning(error: ClusterError | None) -> Answer:
+def eviction_answer(error: ClusterError | None) -> Answer:
     """Return what the result of an eviction request means for the pod."""
     if error is None:
         return Answer(True)
@@ -91,27 +157,27 @@ def meaning(error: ClusterError | None) -> Answer:
     return Answer(False, error.message, None)
 
 
-class Eviction(t.NamedTuple):
+class _Eviction(t.NamedTuple):
     """EVICT, WAIT (the pod is already being deleted), SKIP or REFUSE, and the reason."""
 
     action: str
     reason: str = ""
 
 
-def choose(pod: t.Mapping[str, t.Any], force: bool, delete_emptydir_data: bool) -> Eviction:
+def choose(pod: t.Mapping[str, t.Any], force: bool, delete_emptydir_data: bool) -> _Eviction:
     """Return what a drain does with a pod of a snapshot. Finished pods need no permission to be evicted."""
     finished = pod["phase"] in FINISHED
     if pod["static"]:
-        return Eviction(SKIP, "static pod: its kubelet keeps it running")
+        return _Eviction(SKIP, "static pod: its kubelet keeps it running")
     if pod["owner"].startswith("DaemonSet/") and not finished:
-        return Eviction(SKIP, f"of {pod['owner']}, which would create it again on this node")
+        return _Eviction(SKIP, f"of {pod['owner']}, which would create it again on this node")
     if pod["reason"] == TERMINATING:
-        return Eviction(WAIT)
+        return _Eviction(WAIT)
     if finished:
-        return Eviction(EVICT)
+        return _Eviction(EVICT)
     refused = []
     if not pod["owner"] and not force:
         refused.append("has no controller that would create it again elsewhere (force evicts it anyway)")
     if pod["emptydir"] and not delete_emptydir_data:
         refused.append("has an emptyDir volume, whose data would be lost (delete_emptydir_data accepts that)")
-    return Eviction(REFUSE, " and ".join(refused)) if refused else Eviction(EVICT)
+    return _Eviction(REFUSE, " and ".join(refused)) if refused else _Eviction(EVICT)

@@ -1,0 +1,145 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Node objects as the API server has them: read in one LIST or one by one; those that are gone or were replaced."""
+
+from __future__ import annotations
+
+import typing as t
+import urllib.parse
+
+from ..._config.values import node_row
+from ..api import parallel
+from ..api.errors import ApiError, ClusterError
+from ..api.session import Session
+from .nodes import Node, trim
+
+# A GET for each node is cheaper than a LIST, here and in the API server, if the LIST had more than this many times the
+# nodes that are read.
+_MANY = 4
+# Nodes in a page, at most: enough for few requests, few enough that full Node objects (20 KB each) are cheap to parse.
+_PAGE = 250
+_NODES = "/api/v1/nodes"
+# Argument spec of the modules that choose nodes by name or label.
+SELECTION: dict[str, dict[str, t.Any]] = {
+    "nodes": {"type": "list", "elements": "str"},
+    "label_selectors": {"type": "list", "elements": "str"},
+}
+# Reason of the error of a write to a Node that is another one than before.
+CREATED_AGAIN = "CreatedAgain"
+
+
+def read(session: Session, names: t.Collection[str] | None = None, selectors: t.Sequence[str] = ()) -> dict[str, Node]:
+    """Return nodes by name: those of `names` in that order, or all that match the label selectors.
+
+    One LIST (a page for each 250 nodes), for one name of that node alone. For several names the LIST ends early if the
+    cluster has many more nodes: the missing ones then need one GET each, and all of them at the next read in this
+    session. Raises ClusterError, which names every node that does not exist.
+    """
+    if names is not None and not names:
+        raise ClusterError("nodes is an empty list: name at least one node, or omit nodes for all nodes of the cluster")
+    found = _listed(session, names, selectors)
+    absent = [name for name in names or () if name not in found]
+    if absent:
+        raise ClusterError(
+            f"the cluster at {session.host} has no node named {', '.join(absent)}"
+            + (" with these labels" if selectors else "")
+            + ": check the names with `kubectl get nodes`; if inventory names differ from node names, "
+            "set kubelet_config_node_name"
+        )
+    return found
+
+
+def find(session: Session, names: t.Collection[str]) -> dict[str, Node]:
+    """Return those of the nodes that exist, in the order of the names (as `read`). Raises ApiError."""
+    return _listed(session, names) if names else {}
+
+
+def _listed(session: Session, names: t.Collection[str] | None, selectors: t.Sequence[str] = ()) -> dict[str, Node]:
+    if names is None or selectors or len(names) == 1:
+        query = [("labelSelector", ",".join(selectors))] if selectors else []
+        if names is not None and len(names) == 1:
+            query.append(("fieldSelector", f"metadata.name={next(iter(names))}"))
+        found = {node.name: node for node in _pages(session, query)}
+    elif len(names) * _MANY <= session.nodes_listed:
+        found = _each(session, list(names))
+    else:
+        found = {node.name: node for node in _pages(session, (), names)}
+        missing = [name for name in names if name not in found]
+        # Unless the LIST ended early, they do not exist.
+        found.update(_each(session, missing) if len(found) < session.nodes_listed else {})
+    return found if names is None else {name: found[name] for name in names if name in found}
+
+
+def _each(session: Session, names: list[str]) -> dict[str, Node]:
+    """Return the nodes that exist, by name (one GET for each)."""
+    found = {}
+    for outcome in parallel.each(
+        names, lambda name: session.request("GET", path(name)), session.concurrency, parallel.SHORT
+    ):
+        if outcome.value is not None:
+            found[outcome.item] = trim(outcome.value)
+        elif outcome.error and not absence(session, outcome.error):
+            raise outcome.error
+    return found
+
+
+def absence(session: Session, error: ClusterError | None) -> node_row.Row | None:
+    """Return the row of a node for which a request has failed since it is no longer there; None for other errors."""
+    reason = error.reason if isinstance(error, ApiError) else ""
+    if reason == CREATED_AGAIN:
+        return node_row.Row(False, node_row.REPLACED, node_row.RECREATED)
+    # A kubelet that does not serve a path answers 404 without a reason.
+    return _gone(session) if reason == "NotFound" else None
+
+
+def _gone(session: Session) -> node_row.Row:
+    return node_row.Row(False, node_row.GONE, f"the cluster at {session.host} has no such Node: {node_row.REMOVED}")
+
+
+def lost(session: Session, uids: t.Mapping[str, str], found: t.Mapping[str, Node]) -> dict[str, node_row.Row]:
+    """Return the rows of the nodes of `uids` that are not in `found`, or are there with another uid (empty: any)."""
+    rows = {}
+    for name, uid in uids.items():
+        if name not in found:
+            rows[name] = _gone(session)
+        elif uid and found[name].uid not in ("", uid):
+            rows[name] = node_row.Row(False, node_row.REPLACED, node_row.RECREATED)
+    return rows
+
+
+def path(name: str) -> str:
+    """Return the API path of a Node."""
+    return f"{_NODES}/{urllib.parse.quote(name)}"
+
+
+def _pages(
+    session: Session, query: t.Sequence[tuple[str, t.Any]], names: t.Collection[str] | None = None
+) -> list[Node]:
+    """List nodes page by page: all, or those of `names` until the missing ones are few of those not listed yet."""
+    wanted = None if names is None else set(names)
+    # In a large cluster, few names cost only a few nodes more than their own.
+    first = _PAGE if wanted is None else min(_PAGE, _MANY * len(wanted))
+    for last_try in (False, True):
+        nodes: list[Node] = []
+        listed = 0
+        more: list[tuple[str, str]] = []
+        try:
+            while True:
+                page = session.request("GET", _NODES, [*query, ("limit", _PAGE if more else first), *more])
+                items = page.get("items") or []
+                listed += len(items)
+                # Reading a Node object takes longer than receiving it.
+                nodes.extend(trim(item) for item in items if wanted is None or item["metadata"]["name"] in wanted)
+                about = page.get("metadata") or {}
+                more = [("continue", about["continue"])] if about.get("continue") else []
+                # Absent on the last page, and if the LIST has selectors.
+                left = about.get("remainingItemCount") or 0
+                session.nodes_listed = listed + left
+                if not more or (wanted is not None and (len(wanted) - len(nodes)) * _MANY <= left):
+                    return nodes
+        except ApiError as error:
+            # The pages of a LIST expire after some minutes: list again from the start, once.
+            if error.status != 410 or last_try:
+                raise
+    raise AssertionError("the last try returns or raises")

@@ -1,0 +1,345 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The nodes that are waited for, and what each is compared with: its source, and what it ran before a drop-in."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+import typing as t
+
+from ..._config import delivery as deliveries
+from ..._config.drift import differing, explained
+from ..._config.fields import complete_config, difftext, fields, overlay
+from ..._config.minors import fields_of
+from ..._config.plan.layers import Declared
+from ..._config.rules import checks, start_rules
+from ..._config.values import document, identity, node_row
+from ..._config.values.reference import same_place
+from ..api import parallel
+from ..api.errors import ApiError, ClusterError
+from ..api.session import Session
+from ..objects import config_sources, configmaps, kubelets, node_requests, nodes
+from . import diagnose, verdict
+
+
+class Watch:
+    """The nodes that are waited for, and the current verdict on each."""
+
+    def __init__(
+        self,
+        session: Session,
+        wanted: dict[str, config_sources.Wanted] | None,
+        names: t.Collection[str],
+        delivery: str,
+        before: t.Any = None,
+        hosts: t.Mapping[str, t.Any] | None = None,
+        recreated: t.Collection[str] = (),
+    ) -> None:
+        self.session = session
+        self._before = before
+        self._hosts = hosts or {}
+        # Their status may be that of the ConfigMap of the same name before.
+        self._recreated = recreated
+        self.beside: dict[str, list[dict[str, t.Any]]] = {}
+        found = node_requests.find(session, names)
+        uids = {name: wanted[name].uid if wanted is not None else "" for name in names}
+        self.verdicts = {name: _lost(row) for name, row in node_requests.lost(session, uids, found).items()}
+        found = {name: node for name, node in found.items() if name not in self.verdicts}
+        self.deliveries = {name: wanted[name].delivery if wanted is not None else delivery for name in found}
+        self.nodes = self._seen(found)
+        named = {
+            name: (wanted[name].source if wanted is not None else node.source) for name, node in self.nodes.items()
+        }
+        distinct = {nodes.describe(source): source for source in named.values() if source}
+        read = parallel.each(list(distinct.items()), lambda item: Expected(session, item[1]), session.concurrency)
+        for outcome in read:
+            if outcome.error:
+                raise outcome.error
+        known = {outcome.item[0]: outcome.value for outcome in read}
+        self.expected: dict[str, Expected | None] = {
+            name: known[nodes.describe(source)] if source else None for name, source in named.items()
+        }
+        self.differences: dict[str, list[dict[str, t.Any]]] = {name: [] for name in found}
+
+    def _seen(self, found: dict[str, nodes.Node]) -> dict[str, nodes.Node]:
+        return {name: node.seen_as(self.deliveries[name]) for name, node in found.items()}
+
+    @property
+    def waiting(self) -> list[str]:
+        """The nodes whose verdict may still change."""
+        return [
+            name
+            for name in self.nodes
+            if name not in self.verdicts or not (self.verdicts[name].final or verdict.ok(self.verdicts[name]))
+        ]
+
+    def unread_by(self, name: str) -> str:
+        """Return the field with which the kubelet of a node serves no /configz, empty if it serves one."""
+        expected = self.expected[name]
+        return start_rules.unread_by(expected.config) if expected else ""
+
+    def forget(self, names: t.Iterable[str]) -> None:
+        """Drop the verdicts on nodes, so that they are judged again."""
+        for name in names:
+            self.verdicts.pop(name, None)
+
+    def judge(self, live: bool = True, beaten: bool = False) -> None:
+        """Judge every waiting node by the last read; `live` compares the live configuration if the status is good.
+
+        `beaten`: the heartbeats of the kubelets were seen when the nodes were verified.
+        """
+        answering: dict[str, verdict.Verdict] = {}
+        for name in self.waiting:
+            expected, node = self.expected[name], self.nodes[name]
+            if expected and not expected.reference and not node.on_node and same_place(node.source, expected.source):
+                self.verdicts[name] = diagnose.missing(expected.source, node)
+                continue
+            found = verdict.judge(node, _reference(node, expected) if expected else None, beaten)
+            unread_by = self.unread_by(name)
+            if verdict.ok(found) and unread_by:
+                self.verdicts[name] = verdict.by_status(found, unread_by)
+            elif verdict.ok(found) and live:
+                answering[name] = found
+            else:
+                self.verdicts[name] = (
+                    diagnose.refusal(found, expected.fault(node.minor), self._problems(name))
+                    if found.state == "fell_back" and expected
+                    else found
+                )
+        for outcome in parallel.each(
+            list(answering),
+            lambda name: kubelets.configz(self.session, name, self.nodes[name].minor),
+            self.session.concurrency,
+        ):
+            self.verdicts[outcome.item] = self._live(outcome.item, answering[outcome.item], outcome)
+        for name, seen in self.verdicts.items():
+            if name in self._recreated and seen.state in ("fell_back", "differs"):
+                self.verdicts[name] = dataclasses.replace(seen, final=False)
+
+    def _live(
+        self, name: str, found: verdict.Verdict, outcome: parallel.Outcome[str, dict[str, t.Any]]
+    ) -> verdict.Verdict:
+        """Return the verdict after comparing the live configuration with the one that the status names."""
+        expected = self.expected[name]
+        message = outcome.error.message if outcome.error else "its /configz is empty"
+        absent = node_requests.absence(self.session, outcome.error)
+        if absent:
+            return _lost(absent)
+        if isinstance(outcome.error, ApiError) and outcome.error.transient:
+            # An empty status alone is no evidence: a kubelet in a crash loop never reports its assignment.
+            return verdict.Verdict(
+                "not_ready", f"its config is {'active' if expected else 'local by its status'}, but {message}"
+            )
+        if expected is None:
+            return found
+        if outcome.value is None:
+            return verdict.Verdict(
+                "differs", f"its config is active but cannot be compared with the live one: {message}", True
+            )
+        fault = expected.fault(self.nodes[name].minor)
+        if expected.config is None or fault:
+            return verdict.Verdict(
+                "differs", f"its config is active but cannot be compared with the live one: {fault}", True
+            )
+        self.differences[name] = [
+            {
+                "path": path,
+                "expected": difftext.mask(path, wanted),
+                "live": difftext.mask(path, live),
+                "flags": fields.flags_of(path, self.nodes[name].minor or None),
+            }
+            for path, wanted, live in expected.differences(
+                outcome.value, self.nodes[name].minor, self.nodes[name].delivery
+            )
+            if self._counts(name, path, wanted, expected.config)
+        ]
+        changed = changed_beside(self._before, self.nodes[name], expected.config, outcome.value, self._hosts.get(name))
+        if changed is not None:
+            self.beside[name] = changed
+        if self.differences[name]:
+            return diagnose.differs(self.differences[name], self.nodes[name].minor, self.nodes[name].delivery)
+        strange = [item for item in self.beside.get(name, ()) if name in self._hosts and not item["cause"]]
+        return diagnose.unexplained(strange) if strange else found
+
+    def _counts(self, name: str, path: str, wanted: t.Any, config: dict[str, t.Any]) -> bool:
+        """Return whether a difference counts: not where a checkpoint has the value of the node's own file, and a flag
+        or a drop-in of the node overrides that as it did before.
+        """
+        node = self.nodes[name]
+        record = node.own or {}
+        way = deliveries.of(node.delivery)
+        if not (way.whole and way.needs_file(node.minor) and record.get("complete")):
+            return True
+        if overlay.is_set(path, record["own"]) or any(overlay.is_set(known, {path}) for known in record["own"]):
+            return True
+        # The file leaves what it does not set to the kubelet, which ignores fields that its version does not have.
+        facts = self._hosts.get(name) if wanted is not None and diagnose.exists(path, node.minor) else None
+        return facts is not None and not explained.Inspected(facts).overrides(path, config, node.minor)
+
+    def _problems(self, name: str) -> list[t.Any]:
+        expected = self.expected[name]
+        minor = self.nodes[name].minor
+        usable = expected is not None and expected.config is not None and not expected.fault(minor)
+        return checks.problems(expected.config, minor) if expected and expected.config and usable else []
+
+    def poll(self) -> None:
+        """Read all waiting nodes again, and each ConfigMap of which a kubelet reports another revision.
+
+        A node that is no longer there gets its verdict.
+        """
+        uids = {name: self.nodes[name].uid for name in self.waiting}
+        found = node_requests.find(self.session, list(uids))
+        lost = node_requests.lost(self.session, uids, found)
+        self.verdicts.update({name: _lost(row) for name, row in lost.items()})
+        self.nodes.update(self._seen({name: node for name, node in found.items() if name not in lost}))
+        moved = {}
+        for name in self.waiting:
+            expected, assigned = self.expected[name], self.nodes[name].part("assigned")
+            if (
+                expected
+                and not self.nodes[name].on_node
+                and same_place(assigned, expected.source)
+                and assigned != self.nodes[name].known(expected.reference)
+            ):
+                moved[id(expected)] = expected
+        for expected in moved.values():
+            expected.refresh(self.session)
+
+    def _row(self, name: str, found: verdict.Verdict) -> node_row.Row:
+        if found.state in node_row.ABSENT:
+            return node_row.Row(False, found.state, found.message)
+        node = self.nodes[name]
+        return node_row.Row(
+            verdict.ok(found), found.state, found.message, False, node.delivery, node.source, node.error
+        )
+
+    def result(self, started: float) -> dict[str, t.Any]:
+        """Return the module's result for all nodes."""
+        rows = {
+            name: {
+                **({} if found.state in node_row.ABSENT else nodes.row(self.nodes[name])),
+                **self._row(name, found).shown(differences=self.differences.get(name, [])),
+                **({"beside": self.beside[name]} if name in self.beside else {}),
+            }
+            for name, found in self.verdicts.items()
+        }
+        states = verdict.summarise(found.state for found in self.verdicts.values())
+        good = sum(row["ok"] for row in rows.values())
+        warnings = [f"Node {name}: {diagnose.beside(found)}" for name, found in self.beside.items() if found]
+        return {
+            **({"warnings": warnings} if warnings else {}),
+            "changed": False,
+            "nodes": rows,
+            "summary": {
+                "nodes": len(rows),
+                "ok": good,
+                "failed": len(rows) - good,
+                "states": states,
+                "waited_seconds": round(time.monotonic() - started, 1),
+            },
+        }
+
+
+def _lost(row: node_row.Row) -> verdict.Verdict:
+    return verdict.Verdict(row.state, row.message, True)
+
+
+def _reference(node: nodes.Node, expected: Expected) -> dict[str, str]:
+    """Return the reference that a node must report.
+
+    With a checkpoint it is the revision that was copied to the node, else the current revision of the ConfigMap.
+    """
+    if node.on_node and node.source and same_place(node.source, expected.source):
+        return node.source
+    return node.known(expected.reference or expected.source)
+
+
+class Expected:
+    """A source as the API has it now: its full reference and its configuration."""
+
+    def __init__(self, session: Session, source: dict[str, str]) -> None:
+        self.source = source
+        self.reference: dict[str, str] = {}
+        self.config: dict[str, t.Any] | None = None
+        self._found = config_sources.FoundConfig(None, None)
+        # Most nodes of a batch have equal configurations, and comparing takes longer than reading.
+        self._known: dict[tuple[str, int, str], list[tuple[str, t.Any, t.Any]]] = {}
+        self.refresh(session)
+
+    def refresh(self, session: Session) -> None:
+        """Read the ConfigMap again (one GET). Raises ApiError."""
+        key = self.source["kubeletConfigKey"]
+        configmap = configmaps.read(session, self.source["namespace"], self.source["name"])
+        self._found = config_sources.FoundConfig(configmap, config_sources.fault(configmap, key), key)
+        self.reference = configmaps.reference(configmap, key) if configmap else {}
+        usable = configmap is not None and not self._found.fault_at(None)
+        self.config = document.parse(configmap["data"][key], key) if configmap and usable else None
+        self._known = {}
+
+    def fault(self, minor: int) -> str | None:
+        """Return why a kubelet of a minor cannot load it, None if it can."""
+        return self._found.fault_at(minor)
+
+    def differences(self, live: dict[str, t.Any], minor: int, delivery: str) -> list[tuple[str, t.Any, t.Any]]:
+        """Return (path, expected, live) for all that differs in the `kubeletconfig` of a /configz.
+
+        The configuration must exist. That of a drop-in is what is declared.
+        """
+        alike = (json.dumps(live, sort_keys=True), minor, delivery)
+        if alike not in self._known:
+            compare = differing.between if deliveries.of(delivery).whole else differing.of_dropin
+            self._known[alike] = compare(self.config or {}, complete_config.restore(live, fields_of(minor)), minor)
+        return self._known[alike]
+
+
+def read_before(session: Session, found: t.Iterable[nodes.Node]) -> dict[str, t.Any]:
+    """Return the live configurations as a table `{variants, nodes}` (one GET of configz for each node).
+
+    A row has the `variant` and the paths that the source of the node has `declared` so far: these may revert. A node
+    whose configuration cannot be read has no row.
+    """
+    known = {node.name: node for node in found}
+    table: dict[str, t.Any] = {"variants": {}, "nodes": {}}
+    for outcome in parallel.each(list(known), lambda name: kubelets.configz(session, name), session.concurrency):
+        if outcome.value is None:
+            continue
+        config = complete_config.restore(outcome.value)
+        variant = identity.variant(config)
+        table["variants"].setdefault(variant, config)
+        own = (known[outcome.item].own or {}).get("own") or {}
+        table["nodes"][outcome.item] = {"variant": variant, "declared": sorted(own)}
+    return table
+
+
+def ran_before(table: t.Any, name: str) -> tuple[dict[str, t.Any], list[str]] | None:
+    """Return what a node ran, and what its source had declared; None if the table does not have it.
+
+    Raises ClusterError for a table of another form.
+    """
+    try:
+        row = ((table or {}).get("nodes") or {}).get(name)
+        return (table["variants"][row["variant"]], list(row["declared"])) if row else None
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ClusterError(f"before is not that of an assignment ({error!r}): pass it unchanged, or omit it") from error
+
+
+def changed_beside(
+    table: t.Any, node: nodes.Node, declared: dict[str, t.Any], live: dict[str, t.Any], facts: t.Any
+) -> list[dict[str, t.Any]] | None:
+    """Return what has changed on a node beside its drop-in, None if it is not known what the node ran.
+
+    ``live`` is the `kubeletconfig` of its /configz, ``facts`` what was found on its host (None: nothing). Each row has
+    what explains the change as `cause`, empty if nothing does. Raises ClusterError as ran_before.
+    """
+    ran = ran_before(table, node.name) if not deliveries.of(node.delivery).whole else None
+    if ran is None:
+        return None
+    found = differing.beside(ran[0], complete_config.restore(live), Declared([declared]), set(ran[1]), node.minor)
+    causes = explained.Inspected(facts or {}).causes({path: now for path, _was, now in found}, declared, node.minor)
+    return [
+        {"path": path, "before": difftext.mask(path, was), "live": difftext.mask(path, now), "cause": causes[path]}
+        for path, was, now in found
+    ]

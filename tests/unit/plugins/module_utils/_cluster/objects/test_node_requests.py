@@ -1,0 +1,190 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Nodes: one LIST, or one GET for each."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests
+from tests.sim.played import PlayedCluster
+from tests.support.calls import NODES, PAGE, Call, Calls
+from tests.support.objects import items, node
+
+EXPIRED = ApiError(410, "too old resource version", "Expired")
+
+
+def test_read_all() -> None:
+    with Calls(Call("GET", NODES, items(node("n2"), node("n1")), PAGE)) as session:
+        assert list(node_requests.read(session)) == ["n2", "n1"]
+
+
+def test_read_by_label() -> None:
+    with Calls(Call("GET", NODES, items(node("n1")), (("labelSelector", "a=b,c notin (d)"), *PAGE))) as session:
+        assert list(node_requests.read(session, selectors=["a=b", "c notin (d)"])) == ["n1"]
+
+
+def gets(*names: str) -> list[Call]:
+    return [Call("GET", f"{NODES}/{name}", node(name)) for name in names]
+
+
+def absent(name: str) -> Call:
+    return Call("GET", f"{NODES}/{name}", ApiError(404, f"nodes {name} not found", "NotFound"))
+
+
+MANY = [f"n{number}" for number in range(20)]
+
+
+def listed(names: t.Sequence[str], more: str = "", remaining: int = 0) -> dict[str, t.Any]:
+    page = items(*map(node, names), more=more)
+    return {**page, "metadata": {**page["metadata"], **({"remainingItemCount": remaining} if remaining else {})}}
+
+
+def test_read_one_by_name() -> None:
+    """Does not ask for the rest of a large cluster."""
+    with Calls(Call("GET", NODES, listed(["n1"]), (("fieldSelector", "metadata.name=n1"), *PAGE))) as session:
+        assert list(node_requests.read(session, {"n1": None})) == ["n1"]
+
+
+def test_several_are_listed_in_the_order_of_the_names() -> None:
+    with Calls(Call("GET", NODES, listed(MANY[:8]), [("limit", 8)])) as session:
+        assert list(node_requests.read(session, ["n7", "n2"])) == ["n7", "n2"]
+
+
+def test_few_of_a_large_cluster_are_read_by_name() -> None:
+    """After a short LIST that shows how large it is; later reads do without it."""
+    short = Call("GET", NODES, listed(MANY[:8], "token", 4992), [("limit", 8)])
+    with Calls(short, gets("n9", "n8"), gets("n9", "n8")) as session:
+        for _turn in range(2):
+            assert list(node_requests.read(session, ["n9", "n8"])) == ["n9", "n8"]
+    assert session.nodes_listed == 5000
+
+
+def test_the_list_of_a_large_cluster_ends_early() -> None:
+    """Once the missing ones are few of the nodes that remain: these are read by name."""
+    first = Call("GET", NODES, listed(MANY[2:7], "token", 4 * 5 - 1), [("limit", 40)])
+    second = Call("GET", NODES, listed(MANY[7:8], "token 2", 4 * 4), (*PAGE, ("continue", "token")))
+    with Calls(first, second, gets("n0", "n1", "n8", "n9")) as session:
+        assert list(node_requests.read(session, MANY[:10])) == MANY[:10]
+    assert session.nodes_listed == 6 + 16
+
+
+def test_the_list_ends_when_all_are_found() -> None:
+    with Calls(Call("GET", NODES, listed(MANY, "token", 1000), [("limit", 80)])) as session:
+        assert list(node_requests.read(session, MANY)) == MANY
+
+
+def test_a_list_that_does_not_count_its_rest_is_read_to_its_end() -> None:
+    """API servers before 1.15."""
+    first = Call("GET", NODES, listed(MANY[:9], "token"), [("limit", 80)])
+    with Calls(first, Call("GET", NODES, listed(MANY[9:]), (*PAGE, ("continue", "token")))) as session:
+        assert list(node_requests.read(session, MANY)) == MANY
+
+
+def test_all_unknown_names_are_named() -> None:
+    listing = Call("GET", NODES, listed(["n1"]), [("limit", 12)])
+    with Calls(listing) as session, pytest.raises(ClusterError) as caught:
+        node_requests.read(session, ["n9", "n1", "n8"])
+    assert "the cluster at https://api.example:6443 has no node named n9, n8: check the names" in caught.value.message
+    assert "kubelet_config_node_name" in caught.value.message
+
+
+def test_names_that_a_complete_list_does_not_have_are_unknown() -> None:
+    with (
+        Calls(Call("GET", NODES, listed(MANY[2:]), [("limit", 80)])) as session,
+        pytest.raises(ClusterError, match="n0, n1:"),
+    ):
+        node_requests.read(session, MANY)
+
+
+def test_names_that_a_list_did_not_reach_may_be_unknown() -> None:
+    first = Call("GET", NODES, listed(MANY[:18], "token", 1000), [("limit", 80)])
+    with Calls(first, gets("n18"), absent("n19")) as session, pytest.raises(ClusterError, match="named n19: check"):
+        node_requests.read(session, MANY)
+
+
+def test_few_of_many_are_read_again_one_by_one() -> None:
+    """As many as a fourth of the cluster."""
+    cluster = [f"n{number}" for number in range(40)]
+    with Calls(Call("GET", NODES, listed(cluster), [("limit", 160)]), gets(*cluster[:10])) as session:
+        node_requests.read(session, cluster)
+        assert list(node_requests.read(session, cluster[:10])) == cluster[:10]
+
+
+def test_many_of_many_are_listed_again() -> None:
+    cluster = [f"n{number}" for number in range(40)]
+    lists = [Call("GET", NODES, listed(cluster), [("limit", limit)]) for limit in (160, 44)]
+    with Calls(*lists) as session:
+        node_requests.read(session, cluster)
+        assert list(node_requests.read(session, cluster[:11])) == cluster[:11]
+
+
+def test_an_outage_of_the_api_server_is_no_missing_node() -> None:
+    short = Call("GET", NODES, listed(MANY[:8], "token", 4992), [("limit", 8)])
+    away = Call("GET", f"{NODES}/n9", ApiError(503, "away", transient=True))
+    with Calls(short, gets("n8"), away) as session, pytest.raises(ApiError, match="away"):
+        node_requests.read(session, ["n8", "n9"])
+
+
+@pytest.mark.parametrize(
+    ("count", "wanted", "lists", "gets_of_nodes"),
+    [(3, 3, 1, 0), (20, 20, 1, 0), (600, 1, 1, 0), (600, 8, 1, 7), (600, 60, 1, 34), (600, 600, 3, 0)],
+)
+def test_requests_of_a_real_session(
+    bare_environment: None, count: int, wanted: int, lists: int, gets_of_nodes: int
+) -> None:
+    """Few nodes of a large cluster cost neither its pages nor the bytes of all its nodes."""
+    names = [f"n{number}" for number in range(count)]
+    with PlayedCluster(*names) as api:
+        chosen = names[:: max(1, count // wanted)][:wanted]
+        found = node_requests.read(Session({"host": api.url}), chosen)
+    assert list(found) == chosen
+    assert (api.count("GET", NODES), sum(path != NODES for _method, path in api.requests)) == (lists, gets_of_nodes)
+
+
+def test_no_names_is_a_mistake_and_not_all_nodes() -> None:
+    with Calls() as session, pytest.raises(ClusterError, match="nodes is an empty list"):
+        node_requests.read(session, [])
+
+
+def test_pages() -> None:
+    with Calls(
+        Call("GET", NODES, items(node("n1"), more="token 1"), PAGE),
+        Call("GET", NODES, items(node("n2"), more="token 2"), (*PAGE, ("continue", "token 1"))),
+        Call("GET", NODES, items(node("n3")), (*PAGE, ("continue", "token 2"))),
+    ) as session:
+        assert list(node_requests.read(session)) == ["n1", "n2", "n3"]
+
+
+def test_expired_pages_are_read_again_from_the_first() -> None:
+    """A node that went away between the two LISTs is not kept from the first."""
+    with Calls(
+        Call("GET", NODES, items(node("gone"), more="token 1"), PAGE),
+        Call("GET", NODES, EXPIRED, (*PAGE, ("continue", "token 1"))),
+        Call("GET", NODES, items(node("n1"), more="token 2"), PAGE),
+        Call("GET", NODES, items(node("n2")), (*PAGE, ("continue", "token 2"))),
+    ) as session:
+        assert list(node_requests.read(session)) == ["n1", "n2"]
+
+
+def test_pages_that_expire_twice() -> None:
+    once = [
+        Call("GET", NODES, items(node("n1"), more="x"), PAGE),
+        Call("GET", NODES, EXPIRED, (*PAGE, ("continue", "x"))),
+    ]
+    with Calls(*once, *once) as session, pytest.raises(ApiError) as caught:
+        node_requests.read(session)
+    assert caught.value is EXPIRED
+
+
+def test_other_errors_of_a_list_are_not_repeated() -> None:
+    with (
+        Calls(Call("GET", NODES, ApiError(403, "forbidden"), PAGE)) as session,
+        pytest.raises(ApiError, match="forbidden"),
+    ):
+        node_requests.read(session)
