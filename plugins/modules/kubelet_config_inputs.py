@@ -20,7 +20,7 @@ description:
     would run once for each role and host.
   - Refuses hosts of one run that differ in a variable that belongs to the whole run, such as C(kubelet_config_auth),
     which names the cluster, and values that only roles hand to each other, such as C(kubelet_config_plan).
-  - Refuses hosts that name the same node, and a text that is no configuration.
+  - Refuses hosts that name the same node, and a text that is not a configuration.
   - Refuses a host C(localhost) of the inventory whose connection is not C(local).
   - Renders templates first. If that is not possible yet, the role checks the value later.
   - Does not check the fields in C(kubelet_config) and C(kubelet_config_host), which the plan checks, and no variable of

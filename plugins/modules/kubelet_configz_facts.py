@@ -51,7 +51,7 @@ options:
       - The sources to return to by node name, each with C(namespace), C(name) and C(kubeletConfigKey), or empty for the
         node's own file. Takes the place of O(nodes).
       - The rows then have a C(goal) for O(livenodes.kubelet.kubelet_config_plan#module:back). A kubelet that cannot be
-        read is no failure. Its row has no C(variant), and the cause as C(unread).
+        read is not a failure. Its row has no C(variant), and the cause as C(unread).
     type: dict
 seealso:
   - module: livenodes.kubelet.kubelet_config_plan

@@ -132,7 +132,7 @@ def _plain(value: t.Any, path: paths.Path, origin: str) -> t.Any:
     if isinstance(value, (list, tuple)):
         return [_plain(inner, (*path, position), origin) for position, inner in enumerate(value)]
     if hasattr(value, "__ENCRYPTED__"):
-        # AnsibleVaultEncryptedUnicode up to ansible-core 2.18, which is no str. Later ones decrypt by themselves.
+        # AnsibleVaultEncryptedUnicode up to ansible-core 2.18, which is not a str. Later ones decrypt by themselves.
         return str(value)
     # Ansible does not render texts that are marked, such as by `!unsafe`.
     if LENIENT and isinstance(value, str) and not hasattr(value, "__UNSAFE__"):
@@ -149,5 +149,5 @@ def _refuse_template(text: str, path: paths.Path, origin: str) -> None:
     quoted = "a template" if is_secret else found.group()
     raise AnsibleFilterError(
         f"{origin}, {place}: {quoted} names an undefined variable. Nothing was changed. Define the variable for this "
-        "host, or mark the text with !unsafe if it is no template, then run again"
+        "host, or mark the text with !unsafe if it is not a template, then run again"
     )

@@ -54,7 +54,7 @@ result = [binary.check(text, ["/usr/bin/kubelet"], minor=lambda: {node.minor})[0
 def wrong(answers: Answers, minor: int) -> list[tuple[Fields, str, list[str]]]:
     """Return the configurations about which kubelet and rules disagree, with the verdict and what the rules refuse.
 
-    Before 1.35 a negative flushFrequency ends in a panic of Go, which is no answer.
+    Before 1.35 a negative flushFrequency ends in a panic of Go, which is not an answer.
     """
     found = []
     asked = ASKED - {"log-flush-positive"} if minor < 35 else ASKED

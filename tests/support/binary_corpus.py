@@ -58,7 +58,7 @@ def ask(program: str, names: t.Sequence[str]) -> BinaryFacts:
             found = ask_binary.ask(program, names, scratch=scratch, walled=False, cache="")
     finally:
         ask_binary.MOST_STARTS = limit
-    assert found is not None, f"{program} is no kubelet"
+    assert found is not None, f"{program} is not a kubelet"
     return found
 
 
@@ -113,7 +113,7 @@ def _short(output: str, whole: bool) -> str:
 def record(program: str, *kinds: str) -> None:
     """Write what a binary answers into the files of its version: those of some kinds, without any of all."""
     version = binary.version(program)
-    assert version is not None, f"{program} is no kubelet"
+    assert version is not None, f"{program} is not a kubelet"
     for kind in kinds or KINDS:
         _write(f"{kind}-{version}", KINDS[kind](program))
 

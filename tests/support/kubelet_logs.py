@@ -230,7 +230,7 @@ CASES: tuple[tuple[str, str, str, str], ...] = (
         "file",
     ),
     (
-        "1.36 the kubelet's kubeconfig is no part of its configuration",
+        "1.36 the kubelet's kubeconfig is not part of its configuration",
         new("failed to run Kubelet: unable to load bootstrap kubeconfig: stat /etc/x.conf: no such file or directory"),
         "failed to run Kubelet: unable to load bootstrap kubeconfig: stat /etc/x.conf: no such file or directory",
         "",

@@ -88,7 +88,7 @@ def whole(value: t.Any) -> t.Any:
 
 
 def resolved(word: str) -> t.Any:
-    """Return a plain scalar as Go's decoder does. Raises Unlike for what is no number of JSON."""
+    """Return a plain scalar as Go's decoder does. Raises Unlike for what is not a number of JSON."""
     if word.lower() in WORDS and word in (word.lower(), word.upper(), word.capitalize()):
         return WORDS[word.lower()]
     sign, digits = (word[0], word[1:]) if word[0] in "+-" else ("", word)

@@ -33,7 +33,7 @@ def opened(lab: Lab, name: str) -> t.Iterator[DropinNode]:
 
 def outcome(node: DropinNode, fields: Fields) -> str:
     """Return `ends`, `starts`, or `hides`: it runs, and its /configz or its healthz does not answer."""
-    # Another kubelet's state is no part of this.
+    # Another kubelet's state is not part of this.
     node.run("systemctl stop kubelet; rm -f /var/lib/kubelet/*_manager_state")
     node.write(fields, {})
     node.restart()

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The hosts of a run: those of one node, those with a configuration that is no YAML, and their groups."""
+"""The hosts of a run: those of one node, those with a configuration that is not YAML, and their groups."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Hosts:
 
 @functools.lru_cache(maxsize=64)
 def _fault(text: str) -> str:
-    """Return what is wrong with a configuration that is no mapping, empty if nothing is."""
+    """Return what is wrong with a configuration that is not a mapping, empty if nothing is."""
     try:
         document.parse(text, "its value")
     except document.DocumentError as error:

@@ -21,7 +21,7 @@ GOALS = (PLAN, PREVIOUS, LOCAL, CHECKPOINT, NATIVE)
 """
 ASSIGN, RESET = "switch", "reset"
 """How a batch changes its nodes: the entry points of the role `assign`. A migration has one for each delivery."""
-_NONE_LEFT = "a migration to drop-ins leaves no previous configuration, since a checkpoint is no drop-in"
+_NONE_LEFT = "a migration to drop-ins leaves no previous configuration, since a checkpoint is not a drop-in"
 _UNKNOWN = "its previous configuration is unknown"
 REMEDY = (
     "Declare the values that you want and run the rollout, roll back to a ConfigMap with kubelet_config_variant, or "
@@ -186,7 +186,7 @@ def moving(rows: Rows, delivery: str) -> dict[str, Any]:
     Raises ValueError for an unknown C(delivery).
     """
     if delivery not in (CHECKPOINT, NATIVE):
-        raise ValueError(f"{delivery!r} is no goal of a rollout: use one of {', '.join(GOALS)}")
+        raise ValueError(f"{delivery!r} is not a goal of a rollout: use one of {', '.join(GOALS)}")
     if delivery == NATIVE:
         return {name: row["source"] for name, row in rows.items() if row["delivery"] == CHECKPOINT and row["source"]}
     return {

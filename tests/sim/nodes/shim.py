@@ -64,7 +64,7 @@ TWO_PATHS = ("link", "rename", "replace")
 
 
 def real(path: t.Any) -> t.Any:
-    """Return where a path of the node lies; what is no path of the node is returned as it is."""
+    """Return where a path of the node lies; what is not a path of the node is returned as it is."""
     if isinstance(path, bytes):
         return os.fsencode(real(os.fsdecode(path)))
     try:

@@ -59,7 +59,7 @@ def unit_file(text: str) -> object:
 
 
 def loaded_by(text: str) -> object:
-    # `command.execute` puts a question mark or a replacement in the place of what is no text.
+    # `command.execute` puts a question mark or a replacement in the place of what is not text.
     text = text.encode(errors="replace").decode()
     return unit_reader.ask("kubelet.service", lambda words: subprocess.CompletedProcess(list(words), 0, text, ""))
 

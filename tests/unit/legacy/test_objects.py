@@ -100,7 +100,7 @@ def test_write_the_first_form() -> None:
 
 
 def test_a_first_kubelet_that_reports_the_uid_alone() -> None:
-    """Kubelets 1.8 and 1.9 do, and their last-known-good is no ConfigMap that the Node names."""
+    """Kubelets 1.8 and 1.9 do, and their last-known-good is not a ConfigMap that the Node names."""
     conditions = [{"type": "ConfigOK", "status": "True", "message": 'using current (UID: "u9")', "reason": "passed"}]
     found = node(version="v1.9.1")
     found["status"]["conditions"] = conditions

@@ -200,7 +200,7 @@ def test_a_lease_that_must_not_be_deleted_leaves_a_finished_rollout(ansible: Ans
 def test_a_rescue_by_hand_tries_a_node_again(
     ansible: Ansible, fleet: Denying, tmp_path: Path, entry_point: str
 ) -> None:
-    """The rows of the role that failed are no reason to leave the node out."""
+    """The rows of the role that failed are not a reason to leave the node out."""
     place = {"namespace": "kube-system", "name": fleet.BEFORE, "kubeletConfigKey": "kubelet"}
     fleet.denied, fleet.times = DENIED, 1
     for node in fleet.nodes.values():

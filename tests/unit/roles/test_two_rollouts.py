@@ -55,7 +55,7 @@ def test_a_rollout_that_limit_excludes_runs_no_batch(ansible: Ansible, fleet: Pl
 def test_each_run_begins_anew(
     ansible: Ansible, fleet: PlayedCluster, tmp_path: Path, names: tuple[str, str], hosts: tuple[str, str]
 ) -> None:
-    """What the first one has found out is no input of the second one."""
+    """What the first one has found out is not an input of the second one."""
     run = ansible.playbook(imported(tmp_path, *zip(names, hosts)))
     assert run.code == 0 and "roles hand these to each other" not in run.output, run.output
     assert fleet.claims.items == {}

@@ -262,7 +262,7 @@ def answer_in(printed: str) -> tuple[int, str]:
             return int(found["status"]), body.decode("utf-8", "replace")
         text, untrusted = str(found["error"]), bool(found.get("untrusted"))
     except (IndexError, KeyError, TypeError, ValueError, OverflowError, RecursionError, zlib.error) as error:
-        raise ApiError(0, "its host did not run the request: what its Python printed is no answer") from error
+        raise ApiError(0, "its host did not run the request: what its Python printed is not an answer") from error
     if untrusted:
         raise ApiError(
             0,

@@ -50,15 +50,15 @@ def check() -> None:
 def client(configuration: t.Any) -> t.Any:
     """Return the dynamic client with these settings (`kubernetes.client.Configuration`).
 
-    Raises ClusterError for a proxy whose address is no URL.
+    Raises ClusterError for a proxy whose address is not a URL.
     """
     try:
         return FixedPaths(kubernetes.client.ApiClient(configuration))
     except urllib3.exceptions.LocationValueError:
         # Its text quotes a part of the address.
         raise ClusterError(
-            "the proxy (the option proxy, proxy-url in the kubeconfig or the variable HTTPS_PROXY) is no URL that can "
-            "be used. Begin it with http:// or https://, and write special characters of its user and password as %XX"
+            "the proxy (the option proxy, proxy-url in the kubeconfig or the variable HTTPS_PROXY) is not a URL that "
+            "can be used. Begin it with http:// or https://, and write special characters of its user and password as %XX"
         ) from None
 
 

@@ -88,7 +88,7 @@ def write_key(
 
 
 def delete(session: Session, configmap: dict[str, t.Any], dry_run: bool) -> None:
-    """Delete exactly the object that was read; one that no longer exists is no error. Raises ApiError."""
+    """Delete exactly the object that was read; one that no longer exists is not an error. Raises ApiError."""
     meta = configmap["metadata"]
     body: dict[str, t.Any] = {
         "kind": "DeleteOptions",

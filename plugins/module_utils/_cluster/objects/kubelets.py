@@ -111,7 +111,7 @@ def _relisted(text: str) -> float | None:
 def restarted(before: Process, now: Process) -> bool | None:
     """Return whether `now` is another process than `before`, None if that is unknown.
 
-    A start that moved alone is no evidence, since the clock may have been set. A process is another one if it has
+    A start that moved alone is not evidence, since the clock may have been set. A process is another one if it has
     relisted for less time than the former one had, and the same if for more time than has passed since. In between, as
     for a process that was young, its start and the time that it has relisted must agree.
     """

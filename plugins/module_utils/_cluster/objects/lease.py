@@ -194,7 +194,7 @@ def _forecast(session: Session, options: dict[str, t.Any]) -> dict[str, t.Any]:
 
 
 def _release(session: Session, lease: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
-    """Delete our Lease. One that was deleted or replaced is no error."""
+    """Delete our Lease. One that was deleted or replaced is not an error."""
     changed = False
     if lease.get("name"):
         _check(lease)

@@ -173,7 +173,7 @@ def revoke(session: Session, namespace: str, users: t.Mapping[Place, set[str]], 
 
 
 def _delete(session: Session, resource: str, item: t.Mapping[str, t.Any]) -> None:
-    """Delete exactly the object that was read; one that no longer exists is no error."""
+    """Delete exactly the object that was read; one that no longer exists is not an error."""
     meta = item["metadata"]
     body = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": meta["uid"]}}
     try:

@@ -247,7 +247,7 @@ def _write(session: Session, reverts: dict[str, _Revert], found: dict[str, nodes
         if goal and found[name].reads_by_role:
             users.setdefault((goal["namespace"], goal["name"]), set()).add(name)
     if users:
-        # What fails here is no reason to leave a node on the source that failed: the checkpoint is on its disk.
+        # What fails here is not a reason to leave a node on the source that failed: the checkpoint is on its disk.
         readers.grant(session, users, dry_run)
     for outcome in parallel.each(
         list(goals),

@@ -42,7 +42,7 @@ class _Step:
     """What the annotation `previous` must hold, None if that does not matter."""
 
     def reached(self, node: nodes.Node) -> bool:
-        """Return whether a node has the goal. An annotation is no goal, only its removal, and what a rollout notes."""
+        """Return whether a node has the goal. An annotation is not one, only its removal, and what a rollout notes."""
         if self.goal is None and any(text is None and _has(node, key) for key, text in self.notes.items()):
             return False
         if self.before is not None and self.before != node.previous:

@@ -47,14 +47,14 @@ def edit(options: dict[str, t.Any], _check_mode: bool) -> dict[str, t.Any]:
 
 
 def _check(current: dict[str, t.Any], back: bool) -> None:
-    """Raise ClusterError for what is no dump. On the way `back`, what a node runs may be unknown."""
+    """Raise ClusterError for what is not a dump. On the way `back`, what a node runs may be unknown."""
     variants, rows = current.get("variants"), current.get("nodes")
     if isinstance(variants, dict) and isinstance(rows, dict):
         named = {row.get("variant") if isinstance(row, dict) else "" for row in rows.values()}
         if named <= ({*variants, None} if back else variants.keys()):
             return
     raise ClusterError(
-        "current is no result of kubelet_configz_facts, which has nodes and the variants that they name. Pass its "
+        "current is not a result of kubelet_configz_facts, which has nodes and the variants that they name. Pass its "
         "kubelet_configz (as a fact: ansible_facts.kubelet_configz)"
     )
 

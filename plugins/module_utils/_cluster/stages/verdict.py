@@ -130,7 +130,7 @@ def _judge_active(node: Node, expected: dict[str, str], beaten: bool) -> Verdict
             "not_ready", f"its config is active but the Node is not Ready ({node.ready_reason or node.ready})"
         )
     started = (node.status or {}).get("started") or ""
-    # Both times are by the node's clock, in one format. A heartbeat of the previous process is no evidence.
+    # Both times are by the node's clock, in one format. A heartbeat of the previous process is not evidence.
     if node.heartbeat < started and not beaten:
         return Verdict(
             "not_ready",

@@ -129,7 +129,7 @@ class Watch:
         if absent:
             return _lost(absent)
         if isinstance(outcome.error, ApiError) and outcome.error.transient:
-            # An empty status alone is no evidence: a kubelet in a crash loop never reports its assignment.
+            # An empty status alone is not evidence: a kubelet in a crash loop never reports its assignment.
             return verdict.Verdict(
                 "not_ready", f"its config is {'active' if expected else 'local by its status'}, but {message}"
             )

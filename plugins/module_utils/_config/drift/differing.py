@@ -4,7 +4,7 @@
 """Where the configurations of one node differ: one rule for the stages verify and drift.
 
 A field that a configuration does not set has the default of the kubelet's minor. Where that default is not known, the
-field is not compared: the kubelet completes a configuration of few fields, and this is no difference.
+field is not compared: the kubelet completes a configuration of few fields, and this is not a difference.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ def word(stage: str, default: bool | None, locked: bool | None = None) -> str:
 def asked_of(config: Any) -> list[str]:
     """Return the fields and gates that a configuration sets, as a binary is asked: `maxPods`, `featureGates.NodeSwap`.
 
-    Keys of maps are no fields. Of a field that no table has, only the name at its top is asked: its type is not known.
+    Keys of maps are not fields. Of a field that no table has, only the name at its top is asked: its type is not known.
     """
     if not isinstance(config, Mapping):
         return []

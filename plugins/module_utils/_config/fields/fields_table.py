@@ -107,9 +107,9 @@ FIELDS: tuple[Field, ...] = (
           "more often",
           since=32, unknown_since=32, unset="nil"),
     Field("defaultPodSysctls", "map[string]string", "drain",
-          "sandboxes of running pods keep their sysctls; only new pods get the new ones. A name that is no sysctl or "
-          "has no namespace stops the kubelet, and a net.* one that this kernel does not have in a namespace stops new "
-          "pods",
+          "sandboxes of running pods keep their sysctls; only new pods get the new ones. A name that is not a sysctl "
+          "or has no namespace stops the kubelet, and a net.* one that this kernel does not have in a namespace stops "
+          "new pods",
           since=37, zero_omitted=True, fatal=True),
     Field("enableContentionProfiling", "bool", "safe", "adds profiling overhead", zero_omitted=True,
           flags=("contention-profiling",)),

@@ -65,7 +65,7 @@ def revert(config: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any
         for parent in parents:
             below = inside.get(parent)
             if value is None and below is not None and not isinstance(below, dict):
-                # Nothing is below a value that is no mapping.
+                # Nothing is below a value that is not a mapping.
                 break
             inside[parent] = dict(below) if isinstance(below, dict) else {}
             inside = inside[parent]

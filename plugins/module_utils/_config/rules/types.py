@@ -26,7 +26,7 @@ _RANGES = {"int64": (-(2**63), 2**63 - 1), "uint32": (0, 2**32 - 1)}
 _INT32 = (-(2**31), 2**31 - 1)
 _MILLISECOND = 10**6
 QUOTE = "Put it in quotes"
-"""The start of the remedy for a value that is no text."""
+"""The start of the remedy for a value that is not text."""
 _BOOL_WORDS = {"true", "false", "yes", "no", "on", "off"}
 
 

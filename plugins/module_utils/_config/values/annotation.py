@@ -127,7 +127,7 @@ def records(notes: Mapping[str, Any], spec: Any, config: Any) -> NodeRecords:
         config,
         found,
         reported,
-        # A malformed annotation is no local config: a node is not reverted to a guess.
+        # A malformed annotation is not a local config: a node is not reverted to a guess.
         None if faults[PREVIOUS] else before,
         # A malformed mark marks a cordon, too.
         None if holders[CORDONED] is None else cordoned,

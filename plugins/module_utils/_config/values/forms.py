@@ -70,7 +70,7 @@ class SourceForm:
     assigned_file: str = "store/meta/assigned"
     """The file below --dynamic-config-dir that names its source (kubernetes PR 59692)."""
     fallbacks: Mapping[str, str] = field(default_factory=dict)
-    """In words what a kubelet has reverted to, by the place that it reports, where that is no ConfigMap."""
+    """In words what a kubelet has reverted to, by the place that it reports, where that is not a ConfigMap."""
     old_proxy: str = ""
     """A path of the API that its API server may serve instead of the proxy of a Node: `{}` stands for the name."""
     old_proxy_permission: str = ""

@@ -4,7 +4,7 @@
 """Versions, IP addresses and lists of CPUs, read as Kubernetes reads them.
 
 Source: k8s.io/utils, net ParseIPSloppy and cpuset Parse. Numbers of IPv4 may begin with zeros and are decimal. A zone
-(``fe80::1%eth0``) is no part of an address. A list of CPUs such as ``0-3,8`` is read without counting its members one
+(``fe80::1%eth0``) is not part of an address. A list of CPUs such as ``0-3,8`` is read without counting its members one
 by one.
 """
 
@@ -47,7 +47,7 @@ def is_loopback(text: str) -> bool:
 def overlap(one: str, other: str) -> bool:
     """Return whether servers at two addresses cannot share a port: they are equal, or one stands for all.
 
-    False for what is no address, since a name may stand for any.
+    False for what is not an address, since a name may stand for any.
     """
     try:
         first, second = address(one), address(other)
@@ -64,7 +64,7 @@ class CpuRange(NamedTuple):
 
 
 def cpu_ranges(text: str) -> list[CpuRange]:
-    """Return the ranges of a list, as written. Raises ValueError for what is no list of CPUs."""
+    """Return the ranges of a list, as written. Raises ValueError for what is not a list of CPUs."""
     found = []
     for word in text.split(","):
         numbers = _CPUS.fullmatch(word)

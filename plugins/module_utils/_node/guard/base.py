@@ -215,7 +215,7 @@ class Host:
     def publish_again(self) -> None:
         """Write the metrics if they are gone, as from a folder in memory after a boot. Needs the store's lock."""
         folder = self.settings.metrics
-        # A folder that does not exist was reported with the last change. A kubelet's start is no change.
+        # A folder that does not exist was reported with the last change. A kubelet's start is not a change.
         if folder and os.path.isdir(folder) and not textfile.exists(folder):
             self._publish(status_of(self.store, error_of(self.store), "", time.time()))
 

@@ -30,7 +30,7 @@ SIGNAL = "a signal ended it, not an error of its own"
 # A kubelet can exit once for a reason outside it, such as a container runtime that is being restarted. A second exit
 # within one trial counts as caused by the configuration.
 MOST_FAILURES = 2
-# A power cut is no evidence against an unconfirmed configuration, a second reboot is: it may cause them.
+# A power cut is not evidence against an unconfirmed configuration, a second reboot is: it may cause them.
 MOST_REBOOTS = 2
 # Restarted containers, device plugins and busy disks make a kubelet's start slow: its healthz may fail this long
 # without interruption.
@@ -214,7 +214,7 @@ def _booting(terms: Terms, progress: Progress, facts: Facts) -> bool:
 
 
 def _excuse(terms: Terms, progress: Progress, facts: Facts, gone: str) -> str:
-    """Return why the end of the kubelet `gone`, or its failing healthz, is no evidence; empty if it is."""
+    """Return why the end of the kubelet `gone`, or its failing healthz, is not evidence; empty if it is."""
     booting = _booting(terms, progress, facts)
     if terms.other_runtime:
         return evidence.excuse("", "", booting)
@@ -237,7 +237,7 @@ def decide(terms: Terms, progress: Progress, facts: Facts) -> Action:
     fault = _fault(terms, progress, facts)
     if fault and not terms.can_revert:
         return _kept(progress, fault)
-    # What the kubelet itself refuses is no reason to wait, also where it was down before.
+    # What the kubelet itself refuses is not a reason to wait, also where it was down before.
     if fault and (terms.was_healthy or progress.was_healthy or progress.refused):
         return Action(REVERT, fault + logged_last(progress))
     trouble = fault or _without_evidence(terms, progress, facts)
@@ -305,8 +305,8 @@ def _healthy_for(progress: Progress, facts: Facts) -> float:
 def _after_hold_time(terms: Terms, progress: Progress, facts: Facts) -> Action:
     """Return the action for a confirmed kubelet that was healthy for the hold time.
 
-    An unreachable API server is no evidence against the configuration: the guard waits and does not revert. After a day
-    the controller's own verification must do, for a trial that stays open would blame its configuration for any end.
+    An unreachable API server is not evidence against the configuration: the guard waits and does not revert. After a
+    day the controller's own verification must do, for a trial that stays open would blame its configuration for any end.
     """
     held = f"confirmed, and healthy for {terms.hold_seconds:.0f} s without interruption"
     if facts.node is None:
@@ -343,7 +343,7 @@ def _fault(terms: Terms, progress: Progress, facts: Facts) -> str:
 
 
 def _without_evidence(terms: Terms, progress: Progress, facts: Facts) -> str:
-    """Return what is wrong although it is no evidence against the configuration; empty if nothing is."""
+    """Return what is wrong although it is not evidence against the configuration; empty if nothing is."""
     unit = facts.unit
     excuse = _excuse(terms, progress, facts, unit.invocation) if unit.given_up else ""
     if excuse:

@@ -32,7 +32,7 @@ def refused(kind: str, booting: bool) -> bool:
 
 
 def excuse(kind: str, runtime: str, booting: bool) -> str:
-    """Return why an end of the kubelet or a failing healthz is no evidence; empty if it is evidence.
+    """Return why an end of the kubelet or a failing healthz is not evidence; empty if it is evidence.
 
     `kind`: of the last words of the kubelet that ended, empty if unknown. `runtime`: why the container runtime does not
     answer, empty if it does. `booting`: whether the node booted less than the grace time ago.

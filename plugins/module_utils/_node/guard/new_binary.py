@@ -5,7 +5,7 @@
 
 A newer kubelet ends at its start when a feature gate of its configuration was removed or locked, or a value is no
 longer allowed. What it refuses gives way to last-known-good, then to the node's own config file as it is now. While the
-binary is the same, this costs one `stat` and one small file. An answer that is not clear is no refusal.
+binary is the same, this costs one `stat` and one small file. An answer that is not clear is not a refusal.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def connected(port: int, seconds: float) -> socket.socket:
 
 
 def verifying(asked: t.Mapping[str, t.Any]) -> ssl.SSLContext:
-    """Return the TLS context of a request. Raises ssl.SSLError if the authorities are no certificates."""
+    """Return the TLS context of a request. Raises ssl.SSLError if the authorities are not certificates."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if not asked["verify"]:
         context.check_hostname = False

@@ -136,7 +136,7 @@ def waiting(now: Sequence[str], upcoming: Sequence[str], config_dir: str, unread
 def waiting_edits(now: Sequence[str], upcoming: Sequence[str], config_dir: str) -> list[str]:
     """Return how a restart changes the command line, as words with `-` and `+`; empty for no change.
 
-    A --config that an interrupted switch or reset of this collection left behind is no edit.
+    A --config that an interrupted switch or reset of this collection left behind is not an edit.
     """
     before, after = list(now), list(upcoming)
     if any(below(health.flag(words, "config") or "", config_dir) for words in (before, after)):

@@ -153,7 +153,7 @@ def without_flag(words: Sequence[str], name: str) -> list[str]:
             continue
         key, equals, _value = word.partition("=")
         if word.startswith("-") and key.lstrip("-").replace("_", "-") == name.replace("_", "-"):
-            # A flag without a value cannot have a word after it that is no flag.
+            # A flag without a value cannot have a word after it that is not a flag.
             skip = not equals and at + 1 < len(words) and not words[at + 1].startswith("-")
             continue
         kept.append(word)

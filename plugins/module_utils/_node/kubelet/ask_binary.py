@@ -89,7 +89,7 @@ def ask(
     kept = _recalled(program, record) if cache else None
     facts = BinaryFacts(*kept[5:]) if kept else of_help(program, run)
     if facts is None or not facts.gates:
-        # A program that lists no gate is no kubelet, and must not be started as one.
+        # A program that lists no gate is not a kubelet, and must not be started as one.
         return facts
 
     def start(config: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@
 The rules are those of sigs.k8s.io/yaml, which turns YAML into JSON with the scanner and the words of go-yaml v2
 (scannerc.go, parserc.go, resolve.go). Nodes have no YAML library, and one that has PyYAML would read `yes`, `010` or
 `1e3` differently. What can have two meanings is refused: anchors, aliases, merge keys, tags, directives, keys with `?`,
-keys that are there twice or are no text, text after the document's value.
+keys that are there twice or are not text, text after the document's value.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ class _Reader:
         elif isinstance(key, int) and abs(key) < 2**63:
             key = str(key)
         if not isinstance(key, str):
-            raise self.wrong("the key<> is no text: put it in quotes, or resolve its template", quoted)
+            raise self.wrong("the key<> is not text: put it in quotes, or resolve its template", quoted)
         if key in found:
             raise self.wrong("the key<> is there twice: keep one", quoted)
         return key

@@ -109,7 +109,7 @@ def fields(value: t.Any, like: Fields) -> Fields:
     Raises TypeError for anything else, and for a format that only a newer version knows.
     """
     if not isinstance(value, dict) or value.get("format", FORMAT) != FORMAT:
-        raise TypeError("it is no record of a known format")
+        raise TypeError("it is not a record of a known format")
     found = type(like)(**{name: held for name, held in value.items() if name in _names(like)})
     for name, right, held in zip(_names(like), like, found):
         if not _fits(held, right):
@@ -131,7 +131,7 @@ def unknown(value: t.Mapping[str, t.Any], like: t.Any) -> dict[str, t.Any]:
 def number(value: t.Any) -> float:
     """Return a number of seconds. Raises TypeError."""
     if not _is_number(value):
-        raise TypeError("it is no number of seconds")
+        raise TypeError("it is not a number of seconds")
     return float(value)
 
 

@@ -66,7 +66,7 @@ def unlike(wanted: Mapping[str, Any], logged: Mapping[str, Any], minor: int, dro
 
 
 def _messages(output: str) -> list[str]:
-    """Return the messages of journal entries in JSON. The last entry may be cut, and is no JSON then."""
+    """Return the messages of journal entries in JSON. The last entry may be cut, and is not JSON then."""
     found = []
     for line in output.splitlines():
         try:

@@ -81,7 +81,7 @@ def _pods(path: str, root: str) -> Iterator[dict[str, Any]]:
     try:
         content = blockyaml.load(files.text(files.below(root, path)))
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else getattr(error, "unquoted", "it is no text in UTF-8")
+        why = error.strerror if isinstance(error, OSError) else getattr(error, "unquoted", "it is not text in UTF-8")
         yield {"file": path, "name": "", "refers_to": [], "unreadable": str(why)}
         return
     items = content.get("items") if isinstance(content, Mapping) else None

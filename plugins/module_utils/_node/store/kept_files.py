@@ -150,7 +150,7 @@ def root_folder(argv: Sequence[str]) -> str:
 
 
 def _is_copy(name: str, text: Any) -> bool:
-    """Return whether this can be the name of a state file and its content. Raises ValueError if it is no base64."""
+    """Return whether this can be the name of a state file and its content. Raises ValueError if it is not base64."""
     if text is not None:
         base64.b64decode(text, validate=True)
     return name.endswith("_state") and "/" not in name

@@ -38,7 +38,7 @@ class TrialError(StoreError, ValueError):
 
 class Moment(t.NamedTuple):
     """A point in time that no clock change moves: the boot's id and seconds since that boot (CLOCK_MONOTONIC), in which
-    a suspended machine is not: an hour asleep is no hour of a healthy kubelet.
+    a suspended machine is not: an hour asleep is not an hour of a healthy kubelet.
 
     `wall`: the wall clock, in seconds since the epoch, for information only.
     """
@@ -146,7 +146,7 @@ class Progress(t.NamedTuple):
     whether these words show that it refused the configuration. `was_healthy`: whether the kubelet was ever healthy with
     the configuration. `reboots`: boots since the arming; `booted`: seconds at the first observation of this boot.
     `runtime`, `away`: why the container runtime did not answer, and when that was last observed. `excused`: the
-    InvocationID of a kubelet whose end is no evidence, `killed`: of one that a signal ended, which systemd shows only
+    InvocationID of a kubelet whose end is not evidence, `killed`: of one that a signal ended, which systemd shows only
     until the next start.
     """
 

@@ -25,7 +25,7 @@ def execute(argv: Sequence[str], limit: float | None = None) -> subprocess.Compl
     """
     limit = LIMIT if limit is None else limit
     try:
-        with subprocess.Popen(  # pylint: disable=ansible-bad-function  # the guard is no module
+        with subprocess.Popen(  # pylint: disable=ansible-bad-function  # the guard is not a module
             list(argv),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

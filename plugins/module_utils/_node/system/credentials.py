@@ -106,7 +106,7 @@ def _by_plugin(plugin: Mapping[str, Any], folder: str, cluster: Mapping[str, Any
     asked = {"apiVersion": plugin.get("apiVersion"), "kind": "ExecCredential", "spec": spec}
     given = {item["name"]: str(item["value"]) for item in plugin.get("env") or []}
     try:
-        done = subprocess.run(  # pylint: disable=ansible-bad-function  # the guard is no module
+        done = subprocess.run(  # pylint: disable=ansible-bad-function  # the guard is not a module
             [path, *(str(word) for word in plugin.get("args") or [])],
             check=False,
             stdin=subprocess.DEVNULL,

@@ -53,7 +53,7 @@ class Kubeconfig:
             self.user: Mapping[str, Any] = _entry(document, "users", context["user"])["user"] or {}
             self.server: str = self.cluster["server"]
             if not isinstance(self.server, str) or not isinstance(self.user, dict):
-                raise TypeError("its server is no text, or its user no mapping")
+                raise TypeError("its server is not text, or its user not a mapping")
         except blockyaml.Unreadable as error:
             raise ApiError(f"{path}: {error.unquoted}") from None
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -128,7 +128,7 @@ class Kubeconfig:
             return proxy, proxy.port
         except ValueError:
             raise ApiError(
-                f"{self.path}: its proxy-url is no URL: write special characters of its user and password as %XX"
+                f"{self.path}: its proxy-url is not a URL: write special characters of its user and password as %XX"
             ) from None
 
     def call(

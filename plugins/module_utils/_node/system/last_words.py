@@ -192,7 +192,7 @@ def text_of(message: Any) -> str:
 def sentence(words: str, unit: str, killed: bool = False) -> str:
     """Return a kubelet's last words and what to do about them, as the end of a message.
 
-    `killed`: a signal ended it, so that its last error is no cause.
+    `killed`: a signal ended it, so that its last error is not a cause.
     """
     if killed:
         return (
@@ -211,7 +211,7 @@ def kind(text: str) -> str:
     Only messages with which a kubelet ends while it starts count, and any error about its container runtime.
     `validation`: it refused a value. `flag`: its command line. `gate`: a feature gate that this version does not know
     or has locked. `file`: a file of its configuration is missing or cannot be read. `runtime`: its container runtime
-    did not answer, which is no evidence against a configuration that names the same endpoint as before.
+    did not answer, which is not evidence against a configuration that names the same endpoint as before.
     """
     starting = ended_at_start(text)
     for name, pattern in last_words_kinds.PATTERNS:

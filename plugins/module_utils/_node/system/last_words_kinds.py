@@ -90,7 +90,7 @@ _KINDS = (
         ),
     ),
     (FILE, (r"failed to (?:load|read|decode) kubelet config", r"failed to merge kubelet configs")),
-    # The identity of the node's kubelet, and the machine's own cgroups, are no part of its configuration.
+    # The identity of the node's kubelet, and the machine's own cgroups, are not part of its configuration.
     (NONE, (r"kubeconfig", r"kubelet-client", r"kubelet-server-", r"cgroup(?:-root)? \[\] ")),
     (
         VALIDATION,

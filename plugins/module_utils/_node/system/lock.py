@@ -87,5 +87,5 @@ def _is_at(handle: int, path: str) -> bool:
 def _name(pid: str) -> str:
     """Return the command of a process for messages; empty when it is unknown."""
     words = " ".join(" ".join(command.of_process(int(pid)) if pid.isdecimal() else []).split())
-    # For messages: not every reader of them accepts bytes that are no text.
+    # For messages: not every reader of them accepts bytes that are not text.
     return f" ({os.fsencode(words[:100]).decode('utf-8', 'replace')})" if words else ""

@@ -16,7 +16,7 @@ from ansible_collections.livenodes.kubelet.plugins.plugin_utils import host_tabl
 
 
 class Vaulted(collections.UserString):
-    """As AnsibleVaultEncryptedUnicode up to ansible-core 2.18: a sequence that is no str, and equal to its text."""
+    """As AnsibleVaultEncryptedUnicode up to ansible-core 2.18: a sequence that is not a str, and equal to its text."""
 
     __ENCRYPTED__ = True
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hosts of one node, and texts that are no configuration, are named before a role reads them."""
+"""Hosts of one node, and texts that are not a configuration, are named before a role reads them."""
 
 from __future__ import annotations
 

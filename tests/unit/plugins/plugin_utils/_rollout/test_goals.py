@@ -80,7 +80,7 @@ def test_a_migration_keeps_the_source_of_each_node() -> None:
         assert made["text"] == [
             f"{name}: kube-system/{found[name]['source']['name']} by delivery {delivery}" for name in names
         ]
-    with pytest.raises(ValueError, match="'elsewhere' is no goal of a rollout: use one of plan, "):
+    with pytest.raises(ValueError, match="'elsewhere' is not a goal of a rollout: use one of plan, "):
         goals.of_goal("elsewhere", {}, found)
 
 

@@ -255,7 +255,7 @@ def test_a_proxy_that_is_no_url_is_not_quoted(address: str, given: str, monkeypa
         monkeypatch.setenv(given, address)
     if client_configuration.of(options).proxy is None:
         pytest.skip("this release of the package kubernetes does not read it")
-    with pytest.raises(ClusterError, match=r"the proxy .* is no URL .*%XX") as raised:
+    with pytest.raises(ClusterError, match=r"the proxy .* is not a URL .*%XX") as raised:
         session.Session(options)
     assert "secret" not in text_of(raised.value)
 
@@ -273,7 +273,7 @@ def test_a_kubeconfig_that_is_no_yaml_is_not_quoted(token: str, tmp_path: Path) 
     "text", ["users:\n- user: {token: secret-4}\n", '{"users": [{"user": {"token": "secret-4"}}]}']
 )
 def test_the_text_of_a_kubeconfig_is_not_quoted(text: str) -> None:
-    """What lookup('file') returns is no path."""
+    """What lookup('file') returns is not a path."""
     with pytest.raises(ClusterError, match=r"^kubeconfig is a text, .*path.*from_yaml") as raised:
         session.Session({"kubeconfig": text})
     assert "secret" not in text_of(raised.value)

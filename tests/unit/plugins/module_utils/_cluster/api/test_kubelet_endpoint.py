@@ -86,7 +86,7 @@ def test_a_certificate_of_another_authority(cluster: Cluster, tmp_path: Path) ->
     "address", ["127.0.0.1@evil.example", "evil.example", "127.0.0.1:1/x?", "::1%]@evil.example:1?", "", None]
 )
 def test_an_address_that_is_none(cluster: Cluster, tmp_path: Path, address: str | None) -> None:
-    """A kubelet writes the status of its Node: what is no address is not asked."""
+    """A kubelet writes the status of its Node: what is not an address is not asked."""
     with granted(cluster, "nodes/configz"), Port(cluster, "n1", 36) as port:
         user = session(cluster, tmp_path)
         cluster.patch_status("n1", {"addresses": None})

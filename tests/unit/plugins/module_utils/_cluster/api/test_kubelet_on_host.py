@@ -287,12 +287,12 @@ def test_a_file_of_authorities_that_does_not_exist(cluster: Cluster, tmp_path: P
 
 
 PRINTED = (
-    ("", "is no answer"),
-    ("Welcome to n1\n", "is no answer"),
-    (f"{kubelet_on_host.ask_kubelet.MARK}[]", "is no answer"),
-    (f"{kubelet_on_host.ask_kubelet.MARK}{'[' * 100000}", "is no answer"),
-    (f'{kubelet_on_host.ask_kubelet.MARK}{{"status": Infinity, "body": "eJwDAAAAAAE="}}', "is no answer"),
-    (f'{kubelet_on_host.ask_kubelet.MARK}{{"status": 200, "body": "AAAA"}}', "is no answer"),
+    ("", "is not an answer"),
+    ("Welcome to n1\n", "is not an answer"),
+    (f"{kubelet_on_host.ask_kubelet.MARK}[]", "is not an answer"),
+    (f"{kubelet_on_host.ask_kubelet.MARK}{'[' * 100000}", "is not an answer"),
+    (f'{kubelet_on_host.ask_kubelet.MARK}{{"status": Infinity, "body": "eJwDAAAAAAE="}}', "is not an answer"),
+    (f'{kubelet_on_host.ask_kubelet.MARK}{{"status": 200, "body": "AAAA"}}', "is not an answer"),
     (f'{kubelet_on_host.ask_kubelet.MARK}{{"error": "TOKEN"}}', r"\(\*\*\*\*\*\*\*\*\)"),
     (f'{kubelet_on_host.ask_kubelet.MARK}{{"error": "TOKEN", "untrusted": true}}', r"\(\*\*\*\*\*\*\*\*\)"),
     ("ECHO", "contains the token"),

@@ -88,5 +88,5 @@ def test_options_that_cannot_be_read() -> None:
 )
 @pytest.mark.parametrize("back", [False, True])
 def test_what_is_no_dump_is_refused(current: dict[str, t.Any], back: bool) -> None:
-    with pytest.raises(ClusterError, match="current is no result of kubelet_configz_facts"):
+    with pytest.raises(ClusterError, match="current is not a result of kubelet_configz_facts"):
         run({}, current=current, back=back)

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A machine that was installed again: its Node has the annotations of before, its disk is empty.
 
-Its kubelet runs its local config. The annotations are no evidence of what it runs.
+Its kubelet runs its local config. The annotations are not evidence of what it runs.
 """
 
 from __future__ import annotations

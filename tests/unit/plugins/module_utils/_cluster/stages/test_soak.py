@@ -89,7 +89,7 @@ def checkpoint(started: str) -> dict[str, t.Any]:
 
 
 def test_the_guard_reports_a_restart(clock: Clock) -> None:
-    """With checkpoint delivery, at the next poll. What it rounds is no restart."""
+    """With checkpoint delivery, at the next poll. What it rounds is not a restart."""
     api = cluster(clock, checkpoint("2025-12-31T23:00:00Z"))
     clock.at(7, lambda: api.nodes.update(n1=checkpoint("2025-12-31T23:00:01Z")))
     clock.at(11, lambda: api.births.update(n1=1011.0))
@@ -228,7 +228,7 @@ def test_what_was_not_seen_does_not_count(clock: Clock) -> None:
 
 
 def test_an_outage_of_the_api_server_during_a_check(clock: Clock) -> None:
-    """Between the LIST and the requests to kubelets: it is no failure of the kubelets."""
+    """Between the LIST and the requests to kubelets: it is not a failure of the kubelets."""
     api = cluster(clock, done())
     clock.at(28, lambda: api.births.update(n1=AWAY))
     clock.at(200, lambda: api.births.update(n1=1000.0))

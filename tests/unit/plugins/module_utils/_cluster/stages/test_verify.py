@@ -202,7 +202,7 @@ def test_live_configuration_differs(clock: Clock) -> None:
 @pytest.mark.parametrize("minor", [20, 21, 23])
 @pytest.mark.fault(case=65)
 def test_a_configmap_made_by_hand_with_few_fields(clock: Clock, minor: int) -> None:
-    """What the kubelet fills in is no difference; a declared value that is not live still is one."""
+    """What the kubelet fills in is not a difference; a declared value that is not live still is one."""
     filled = {"maxPods": 50, "registryBurst": 10, **({"memoryManagerPolicy": "None"} if minor > 20 else {})}
     api = cluster(done())
     api.nodes["n1"]["status"]["nodeInfo"]["kubeletVersion"] = f"v1.{minor}.0"

@@ -70,7 +70,7 @@ def test_node_that_is_deleted_during_the_wait(clock: Clock) -> None:
 
 
 def test_node_that_is_created_again_during_the_wait(clock: Clock) -> None:
-    """It is another machine, whose local configuration is no change by another user."""
+    """It is another machine, whose local configuration is not a change by another user."""
 
     def numbered(found: dict[str, t.Any], uid: str) -> dict[str, t.Any]:
         found["metadata"]["uid"] = uid

@@ -189,7 +189,7 @@ def test_a_flag_that_the_target_lacks_neither_sets_a_value_nor_is_its_place() ->
     ("name", "where"),
     [
         ("NoSuchGate", OWN),
-        # Names that are no path, or one that no file has.
+        # Names that are not a path, or one that no file has.
         ("No.Such.Gate", OWN),
         ("no such gate", ""),
     ],

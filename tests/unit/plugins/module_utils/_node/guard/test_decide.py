@@ -195,7 +195,7 @@ def test_a_second_reboot_before_the_confirmation_reverts() -> None:
 
 
 def test_a_kubelet_that_is_not_healthy_on_the_next_boot_reverts() -> None:
-    """Its first two minutes are no evidence."""
+    """Its first two minutes are not evidence."""
     for terms in (TERMS._replace(confirm_seconds=9999), CONFIRMED):
         seen = at(110), at(20, False, boot="b2"), at(140, False, boot="b2"), at(199, False, boot="b2")
         assert play(terms, *seen)[0].what == WAIT

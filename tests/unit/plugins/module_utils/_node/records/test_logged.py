@@ -165,7 +165,7 @@ def test_read_asks_for_one_start_and_a_bounded_part(output: str, found: t.Any) -
     ],
 )
 def test_the_values_that_were_not_logged_are_named(wanted: dict[str, t.Any], paths: list[str], dropin: bool) -> None:
-    """Of a checkpoint, too: what the kubelet's defaults complete is no difference."""
+    """Of a checkpoint, too: what the kubelet's defaults complete is not a difference."""
     own = {key: CONFIG[key] for key in ("kind", "apiVersion", "address", "evictionHard", "clusterDNS")}
     assert logged.unlike({**own, **wanted}, CONFIG, 37, dropin) == paths
 

@@ -285,7 +285,7 @@ def test_a_confirmation_after_a_verdict_is_refused(
 
 @pytest.mark.fault(case=76)
 def test_a_revert_leads_to_what_was_confirmed_last(place: Place) -> None:
-    """Also when it has not yet become last-known-good; a change within its trial is no reason to run older values."""
+    """Also when it has not yet become last-known-good; a change within its trial is not a reason for older values."""
     place.assign("a")
     a = place.store.assigned()
     assert t.cast(Trial, place.store.trial()).revert_to is None
