@@ -58,7 +58,8 @@ def client(configuration: t.Any) -> t.Any:
         # Its text quotes a part of the address.
         raise ClusterError(
             "the proxy (the option proxy, proxy-url in the kubeconfig or the variable HTTPS_PROXY) is not a URL that "
-            "can be used. Begin it with http:// or https://, and write special characters of its user and password as %XX"
+            "can be used. Begin it with http:// or https://, and write special characters of its user and password as "
+            "%XX"
         ) from None
 
 

@@ -306,7 +306,8 @@ def _after_hold_time(terms: Terms, progress: Progress, facts: Facts) -> Action:
     """Return the action for a confirmed kubelet that was healthy for the hold time.
 
     An unreachable API server is not evidence against the configuration: the guard waits and does not revert. After a
-    day the controller's own verification must do, for a trial that stays open would blame its configuration for any end.
+    day the controller's own verification must do, for a trial that stays open would blame its configuration for any
+    end.
     """
     held = f"confirmed, and healthy for {terms.hold_seconds:.0f} s without interruption"
     if facts.node is None:

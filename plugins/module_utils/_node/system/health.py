@@ -5,8 +5,8 @@
 the container runtime answers.
 
 A connection is not a sign of life: the kernel makes it also for a process that hangs. The runtime is therefore asked
-for its version, as the kubelet asks first (RuntimeService of k8s.io/cri-api, pkg/apis/runtime/v1/api.proto). That is one
-gRPC request over HTTP/2 (RFC 9113, RFC 7541), few enough bytes to need no library: the guard must stay small.
+for its version, as the kubelet asks first (RuntimeService of k8s.io/cri-api, pkg/apis/runtime/v1/api.proto). That is
+one gRPC request over HTTP/2 (RFC 9113, RFC 7541), few enough bytes to need no library: the guard must stay small.
 """
 
 from __future__ import annotations
