@@ -119,7 +119,7 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
         atexit.register(self._interrupted)
         # On SIGTERM Ansible exits without calling callbacks. On SIGINT it may wait for ever: for the lock of its
         # results, which a worker held when it was killed. A second SIGINT then kills it.
-        self._former = {number: signal.signal(number, self._struck) for number in (signal.SIGTERM, signal.SIGINT)}
+        self._former = {number: signal.signal(number, self._on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
 
     def v2_playbook_on_play_start(self, play: t.Any) -> None:
         """Begin a play, or with serial a batch of it."""
@@ -196,7 +196,7 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
         if self._recorder and os.getpid() == self._owner:
             self._recorder.end("interrupted")
 
-    def _struck(self, number: int, frame: t.Any) -> None:
+    def _on_signal(self, number: int, frame: t.Any) -> None:
         former = self._former[signal.Signals(number)]
         signal.signal(number, former)
         try:

@@ -69,7 +69,7 @@ class ControllerAction(Normal):  # type: ignore[misc]  # ansible-core has no typ
             try:
                 programs = HostPrograms(self, variables)
                 surroundings = in_process.surroundings(environment, self._loader.get_basedir())
-                with surroundings, kubelet_on_host.reached_by(programs):
+                with surroundings, kubelet_on_host.running_programs_with(programs):
                     return in_process.run(
                         self.module,
                         self._task.action,

@@ -24,7 +24,7 @@ NODE_NAME, KEY = "kubelet_config_node_name", "private_key_file"
 
 
 @dataclasses.dataclass(frozen=True)
-class _Way:
+class _Login:
     """How to reach a host: the name of the connection plugin, what renders a variable (None without a value), the
     address, and the Python there.
     """
@@ -36,7 +36,7 @@ class _Way:
 
 
 class HostPrograms:
-    """Runs a program on the host of a node; see `Reach`. Safe for threads. Nothing is done before the first call.
+    """Runs a program on the host of a node; see `ProgramRunner`. Safe for threads. Does nothing before the first call.
 
     `action` is that of the task on the controller, `variables` are its own.
     """
@@ -47,7 +47,7 @@ class HostPrograms:
         self._folder = os.getcwd()
         self._lock = threading.Lock()
         self._names: dict[str, str] | None = None
-        self._ways: dict[str, _Way] = {}
+        self._logins: dict[str, _Login] = {}
         # Plugins and templates need the context of the task, which a thread of a module does not have.
         self._context = contextvars.copy_context()
 
@@ -57,8 +57,8 @@ class HostPrograms:
 
     def _run(self, node: str, program: str) -> str:
         with self._lock:
-            way = self._ways.get(node) or self._way(node)
-            self._ways[node] = way
+            way = self._logins.get(node) or self._login(node)
+            self._logins[node] = way
             connection = self._connection(way)
         try:
             code, output, errors = connection.exec_command(f"{way.python} -I -", program.encode(), sudoable=False)
@@ -79,7 +79,7 @@ class HostPrograms:
 
     # pylint: disable=protected-access  # Ansible has no public way from an action to another host
 
-    def _way(self, node: str) -> _Way:
+    def _login(self, node: str) -> _Login:
         """Return how to reach the host of a node. Raises ApiError."""
         name, hostvars, task = self._host(node), self._variables["hostvars"], self._action._task
         host = hostvars._inventory.get_host(name)
@@ -91,9 +91,9 @@ class HostPrograms:
             return templar.template(given[variable]) if variable in given else None
 
         kind = str(value("ansible_connection") or task.connection)
-        return _Way("ssh" if kind == "smart" else kind, value, str(value("ansible_host") or name), _python(value))
+        return _Login("ssh" if kind == "smart" else kind, value, str(value("ansible_host") or name), _python(value))
 
-    def _connection(self, way: _Way) -> t.Any:
+    def _connection(self, way: _Login) -> t.Any:
         """Return a new connection to a host. Raises ApiError."""
         action = self._action
         context = action._play_context.copy()

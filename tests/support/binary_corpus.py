@@ -55,7 +55,7 @@ def ask(program: str, names: t.Sequence[str]) -> BinaryFacts:
     limit, ask_binary.MOST_STARTS = ask_binary.MOST_STARTS, len(names) + 1
     try:
         with tempfile.TemporaryDirectory() as scratch:
-            found = ask_binary.ask(program, names, scratch=scratch, walled=False, cache="")
+            found = ask_binary.ask(program, names, scratch=scratch, sandboxed=False, cache="")
     finally:
         ask_binary.MOST_STARTS = limit
     assert found is not None, f"{program} is not a kubelet"
@@ -68,7 +68,7 @@ def judged(program: str) -> list[Answer]:
     with tempfile.TemporaryDirectory() as scratch:
         for config in CONFIGS:
             text = json.dumps({**ask_binary.HEADER, "failCgroupV1": False, **config})
-            started = binary.start(program, [], text, scratch=scratch, walled=False)
+            started = binary.start(program, [], text, scratch=scratch, sandboxed=False)
             assert not isinstance(started, str), started
             answer = binary.verdict(started.output, started.missing, started.code)
             found.append((config, answer.verdict, [_placed(one, scratch) for one in answer.messages]))
@@ -84,7 +84,7 @@ def starts(program: str) -> dict[str, str]:
         def start(config: t.Mapping[str, t.Any]) -> str:
             key = json.dumps(config, sort_keys=True)
             text = json.dumps({**ask_binary.HEADER, **config})
-            started = binary.start(program, ["-v=1"], text, scratch=scratch, walled=False)
+            started = binary.start(program, ["-v=1"], text, scratch=scratch, sandboxed=False)
             assert not isinstance(started, str), started
             found[key] = _placed(_short(started.output, not found), scratch)
             return started.output

@@ -98,7 +98,7 @@ def shown(found: t.Any) -> None:
     inventory_hosts.groups(variables, list(inventory_hosts.GROUPS), ["*"])
     assert node.references is not None and node.uids is not None
     for delivery in deliveries.REQUESTS:
-        seen = node.seen_as(delivery)
+        seen = node.with_delivery(delivery)
         for source in (None, SOURCE, node.source):
             verdict.at_timeout(verdict.judge(seen, source), seen.delivery, 50.0, 3.0)
     for goal in goals.GOALS:

@@ -89,7 +89,7 @@ def test_the_first_form_on_a_later_kubelet() -> None:
 
 def test_write_the_first_form() -> None:
     """uid and no key; the local config removes the field."""
-    found = nodes.trim(node(version="v1.9.11")).seen_as("native")
+    found = nodes.trim(node(version="v1.9.11")).with_delivery("native")
     new = {**ALPHA, "name": "config-b", "uid": "uid-config-b"}
     for wanted, written in ({**new, "kubeletConfigKey": "kubelet"}, {"configMapRef": new}), (None, None):
         body = {"metadata": {"resourceVersion": "1"}, "spec": {"configSource": written}}
@@ -125,7 +125,7 @@ def test_an_api_server_without_dry_runs(source: dict[str, str] | None, notes: di
             del found["metadata"]["resourceVersion"]
             cluster.store.create(KINDS["nodes"], "", found)
             before = cluster.node("n1")
-            now = nodes.trim(before).seen_as("native")
+            now = nodes.trim(before).with_delivery("native")
             session = Session({"host": cluster.url})
             answers.append(config_sources.write_source(session, now, source, True, (), notes))
             assert cluster.node("n1") == before

@@ -25,7 +25,7 @@ if t.TYPE_CHECKING:
     # Python 3.7 has no protocols.
     from .session import Session
 
-    class Door(t.Protocol):
+    class KubeletClient(t.Protocol):
         """A way to one kubelet, such as a session with its port."""
 
         def request(self, method: str, path: str, *, budget: float | None = None) -> t.Any:
@@ -34,14 +34,14 @@ if t.TYPE_CHECKING:
         def text(self, path: str, budget: float | None = None) -> str:
             """Return the text of an answer (one GET). Raises ApiError."""
 
-    class Doors(t.Protocol):
+    class KubeletClients(t.Protocol):
         """The ways to the kubelets of nodes."""
 
-        def ask(self, node: str, question: t.Callable[[Door], _Answer]) -> _Answer:
+        def ask(self, node: str, question: t.Callable[[KubeletClient], _Answer]) -> _Answer:
             """Return what a question got from the kubelet of a node. Raises ApiError."""
 
 
-class Ports:
+class DirectClients:
     """Sessions with the kubelets of nodes, at the address and port in the status of their Node. Safe for threads."""
 
     def __init__(self, session: Session, ca_cert: str | None) -> None:
@@ -49,7 +49,7 @@ class Ports:
         self._lock = threading.Lock()
         self._known: dict[str, Session] = {}
 
-    def ask(self, node: str, question: t.Callable[[Door], _Answer]) -> _Answer:
+    def ask(self, node: str, question: t.Callable[[KubeletClient], _Answer]) -> _Answer:
         """Return what a question got from the kubelet of a node. Raises ApiError."""
         door = self._of(node)
         try:

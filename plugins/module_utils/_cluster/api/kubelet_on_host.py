@@ -40,18 +40,18 @@ if t.TYPE_CHECKING:
     # Python 3.7 has no protocols.
     from .session import Session
 
-    class Reach(t.Protocol):
+    class ProgramRunner(t.Protocol):
         """Runs a program on the host of a node."""
 
         def __call__(self, node: str, program: str) -> str:
             """Return what a program prints that Python reads from its standard input there. Raises ApiError (0)."""
 
 
-_given: list[Reach] = []
+_given: list[ProgramRunner] = []
 
 
 @contextlib.contextmanager
-def reached_by(reach: Reach) -> t.Iterator[None]:
+def running_programs_with(reach: ProgramRunner) -> t.Iterator[None]:
     """Let sessions made in between reach hosts. Only Ansible's own process has the connections to them."""
     _given.append(reach)
     try:
@@ -74,7 +74,7 @@ class HostKubelets:
         self._ports: dict[str, int] = {}
         self.request = {"authorities": _read(authorities) if verify else None, "verify": verify, "seconds": seconds}
 
-    def ask(self, node: str, question: t.Callable[[kubelet_endpoint.Door], _Answer]) -> _Answer:
+    def ask(self, node: str, question: t.Callable[[kubelet_endpoint.KubeletClient], _Answer]) -> _Answer:
         """Return what a question got from the kubelet of a node (first with one GET of its Node). Raises ApiError."""
         if self._reach is None:
             raise ClusterError(
@@ -85,7 +85,7 @@ class HostKubelets:
         port = self._ports.get(node) or self._port(node)
         self._ports[node] = port
         try:
-            return question(_Door(self, self._reach, node, port))
+            return question(_Client(self, self._reach, node, port))
         except ApiError as error:
             if not error.status:
                 # A change of its configuration may move its port.
@@ -109,10 +109,10 @@ class HostKubelets:
             raise ApiError(200, "the status of its Node has no port of its kubelet: set read to proxy") from error
 
 
-class _Door:
+class _Client:
     """One kubelet, asked from its own host."""
 
-    def __init__(self, hosts: HostKubelets, reach: Reach, node: str, port: int) -> None:
+    def __init__(self, hosts: HostKubelets, reach: ProgramRunner, node: str, port: int) -> None:
         self._hosts, self._reach, self._node, self._port = hosts, reach, node, port
 
     def request(self, _method: str, path: str, *, budget: float | None = None) -> t.Any:
@@ -227,7 +227,7 @@ class _Tokens:
         body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview"}
         spec = {"namespace": account.split("/", maxsplit=1)[0]}
         try:
-            answer = self._session.bearing(token).request("POST", path, body={**body, "spec": spec})
+            answer = self._session.with_token(token).request("POST", path, body={**body, "spec": spec})
         except ApiError as error:
             status = 400 if error.status in (401, 404) else error.status
             raise ApiError(

@@ -61,11 +61,11 @@ class Session:
         self.sent = 0
         self.nodes_listed = 0
         self.warnings: list[str] = []
-        self.kubelets: kubelet_endpoint.Doors | None = None
+        self.kubelets: kubelet_endpoint.KubeletClients | None = None
         if options.get("read") == kubelet_endpoint.KUBELET:
             if self._headers:
                 raise ClusterError("read: a kubelet does not impersonate users; set it to proxy, or omit impersonate_*")
-            self.kubelets = kubelet_endpoint.Ports(self, options.get("kubelet_ca_cert"))
+            self.kubelets = kubelet_endpoint.DirectClients(self, options.get("kubelet_ca_cert"))
         elif options.get("read") == kubelet_endpoint.NODE:
             self.kubelets = kubelet_on_host.HostKubelets(
                 self,
@@ -91,7 +91,7 @@ class Session:
         other.host, other.kubelets = host, None
         return other
 
-    def bearing(self, token: str) -> Session:
+    def with_token(self, token: str) -> Session:
         """Return a session with the same server as the user of a token."""
         other = copy.copy(self)
         other._configuration = configuration = copy.copy(self._configuration)

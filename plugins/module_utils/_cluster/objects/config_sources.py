@@ -195,13 +195,13 @@ def write_source(
     for _attempt in range(5):
         try:
             patch = _patch(current, source, sides, notes or {})
-            return nodes.trim(session.request("PATCH", path, query, patch, "application/merge-patch+json")).seen_as(
-                node.delivery
-            )
+            return nodes.trim(
+                session.request("PATCH", path, query, patch, "application/merge-patch+json")
+            ).with_delivery(node.delivery)
         except ApiError as error:
             if error.status != 409:
                 raise
-        current = nodes.trim(session.request("GET", path)).seen_as(node.delivery)
+        current = nodes.trim(session.request("GET", path)).with_delivery(node.delivery)
         if current.uid != node.uid:
             raise ApiError(409, node_row.RECREATED, node_requests.CREATED_AGAIN)
         written = all(
@@ -248,7 +248,7 @@ def _forecast(
     return dataclasses.replace(
         node,
         native=dataclasses.replace(node.native, source=source if native else node.native.source),
-        noted=nodes.Side(
+        noted=nodes.SourceAndStatus(
             source if noted else node.noted.source, None if annotation.STATUS in gone else node.noted.status
         ),
         noted_delivery=noted or node.noted_delivery,

@@ -115,7 +115,7 @@ def _hold(session: Session, options: dict[str, t.Any]) -> dict[str, t.Any]:
         held, obstacles = _claim(session, options, taken_over)
         if held:
             return {"changed": True, "lease": held.lease(), "taken_over": taken_over, "obstacles": []}
-        _outlast(session, options, obstacles, end)
+        _wait_for_others(session, options, obstacles, end)
 
 
 def _claim(
@@ -156,7 +156,9 @@ def _withdraw(session: Session, own: lease_objects.Claim) -> None:
         return
 
 
-def _outlast(session: Session, options: dict[str, t.Any], obstacles: list[lease_objects.Claim], end: float) -> None:
+def _wait_for_others(
+    session: Session, options: dict[str, t.Any], obstacles: list[lease_objects.Claim], end: float
+) -> None:
     """Wait until no obstacle is left.
 
     Raises ClusterError as soon as a holder renews its Lease, and if a Lease cannot expire before `end`.
@@ -262,7 +264,7 @@ class Keeper:
             lease_objects.renew(self.session, self.lease)
             self._due = time.monotonic() + self.every
 
-    def nap(self, seconds: float) -> float:
+    def bounded_pause(self, seconds: float) -> float:
         """Return `seconds`, or less if the lease is due earlier: the longest sleep that allows a renewal in time."""
         left = self._due - time.monotonic()
         return min(seconds, left) if self.lease and left > 0 else seconds

@@ -27,7 +27,7 @@ _ROLE_PREFIX, _ROLE = "node-role.kubernetes.io/", "kubernetes.io/role"
 
 
 @dataclasses.dataclass(frozen=True)
-class Side:
+class SourceAndStatus:
     """A node as one delivery sees it: the reference it should run (None: its local config), and its status.
 
     The status has the shape of Node.status.config; None means that it was never reported.
@@ -48,8 +48,8 @@ class Node:
     name: str
     resource_version: str
     kubelet_version: str
-    native: Side
-    noted: Side
+    native: SourceAndStatus
+    noted: SourceAndStatus
     delivery: str
     ready: str
     ready_reason: str
@@ -130,7 +130,7 @@ class Node:
         """
         return self.on_node and any(self.machine.get(key, known) != known for key, known in self.assigned_to.items())
 
-    def side(self, delivery: str) -> Side:
+    def side(self, delivery: str) -> SourceAndStatus:
         """Return the node as one delivery sees it, including what is left over."""
         return self.noted if deliveries.of(delivery).on_node else self.native
 
@@ -149,8 +149,8 @@ class Node:
         return self._current.status
 
     @property
-    def _current(self) -> Side:
-        return Side() if not self.on_node and self.left_over else self.side(self.delivery)
+    def _current(self) -> SourceAndStatus:
+        return SourceAndStatus() if not self.on_node and self.left_over else self.side(self.delivery)
 
     @property
     def fault(self) -> str:
@@ -201,7 +201,7 @@ class Node:
         """Whether its kubelet needs a Role to read its source; later ones have the Node authorizer."""
         return self.form.by_role and not self.on_node
 
-    def seen_as(self, delivery: str) -> Node:
+    def with_delivery(self, delivery: str) -> Node:
         """Return the node with `delivery` as the one that counts; `auto` changes nothing."""
         return self if delivery == AUTO else dataclasses.replace(self, delivery=delivery)
 
@@ -227,8 +227,8 @@ def trim(node: dict[str, t.Any]) -> Node:
         name=meta["name"],
         resource_version=_text(meta, "resourceVersion"),
         kubelet_version=kubelet_version,
-        native=Side(records.spec, records.config),
-        noted=Side(records.source, records.status),
+        native=SourceAndStatus(records.spec, records.config),
+        noted=SourceAndStatus(records.source, records.status),
         noted_delivery=noted,
         delivery=NONE if annotation.SOURCE not in notes and annotation.STATUS not in notes else noted,
         previous=records.previous,

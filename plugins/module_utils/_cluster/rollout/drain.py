@@ -263,7 +263,7 @@ def _drained(
         if time.monotonic() >= deadline:
             run.give_up(f"the timeout of {options['timeout']} s is over")
             break
-        time.sleep(keeper.nap(min(pause, max(0.0, deadline - time.monotonic()))))
+        time.sleep(keeper.bounded_pause(min(pause, max(0.0, deadline - time.monotonic()))))
         try:
             keeper.keep()
             run.refresh()

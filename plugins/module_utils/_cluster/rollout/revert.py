@@ -180,7 +180,7 @@ def revert(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
         waiting = _open(reverts)
         if not waiting or time.monotonic() >= deadline:
             break
-        time.sleep(keeper.nap(min(options["wait_sleep"], max(0.0, deadline - time.monotonic()))))
+        time.sleep(keeper.bounded_pause(min(options["wait_sleep"], max(0.0, deadline - time.monotonic()))))
     for name, age in _silence(session, waiting, found).items():
         reverts[name].message = reverts[name].late(options["wait_timeout"], age)
     return _result(reverts, found, check_mode)
@@ -220,7 +220,7 @@ def _read(session: Session, reverts: dict[str, _Revert]) -> dict[str, nodes.Node
     for name, row in node_requests.lost(session, uids, found).items():
         found.pop(name, None)
         reverts[name].state, reverts[name].message = row.state, row.message
-    return {name: node.seen_as(reverts[name].delivery) for name, node in found.items()}
+    return {name: node.with_delivery(reverts[name].delivery) for name, node in found.items()}
 
 
 def _open(reverts: dict[str, _Revert]) -> list[str]:

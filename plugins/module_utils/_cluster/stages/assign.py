@@ -81,7 +81,9 @@ def assign(
     except ApiError as error:
         raise ClusterError(f"assigning: {error.message}. Nothing was written to any node; run again") from error
     lost = node_requests.lost(session, {name: one.uid for name, one in wanted.items()}, found)
-    current = {name: node.seen_as(_deliver(node, wanted[name])) for name, node in found.items() if name not in lost}
+    current = {
+        name: node.with_delivery(_deliver(node, wanted[name])) for name, node in found.items() if name not in lost
+    }
     needed = _needed(wanted, current, options["check_source"])
     configs = config_sources.find(session, needed.values())
     steps = {name: _step(found[name], node, wanted[name], configs) for name, node in current.items()}

@@ -15,7 +15,7 @@ from ..api import timestamps
 from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
 from ..objects import nodes
-from .verdict import THAT_IS, Verdict
+from .verdict import MEANING_FOLLOWS, Verdict
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
@@ -65,7 +65,7 @@ def missing(source: dict[str, str], node: nodes.Node) -> Verdict:
 def refusal(found: Verdict, fault: str | None, problems: t.Sequence[t.Any]) -> Verdict:
     """Add the likely cause of a load or validation error, which the kubelet writes only to its log."""
     # The cause replaces the general meaning of the error.
-    short = dataclasses.replace(found, message=found.message.partition(THAT_IS)[0])
+    short = dataclasses.replace(found, message=found.message.partition(MEANING_FOLLOWS)[0])
     if fault:
         return _final(short, f"Cause: {fault}. Correct it and run again")
     causes = "; ".join(f"{_about(problem)} ({problem.remedy})" for problem in problems)

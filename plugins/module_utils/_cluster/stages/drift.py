@@ -46,7 +46,7 @@ def detect(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
     except ValueError as error:
         raise ClusterError(str(error)) from error
     found = {
-        name: node.seen_as(deliveries.get(name, delivery.AUTO))
+        name: node.with_delivery(deliveries.get(name, delivery.AUTO))
         for name, node in node_requests.read(session, options["nodes"], options["label_selectors"] or ()).items()
     }
     maps = _maps(session, found.values())

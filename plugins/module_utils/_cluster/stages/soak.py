@@ -114,7 +114,7 @@ class _Soak:
             self._pods()
         if final:
             self._health()
-            self._beats()
+            self._note_heartbeats()
             for name in [name for name in self.open if name not in self._missing]:
                 self.open.remove(name)
 
@@ -271,7 +271,7 @@ class _Soak:
                 elif not outcome.value:
                     self._note_symptom(outcome.item, "kubelet", "not_ready", "its kubelet's healthz does not return ok")
 
-    def _beats(self) -> None:
+    def _note_heartbeats(self) -> None:
         names = [name for name in self.open if name not in self._missing]
         if not self._stays or not names:
             return
@@ -348,7 +348,7 @@ def _stay(run: _Soak, keeper: Keeper, started: float) -> ClusterError | None:
         if not run.open or now >= max(run.pods_end, run.end + _GRACE):
             break
         pause = max(_END_POLL if final else min(_POLL, run.end - now), 2 * (now - began))
-        time.sleep(keeper.nap(max(0.0, pause)))
+        time.sleep(keeper.bounded_pause(max(0.0, pause)))
     return lost
 
 

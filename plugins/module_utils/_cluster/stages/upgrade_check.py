@@ -51,16 +51,16 @@ def answered(hosts: t.Mapping[str, t.Any], program: str, minor: int) -> dict[str
     """
     configs = {name: _config(given, minor) for name, given in hosts.items() if _has_no_answer(given)}
     names = {_OF_THE_HOST}.union(*map(binary_facts.asked_of, configs.values()))
-    walled = os.geteuid() == 0
-    scratch = "/run" if walled else tempfile.gettempdir()
-    facts = ask_binary.ask(program, names, scratch=scratch, walled=walled, cache="")
+    sandboxed = os.geteuid() == 0
+    scratch = "/run" if sandboxed else tempfile.gettempdir()
+    facts = ask_binary.ask(program, names, scratch=scratch, sandboxed=sandboxed, cache="")
     own = {_OF_THE_HOST: False} if facts and facts.fields.get(_OF_THE_HOST) else {}
     verdicts: dict[str, binary.Verdict] = {}
     found = dict(hosts)
     for name, config in configs.items():
         text = json.dumps({**ask_binary.HEADER, **config, **own}, sort_keys=True)
         if text not in verdicts:
-            verdicts[text] = binary.check(text, [], program, scratch=scratch, walled=walled)
+            verdicts[text] = binary.check(text, [], program, scratch=scratch, sandboxed=sandboxed)
         flags = [flag.name for flag in node_facts.read(hosts[name]).flags]
         found[name] = {**hosts[name], "target": _answer(program, facts, flags, verdicts[text])}
     return found

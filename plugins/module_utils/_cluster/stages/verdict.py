@@ -19,10 +19,10 @@ from ..._config.values.forms import LATER, SourceForm
 from ..._config.values.reference import same_place
 from ..objects.nodes import Node, describe, is_sync_error
 
-THAT_IS = ", that is, "
+MEANING_FOLLOWS = ", that is, "
 """Between the error of a kubelet and its meaning."""
 _UNKNOWN = "an error that this collection does not know"
-THREE_LINES = 360
+LONGEST_MESSAGE = 360
 """The most characters of a message about a node, apart from the words of a kubelet or a guard in it."""
 # The meaning of each status.config.error (pkg/kubelet/kubeletconfig/status/status.go).
 MEANING = {
@@ -144,7 +144,7 @@ def _fell_back(node: Node, expected: dict[str, str]) -> Verdict:
     current = "its last-known-good, " + describe(active) if active else "its local config"
     current = node.form.fallbacks.get(node.place, current)
     # The guard reports the cause; a kubelet writes it only to its log.
-    means = "" if node.on_node else meaning(node) or f"{THAT_IS}{_UNKNOWN}"
+    means = "" if node.on_node else meaning(node) or f"{MEANING_FOLLOWS}{_UNKNOWN}"
     return Verdict(
         "fell_back",
         f"its kubelet refused {describe(expected)} and reverted to {current}: `{node.error}`{means}",
@@ -153,9 +153,9 @@ def _fell_back(node: Node, expected: dict[str, str]) -> Verdict:
 
 
 def meaning(node: Node) -> str:
-    """Return the meaning of an error after THAT_IS, empty for one of an unknown meaning."""
+    """Return the meaning of an error after MEANING_FOLLOWS, empty for one of an unknown meaning."""
     words = node.form.meaning_of_error(node.error) if node.form.explains_errors else MEANING.get(node.error)
-    return f"{THAT_IS}{words}" if words else ""
+    return f"{MEANING_FOLLOWS}{words}" if words else ""
 
 
 def _judge_local(node: Node) -> Verdict:
@@ -199,10 +199,10 @@ def at_timeout(
             f"its kubelet has sent no heartbeat for {silent_for:.0f} s: it is dead or in a crash loop. {remedy}. "
             "Last seen: "
         )
-        return Verdict("silent", message + _clipped(verdict.message, THREE_LINES - len(message)), True)
+        return Verdict("silent", message + _clipped(verdict.message, LONGEST_MESSAGE - len(message)), True)
     if verdict.state == "pending" and not on_node and (silent_for is not None or not form.has_lease):
         message = f". After {seconds:.0f} s its kubelet {form.to_restart}"
-        return Verdict("not_restarting", _clipped(verdict.message, THREE_LINES - len(message)) + message, True)
+        return Verdict("not_restarting", _clipped(verdict.message, LONGEST_MESSAGE - len(message)) + message, True)
     return dataclasses.replace(verdict, message=f"{verdict.message} (gave up after {seconds:.0f} s)", final=True)
 
 

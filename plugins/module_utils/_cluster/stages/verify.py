@@ -140,7 +140,7 @@ def _wait(
     while watch.waiting and time.monotonic() < deadline:
         # The pause is first, since the nodes have just been read. A change during the last pause is still seen.
         pause = min(options["wait_sleep"], max(_FIRST_PAUSE, (time.monotonic() - started) / _SHARE))
-        time.sleep(keeper.nap(min(max(pause, 2 * took), max(0.0, deadline - time.monotonic()))))
+        time.sleep(keeper.bounded_pause(min(max(pause, 2 * took), max(0.0, deadline - time.monotonic()))))
         began = time.monotonic()
         try:
             keeper.keep()

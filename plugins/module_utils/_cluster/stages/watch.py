@@ -65,7 +65,7 @@ class Watch:
         self.differences: dict[str, list[dict[str, t.Any]]] = {name: [] for name in found}
 
     def _seen(self, found: dict[str, nodes.Node]) -> dict[str, nodes.Node]:
-        return {name: node.seen_as(self.deliveries[name]) for name, node in found.items()}
+        return {name: node.with_delivery(self.deliveries[name]) for name, node in found.items()}
 
     @property
     def waiting(self) -> list[str]:

@@ -59,7 +59,7 @@ class Seen(NamedTuple):
         """Return the drop-ins that the kubelet merges after ours."""
         return {path: self.others[path] for path in dropin_folder.after_ours(self.folder.path, list(self.others))}
 
-    def beneath(self) -> binary.Beneath:
+    def beneath(self) -> binary.BaseFiles:
         """Return the texts that the kubelet's binary reads besides ours. Raises OSError."""
         return dropin_folder.beneath(self.words, self.folder.path, self.root)
 

@@ -72,12 +72,12 @@ def ask(
     names: Iterable[str] = (),
     run: command.Run = command.execute,
     scratch: str = "/run",
-    walled: bool = True,
+    sandboxed: bool = True,
     cache: str = CACHE,
 ) -> BinaryFacts | None:
     """Return the facts of a kubelet binary; None for no binary, or one that prints no version; never raises.
 
-    `names` are the fields and gates that are asked besides those of --help, see binary_facts.asked_of(). With `walled`
+    `names` are the fields and gates that are asked besides those of --help, see binary_facts.asked_of(). `sandboxed`:
     each start is in the sandbox of binary.py, which needs root. `cache` is a folder, empty for none: as long as the
     binary has the same digest, only what was not asked before is asked.
     """
@@ -93,7 +93,7 @@ def ask(
         return facts
 
     def start(config: Mapping[str, Any]) -> str:
-        started = binary.start(program, ["-v=1"], json.dumps({**HEADER, **config}), run, scratch, walled=walled)
+        started = binary.start(program, ["-v=1"], json.dumps({**HEADER, **config}), run, scratch, sandboxed=sandboxed)
         return "" if isinstance(started, str) else started.output
 
     complete = asked(facts, names, start)

@@ -92,7 +92,7 @@ def switched(options: Options, pretend: bool, unit: Unit) -> Result:
         steps.append(guard_steps.present(config_dir, unit, key, pretend, folder, options["metrics_dir"] or ""))
     with step("switching", text):
         result = checkpoint_module.apply(options, pretend, _found(seen, steps[-1], own))
-    return _together(result, seen, steps)
+    return _combined(result, seen, steps)
 
 
 def staged(options: Options, pretend: bool, unit: Unit) -> Result:
@@ -111,7 +111,7 @@ def staged(options: Options, pretend: bool, unit: Unit) -> Result:
         config_dir, key = options["config_dir"], options["source"]["kubelet_config_key"]
         metrics = options["metrics_dir"] or ""
         guard = guard_steps.prepared(config_dir, unit, key, pretend, _folder(seen), metrics)
-    return _together(result, seen, [guard])
+    return _combined(result, seen, [guard])
 
 
 def restarted(options: Options, pretend: bool, unit: Unit) -> Result:
@@ -144,7 +144,7 @@ def reset(options: Options, pretend: bool, unit: Unit) -> Result:
     with step("switching to the local configuration"):
         own = dropin_folder.installed(options["config_dir"]) or seen["kubelet"]["local_config"]
         result = checkpoint_module.apply(options, pretend, _found(seen, guard, own))
-    return _together(result, seen, [guard])
+    return _combined(result, seen, [guard])
 
 
 def removed(options: Options, pretend: bool, unit: Unit) -> Result:
@@ -266,7 +266,7 @@ def _refused(seen: dict[str, Any]) -> Result:
     }
 
 
-def _together(result: Result, seen: dict[str, Any], steps: list[dict[str, Any]]) -> Result:
+def _combined(result: Result, seen: dict[str, Any], steps: list[dict[str, Any]]) -> Result:
     """Return the result of the switch with what the steps before it found and changed."""
     parts = [*steps, result]
     diffs = [part.get("diff") or [] for part in parts]

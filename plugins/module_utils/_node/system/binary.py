@@ -49,7 +49,7 @@ _SWITCHES = {"exit-on-lock-contention", "logtostderr", "alsologtostderr", "one-o
 # The kubelet has no effect outside this sandbox: no network, everything read-only but the scratch folder, no sockets in
 # /run, no capability but reading, a time limit. The shell in front of it checks that the sandbox is in force, because
 # systemd continues without a protection that the kernel does not support.
-_WALLS = (
+_SANDBOX = (
     "PrivateNetwork=yes",
     "ProtectSystem=strict",
     "ProtectHome=read-only",
@@ -66,7 +66,7 @@ _WALLS = (
     "CollectMode=inactive-or-failed",
 )
 _IN_FORCE = "livenodes.kubelet: the sandbox is in force"
-_GATE = (
+_PROBE = (
     '[ "$(readlink /proc/self/ns/net)" != "$1" ] && ! [ -w /usr ] && ! [ -w /var/lib ] '
     f'&& echo "{_IN_FORCE}" && shift && exec "$@"'
 )
@@ -118,7 +118,7 @@ class Verdict(NamedTuple):
     """Fields it does not know and ignores, as it names them."""
 
 
-class Beneath(NamedTuple):
+class BaseFiles(NamedTuple):
     """What a kubelet reads besides a text that is one of its drop-ins.
 
     `base`: the text of its config file, None for none. `others`: the texts of the other drop-ins by their path below
@@ -137,18 +137,18 @@ def check(
     minor: Callable[[], int | None] = lambda: None,
     run: command.Run = command.execute,
     scratch: str = "/run",
-    beneath: Beneath | None = None,
-    walled: bool = True,
+    beneath: BaseFiles | None = None,
+    sandboxed: bool = True,
 ) -> Verdict:
     """Ask the binary (by default that of `argv`) whether a config text is valid, with the flags of the unit's command
     line `argv`; never raises. With `beneath` the text is a drop-in: the binary reads copies of all its files.
 
     `minor` returns the kubelet's version (20 for 1.20) and is called after the check: some versions name only the first
     unknown field, and our table adds the others. The binary runs in a systemd sandbox and can write only to a folder
-    below `scratch`; without a sandbox it does not run at all. `walled`: see start().
+    below `scratch`; without a sandbox it does not run at all. `sandboxed`: see start().
     """
     program = binary or (argv[0] if argv else "")
-    started = start(program, harmless(argv[1:]), text, run, scratch, beneath, walled)
+    started = start(program, harmless(argv[1:]), text, run, scratch, beneath, sandboxed)
     if isinstance(started, str):
         return _not_checked(started)
     answer = verdict(started.output, started.missing, started.code)
@@ -173,12 +173,12 @@ def start(
     text: str,
     run: command.Run = command.execute,
     scratch: str = "/run",
-    beneath: Beneath | None = None,
-    walled: bool = True,
+    beneath: BaseFiles | None = None,
+    sandboxed: bool = True,
 ) -> Started | str:
     """Start a kubelet binary with a config text, or return why it could not be started; never raises.
 
-    Its folders and its kubeconfig are in a new folder below `scratch`. Without `walled` there is no sandbox, which
+    Its folders and its kubeconfig are in a new folder below `scratch`. Without `sandboxed` no sandbox is used, which
     needs root: for a user who owns nothing that a kubelet could change.
     """
     if not os.path.isfile(program):
@@ -188,7 +188,7 @@ def start(
     except OSError as error:
         return f"no scratch folder can be created: {error}"
     try:
-        missing = _furnish(place, text, beneath)
+        missing = _write_files(place, text, beneath)
         words = [
             program,
             *flags,
@@ -197,11 +197,11 @@ def start(
             f"--root-dir={place}/root",
             f"--cert-dir={place}/pki",
         ]
-        if not walled:
+        if not sandboxed:
             done = run(["timeout", "--signal=KILL", str(LIMIT), *words])
             return Started(f"{done.stdout}\n{done.stderr}", done.returncode, missing)
-        walls = [f"--property={wall}" for wall in (*_WALLS, f"BindPaths={place}", f"ReadWritePaths={place}")]
-        gated = [*walls, "/bin/sh", "-c", _GATE, "sh", _host_network(), *words]
+        walls = [f"--property={wall}" for wall in (*_SANDBOX, f"BindPaths={place}", f"ReadWritePaths={place}")]
+        gated = [*walls, "/bin/sh", "-c", _PROBE, "sh", _host_network(), *words]
         done = command.transient(run, "check of a configuration", gated)
         if _IN_FORCE not in done.stdout:
             return (
@@ -223,13 +223,13 @@ def _host_network() -> str:
         return os.readlink("/proc/self/ns/net")
 
 
-def _files(place: str, beneath: Beneath | None) -> list[str]:
+def _files(place: str, beneath: BaseFiles | None) -> list[str]:
     """Return the flags that name the files in the scratch folder. The last --config-dir counts."""
     flags = [] if beneath and beneath.base is None else [f"--config={place}/kubelet"]
     return [*flags, f"--config-dir={place}/conf.d"] if beneath else flags
 
 
-def _furnish(place: str, text: str, beneath: Beneath | None) -> str:
+def _write_files(place: str, text: str, beneath: BaseFiles | None) -> str:
     """Fill the scratch folder; return the path of a kubeconfig that does not exist."""
     texts = {"kubelet": text}
     if beneath:

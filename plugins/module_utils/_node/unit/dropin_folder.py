@@ -20,7 +20,7 @@ from ..system import files
 from ..system.health import flag
 
 if TYPE_CHECKING:
-    from ..system.binary import Beneath
+    from ..system.binary import BaseFiles
 
 BY_UNIT, BY_OPTION, BY_US = "unit", "option", "us"
 _FLAG = "config-dir"
@@ -116,15 +116,15 @@ def merged(
     return merged_dropins.merge(base, [read(path) for path in paths]) if paths else base
 
 
-def beneath(words: Sequence[str], folder: str, root: str = "/") -> Beneath:
+def beneath(words: Sequence[str], folder: str, root: str = "/") -> BaseFiles:
     """Return what a kubelet with this command line lays a file in our place over, as texts. Raises OSError."""
     # Asking a binary is large and rare: a guard that only waits does not load it.
-    from ..system.binary import Beneath
+    from ..system.binary import BaseFiles
 
     config = flag(words, "config")
     texts = {path: files.text(files.below(root, path)) for path in others(folder, root)}
     found = {os.path.relpath(path, os.path.normpath(folder)): text for path, text in texts.items()}
-    return Beneath(files.text(files.below(root, config)) if config else None, found, LINK)
+    return BaseFiles(files.text(files.below(root, config)) if config else None, found, LINK)
 
 
 def leads(folder: Folder, target: str, root: str = "/") -> bool | None:

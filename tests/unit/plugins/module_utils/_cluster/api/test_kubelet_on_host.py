@@ -64,7 +64,7 @@ class Here:
 def here() -> t.Iterator[Here]:
     """Let sessions reach hosts."""
     found = Here()
-    with kubelet_on_host.reached_by(found):
+    with kubelet_on_host.running_programs_with(found):
         yield found
 
 
@@ -314,7 +314,7 @@ def test_what_a_host_prints_is_not_trusted(cluster: Cluster, tmp_path: Path, pri
     with (
         granted(cluster, *FINE),
         Port(cluster, "n1", 36),
-        kubelet_on_host.reached_by(reach),
+        kubelet_on_host.running_programs_with(reach),
         pytest.raises(ApiError) as caught,
     ):
         kubelets.healthy(session(cluster, tmp_path), "n1")
@@ -329,7 +329,7 @@ def test_a_body_that_is_not_json(cluster: Cluster, tmp_path: Path, body: bytes) 
     with (
         granted(cluster, *FINE),
         Port(cluster, "n1", 36),
-        kubelet_on_host.reached_by(lambda _node, _program: printed),
+        kubelet_on_host.running_programs_with(lambda _node, _program: printed),
         pytest.raises(ApiError, match="answered GET /configz with text that is not JSON"),
     ):
         kubelets.configz(session(cluster, tmp_path), "n1")

@@ -214,7 +214,7 @@ def test_an_api_server_without_dry_runs(
             cluster.store.create(KINDS["nodes"], "", found)
             before = cluster.node("n1")
             session = Session({"host": cluster.url})
-            now = nodes.trim(before).seen_as(sides[0] if sides else "native")
+            now = nodes.trim(before).with_delivery(sides[0] if sides else "native")
             answers.append(config_sources.write_source(session, now, source, True, sides, notes))
             assert cluster.node("n1") == before
             assert cluster.counter.count("PATCH") == (server != "v1.11.10")

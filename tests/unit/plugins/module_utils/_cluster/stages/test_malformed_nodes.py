@@ -133,7 +133,7 @@ def test_a_node_can_always_be_read(bad: dict[str, t.Any]) -> None:
     drain_steps.cordoned_by_us(found)
     for delivery in deliveries.REQUESTS:
         for expected in (None, A):
-            assert verdict.judge(found.seen_as(delivery), expected).state in verdict.STATES
+            assert verdict.judge(found.with_delivery(delivery), expected).state in verdict.STATES
 
 
 @given(damaged())
@@ -176,7 +176,7 @@ def test_an_assignment_and_its_revert_have_a_row_for_every_node(
 def test_the_start_that_a_node_reports_is_a_number(bad: dict[str, t.Any]) -> None:
     found = nodes.trim(bad)
     for delivery in deliveries.REQUESTS:
-        assert isinstance(soak._reported_start(found.seen_as(delivery)), float)  # pylint: disable=protected-access
+        assert isinstance(soak._reported_start(found.with_delivery(delivery)), float)  # pylint: disable=protected-access
 
 
 @pytest.mark.parametrize("key", OURS)

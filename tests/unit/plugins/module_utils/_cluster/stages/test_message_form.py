@@ -37,12 +37,12 @@ def judged() -> t.Iterator[verdict.Verdict]:
         native = nodes.trim(node(NAME, place(LONG), report, ready=ready))
         checkpoint = nodes.trim(node(NAME, marked=reference(LONG), reported=report, ready=ready))
         for wanted in (reference(LONG), None):
-            yield verdict.judge(native.seen_as("native"), wanted)
-            yield verdict.judge(checkpoint.seen_as("checkpoint"), wanted)
+            yield verdict.judge(native.with_delivery("native"), wanted)
+            yield verdict.judge(checkpoint.with_delivery("checkpoint"), wanted)
     for error in ERRORS:
-        yield verdict.judge(nodes.trim(node(NAME, config=status(error=error))).seen_as("native"), None)
-    yield verdict.judge(nodes.trim(node(NAME, place(LONG))).seen_as("native"), reference(LONG))
-    yield verdict.judge(nodes.trim(node(NAME, marked=reference(LONG))).seen_as("checkpoint"), reference(LONG))
+        yield verdict.judge(nodes.trim(node(NAME, config=status(error=error))).with_delivery("native"), None)
+    yield verdict.judge(nodes.trim(node(NAME, place(LONG))).with_delivery("native"), reference(LONG))
+    yield verdict.judge(nodes.trim(node(NAME, marked=reference(LONG))).with_delivery("checkpoint"), reference(LONG))
     wrong = {"lastKnownGood": {"configMap": {**reference(LONG), "resourceVersion": ["7"]}}}
     yield verdict.judge(nodes.trim(node(NAME, marked=reference(LONG), reported=wrong)), reference(LONG))
     for key, value in itertools.product(("kubeletConfigKey", "name", "namespace"), ("x/" * 400, None, {})):
@@ -99,7 +99,7 @@ ALL = [
 @pytest.mark.parametrize("state", sorted({found.state for found in ALL}))
 def test_a_verdict_fits_on_three_lines(state: str) -> None:
     for found in (found for found in ALL if found.state == state):
-        assert len(found.message) <= verdict.THREE_LINES, (len(found.message), found.message)
+        assert len(found.message) <= verdict.LONGEST_MESSAGE, (len(found.message), found.message)
 
 
 def test_each_state_of_a_verdict_has_a_message_here() -> None:
@@ -126,5 +126,5 @@ def test_a_revert_fits_on_three_lines() -> None:
         for found in (status(reference(LONG), reference(LONG)), status(None, reference(LONG), error=WORDS)):
             for ready, written in itertools.product(("True", "False"), (True, False)):
                 one.written = written
-                one.judge(nodes.trim(node(NAME, config=found, ready=ready)).seen_as(delivery))
-                assert len(one.late(180, silent)) <= verdict.THREE_LINES and NAME not in one.message
+                one.judge(nodes.trim(node(NAME, config=found, ready=ready)).with_delivery(delivery))
+                assert len(one.late(180, silent)) <= verdict.LONGEST_MESSAGE and NAME not in one.message

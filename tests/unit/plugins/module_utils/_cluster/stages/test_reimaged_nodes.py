@@ -138,4 +138,4 @@ def test_drift_names_the_cause() -> None:
 def test_a_kubelet_with_native_delivery_fetches_its_source_on_any_machine() -> None:
     found = installed("machine-2")
     found["spec"]["configSource"], found["status"]["config"] = {"configMap": place("config-a")}, status(A, A)
-    assert nodes.trim(found).seen_as("native").reimaged is False
+    assert nodes.trim(found).with_delivery("native").reimaged is False

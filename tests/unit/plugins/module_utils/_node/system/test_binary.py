@@ -270,7 +270,7 @@ def test_a_drop_in_is_asked_about_among_copies_of_the_others(tmp_path: Path) -> 
     message = "failed to validate kubelet configuration, error: invalid configuration: hunter2"
     run = Reading(IN_FORCE, errors=f'E{OLD} run.go:72] "command failed" err="{message}"')
     other = "staticPodURLHeader:\n  Authorization:\n  - hunter2\n"
-    beneath = binary.Beneath("base", {"sub/10.conf": other}, "90.conf")
+    beneath = binary.BaseFiles("base", {"sub/10.conf": other}, "90.conf")
     found = binary.check("ours", ["/bin/sh", "--config-dir=/etc/k.d"], run=run, scratch=str(tmp_path), beneath=beneath)
     assert found.verdict == "invalid" and "hunter2" not in str(found.messages)
     pki = {"pki/kubelet.crt": "", "pki/kubelet.key": ""}
