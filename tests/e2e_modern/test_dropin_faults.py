@@ -78,7 +78,7 @@ def graduated(calls: Calls, **fields: t.Any) -> str:
 )
 @pytest.mark.fault(case=20)
 def test_the_guard_reverts_on_a_full_disk(calls: Calls, disk: SmallDisk, known: bool, missing: str) -> None:
-    """To last-known-good, or to the override of nothing: one rename, and the link in the folder stays as it is."""
+    """To last-known-good, or to the empty override: one rename, and the link in the folder stays as it is."""
     bench = calls.bench
     target = graduated(calls, maxPods=85) if known else LOCAL
     result = calls.apply("assigned", source=source(calls), data={"kubelet": json.dumps({**HEADER, **DEADLY})})
@@ -100,7 +100,7 @@ def test_the_guard_reverts_on_a_full_disk(calls: Calls, disk: SmallDisk, known: 
 
 
 def test_a_new_binary_refuses_what_is_active(calls: Calls) -> None:
-    """What it refuses gives way to the override of nothing: the kubelet runs the node's own file as it is then."""
+    """What it refuses gives way to the empty override: the kubelet runs the node's own file as it is then."""
     bench, node = calls.bench, calls.bench.node
     graduated(calls, maxPods=86)
     other_kubelet.install(node, REFUSED)

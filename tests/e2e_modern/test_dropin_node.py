@@ -98,7 +98,7 @@ def test_switch_again_and_reset(calls: Calls) -> None:
 
 @pytest.mark.fault(case=3)
 def test_the_guard_reverts_what_kills_the_kubelet(calls: Calls) -> None:
-    """First to the override of nothing, later to last-known-good. Neither needs a new file or link."""
+    """First to the empty override, later to last-known-good. Neither needs a new file or link."""
     bench = calls.bench
     before = bench.configz()
     result = calls.switch({**DEADLY, "maxPods": 78})
@@ -117,7 +117,7 @@ def test_the_guard_reverts_what_kills_the_kubelet(calls: Calls) -> None:
 
 
 def test_a_power_cut_between_link_and_switch_changes_nothing(calls: Calls) -> None:
-    """The link leads to an override of nothing until the switch."""
+    """The link leads to an empty override until the switch."""
     bench = calls.bench
     before = bench.configz()
     source = calls.source()
@@ -137,7 +137,7 @@ guard_steps.present("{STORE}", unit, "kubelet", False, folder)
 
 
 def test_a_lost_store_is_no_dead_kubelet(calls: Calls) -> None:
-    """The last resort is an override of nothing, made by the step before a start."""
+    """The last resort is an empty override, made by the step before a start."""
     bench = calls.bench
     before = bench.configz()
     graduated(calls, {"maxPods": 82})

@@ -115,10 +115,10 @@ class BatchTime(t.NamedTuple):
 def needed(batch: BatchTime, done: t.Sequence[BatchTime], took: t.Sequence[float], most: float, drain: float) -> float:
     """Return the seconds that a batch is expected to take.
 
-    The batches before it (C(done)) C(took) so many seconds. The slowest of them counts without its soak. If it had
-    fewer waves than this one, its time grows with the waves. Before the first batch nothing is known, so it counts with
-    C(most), what the guards allow from the switch to the confirmation. C(drain): what a drain may take, until a batch
-    has shown it.
+    C(took): the seconds that each batch before it (C(done)) took. The slowest of them counts without its soak. If it
+    had fewer waves than this one, its time grows with the waves. Before the first batch nothing is known, so it
+    counts with C(most), what the guards allow from the switch to the confirmation. C(drain): what a drain may take,
+    until a batch has shown it.
     """
     first_drain = drain if batch.drains and not any(one.drains for one in done) else 0.0
     if not done:

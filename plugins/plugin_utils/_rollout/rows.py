@@ -29,7 +29,7 @@ LOST = (
     "time. Run again once the host is reachable"
 )
 RESTORED = (
-    "Its spec.configSource was restored, so its kubelet has the configuration from there as before; the checkpoint is "
+    "Its spec.configSource was restored, so its kubelet runs what that names, as before. The checkpoint is "
     "on the node too. Remove the cause and run again, in either direction"
 )
 

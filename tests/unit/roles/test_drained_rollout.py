@@ -135,7 +135,7 @@ class Lost(SwitchedCluster):
 @pytest.mark.parametrize("native", ["n1", pytest.param("n3", marks=pytest.mark.long)])
 @pytest.mark.fault(case=53)
 def test_a_node_whose_host_cannot_be_reached_is_not_drained(tmp_path: Path, native: str) -> None:
-    """Its pods would move, and nothing could be changed. The other nodes of the batch go through.
+    """Its pods would move, and nothing could be changed. The other nodes of the batch continue.
 
     A host that need not be reached skips the call, before or after the one that is lost.
     """

@@ -131,7 +131,7 @@ def _complete(name: str, source: t.Any, delivery: str) -> Wanted:
 def find(session: Session, wanted_ones: t.Iterable[dict[str, str]]) -> dict[str, FoundConfig]:
     """Return the ConfigMap of every distinct source (one GET each), by the text of `nodes.describe`.
 
-    If a ConfigMap cannot be read, its fault states why. One of which only the uid is known is not read.
+    If a ConfigMap cannot be read, its fault states why. A ConfigMap of which only the uid is known is not read.
     """
     distinct = {nodes.describe(source): source for source in wanted_ones}
     nameless = {text: FoundConfig(None, NAMELESS) for text, source in distinct.items() if "name" not in source}

@@ -42,7 +42,7 @@ _SKIPPED = "skipped"
 def gate(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
     """Wait until the batch may begin, at most `timeout` seconds; check mode does not wait.
 
-    Raises ClusterError with the obstacles if the batch may not begin, and if it would cost pods.
+    Raises ClusterError with the obstacles if the batch may not begin, and if pods would be lost.
     """
     batch = list(dict.fromkeys(options["nodes"]))
     group = list(dict.fromkeys(batch if options["group_nodes"] is None else options["group_nodes"]))

@@ -276,7 +276,7 @@ def _previous(node: nodes.Node, step: _Step) -> Source:
 def _remembered(node: nodes.Node, goal: dict[str, str], rollout: str) -> dict[str, str | None]:
     """Return the annotation with what the node ran before the rollout, empty if that is noted or not known.
 
-    Another machine than the one that the annotations are about runs its local config, and has reported nothing. What
+    A machine other than the one that the annotations describe runs its local config, and has reported nothing. What
     an earlier run of the same rollout has noted stays. A source that failed or is still on trial is not what the node
     ran before: it counts with what was noted before it.
     """

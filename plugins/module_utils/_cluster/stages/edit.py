@@ -97,7 +97,7 @@ class _ForecastTerms(t.NamedTuple):
 
 def _terms(options: dict[str, t.Any], node: str) -> _ForecastTerms:
     own = (options.get("by_node") or {}).get(node) or {}
-    # A misspelled value must not cost pods.
+    # A misspelled value must not lose pods.
     return _ForecastTerms(
         own.get("forecast", _REFUSE if options["refuse"] else _WARN), int(own.get("pods", options["allow_pods"]))
     )

@@ -24,7 +24,7 @@ from ..api.errors import ClusterError
 
 
 def compare(options: dict[str, t.Any], _check_mode: bool) -> dict[str, t.Any]:
-    """Return what an upgrade would do to each node. Raises ClusterError for a version that is none."""
+    """Return what an upgrade would do to each node. Raises ClusterError for a text that is not a version."""
     try:
         target = upgrade.target_minor(options["target_version"])
     except upgrade.UpgradeError as error:

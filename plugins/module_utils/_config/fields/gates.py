@@ -50,7 +50,7 @@ class Gate:
     """Whether the kubelet's own code uses it. All components of Kubernetes know all gates."""
 
     def at(self, minor: int) -> State | None:
-        """Return what it is in a minor, None where it is unknown."""
+        """Return the gate's state in a minor, None where the gate is unknown."""
         if self.removed_in is not None and minor >= self.removed_in:
             return None
         return next((state for state in reversed(self.states) if minor >= state.since), None)

@@ -6,7 +6,7 @@
 It admits them again: static pods first, then in the order of their creation (kubelet.go HandlePodAdditions). A pod that
 does not fit fails permanently (lifecycle/predicate.go). A critical pod preempts others (preemption/preemption.go). The
 kubelet compares with the allocatable resources of the Node object, which at the first restart are often still the old
-ones (kubelet_getters.go getNodeAnyWay). The next restart then costs the pods.
+ones (kubelet_getters.go getNodeAnyWay). The next restart then rejects the pods.
 
 It also compares the labels that its Node has then. It rejects a pod
 whose node selector or required node affinity does not match (pkg/kubelet/lifecycle/predicate.go, generalFilter). The

@@ -53,7 +53,8 @@ def findings(facts: UpgradeFacts, target: int) -> list[Finding]:
     """Return everything that an upgrade of this node to the target minor would stop or change."""
     if facts.minor is not None and facts.minor > target:
         message = f"the kubelet is {facts.version}, newer than 1.{target}; nothing was compared"
-        return [Finding(UNKNOWN, VERSION, "", message, "Set kubelet_config_target_version to the version to come.")]
+        remedy = "Set kubelet_config_target_version to the version of the upgrade."
+        return [Finding(UNKNOWN, VERSION, "", message, remedy)]
     known = [
         *config_findings.flags(facts, target),
         *config_findings.values(facts, target),

@@ -17,7 +17,7 @@ GONE = "gone"
 REPLACED = "replaced"
 """The Node, or the machine behind it, is another one than before."""
 ABSENT = (GONE, REPLACED)
-"""The states of a node that is no longer there. They never end the batch: the other nodes of it go through."""
+"""The states of a node that is no longer there. They never end the batch: its other nodes continue."""
 REMOVED = (
     "it was deleted, or the name is wrong. See `kubectl get nodes`, then remove the host from the inventory or set "
     "kubelet_config_node_name"

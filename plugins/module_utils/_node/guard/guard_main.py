@@ -107,7 +107,7 @@ def watch(guard: Guard, folder: str) -> int:
                 done = command.execute([*program, "report"], pacing.API_SECONDS)
                 sys.stderr.write(done.stderr and f"{done.stderr.rstrip()}\n")
                 reports = reports.after(not done.returncode, time.monotonic(), FIRST_PAUSE, LONGEST_PAUSE)
-                # The start of a kubelet is reported when it is seen, so what is left of a report can wait a moment.
+                # The start of a kubelet is reported when it is seen. The rest of a report can be sent a moment later.
                 reports = reports._replace(due=max(reports.due, time.monotonic() + FAST_SECONDS))
                 continue
             pause = max(FIRST_PAUSE, reports.due - time.monotonic())

@@ -203,7 +203,7 @@ class Judging:
 
     def __init__(self, host: Host, reverts: Reverts) -> None:
         self.host, self.store, self.reverts = host, host.store, reverts
-        # By how many seconds the wall clock was ahead of the time since the boot at the last look.
+        # The wall clock minus the time since the boot at the last look, in seconds.
         self._ahead: float | None = None
 
     def judge(self, trial: Trial, facts: Facts, starting: bool) -> str:

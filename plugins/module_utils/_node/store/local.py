@@ -96,7 +96,7 @@ class LocalStore:
         files.move(following.folder, self.folder, self.fs)
 
     def lay_over(self, link: str) -> None:
-        """Make an override of nothing the local config, in the place of a link; the saved files stay.
+        """Make an empty override the local config, in the place of a link; the saved files stay.
 
         File by file: the folder is whole at every moment, for a guard that must revert. A cut before the last step
         leaves the former config, which `offer` repairs. Raises LocalError, FileError.
@@ -189,7 +189,7 @@ def _fit(content: t.Mapping[str, File], config: str, key: str) -> bytes:
 def take(path: str) -> File:
     """Return a file as it is on this node, following links (a config file may be one). Raises FileError.
 
-    In the place of our link in a drop-in folder there was nothing before us: that is an override of nothing.
+    In the place of our link in a drop-in folder there was nothing before us: that is an empty override.
     """
     if os.path.basename(path) == LINK:
         return File(OVERRIDE)

@@ -166,7 +166,7 @@ class Store(StoreReader):
         return True
 
     def lay_over(self, link: str) -> bool:
-        """Make an override of nothing the local config, for a kubelet that reads `active` as a drop-in by this link;
+        """Make an empty override the local config, for a kubelet that reads `active` as a drop-in by this link;
         return whether it was another one. The other saved files stay. Raises StoreError.
         """
         if self._local.offer().config == link:

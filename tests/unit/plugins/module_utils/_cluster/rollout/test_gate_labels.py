@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The gate refuses a batch whose restart would cost pods because of the labels of their Node."""
+"""The gate refuses a batch whose restart would lose pods because of the labels of their Node."""
 
 from __future__ import annotations
 

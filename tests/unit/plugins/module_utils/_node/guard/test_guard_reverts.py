@@ -75,7 +75,7 @@ def test_a_start_without_a_readable_trial_is_that_of_the_former_configuration(no
 
 
 def test_the_revert_of_a_drop_in_needs_no_free_block(tmp_path: Path) -> None:
-    """The link in the kubelet's folder stays, and leads to an override of nothing then."""
+    """The link in the kubelet's folder stays, and leads to an empty override then."""
     disk = NoRoom()
     node = Node(tmp_path, disk)
     folder = tmp_path / "conf.d"

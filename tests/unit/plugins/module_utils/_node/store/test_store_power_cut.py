@@ -308,7 +308,7 @@ LINK = f"{DIR}/conf.d/90-livenodes-kubelet.conf"
 
 @pytest.mark.parametrize("active", ["a checkpoint", "the local configuration"])
 def test_cut_while_a_checkpoint_becomes_a_drop_in(active: str) -> None:
-    """The copy of the own file gives way to an override of nothing, and a revert is possible at every moment."""
+    """The copy of the own file gives way to an empty override, and a revert is possible at every moment."""
     before = fresh()
     for name in ("remember", "stage a", "arm a", "switch a", *(["roll back"] if active != "a checkpoint" else [])):
         OPERATIONS[name](Store(DIR, before))

@@ -111,7 +111,7 @@ def test_a_link_that_appears_during_the_change_is_not_followed(tmp_path: Path) -
 
 
 def test_the_local_configuration_of_a_store_tells_its_delivery(tmp_path: Path) -> None:
-    """Where a checkpoint replaced the node's own file, its copy gives way to an override of nothing."""
+    """Where a checkpoint replaced the node's own file, its copy gives way to an empty override."""
     own, link = tmp_path / "own.yaml", f"{tmp_path}/conf.d/{dropin_folder.LINK}"
     own.write_text("kind: KubeletConfiguration\nmaxPods: 5\n")
     store = Store(str(tmp_path / "store"))
