@@ -53,7 +53,7 @@ side-by-side: .venv/nox ## compare with patches, kubectl and kubernetes.core, an
 house: .venv/nox ## measure the repository: files, lines and density of each part
 	@.venv/bin/nox --session house
 
-mutation: .venv/nox ## list the small changes of a file or folder that no unit test notices: PART=_config/values/duration.py
+mutation: .venv/nox ## list the small changes of a file or folder that no unit test notices: PART=_config/values/amounts.py
 	@.venv/bin/nox --session mutation -- $(PART)
 
 tape: .venv/nox ## record what simulated tests ask, return and leave on nodes, and the public surface, into build/tape/COMMIT

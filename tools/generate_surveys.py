@@ -21,7 +21,7 @@ from collection_tree import ROOT, link
 
 sys.path.insert(0, str(link(ROOT / ".nox/.cache/link")))
 
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.limits import MINIMUM  # found after that line
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.check import MINIMUM  # found after that line
 
 SURVEYS = ROOT / "playbooks/awx/surveys"
 NUMBER_LIMIT = 86400

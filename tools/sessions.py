@@ -71,9 +71,9 @@ def side_by_side(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def mutation(session: nox.Session) -> None:
-    """list the small changes that no unit test notices, of a folder or file such as `-- _config/values/duration.py`."""
+    """list the small changes that no unit test notices, of a folder or file such as `-- _config/values/amounts.py`."""
     if len(session.posargs) != 1 or not (ROOT / "plugins/module_utils" / session.posargs[0]).exists():
-        session.error("name one folder or file below plugins/module_utils, such as _config/values/duration.py")
+        session.error("name one folder or file below plugins/module_utils, such as _config/values/amounts.py")
     part = Path(session.posargs[0])
     folder, files = (part.parent, part) if part.suffix else (part, part / "*.py")
     tools = Tools(session, "mutation", ["ansible-core", *RUNTIME, *TESTS, "-r", "tools/requirements/mutation.txt"])
