@@ -54,32 +54,42 @@ def of_facts(facts: Any, live: Mapping[str, Any]) -> Files:
 
     The node hides secrets, so those of ``live`` take their place. Raises OwnFileError.
     """
-    if not isinstance(facts, Mapping) or not isinstance(facts.get("own"), list):
-        given = facts if isinstance(facts, Mapping) else {}
-        raise OwnFileError(str(given.get("msg") or "kubelet_preflight_info has not read it").rstrip("."))
-    wrong = host_facts.of_preflight(facts)
-    if wrong:
-        raise OwnFileError(f"what its host returned is malformed at {wrong}")
-    path = (facts.get("kubelet") or {}).get("local_config")
+    _check(facts)
+    kubelet, disk = facts.get("kubelet") or {}, facts.get("disk") or {}
+    path = kubelet.get("local_config")
     contents = {row["path"]: row["content"] for row in facts["own"]}
     own = contents.get(path) if path else {}
     if own is None:
         raise OwnFileError(f"{path} cannot be read")
-    disk = facts.get("disk") or {}
     read = own
     if disk.get("checkpoint"):
-        if disk.get("content") is None:
-            raise OwnFileError(f"{disk.get('path')}, which the kubelet reads, cannot be read")
-        read = disk["content"]
-    others = [row["path"] for row in facts["own"] if row["path"] != path]
-    if any(contents[other] is None for other in others):
+        read = disk.get("content")
+    if read is None:
+        raise OwnFileError(f"{disk.get('path')}, which the kubelet reads, cannot be read")
+    before, after = _others(facts, path)
+    overridden = [*(kubelet.get("shadowed") or {})]
+    return Files(_revealed(own, live), _revealed(read, live), before, after, is_outdated(facts), overridden)
+
+
+def _check(facts: Any) -> None:
+    """Raise OwnFileError if a node has returned no facts about its own file, or malformed ones."""
+    given = facts if isinstance(facts, Mapping) else {}
+    if not isinstance(given.get("own"), list):
+        raise OwnFileError(str(given.get("msg") or "kubelet_preflight_info has not read it").rstrip("."))
+    wrong = host_facts.of_preflight(facts)
+    if wrong:
+        raise OwnFileError(f"what its host returned is malformed at {wrong}")
+
+
+def _others(facts: Mapping[str, Any], own: str | None) -> tuple[list[Any], list[Any]]:
+    """Return the drop-ins of others that the kubelet lays before ours, and those after it. Raises OwnFileError."""
+    contents = {row["path"]: row["content"] for row in facts["own"] if row["path"] != own}
+    if any(content is None for content in contents.values()):
         raise OwnFileError("one of its drop-ins cannot be read")
     ours = posixpath.normpath((facts.get("dropin") or {}).get("link") or LINK)
-    ordered = merged_dropins.in_order([*others, ours])
+    ordered = merged_dropins.in_order([*contents, ours])
     at = ordered.index(ours)
-    before, after = ([contents[other] for other in side] for side in (ordered[:at], ordered[at + 1 :]))
-    overridden = [*((facts.get("kubelet") or {}).get("shadowed") or {})]
-    return Files(_revealed(own, live), _revealed(read, live), before, after, is_outdated(facts), overridden)
+    return [contents[other] for other in ordered[:at]], [contents[other] for other in ordered[at + 1 :]]
 
 
 def is_outdated(facts: Mapping[str, Any]) -> bool:
@@ -155,5 +165,7 @@ def _is_machines(path: str) -> bool:
 
 def _hides(value: Any) -> bool:
     if isinstance(value, Mapping):
-        return any(_hides(inner) for inner in value.values())
-    return any(_hides(inner) for inner in value) if isinstance(value, list) else value == shadow.HIDDEN
+        value = list(value.values())
+    if isinstance(value, list):
+        return any(_hides(inner) for inner in value)
+    return bool(value == shadow.HIDDEN)
