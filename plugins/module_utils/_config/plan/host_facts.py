@@ -15,6 +15,7 @@ from ..fields.binary_facts import BinaryFacts
 from ..values import document, paths
 
 Check = Callable[[Any], bool]
+_TOP = "the top level"
 
 
 class Each(NamedTuple):
@@ -51,22 +52,29 @@ def _wrong(value: Any, shape: Any, at: str = "") -> str:
     A shape is a check, a list with the shape of each item, Each, or a mapping with the shape of each key. A key that
     ends in `!` must be there; others may be absent or None.
     """
-    if isinstance(shape, Each):
-        fits = isinstance(value, Mapping) and all(map(shape.key, value))
-        return _first(value.values(), shape.shape, at) if fits else at or "the top level"
     if isinstance(shape, list):
         return _first(value, shape[0], at) if isinstance(value, (list, tuple)) else at
-    if not isinstance(shape, dict):
+    if not isinstance(shape, (Each, dict)):
         return "" if shape(value) else at
     if not isinstance(value, Mapping):
-        return at or "the top level"
-    for key, inner in shape.items():
-        needed = key.endswith("!")
-        name = key[:-1] if needed else key
+        return at or _TOP
+    if isinstance(shape, dict):
+        return _wrong_key(value, shape, at)
+    if not all(map(shape.key, value)):
+        return at or _TOP
+    return _first(value.values(), shape.shape, at)
+
+
+def _wrong_key(value: Mapping[str, Any], shapes: Mapping[str, Any], at: str) -> str:
+    for key, shape in shapes.items():
+        name = key.rstrip("!")
         place = f"{at}.{name}" if at else name
+        needed = name != key
         if needed and name not in value:
             return place
-        found = _wrong(value[name], inner, place) if needed or value.get(name) is not None else ""
+        if not needed and value.get(name) is None:
+            continue
+        found = _wrong(value[name], shape, place)
         if found:
             return found
     return ""
