@@ -185,37 +185,52 @@ class _Group:
 
     def _planned(self, row: Mapping[str, Any], asked: plan_node.Asked, desired: plan_node.NodePlan) -> dict[str, Any]:
         """Return the row of a node whose desired configuration is known."""
-        request, delivery, minor = self._request, asked.delivery, asked.minor
         reference = self._reference(desired)
-        if delivery.whole:
-            action = _action(row, reference, bool(desired.changes))
-        elif request.lays() and (asked.moves or request.migrate == STAY):
-            # Also a value that equals the live one must be declared: it holds when the node's own file changes.
-            action = _action(row, reference, row.get("source") is not None or not sources.is_empty(desired.config))
-        else:
-            action = "none"
+        action = self._action_of(row, asked, desired, reference)
         assigns = action == "assign"
         changes, problems = desired.rows(assigns), desired.problem_rows(assigns)
-        if assigns:
-            beyond = self._limits.problems(self._live[asked.live], desired.expected, row, minor, asked.argv)
-            unfit = [problem.row() for problem in (*delivery_rules.unfit(row, delivery, minor, asked.moves), *beyond)]
-            # Rows of equal nodes share their list, unless a node is unfit.
-            problems = [*unfit, *problems] if unfit else problems
+        unfit = self._unfit(row, asked, desired) if assigns else []
+        if unfit:
+            # Rows of equal nodes share their list otherwise.
+            problems = [*unfit, *problems]
         return {
             "variant": desired.variant,
             "live_variant": row.get("variant"),
             "kubelet_version": row.get("kubelet_version"),
             "configmap": reference["name"],
             "source": reference,
-            "delivery": delivery.name,
+            "delivery": asked.delivery.name,
             "whole": desired.expected is desired.config,
             "action": action,
             "effect": plan_node.effect(changes) or ("safe" if assigns else None),
             "changes": changes,
-            "problems": start_rules.accepted(problems, row.get("read") == "node", request.allow_hidden),
+            "problems": start_rules.accepted(problems, row.get("read") == "node", self._request.allow_hidden),
             "own": desired.record_on(reference["name"]) if assigns else None,
             **({"node_uid": row["uid"]} if row.get("uid") else {}),
         }
+
+    def _action_of(
+        self,
+        row: Mapping[str, Any],
+        asked: plan_node.Asked,
+        desired: plan_node.NodePlan,
+        reference: Mapping[str, str],
+    ) -> str:
+        if asked.delivery.whole:
+            return _action(row, reference, bool(desired.changes))
+        if not self._request.lays() or not (asked.moves or self._request.migrate == STAY):
+            return "none"
+        # Also a value that equals the live one must be declared: it holds when the node's own file changes.
+        declares = row.get("source") is not None or not sources.is_empty(desired.config)
+        return _action(row, reference, declares)
+
+    def _unfit(
+        self, row: Mapping[str, Any], asked: plan_node.Asked, desired: plan_node.NodePlan
+    ) -> list[dict[str, Any]]:
+        """Return the problems of one node alone, whose assignment its delivery or its resources do not allow."""
+        live, minor = self._live[asked.live], asked.minor
+        beyond = self._limits.problems(live, desired.expected, row, minor, asked.argv)
+        return [problem.row() for problem in (*delivery_rules.unfit(row, asked.delivery, minor, asked.moves), *beyond)]
 
     def _reference(self, desired: plan_node.NodePlan) -> dict[str, str]:
         """Return the reference to the ConfigMap of a desired configuration, and note that one."""
@@ -266,17 +281,22 @@ def _action(row: Mapping[str, Any], reference: Mapping[str, str], changed: bool)
     """
     source, status = row.get("source"), row.get("status") or {}
     if source is None:
-        # Only another assignment repairs the record of what the node should run. A kubelet of another delivery does not
-        # look at its spec.
-        places = (annotation.SOURCE, *[annotation.SPEC] * (row.get("delivery") == NATIVE))
-        return "assign" if changed or not {*places}.isdisjoint(row.get("malformed") or ()) else "none"
+        # Only another assignment repairs the record of what the node should run.
+        return "assign" if changed or _has_malformed_source(row) else "none"
     active, assigned = _reference(status.get("active")), _reference(status.get("assigned"))
-    if status.get("error") or not active or active != assigned or not same_place(active, _reference(source)):
+    in_use = active and active == assigned and same_place(active, _reference(source))
+    if status.get("error") or not in_use:
         return "assign"
     if annotation.unconfirmed(status.get("reason")):
         # A run ended before it confirmed the config: the node reverts unless another run confirms it.
         return "assign"
-    return "none" if not changed or same_place(active, reference) else "assign"
+    return "assign" if changed and not same_place(active, reference) else "none"
+
+
+def _has_malformed_source(row: Mapping[str, Any]) -> bool:
+    malformed = row.get("malformed") or ()
+    # A kubelet of another delivery does not look at its spec.
+    return annotation.SOURCE in malformed or (row.get("delivery") == NATIVE and annotation.SPEC in malformed)
 
 
 def _reference(source: Any) -> dict[str, Any]:

@@ -31,10 +31,7 @@ def summary(plan: Mapping[str, Any]) -> dict[str, Any]:
     changing = [row for row in rows.values() if row["action"] != "none"]
     severities = Counter(problem["severity"] for row in rows.values() for problem in row["problems"])
     effects = Counter(row["effect"] for row in changing)
-    by_variant: dict[str, list[str]] = {}
-    for name, row in rows.items():
-        if row["variant"] is not None:
-            by_variant.setdefault(row["variant"], []).append(name)
+    by_variant = _by_variant(rows)
     return {
         "nodes": len(rows),
         "to_change": len(changing),
@@ -47,6 +44,14 @@ def summary(plan: Mapping[str, Any]) -> dict[str, Any]:
         "nodes_by_variant": by_variant,
         "differences": [row for variants in _by_delivery(plan) for row in differences(variants)],
     }
+
+
+def _by_variant(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, row in rows.items():
+        if row["variant"] is not None:
+            found.setdefault(row["variant"], []).append(name)
+    return found
 
 
 def _by_delivery(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
