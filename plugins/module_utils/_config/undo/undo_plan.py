@@ -56,17 +56,13 @@ def _row(variants: Mapping[str, Config], row: Mapping[str, Any], argv: Sequence[
     live, runs, after = (variants.get(key or "") for key in (row.get("variant"), goal["running"], goal["variant"]))
     before = runs if live is None else live
     to_own = goal["source"] is None
-    changes = [] if before is None or goal["fault"] else _changes(row, before, runs, after, minor)
-    desired = former.revert(before or {}, {change.path: change.after for change in changes})
-    costs = Costs(before or {}, desired, minor)
-    doubts = [
-        *([_no_source(goal)] if goal["fault"] else []),
-        *([_unread(row, runs)] if live is None else []),
-        *([_no_record()] if to_own and before is not None and not _knows_own(row) else []),
-    ]
+    changes = _changes(row, before, runs, after, minor)
+    known = before or {}
+    costs = Costs(known, former.revert(known, {change.path: change.after for change in changes}), minor)
+    doubts = _doubts(row, live, runs)
     flags = shadow.shadows(argv, minor)
     rows = [plan_node.change_row(change, costs.of(change), flags, to_own, False) for change in changes]
-    effect = max(plan_node.effect(rows) or SAFE, DISRUPT if doubts else SAFE, key=EFFECTS.index)
+    problems = [*doubts, *costs.refusals(changes, allow, back=True), *_doubtful(doubts, allow)]
     return {
         "variant": None,
         "live_variant": None if live is None else row["variant"],
@@ -76,23 +72,39 @@ def _row(variants: Mapping[str, Config], row: Mapping[str, Any], argv: Sequence[
         "delivery": row.get("delivery"),
         "whole": False,
         "action": "assign",
-        "effect": effect,
+        "effect": _effect(rows, doubts),
         "changes": rows,
-        "problems": [
-            problem.row()
-            for problem in (*doubts, *costs.refusals(changes, allow, back=True), *_doubtful(doubts, allow))
-        ],
+        "problems": [problem.row() for problem in problems],
         "own": None,
     }
 
 
+def _doubts(row: Mapping[str, Any], live: Config | None, runs: Config | None) -> list[Problem]:
+    """Return why it is not known what the return of a node changes."""
+    goal, found = row["goal"], []
+    if goal["fault"]:
+        found.append(_no_source(goal))
+    if live is None:
+        found.append(_unread(row, runs))
+    has_config = live is not None or runs is not None
+    if goal["source"] is None and has_config and not _knows_own(row):
+        found.append(_no_record())
+    return found
+
+
+def _effect(rows: Sequence[Mapping[str, Any]], doubts: Sequence[Problem]) -> str:
+    return max(plan_node.effect(rows) or SAFE, DISRUPT if doubts else SAFE, key=EFFECTS.index)
+
+
 def _changes(
-    row: Mapping[str, Any], before: Config, runs: Config | None, after: Config | None, minor: int
+    row: Mapping[str, Any], before: Config | None, runs: Config | None, after: Config | None, minor: int
 ) -> list[Any]:
     """Return what changes on a node. ``before``: what it runs, as far as known. ``runs``: the content of its source.
 
     ``after``: the content of the source to return to, None for the node's own file.
     """
+    if before is None or row["goal"]["fault"]:
+        return []
     record = own_values.of_node(row)
     if not delivery.of_row(None, row, minor).whole:
         # Each value of a drop-in replaced one of the node's own, recorded or not.
