@@ -26,6 +26,11 @@ class SetFlag(NamedTuple):
     where: str
     """File and line that contain it; empty if they are not known."""
 
+    @property
+    def place(self) -> str:
+        """The flag, with the place where it is set if that is known."""
+        return f"flag --{self.name} in {self.where}" if self.where else f"flag --{self.name}"
+
 
 class ReadFile(NamedTuple):
     """A file with configuration that the kubelet reads."""
@@ -108,9 +113,7 @@ class UpgradeFacts:
         found = [one.place(keys) for one in self._files_with(keys)]
         flag = shadow.shadow_of(path, shadow.shadows(self.argv, minor))
         names = {word[2:].partition("=")[0] for word in flag.split()} if flag else set()
-        found += [
-            f"flag --{one.name}{f' in {one.where}' if one.where else ''}" for one in self.flags if one.name in names
-        ]
+        found += [one.place for one in self.flags if one.name in names]
         return "; ".join(dict.fromkeys(found))
 
     def is_only_in(self, file: str, path: str, minor: int) -> bool:
@@ -124,41 +127,54 @@ class UpgradeFacts:
 
 def read(result: Mapping[str, Any]) -> UpgradeFacts:
     """Return the facts in a result of the module `kubelet_upgrade_info`."""
-    kubelet, disk, host = result["kubelet"], result["disk"], result["host"]
-    words = result["words"]
-    dropins = disk.get("dropins") or {}
+    kubelet, disk, words = result["kubelet"], result["disk"], result["words"]
     # A kubelet may have flags only.
-    own_file = {disk["path"]: disk.get("content")} if disk.get("path") else {}
-    found = {**own_file, **dropins}
-    unreadable = {path: "it could not be read" for path, content in found.items() if content is None}
-    if own_file and disk.get("content") is None:
-        unreadable[disk["path"]] = str(disk.get("unreadable") or "it could not be read")
-    own = result.get("own")
+    contents = {disk["path"]: disk.get("content")} if disk.get("path") else {}
+    contents.update(disk.get("dropins") or {})
     dynamic = bool(kubelet.get("dynamic_config_dir"))
-    runtime = host["container_runtime"]
-    lines, huge_pages = result.get("lines") or {}, result.get("huge_pages")
+    huge_pages, check = result.get("huge_pages"), result.get("target")
     return UpgradeFacts(
-        version=str(kubelet.get("version") or ""),
+        version=_text(kubelet, "version"),
         argv=[str(word["text"]) for word in words],
         flags=flags(words),
-        files=[
-            ReadFile(path, content, lines.get(path) or {}) for path, content in found.items() if content is not None
-        ],
-        unreadable=unreadable,
-        own=ReadFile(own["path"], own["content"]) if own and own.get("content") is not None else None,
+        files=_files(contents, result.get("lines") or {}),
+        unreadable=_unreadable(contents, disk),
+        own=_own(result),
         checkpoint=disk["path"] if disk.get("checkpoint") and not dynamic else "",
         dynamic=dynamic,
         cgroup_version=result.get("cgroup_version"),
-        runtime=str(runtime.get("name") or ""),
-        runtime_version=str(result.get("runtime_version") or ""),
+        runtime=_text(result["host"]["container_runtime"], "name"),
+        runtime_version=_text(result, "runtime_version"),
         huge_pages=huge_pages if isinstance(huge_pages, int) else 0,
         static_pods=[
-            StaticPod(one["file"], one["name"], one["refers_to"], one.get("unreadable") or "")
+            StaticPod(one["file"], one["name"], one["refers_to"], _text(one, "unreadable"))
             for one in result.get("static_pods") or ()
         ],
-        check=result.get("target"),
-        binary=binary_facts.read((result.get("target") or {}).get("facts")),
+        check=check,
+        binary=binary_facts.read((check or {}).get("facts")),
     )
+
+
+def _text(part: Mapping[str, Any], key: str) -> str:
+    return str(part.get(key) or "")
+
+
+def _files(contents: Mapping[str, Config | None], lines: Mapping[str, Mapping[str, int]]) -> list[ReadFile]:
+    return [ReadFile(path, content, lines.get(path) or {}) for path, content in contents.items() if content is not None]
+
+
+def _unreadable(contents: Mapping[str, Config | None], disk: Mapping[str, Any]) -> dict[str, str]:
+    unknown = "it could not be read"
+    reasons = {path: unknown for path, content in contents.items() if content is None}
+    if disk.get("path") and disk.get("content") is None:
+        reasons[disk["path"]] = _text(disk, "unreadable") or unknown
+    return reasons
+
+
+def _own(result: Mapping[str, Any]) -> ReadFile | None:
+    own = result.get("own") or {}
+    content = own.get("content")
+    return None if content is None else ReadFile(own["path"], content)
 
 
 def flags(words: Sequence[Mapping[str, Any]]) -> list[SetFlag]:
