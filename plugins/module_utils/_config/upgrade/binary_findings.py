@@ -33,15 +33,13 @@ def weighed(facts: UpgradeFacts, target: int, found: Sequence[Finding]) -> list[
     """
     if facts.check is None:
         return list(found)
-    if facts.check["verdict"] == INVALID and minor_of(facts.check.get("version")) in (None, target):
-        found = [_refused(one) if any(_says(one, text) for text in facts.check["messages"]) else one for one in found]
-    own = list(_said(facts, facts.check, target, found))
-    accepted = facts.check["verdict"] == VALID and not own
-    return [
-        *(_accepted(one) if accepted and _is_validated(one) else one for one in found),
-        *own,
-        *_differing(facts, target),
-    ]
+    verdict, messages = facts.check["verdict"], facts.check["messages"]
+    if verdict == INVALID and minor_of(facts.check.get("version")) in (None, target):
+        found = [_refused(one, messages) for one in found]
+    own = list(_only_of_binary(facts, facts.check, target, found))
+    if verdict == VALID and not own:
+        found = [_accepted(one) for one in found]
+    return [*found, *own, *_differing(facts, target)]
 
 
 def _differing(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
@@ -53,61 +51,70 @@ def _differing(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
         yield Finding(CHANGES, BINARY, path, "; ".join(found), "Nothing: the answers of this binary were used.")
 
 
-def _said(facts: UpgradeFacts, check: Mapping[str, Any], target: int, found: Sequence[Finding]) -> Iterator[Finding]:
-    path, version = check["binary"], check.get("version")
+def _only_of_binary(
+    facts: UpgradeFacts, check: Mapping[str, Any], target: int, found: Sequence[Finding]
+) -> Iterator[Finding]:
+    """Yield what the binary answers and no finding of the tables names. The answer of another minor does not count."""
+    version = check.get("version")
     if version and minor_of(version) != target:
-        yield Finding(
-            UNKNOWN,
-            BINARY,
-            path,
-            f"this binary is {version}, not 1.{target}, so its answer does not count",
-            f"Copy the kubelet of 1.{target} there, or correct kubelet_config_target_version.",
-        )
+        message = f"this binary is {version}, not 1.{target}, so its answer does not count"
+        remedy = f"Copy the kubelet of 1.{target} there, or correct kubelet_config_target_version."
+        yield Finding(UNKNOWN, BINARY, check["binary"], message, remedy)
         return
-    known = {one.name for one in found if one.kind == FLAG}
-    # The binary names a flag as it was given.
-    for flag in (name.replace("_", "-") for name in check["refused_flags"]):
+    yield from _refused_flags(facts, check, {one.name for one in found if one.kind == FLAG})
+    yield from _refused_values(check, [one for one in found if one.severity == STOPS])
+    yield from _ignored_fields(check, {one.name for one in found if one.kind == FIELD})
+
+
+def _refused_flags(facts: UpgradeFacts, check: Mapping[str, Any], known: set[str]) -> Iterator[Finding]:
+    message = f"{check.get('version')} does not know this flag and would not start"
+    for given in check["refused_flags"]:
+        # The binary names a flag as it was given.
+        flag = given.replace("_", "-")
         if f"--{flag}" not in known:
             where = next((one.where for one in facts.flags if one.name == flag), "")
-            message = f"{version} does not know this flag and would not start"
             yield Finding(STOPS, FLAG, f"--{flag}", message, "Remove it with the upgrade.", where)
-    if check["verdict"] == INVALID:
-        for message in check["messages"]:
-            if not any(_says(one, message) for one in found if one.severity == STOPS):
-                yield Finding(STOPS, BINARY, path, f"{version} refuses: {message}", "Correct it before the upgrade.")
-    elif check["verdict"] != VALID:
-        yield Finding(
-            UNKNOWN,
-            BINARY,
-            path,
-            "the binary did not check the configuration: " + "; ".join(check["messages"]),
-            "Correct the cause and run again, or leave kubelet_config_target_binary out.",
-        )
-    gone = {one.name for one in found if one.kind == FIELD}
+
+
+def _refused_values(check: Mapping[str, Any], stops: Sequence[Finding]) -> Iterator[Finding]:
+    path, verdict, messages = check["binary"], check["verdict"], check["messages"]
+    if verdict == INVALID:
+        for text in messages:
+            if not any(_is_about(one, text) for one in stops):
+                message = f"{check.get('version')} refuses: {text}"
+                yield Finding(STOPS, BINARY, path, message, "Correct it before the upgrade.")
+    elif verdict != VALID:
+        message = "the binary did not check the configuration: " + "; ".join(messages)
+        remedy = "Correct the cause and run again, or leave kubelet_config_target_binary out."
+        yield Finding(UNKNOWN, BINARY, path, message, remedy)
+
+
+def _ignored_fields(check: Mapping[str, Any], gone: set[str]) -> Iterator[Finding]:
+    message = f"{check.get('version')} does not know this field and ignores it"
     for field in check["unknown_fields"]:
-        if field not in gone and not any(one.startswith(f"{field}.") for one in gone):
-            yield Finding(CHANGES, FIELD, field, f"{version} does not know this field and ignores it", "Remove it.")
+        if field not in gone and not any(name.startswith(f"{field}.") for name in gone):
+            yield Finding(CHANGES, FIELD, field, message, "Remove it.")
 
 
-def _says(finding: Finding, message: str) -> bool:
+def _is_about(finding: Finding, message: str) -> bool:
     """Return whether a message of the binary is about the same as a finding."""
     about = (finding.message, finding.name, _WORDS.get(finding.name))
     return any(words and words in message for words in about)
 
 
-def _refused(finding: Finding) -> Finding:
-    """Return a finding that the tables are not sure of, and the binary is, such as beyond the tables."""
-    return finding._replace(severity=STOPS) if finding.kind in _VALIDATED else finding
-
-
-def _is_validated(finding: Finding) -> bool:
-    return finding.severity == STOPS and finding.kind in _VALIDATED
+def _refused(finding: Finding, messages: Sequence[str]) -> Finding:
+    """Return a finding as one that stops if the binary refuses it: the tables are not sure beyond their minors."""
+    if finding.kind in _VALIDATED and any(_is_about(finding, message) for message in messages):
+        return finding._replace(severity=STOPS)
+    return finding
 
 
 def _accepted(finding: Finding) -> Finding:
-    return finding._replace(
-        severity=CHANGES, message=f"{finding.message}. The target binary accepts it on this node, so it does not stop"
-    )
+    """Return a finding as one that does not stop if the binary validates what it is about."""
+    if finding.severity != STOPS or finding.kind not in _VALIDATED:
+        return finding
+    message = f"{finding.message}. The target binary accepts it on this node, so it does not stop"
+    return finding._replace(severity=CHANGES, message=message)
 
 
 def differences(facts: BinaryFacts) -> list[str]:
