@@ -69,20 +69,12 @@ class Finder:
             cause = drift_cause.of_field(path, values, facts)
             if DECLARED in values or not _of_the_node(path, values, configs, facts, cause.cause):
                 found.append(_row(path, values, configs, cause))
-        reported = {row["path"] for row in found}
-        found += [row for row in self._undeclared(configs, facts) if row["path"] not in reported]
-        reported = {row["path"] for row in found}
-        found += [row for row in self._own_file(configs, facts) if row["path"] not in reported]
-        causes, reported = {row["cause"] for row in found}, {row["path"] for row in found}
-        found += [
-            _row(path, {DECLARED: wanted}, configs, _kubeadm())
-            for path, (_has, wanted) in configs.kubeadm.items()
-            if path not in reported
-        ]
-        return [
-            *(_node_row(cause, facts) for cause in drift_cause.of_node(facts) if cause.cause not in causes),
-            *sorted(found, key=_by_path),
-        ]
+        found += _others(self._undeclared(configs, facts), found)
+        found += _others(self._own_file(configs, facts), found)
+        causes = {row["cause"] for row in found}
+        node = [_node_row(cause, facts) for cause in drift_cause.of_node(facts) if cause.cause not in causes]
+        found += _others(_kubeadm_rows(configs), found)
+        return [*node, *sorted(found, key=_by_path)]
 
     def _undeclared(self, configs: Configs, facts: NodeFacts) -> Iterator[Row]:
         """Yield a row for each value that a former source declared, no layer declares, and the node still runs."""
@@ -168,6 +160,12 @@ class Finder:
         return self._values[known]
 
 
+def _others(rows: Iterator[Row], found: Sequence[Row]) -> list[Row]:
+    """Return the rows of paths that have no row yet."""
+    reported = {row["path"] for row in found}
+    return [row for row in rows if row["path"] not in reported]
+
+
 def _declared(declared: Declared, base: Config, facts: NodeFacts) -> Config:
     """Return what is declared as the stage of it: over a base, or as a drop-in."""
     return declared.as_dropin() if facts.dropin else declared.over(base)
@@ -239,12 +237,14 @@ def _by_path(row: Row) -> str:
     return str(row["path"])
 
 
-def _kubeadm() -> Cause:
-    return Cause(
+def _kubeadm_rows(configs: Configs) -> Iterator[Row]:
+    cause = Cause(
         drift_cause.KUBEADM,
         "kubeadm's ConfigMap has another value, which kubeadm applies to nodes that it joins or upgrades",
         "Declare the value for all nodes of the cluster, then run the rollout with kubelet_config_kubeadm: update.",
     )
+    for path, (_has, wanted) in configs.kubeadm.items():
+        yield _row(path, {DECLARED: wanted}, configs, cause)
 
 
 def _row(path: str, values: Mapping[str, Any], configs: Configs, cause: Cause) -> Row:
