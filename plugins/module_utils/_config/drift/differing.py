@@ -73,20 +73,27 @@ def differing(
     for path in sorted(set().union(*read.values())):
         if _alike(values.get(path) for values in read.values()):
             continue
-        empty = any(values.get(path) == {} for values in read.values())
         values = {}
         for stage, known in read.items():
             if stage == DECLARED and not overlay.is_set(path, declared):
                 continue
-            if empty and path not in known and _has_keys(path, known):
-                continue
-            if stage != LIVE and path not in known and _created(path, read.get(LIVE, {})):
-                continue
-            if stage == LIVE or compare.is_known(path, known, tops[stage], minor):
+            if path in known or _is_absence_known(path, stage, read, tops[stage], minor):
                 values[stage] = known.get(path)
         values = _without_secrets_of_the_disk(path, _resolved(path, values))
         if not _alike(values.values()):
             yield path, values
+
+
+def _is_absence_known(
+    path: str, stage: str, read: Mapping[str, Mapping[str, Any]], given: set[str], minor: int
+) -> bool:
+    """Return whether the absence of a path in a stage is a value that counts. `given`: its fields of the top level."""
+    is_empty_map = any(values.get(path) == {} for values in read.values())
+    if is_empty_map and _has_keys(path, read[stage]):
+        return False
+    if stage == LIVE:
+        return True
+    return not _created(path, read.get(LIVE, {})) and compare.is_known(path, read[stage], given, minor)
 
 
 def _created(path: str, live: Mapping[str, Any]) -> bool:
@@ -110,11 +117,9 @@ def _without_secrets_of_the_disk(path: str, values: dict[str, Any]) -> dict[str,
     The digest of the checkpoint shows whether a secret was changed.
     """
     field = fields.owner(path)
-    return (
-        {stage: value for stage, value in values.items() if stage != DISK}
-        if field is not None and field.secret
-        else values
-    )
+    if field is None or not field.secret:
+        return values
+    return {stage: value for stage, value in values.items() if stage != DISK}
 
 
 def _resolved(path: str, values: dict[str, Any]) -> dict[str, Any]:
@@ -125,9 +130,8 @@ def _resolved(path: str, values: dict[str, Any]) -> dict[str, Any]:
     field, live = fields.owner(path), values.get(LIVE)
     if field is None or not field.path_ref or not isinstance(live, str) or not live.startswith("/"):
         return values
-    return {
-        stage: live
-        if isinstance(value, str) and value and not value.startswith("/") and live.endswith(f"/{value}")
-        else value
-        for stage, value in values.items()
-    }
+    return {stage: live if _is_end_of(live, value) else value for stage, value in values.items()}
+
+
+def _is_end_of(file: str, value: Any) -> bool:
+    return isinstance(value, str) and value != "" and not value.startswith("/") and file.endswith(f"/{value}")
