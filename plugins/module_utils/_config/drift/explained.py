@@ -9,7 +9,7 @@ and the restart of the switch then takes that up, too.
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Sequence
+from typing import Any, Mapping, Sequence, Tuple
 
 from ..delivery import LINK
 from ..fields import compare, fields, merged_dropins, overlay, shadow
@@ -17,6 +17,7 @@ from ..plan import host_facts
 from ..values import paths
 
 Config = Mapping[str, Any]
+File = Tuple[str, Any]
 
 
 class Inspected:
@@ -34,12 +35,9 @@ class Inspected:
         self._flags = {path: str(use["flag"]) for path, use in (kubelet.get("shadowed") or {}).items()}
         rows = facts.get("own") or []
         self._file = kubelet.get("local_config") or ""
-        self._base: Config | None = next(
-            (row["content"] for row in rows if row["path"] == self._file), {} if rows else None
-        )
+        self._base = _content(rows, self._file)
         others = [(row["path"], row["content"]) for row in rows if row["path"] != self._file]
-        self._earlier = [row for row in others if _name(row[0]) < LINK]
-        self._later = [row for row in others if _name(row[0]) >= LINK]
+        self._earlier, self._later = _around_ours(others)
 
     @property
     def known(self) -> bool:
@@ -79,23 +77,38 @@ class Inspected:
         flag = shadow.shadow_of(path, self._flags)
         if flag is not None:
             return f"the flag {flag} sets it"
-        file = next((name for name, content in reversed(self._files()) if _sets(content, path)), "")
+        file = self._last_with(path)
         field = fields.owner(path)
-        if field is not None and field.secret and file:
+        if file and field is not None and field.secret:
             return f"{file} has a secret there"
         if compare.same(values.get(path), live):
-            return (
-                f"{file} changed" if file else f"{self._file or 'the node itself'} leaves it to the kubelet's default"
-            )
-        if shadow.computed(path, config, minor) or (field is not None and field.machine and path not in values):
+            if file:
+                return f"{file} changed"
+            return f"{self._file or 'the node itself'} leaves it to the kubelet's default"
+        if shadow.computed(path, config, minor) or _is_machines(path, values):
             return "the kubelet sets it itself"
         if path not in values and not compare.is_known(path, values, given, minor, True):
             return "the kubelet's default there is not known"
         return ""
 
-    def _files(self) -> Sequence[tuple[str, Config]]:
-        rows = [(self._file, self._base), *self._earlier, *self._later]
-        return [(name, content) for name, content in rows if content is not None]
+    def _last_with(self, path: str) -> str:
+        """Return the last file that sets a path, empty if there is none."""
+        files = [(self._file, self._base), *self._earlier, *self._later]
+        return next((name for name, content in reversed(files) if content is not None and _sets(content, path)), "")
+
+
+def _content(rows: Sequence[Mapping[str, Any]], file: str) -> Config | None:
+    missing: Config | None = {} if rows else None
+    return next((row["content"] for row in rows if row["path"] == file), missing)
+
+
+def _around_ours(files: Sequence[File]) -> tuple[list[File], list[File]]:
+    return [one for one in files if _name(one[0]) < LINK], [one for one in files if _name(one[0]) >= LINK]
+
+
+def _is_machines(path: str, values: Mapping[str, Any]) -> bool:
+    field = fields.owner(path)
+    return field is not None and field.machine and path not in values
 
 
 def _name(path: str) -> str:
