@@ -104,6 +104,16 @@ def values(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
 
 
 def _gates(facts: UpgradeFacts, merged: Mapping[str, Any], target: int) -> Iterator[Finding]:
+    for problem in _gate_problems(facts, merged, target):
+        gate = gates.lookup(_gate_of(problem))
+        state = gate.at(target) if gate else None
+        if gate and state and state.locked:
+            since = next(one.since for one in gate.states if one.locked)
+            problem = replace(problem, remedy=f"{problem.remedy} Locked since 1.{since}.")
+        yield _finding(facts, problem, GATE, target)
+
+
+def _gate_problems(facts: UpgradeFacts, merged: Mapping[str, Any], target: int) -> set[Problem]:
     found: set[Problem] = set()
     binary = facts.known_of(target)
     by_flags = shadow.values(facts.argv, target)
@@ -115,12 +125,7 @@ def _gates(facts: UpgradeFacts, merged: Mapping[str, Any], target: int) -> Itera
             found.update(problem for problem in alone if problem.rule != feature_gates.NEEDS)
     together = feature_gates.check(EffectiveConfig({_GATES: merged.get(_GATES)}, target, binary))
     found.update(problem for problem in together if problem.rule == feature_gates.NEEDS)
-    for problem in found:
-        gate = gates.lookup(_gate_of(problem))
-        state = gate.at(target) if gate else None
-        since = [one.since for one in gate.states if one.locked] if gate and state and state.locked else []
-        remedy = f"{problem.remedy} Locked since 1.{since[0]}." if since else problem.remedy
-        yield _finding(facts, replace(problem, remedy=remedy), GATE, target)
+    return found
 
 
 def _gate_of(problem: Problem) -> str:
