@@ -120,30 +120,38 @@ def with_defaults(config: Mapping[str, Any], minor: int) -> dict[str, Any]:
     result: dict[str, Any] = copy.deepcopy(dict(config))
     if not fields.OLDEST_MINOR <= minor <= fields.NEWEST_MINOR:
         return result
-    # An unset report frequency takes the value of an update frequency that is set.
-    update = result.get("nodeStatusUpdateFrequency")
-    if is_zero(result.get("nodeStatusReportFrequency"), _DURATION) and not is_zero(update, _DURATION):
-        result["nodeStatusReportFrequency"] = update
-    pulls = result.get("maxParallelImagePulls")
-    if minor >= 27 and result.get("serializeImagePulls") is None and isinstance(pulls, int) and pulls > 1:
-        result["serializeImagePulls"] = False
+    _fill_dependent(result, minor)
     for field in fields.ALL.values():
         default = field.default_at(minor)
-        if default is None or not field.exists_at(minor):
-            continue
-        *parents, name = field.path.split(".")
-        inside: Any = result
-        for parent in parents:
-            if inside.get(parent) is None:
-                inside[parent] = {}
-            inside = inside[parent]
-            if not isinstance(inside, dict):
-                break
-        else:
-            value = inside.get(name)
-            if value is None or (field.unset_at(minor) == "zero" and is_zero(value, field)):
-                inside[name] = copy.deepcopy(default)
+        if default is not None and field.exists_at(minor):
+            _fill(result, field, default, minor)
     return result
+
+
+def _fill_dependent(config: dict[str, Any], minor: int) -> None:
+    """Fill in the defaults that depend on other fields."""
+    # An unset report frequency takes the value of an update frequency that is set.
+    update = config.get("nodeStatusUpdateFrequency")
+    if is_zero(config.get("nodeStatusReportFrequency"), _DURATION) and not is_zero(update, _DURATION):
+        config["nodeStatusReportFrequency"] = update
+    pulls = config.get("maxParallelImagePulls")
+    if minor >= 27 and config.get("serializeImagePulls") is None and isinstance(pulls, int) and pulls > 1:
+        config["serializeImagePulls"] = False
+
+
+def _fill(config: dict[str, Any], field: Field, default: Any, minor: int) -> None:
+    """Fill in a default, unless a value of another type is in the place of an object above."""
+    *parents, name = field.path.split(".")
+    inside: Any = config
+    for parent in parents:
+        if inside.get(parent) is None:
+            inside[parent] = {}
+        inside = inside[parent]
+        if not isinstance(inside, dict):
+            return
+    value = inside.get(name)
+    if value is None or (field.unset_at(minor) == "zero" and is_zero(value, field)):
+        inside[name] = copy.deepcopy(default)
 
 
 def canonical(value: Any, field: Field, minor: int) -> Any:
@@ -249,8 +257,10 @@ def _of_type(kind: str, value: Any, field: Field, minor: int) -> Any:
         return [_of_type(kind[len("list[") : -1], entry, field, minor) for entry in value]
     if kind.startswith("map[") and isinstance(value, Mapping):
         return {key: _of_type(kind[len("map[string]") :], inner, field, minor) for key, inner in value.items()}
-    if isinstance(value, bool):
-        return value
+    return value if isinstance(value, bool) else _of_scalar(kind, value, field, minor)
+
+
+def _of_scalar(kind: str, value: Any, field: Field, minor: int) -> Any:
     if kind == "duration or nanoseconds" and isinstance(value, int):
         return amounts.format_duration(value) if minor >= FLUSH_TEXT else value
     if kind == "quantity" and isinstance(value, (int, float, str)):

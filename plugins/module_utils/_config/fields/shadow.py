@@ -83,13 +83,20 @@ def _value(path: str, uses: list[str]) -> Any:
         return int(last) if _INTEGER.fullmatch(last) else UNKNOWN
     if kind in ("string", "duration"):
         return last
-    words = [word.strip() for use in uses for word in use.split(",") if word.strip()]
+    words = [word.strip() for word in ",".join(uses).split(",") if word.strip()]
     if kind == "list[string]":
         return words
-    if kind == "map[string]string":
-        pairs = [word.partition("<" if "<" in word else "=") for word in words]
-        return {key.strip(): value.strip() for key, _sign, value in pairs} if all(p[1] for p in pairs) else UNKNOWN
-    return UNKNOWN
+    return _pairs(words) if kind == "map[string]string" else UNKNOWN
+
+
+def _pairs(words: list[str]) -> Any:
+    found = {}
+    for word in words:
+        key, sign, value = word.partition("<" if "<" in word else "=")
+        if not sign:
+            return UNKNOWN
+        found[key.strip()] = value.strip()
+    return found
 
 
 def shadow_of(path: str, found: Mapping[str, str]) -> str | None:
