@@ -72,22 +72,35 @@ def compare(
     refused = {(pod["namespace"], pod["owner"]): pod for pod in now.values() if pod["fault"] and pod["owner"]}
     losses = Losses([], [], [], [])
     for uid, old in before.items():
-        if old["phase"] in FINISHED or old["reason"] == TERMINATING:
+        if _had_ended(old):
             continue
-        new = now.get(uid) or (mirrors.get(_place(old)) if old["static"] else None)
+        new = now.get(uid)
+        if new is None and old["static"]:
+            new = mirrors.get(_place(old))
         seen = new or last.get(uid)
-        follower = refused.get((old["namespace"], old["owner"])) if seen is None else None
-        for kind, reason in (
-            ("lost", _failed(seen)),
-            ("restarted", _restarted(old, seen)),
-            _deleted(old, new, seen, follower, unready),
-            ("unready", _unready(old, new)),
-            ("reported", _harmless(old, new)),
-        ):
-            if reason:
-                getattr(losses, kind).append({"namespace": old["namespace"], "name": old["name"], "reason": reason})
-                break
+        kind, reason = _fate(old, new, seen, refused, unready)
+        if reason:
+            getattr(losses, kind).append({"namespace": old["namespace"], "name": old["name"], "reason": reason})
     return losses
+
+
+def _had_ended(pod: Pod) -> bool:
+    return pod["phase"] in FINISHED or pod["reason"] == TERMINATING
+
+
+def _fate(
+    old: Pod, new: Pod | None, seen: Pod | None, refused: Mapping[tuple[str, str], Pod], unready: float
+) -> tuple[str, str]:
+    """Return kind and reason of a loss or report, an empty reason for a pod without one."""
+    follower = refused.get((old["namespace"], old["owner"])) if seen is None else None
+    fates = (
+        ("lost", _failed(seen)),
+        ("restarted", _restarted(old, seen)),
+        _deleted(old, new, seen, follower, unready),
+        ("unready", _unready(old, new)),
+        ("reported", _harmless(old, new)),
+    )
+    return next((fate for fate in fates if fate[1]), ("", ""))
 
 
 def _place(pod: Pod) -> tuple[str, str]:
