@@ -123,29 +123,21 @@ def _less_for_pods(change: ConfigChange) -> bool:
 
 def _doubts(change: ConfigChange, pod: Pod) -> Iterator[str]:
     """Yield why the API does not show whether the node would admit a pod again."""
-    exclusive = pod.qos == "Guaranteed" and pod.whole_cpus
-    if (
-        exclusive
-        and change.new.text("cpuManagerPolicy") == "static"
-        and (
-            change.touches(*_CPU_FIELDS)
-            or allocatable.reserved(change.old, "cpu") != allocatable.reserved(change.new, "cpu")
-        )
-    ):
+    guaranteed = pod.qos == "Guaranteed"
+    exclusive = guaranteed and pod.whole_cpus
+    if exclusive and change.new.text("cpuManagerPolicy") == "static" and _moves_cpus(change):
         yield "the CPU manager (static) reassigns whole CPUs, and only the node knows which are free"
-    if (
-        pod.qos == "Guaranteed"
-        and change.touches(*_MEMORY_FIELDS)
-        and change.new.text("memoryManagerPolicy") == "Static"
-    ):
+    if guaranteed and change.new.text("memoryManagerPolicy") == "Static" and change.touches(*_MEMORY_FIELDS):
         yield "the memory manager (Static) reassigns memory by NUMA node, and only the node knows what is free"
     policy = change.new.text("topologyManagerPolicy")
-    if (
-        (exclusive or pod.devices)
-        and change.touches(*_TOPOLOGY_FIELDS)
-        and policy in ("restricted", "single-numa-node")
-    ):
+    strict = policy in ("restricted", "single-numa-node")
+    if strict and (exclusive or pod.devices) and change.touches(*_TOPOLOGY_FIELDS):
         yield f"the topology manager ({policy}) refuses pods that fit no NUMA node, and only the node knows which fit"
+
+
+def _moves_cpus(change: ConfigChange) -> bool:
+    before, after = (allocatable.reserved(side, "cpu") for side in (change.old, change.new))
+    return before != after or change.touches(*_CPU_FIELDS)
 
 
 def _row(pod: Pod | None, *causes: LossCause) -> dict[str, Any]:
