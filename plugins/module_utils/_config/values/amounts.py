@@ -170,12 +170,17 @@ def parse_duration(text: str) -> int:
         part = _DURATION_PART.match(rest, at)
         if part is None or not (part.group(1) or part.group(2)):
             raise invalid
-        unit = _NANOSECONDS[part.group(3)]
-        total += int(part.group(1) or "0") * unit + _nanoseconds_of(part.group(2) or "", unit)
+        total += _nanoseconds_of_part(part)
         if total > _LONGEST:
             raise invalid
         at = part.end()
     return -total if text[0] == "-" else total
+
+
+def _nanoseconds_of_part(part: re.Match[str]) -> int:
+    whole, digits, name = part.groups()
+    unit = _NANOSECONDS[name]
+    return int(whole or "0") * unit + _nanoseconds_of(digits or "", unit)
 
 
 def _nanoseconds_of(digits: str, unit: int) -> int:

@@ -109,19 +109,14 @@ def records(notes: Mapping[str, Any], spec: Any, config: Any) -> NodeRecords:
     faults: dict[str, str] = {}
     spec, faults[SPEC] = source(spec)
     config, faults[CONFIG] = status(config)
-    holders: dict[str, Any] = {}
-    for key in (SOURCE, STATUS, PREVIOUS, CORDONED):
-        holders[key], faults[key] = mapping(notes.get(key))
-    found, why = source(holders[SOURCE])
-    if holders[SOURCE] is not None and found is None:
+    assigned, found, faults[SOURCE] = _held(notes, SOURCE, source)
+    if assigned is not None and found is None:
         # The local config has no such annotation.
-        faults[SOURCE] = faults[SOURCE] or why or "it has no configMap"
-    reported, why = status(holders[STATUS])
-    faults[STATUS] = faults[STATUS] or why
-    before, why = previous(holders[PREVIOUS])
-    faults[PREVIOUS] = faults[PREVIOUS] or why
-    cordoned, why = mark(holders[CORDONED] or {})
-    faults[CORDONED] = faults[CORDONED] or why
+        faults[SOURCE] = faults[SOURCE] or "it has no configMap"
+    _holder, reported, faults[STATUS] = _held(notes, STATUS, status)
+    _holder, before, faults[PREVIOUS] = _held(notes, PREVIOUS, previous)
+    marked, cordoned, faults[CORDONED] = _held(notes, CORDONED, mark)
+    delivery = (assigned or {}).get("delivery")
     return NodeRecords(
         spec,
         config,
@@ -130,15 +125,20 @@ def records(notes: Mapping[str, Any], spec: Any, config: Any) -> NodeRecords:
         # A malformed annotation is not a local config: a node is not reverted to a guess.
         None if faults[PREVIOUS] else before,
         # A malformed mark marks a cordon, too.
-        None if holders[CORDONED] is None else cordoned,
-        _machine(holders[SOURCE] or {}),
+        None if marked is None else cordoned,
+        _machine(assigned or {}),
         {place: _message(place, fault) for place, fault in faults.items() if fault},
-        _text_or_empty((holders[SOURCE] or {}).get("delivery")),
+        delivery if isinstance(delivery, str) else "",
     )
 
 
-def _text_or_empty(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+def _held(
+    notes: Mapping[str, Any], key: str, read: Callable[[Any], tuple[Any, str]]
+) -> tuple[dict[str, Any] | None, Any, str]:
+    """Return what an annotation holds, what `read` finds in that, and why it is malformed."""
+    holder, fault = mapping(notes.get(key))
+    found, why = read(holder)
+    return holder, found, fault or why
 
 
 def _machine(holder: Mapping[str, Any]) -> dict[str, str]:
@@ -207,7 +207,8 @@ def status(holder: Any) -> tuple[dict[str, Any] | None, str]:
     for part in PARTS:
         try:
             source_of_part = reference.read(holder.get(part), part)
-            found.update({part: {"configMap": source_of_part}} if source_of_part else {})
+            if source_of_part:
+                found[part] = {"configMap": source_of_part}
         except ValueError as error:
             faults.append(str(error))
     for field, (fits, meaning) in _TEXTS.items():
@@ -221,9 +222,10 @@ def status(holder: Any) -> tuple[dict[str, Any] | None, str]:
     return found, faults[0] if faults else ""
 
 
-def mark(holder: Mapping[str, Any]) -> tuple[dict[str, str], str]:
+def mark(holder: Mapping[str, Any] | None) -> tuple[dict[str, str], str]:
     """Return a mark of a cordon without its malformed and unknown fields, and what is wrong with the first of them."""
-    given = {field: holder[field] for field in ("holder", "time") if holder.get(field) is not None}
+    parts = {field: (holder or {}).get(field) for field in ("holder", "time")}
+    given = {field: value for field, value in parts.items() if value is not None}
     found = {field: value for field, value in given.items() if isinstance(value, str) and _unicode(value)}
     faults = [f"{field} is {reference.shown(given[field])}, not a text" for field in given if field not in found]
     return found, faults[0] if faults else ""

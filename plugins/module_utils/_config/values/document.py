@@ -186,14 +186,21 @@ def _plain(value: Any, origin: str, depth: int, budget: list[int]) -> Any:
         )
     if isinstance(value, Mapping):
         for key in value:
-            if not isinstance(key, str):
-                raise _NotJson(
-                    key, "the key ", "is not text. Field names and map keys are text: put the key in quotes."
-                )
-            _check_text(key, origin)
+            _check_key(key, origin)
         return {key: _plain(inner, origin, depth + 1, budget) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(inner, origin, depth + 1, budget) for inner in value]
+    _check_scalar(value, origin)
+    return value
+
+
+def _check_key(key: Any, origin: str) -> None:
+    if not isinstance(key, str):
+        raise _NotJson(key, "the key ", "is not text. Field names and map keys are text: put the key in quotes.")
+    _check_text(key, origin)
+
+
+def _check_scalar(value: Any, origin: str) -> None:
     if isinstance(value, float) and not math.isfinite(value):
         raise DocumentError(f"{origin}: a number is too large or not a number. Give a finite number.")
     if value is not None and not isinstance(value, (str, int, float)):
@@ -201,7 +208,6 @@ def _plain(value: Any, origin: str, depth: int, budget: list[int]) -> Any:
         raise _NotJson(value, "", f"is a {kind}, which a configuration cannot hold. Put it in quotes if it is text.")
     if isinstance(value, str):
         _check_text(value, origin)
-    return value
 
 
 def _check_text(text: str, origin: str) -> None:

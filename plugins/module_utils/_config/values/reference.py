@@ -31,18 +31,22 @@ def read(holder: Any, where: str = "") -> dict[str, str] | None:
         return None
     if not isinstance(holder, dict):
         raise ValueError(f"{where or 'its value'} is {shown(holder)}, not a mapping")
-    path, found = ".".join(filter(None, (where, "configMap"))), holder.get("configMap")
+    path, found = f"{where}.configMap" if where else "configMap", holder.get("configMap")
     if found is None:
         return None
     if not isinstance(found, dict):
         raise ValueError(f"{path} is {shown(found)}, not a mapping")
+    _check(found, path)
+    return {field: found[field] for field in _FIELDS if field in found}
+
+
+def _check(found: Mapping[str, Any], path: str) -> None:
     for field, (pattern, meaning) in _FIELDS.items():
         value = found.get(field)
         if field not in found and field in PLACE:
             raise ValueError(f"{path} has no {field}")
         if field in found and not (isinstance(value, str) and pattern.fullmatch(value)):
             raise ValueError(f"{path}.{field} is {shown(value)}, not {meaning}")
-    return {field: found[field] for field in _FIELDS if field in found}
 
 
 def shown(value: Any) -> str:
@@ -65,11 +69,9 @@ def same_place(one: Mapping[str, str] | None, other: Mapping[str, str] | None) -
 
 def describe(source: Mapping[str, str] | None) -> str:
     """Return the name of a source for use in a sentence."""
-    if source and not source.get("name") and source.get("uid"):
+    if not source:
+        return "the local config"
+    if not source.get("name") and source.get("uid"):
         # Some kubelets name what they run by its uid alone.
         return f"the ConfigMap with uid {source['uid']}"
-    return (
-        f"{source.get('namespace')}/{source.get('name')} key {source.get('kubeletConfigKey')}"
-        if source
-        else "the local config"
-    )
+    return f"{source.get('namespace')}/{source.get('name')} key {source.get('kubeletConfigKey')}"
