@@ -8,9 +8,10 @@ from __future__ import annotations
 import contextlib
 import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Mapping, Sequence
+from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence
 
 from ..._config.fields import merged_dropins, shadow
+from ..._config.rules.problem import Problem
 from ..._config.upgrade import binary_findings
 from ..._config.values.short_texts import minor_of
 from ..kubelet import ask_binary
@@ -20,11 +21,70 @@ from ..system import binary, command, config_summary, files, health
 from ..unit import dropin_folder, unit_override
 from ..unit.unit import Command, Unit, UnitError
 from . import dropin_look, host_checks, named_cgroups, named_files, overridden, preflight_decisions
-from .dropin_look import DROPIN, Seen
+from .dropin_look import DROPIN, Config, Seen
 from .preflight_decisions import DEFAULTS, LOOK, NOTHING, RESET, SWITCH, Findings, Terms, masked
 
 # Flags whose drop-ins are merged over the --config file, or whose dynamic configs replace it.
 _CONFIG_DIR, _DYNAMIC_DIR = "config-dir", "dynamic-config-dir"
+
+_Minor = Callable[[], Optional[int]]
+
+
+class _Node(NamedTuple):
+    """What is known of a node without an answer of its kubelet's binary. Contents are None where they cannot be read.
+
+    `purpose`: switch, reset or look. `now`, `upcoming`: the kubelet's command line, and that after a restart. `seen`:
+    what delivery `dropin` finds, None for delivery `checkpoint`. `config`: the fields of the config file, `unreadable`:
+    why it cannot be read. `dropins`: the content of each drop-in that the kubelet reads now.
+    """
+
+    unit: Unit
+    purpose: str
+    terms: Terms
+    now: Command
+    upcoming: Command
+    form: unit_override.Form
+    seen: Seen | None
+    program: str
+    config: Config
+    unreadable: str | None
+    dropins: Mapping[str, Config | None]
+
+    @property
+    def path(self) -> str:
+        """The config file that the kubelet reads now, empty for none."""
+        return health.flag(self.now.argv, "config") or ""
+
+    @property
+    def folder(self) -> str | None:
+        return health.flag(self.now.argv, _CONFIG_DIR)
+
+    @property
+    def words(self) -> Sequence[str]:
+        """The kubelet's command line after a switch or reset, for delivery `dropin` without our part of it."""
+        return self.seen.words if self.seen else self.upcoming.argv
+
+    def with_dropins(self, config: Config) -> Config:
+        return merged_dropins.merge(config, [each or {} for each in self.dropins.values()])
+
+
+class _Answers(NamedTuple):
+    """The binary's verdict on a config (None: no config), its version, why the guard cannot ask for its Node (empty: it
+    can, or there is no staged config), and why the node's own file, which a reset needs, cannot be read.
+    """
+
+    check: dict[str, Any] | None
+    version: str | None
+    unasked: str
+    own_unreadable: str
+
+
+class _Judged(NamedTuple):
+    """The fields that the host must fit, why they are unreadable, and what else prevents what is wanted."""
+
+    effective: Config
+    unreadable: str | None
+    against: Findings = NOTHING
 
 
 def look(
@@ -43,71 +103,28 @@ def look(
     names without our drop-in. `with_disk` adds what the kubelet would read from the disk now (`disk`). A unit that is
     not understood is returned as `refused`, with everything that is known of it. Raises UnitError without systemd.
     """
-    unit = Unit(name, root, run, bool(terms.dropin_dir))
-    purpose = LOOK if text is None and not local else RESET if text is None else SWITCH
-    now, upcoming = commands(unit)
-    layered = terms.delivery == DROPIN or (purpose == RESET and bool(dropin_folder.installed(terms.config_dir)))
-    seen = dropin_look.see(unit, now.argv, terms.dropin_dir, terms.config_dir, terms.key, root) if layered else None
-    shape = unit.form(layered)
-    words = seen.words if seen else upcoming.argv
-    program = _program(upcoming.argv, unit)
-    own, own_unreadable = _own_text(shape.config, root) if local and text is None else (None, "")
-    checked, version, unasked = _ask(text, own, words, program, run, seen)
-    path = health.flag(now.argv, "config") or ""
-    config, unreadable = _read(shape.config if local and shape.config else path, root)
-    folder = health.flag(now.argv, _CONFIG_DIR)
-    dropins = dropin_folder.listed(folder, root)
-    kubelet = {
-        "unit": name,
-        "form": shape.kind,
-        "reason": shape.reason,
-        "state": unit.show().get("ActiveState"),
-        "version": version,
-        "binary": program or None,
-        "config": path or None,
-        "config_unreadable": unreadable,
-        "local_config": shape.config or None,
-        "config_given_by": {"file": shape.file, "line": shape.line} if shape.file else None,
-        "config_dir_files": [file for file in dropins if not dropin_folder.is_link(file)],
-        **_command_facts(unit, now, upcoming, minor_of(version)),
-    }
-    contents = {file: dropin_look.read(file, root)[0] for file in dropins}
-    if purpose == LOOK and program:
-        layers = [config, *contents.values(), *(layer["content"] for layer in (seen.own() if seen else ()))]
-        answer = ask_binary.ask(program, ask_binary.names_of(words, layers).union(terms.ask), run)
-        kubelet["facts"] = answer._asdict() if answer else None
-        kubelet["differences"] = binary_findings.differences(answer) if answer else []
-    against = Findings(overridden.of_node(seen, minor_of(version))) if seen and purpose == LOOK else NOTHING
-    current = merged_dropins.merge(config, [each or {} for each in contents.values()])
-    effective: Mapping[str, Any] = seen.effective({}) if seen and purpose == RESET else current
+    node = _node_of(Unit(name, root, run, bool(terms.dropin_dir)), _purpose(text, local), terms, local)
+    answers = _ask(text, node)
+    minor = minor_of(answers.version)
+    kubelet = _kubelet(node, answers.version)
     if text is not None:
-        declared, unreadable = _staged(text, config)
-        if not unreadable and seen:
-            effective = seen.effective(declared)
-            running = config if preflight_decisions.below(path, terms.config_dir) else None
-            live = None if folder is None else list(contents.values())
-            against = _as_dropin(declared, running, live, seen, kubelet, terms)
-        elif not unreadable:
-            effective = merged_dropins.merge(declared, [each or {} for each in contents.values()])
-            against = _against_node(declared, config, upcoming.argv, kubelet, terms, contents, root)
-            against = against._replace(ignored=_ignored(checked, shape.config, root))
-    found = host_checks.facts(effective, words, root, run, minor_of(version))
-    problems = [] if unreadable else host_checks.disagreements(effective, words, found)
-    edits = preflight_decisions.waiting(now.argv, upcoming.argv, terms.config_dir, unit.unread())
-    elsewhere = status_reporter.elsewhere(words, terms.node) if terms.node else ""
-    decided = preflight_decisions.decide(
-        purpose, terms, kubelet, found, checked, problems, edits, against, unasked, own_unreadable, elsewhere
-    )
-    if seen:
-        decided = decided._replace(reads_store=_reads_link(seen, shape.kind, folder, path, terms))
-    on_disk = {"disk": dropin_look.on_disk(now.argv, dropins, name, root, run)} if with_disk else {}
+        judged = _for_switch(node, text, minor, kubelet["shadowed"], answers.check)
+    elif local:
+        judged = _for_reset(node)
+    else:
+        kubelet.update(_known_names(node))
+        judged = _for_look(node, minor)
+    host = host_checks.facts(judged.effective, node.words, root, run, minor)
+    problems = [] if judged.unreadable else host_checks.disagreements(judged.effective, node.words, host)
+    decided = _decided(node, kubelet, host, problems, judged.against, answers)
+    on_disk = {"disk": dropin_look.on_disk(node.now.argv, list(node.dropins), name, root, run)} if with_disk else {}
     return {
         "kubelet": kubelet,
-        "host": found,
-        "check": checked,
+        "host": host,
+        "check": answers.check,
         "problems": [problem.row() for problem in problems],
-        **({"dropin": seen.shown()} if seen else {}),
-        "own": seen.own() if seen else _own_layers(shape.config, contents, root),
+        **({"dropin": node.seen.shown()} if node.seen else {}),
+        "own": node.seen.own() if node.seen else _own_layers(node),
         **decided._asdict(),
         **on_disk,
     }
@@ -125,45 +142,105 @@ def commands(unit: Unit) -> tuple[Command, Command]:
     return now, upcoming
 
 
-def _command_facts(unit: Unit, now: Command, upcoming: Command, minor: int | None) -> dict[str, Any]:
-    """Return what the kubelet's command line contains and sets, secrets masked."""
+def _purpose(text: str | None, local: bool) -> str:
+    if text is not None:
+        return SWITCH
+    return RESET if local else LOOK
+
+
+def _node_of(unit: Unit, purpose: str, terms: Terms, local: bool) -> _Node:
+    """Return what is known of a node. With `local` its config is that of the unit without our drop-in, if it has one.
+
+    Raises UnitError without systemd.
+    """
+    now, upcoming = commands(unit)
+    layered = terms.delivery == DROPIN or (purpose == RESET and bool(dropin_folder.installed(terms.config_dir)))
+    seen = None
+    if layered:
+        seen = dropin_look.see(unit, now.argv, terms.dropin_dir, terms.config_dir, terms.key, unit.root)
+    form = unit.form(layered)
+    own = form.config if local else ""
+    config, unreadable = _read(own or health.flag(now.argv, "config") or "", unit.root)
+    dropins = dropin_folder.listed(health.flag(now.argv, _CONFIG_DIR), unit.root)
+    contents = {file: dropin_look.read(file, unit.root)[0] for file in dropins}
+    program = _program(upcoming.argv, unit)
+    return _Node(unit, purpose, terms, now, upcoming, form, seen, program, config, unreadable, contents)
+
+
+def _kubelet(node: _Node, version: str | None) -> dict[str, Any]:
+    """Return what the unit runs, as the module returns it: what the command line contains and sets, secrets masked."""
+    form, now, upcoming = node.form, node.now, node.upcoming
     return {
+        "unit": node.unit.name,
+        "form": form.kind,
+        "reason": form.reason,
+        "state": node.unit.show().get("ActiveState"),
+        "version": version,
+        "binary": node.program or None,
+        "config": node.path or None,
+        "config_unreadable": node.unreadable,
+        "local_config": form.config or None,
+        "config_given_by": {"file": form.file, "line": form.line} if form.file else None,
+        "config_dir_files": [file for file in node.dropins if not dropin_folder.is_link(file)],
         "command": masked(now.argv),
         "command_source": now.source,
         "next_command": masked(upcoming.argv),
         "changes_at_restart": now.argv != upcoming.argv,
-        "config_dir": health.flag(now.argv, _CONFIG_DIR) or None,
+        "config_dir": node.folder or None,
         "dynamic_config_dir": health.flag(now.argv, _DYNAMIC_DIR) or None,
-        "shadowed": unit.shadowed(minor, now.argv),
+        "shadowed": node.unit.shadowed(minor_of(version), now.argv),
     }
 
 
-def _staged(text: str, current: Mapping[str, Any]) -> tuple[Mapping[str, Any], str | None]:
-    """Return a staged config, or the current one and why the staged one is unreadable."""
+def _known_names(node: _Node) -> dict[str, Any]:
+    """Return what the binary answers about the names that the node's configuration uses, and where it differs."""
+    if not node.program:
+        return {}
+    own = node.seen.own() if node.seen else []
+    layers = [node.config, *node.dropins.values(), *(layer["content"] for layer in own)]
+    names = ask_binary.names_of(node.words, layers).union(node.terms.ask)
+    answer = ask_binary.ask(node.program, names, node.unit.run)
+    if not answer:
+        return {"facts": None, "differences": []}
+    return {"facts": answer._asdict(), "differences": binary_findings.differences(answer)}
+
+
+def _for_look(node: _Node, minor: int | None) -> _Judged:
+    """Judge the config that the kubelet runs; for delivery `dropin` also whether the node can have it."""
+    against = Findings(overridden.of_node(node.seen, minor)) if node.seen else NOTHING
+    return _Judged(node.with_dropins(node.config), node.unreadable, against)
+
+
+def _for_reset(node: _Node) -> _Judged:
+    """Judge the config that the kubelet runs without this collection."""
+    effective = node.seen.effective({}) if node.seen else node.with_dropins(node.config)
+    return _Judged(effective, node.unreadable)
+
+
+def _for_switch(
+    node: _Node, text: str, minor: int | None, uses: overridden.Uses, check: Mapping[str, Any] | None
+) -> _Judged:
+    """Judge a staged config, with what this node overrides of it and lacks for it. `uses`: the flags by path."""
     try:
-        return config_summary.load(text), None
+        declared = config_summary.load(text)
     except ValueError as error:
-        return current, str(error)
+        return _Judged(node.with_dropins(node.config), str(error))
+    if node.seen:
+        return _Judged(node.seen.effective(declared), None, _as_dropin(declared, node, node.seen, minor, uses))
+    against = _against_node(declared, node, minor, uses)._replace(ignored=_ignored(check, node))
+    return _Judged(node.with_dropins(declared), None, against)
 
 
-def _against_node(
-    config: Mapping[str, Any],
-    current: Mapping[str, Any],
-    argv: Sequence[str],
-    kubelet: Mapping[str, Any],
-    terms: Terms,
-    contents: Mapping[str, Mapping[str, Any] | None],
-    root: str,
-) -> Findings:
+def _against_node(declared: Config, node: _Node, minor: int | None, uses: overridden.Uses) -> Findings:
     """Return which values of a staged config this node overrides, and what the config names that the node lacks."""
-    minor = minor_of(kubelet["version"])
+    argv, terms, root = node.upcoming.argv, node.terms, node.unit.root
     link = dropin_folder.installed(terms.config_dir)
-    by_flags = overridden.by_flags(config, current, argv, minor, kubelet["shadowed"])
-    by_dropins = overridden.by_dropins(config, current, contents, shadow.shadows(argv, minor))
-    hidden = overridden.hidden(argv, minor, contents)
+    by_flags = overridden.by_flags(declared, node.config, argv, minor, uses)
+    by_dropins = overridden.by_dropins(declared, node.config, node.dropins, shadow.shadows(argv, minor))
+    hidden = overridden.hidden(argv, minor, node.dropins)
     lacking = [
-        *named_files.missing(config, terms.config_dir, terms.files, hidden, root),
-        *named_cgroups.missing(config, hidden, root),
+        *named_files.missing(declared, terms.config_dir, terms.files, hidden, root),
+        *named_cgroups.missing(declared, hidden, root),
     ]
     layered = [f"{link}: this node has delivery dropin. Reset it before it gets delivery checkpoint"] if link else []
     return Findings(
@@ -171,26 +248,10 @@ def _against_node(
     )
 
 
-def _as_dropin(
-    declared: Mapping[str, Any],
-    checkpoint: Mapping[str, Any] | None,
-    live: Sequence[Mapping[str, Any] | None] | None,
-    seen: Seen,
-    kubelet: Mapping[str, Any],
-    terms: Terms,
-) -> Findings:
-    """Return what prevents that these fields become live as a drop-in, and what they name that the node lacks.
-
-    `checkpoint`: the whole configuration that the kubelet runs from the store now, None if it does not. `live`: the
-    drop-ins that it reads now, None without a folder.
-    """
-    minor = minor_of(kubelet["version"])
-    by_flags = overridden.by_flags(declared, {}, seen.words, minor, kubelet["shadowed"])
+def _as_dropin(declared: Config, node: _Node, seen: Seen, minor: int | None, uses: overridden.Uses) -> Findings:
+    """Return what prevents that these fields become live as a drop-in, and what they name that the node lacks."""
+    by_flags = overridden.by_flags(declared, {}, seen.words, minor, uses)
     by_later = overridden.by_later(declared, seen.after())
-    back = []
-    if checkpoint is not None and minor is not None:
-        now = merged_dropins.effective(checkpoint, None if live is None else [each or {} for each in live], minor)
-        back = overridden.way_back(checkpoint, seen, now, minor)
     effective = seen.effective(declared)
     pair = named_files.TLS_PAIR if any(name in declared for name in named_files.TLS_PAIR) else ()
     given = {name: effective[name] for name in (*declared, *pair) if name in effective}
@@ -201,34 +262,62 @@ def _as_dropin(
             *overridden.of_dropin(declared, seen, minor),
             *by_flags.reasons,
             *by_later.reasons,
-            *named_files.missing(given, terms.config_dir, terms.files, hidden, seen.root),
+            *named_files.missing(given, node.terms.config_dir, node.terms.files, hidden, seen.root),
             *named_cgroups.missing(groups, hidden, seen.root),
-            *back,
+            *_way_back(node, seen, minor),
         ],
         [*by_flags.warnings, *by_later.warnings],
     )
 
 
-def _reads_link(seen: Seen, form: str, folder: str | None, config: str, terms: Terms) -> bool:
+def _way_back(node: _Node, seen: Seen, minor: int | None) -> list[str]:
+    """Return why a node that runs a checkpoint, a whole configuration, could not be reverted to it from a drop-in."""
+    if minor is None or not preflight_decisions.below(node.path, node.terms.config_dir):
+        return []
+    live = None if node.folder is None else [each or {} for each in node.dropins.values()]
+    now = merged_dropins.effective(node.config, live, minor)
+    return overridden.way_back(node.config, seen, now, minor)
+
+
+def _decided(
+    node: _Node,
+    kubelet: Mapping[str, Any],
+    host: Mapping[str, Any],
+    problems: Sequence[Problem],
+    against: Findings,
+    answers: _Answers,
+) -> preflight_decisions.Decisions:
+    purpose, terms = node.purpose, node.terms
+    edits = preflight_decisions.waiting(node.now.argv, node.upcoming.argv, terms.config_dir, node.unit.unread())
+    elsewhere = status_reporter.elsewhere(node.words, terms.node) if terms.node else ""
+    check, unasked, own_unreadable = answers.check, answers.unasked, answers.own_unreadable
+    decided = preflight_decisions.decide(
+        purpose, terms, kubelet, host, check, problems, edits, against, unasked, own_unreadable, elsewhere
+    )
+    return decided._replace(reads_store=_reads_link(node.seen, node)) if node.seen else decided
+
+
+def _reads_link(seen: Seen, node: _Node) -> bool:
     """Whether the kubelet reads our link already, and the store has the local configuration of delivery `dropin`."""
-    named = os.path.normpath(folder or "") == os.path.normpath(seen.folder.path) or form == unit_override.CHILD
+    same = os.path.normpath(node.folder or "") == os.path.normpath(seen.folder.path)
     return bool(
         seen.linked
-        and named
-        and not preflight_decisions.below(config, terms.config_dir)
-        and dropin_folder.installed(terms.config_dir)
+        and (same or node.form.kind == unit_override.CHILD)
+        and not preflight_decisions.below(node.path, node.terms.config_dir)
+        and dropin_folder.installed(node.terms.config_dir)
     )
 
 
-def _own_layers(path: str, dropins: Mapping[str, Mapping[str, Any] | None], root: str) -> list[dict[str, Any]]:
+def _own_layers(node: _Node) -> list[dict[str, Any]]:
     """Return the node's own layers where no drop-in is ours, or is going to be."""
-    others = {file: content for file, content in dropins.items() if not dropin_folder.is_link(file)}
-    return dropin_look.layers_shown(path, dropin_look.read(path, root)[0] if path else None, others)
+    path = node.form.config
+    others = {file: content for file, content in node.dropins.items() if not dropin_folder.is_link(file)}
+    return dropin_look.layers_shown(path, dropin_look.read(path, node.unit.root)[0] if path else None, others)
 
 
-def _ignored(check: Mapping[str, Any] | None, path: str, root: str) -> list[str]:
+def _ignored(check: Mapping[str, Any] | None, node: _Node) -> list[str]:
     """Return the unknown fields of a staged config that the node's own file has too, such as for a later version."""
-    own, _unreadable = _read(path, root)
+    own, _unreadable = _read(node.form.config, node.unit.root)
     return [name for name in (check or {}).get("unknown_fields", ()) if _sets(own, name)]
 
 
@@ -250,44 +339,40 @@ def _own_text(path: str, root: str) -> tuple[str | None, str]:
         return None, str(error.strerror)
 
 
-def _ask(
-    text: str | None,
-    own: str | None,
-    argv: Sequence[str],
-    program: str,
-    run: command.Run,
-    seen: Seen | None = None,
-) -> tuple[dict[str, Any] | None, str | None, str]:
-    """Return the binary's verdict on a config (None: no config), its version, and why the guard cannot ask for its Node
-    (empty: it can, or there is no config). `text` is a staged config; without one, `own` is the node's own.
-
-    All are asked in parallel: the first two take a kubelet's start each. Of a drop-in the kubelet names no unknown
-    field, so it is also asked about that file alone.
+def _ask(text: str | None, node: _Node) -> _Answers:
+    """Return what the binary answers of a staged config, or for a reset of the node's own, and whether the API server
+    can be asked. All are asked in parallel: the first two take a kubelet's start each.
     """
+    argv, program, run = node.words, node.program, node.unit.run
+    own, own_unreadable = _own_text(node.form.config, node.unit.root) if node.purpose == RESET else (None, "")
+    wanted = own if text is None else text
+    check = None
     with ThreadPoolExecutor(3) as beside:
         way = beside.submit(lambda: "" if text is None else status_reporter.failure(argv))
-        asked = beside.submit(lambda: binary.version(program, run) if program else None)
-        wanted = own if text is None else text
-        beneath = None
-        if seen and (text is not None or health.flag(argv, _CONFIG_DIR)):
-            # Without our fields the other drop-ins are still there.
-            wanted = text if text is not None else OVERRIDE.decode()
-            try:
-                beneath = seen.beneath()
-            except OSError as error:
-                return binary.Verdict(binary.NOT_CHECKED, [str(error)], [])._asdict(), asked.result(), way.result()
-        if wanted is None:
-            return None, asked.result(), way.result()
+        version = beside.submit(lambda: binary.version(program, run) if program else None)
 
         def minor() -> int | None:
-            return minor_of(asked.result())
+            return minor_of(version.result())
 
-        if beneath is None:
-            return binary.check(wanted, argv, program, minor, run)._asdict(), asked.result(), way.result()
-        alone = beside.submit(lambda: binary.check(str(wanted), argv, program, minor, run))
-        checked = binary.check(wanted, argv, program, minor, run, beneath=beneath)
-        unknown = config_summary.unknown(alone.result().unknown_fields, wanted, minor())
-        return checked._replace(unknown_fields=unknown)._asdict(), asked.result(), way.result()
+        if node.seen and (text is not None or health.flag(argv, _CONFIG_DIR)):
+            # Without our fields the other drop-ins are still there.
+            layer = OVERRIDE.decode() if text is None else text
+            check = _check_layer(layer, node, node.seen, minor, beside)._asdict()
+        elif wanted is not None:
+            check = binary.check(wanted, argv, program, minor, run)._asdict()
+        return _Answers(check, version.result(), way.result(), own_unreadable)
+
+
+def _check_layer(text: str, node: _Node, seen: Seen, minor: _Minor, beside: ThreadPoolExecutor) -> binary.Verdict:
+    """Return the verdict on a drop-in. The kubelet names no unknown field of one: it is also asked about it alone."""
+    argv, program, run = seen.words, node.program, node.unit.run
+    try:
+        beneath = seen.beneath()
+    except OSError as error:
+        return binary.Verdict(binary.NOT_CHECKED, [str(error)], [])
+    alone = beside.submit(lambda: binary.check(text, argv, program, minor, run))
+    found = binary.check(text, argv, program, minor, run, beneath=beneath)
+    return found._replace(unknown_fields=config_summary.unknown(alone.result().unknown_fields, text, minor()))
 
 
 def _program(argv: Sequence[str], unit: Unit) -> str:
