@@ -158,8 +158,8 @@ class _Reader:
         column, on_its_line = self._column(), self._starts_line()
         nested = nested or on_its_line
         dash, scalar = self._is_mark("-"), self._char() in ("|", ">")
-        belongs = column > outer or (column == outer and ((dash and dashes) or scalar))
-        if column < 0 or (on_its_line and not belongs):
+        least = outer if scalar or (dash and dashes) else outer + 1
+        if column < 0 or (on_its_line and column < least):
             return None
         if dash:
             if not nested:
@@ -167,6 +167,9 @@ class _Reader:
             return self._list(column)
         if scalar:
             return self._block_scalar()
+        return self._scalar_or_map(column, nested)
+
+    def _scalar_or_map(self, column: int, nested: bool) -> Any:
         begin = self.at
         value = self._atom()
         if not self._at_colon(begin):
@@ -332,32 +335,48 @@ class _Reader:
         keeps = header.group(1) or header.group(4)
         digit = header.group(2) or header.group(3)
         self.at = header.end()
-        if digit:
-            width = max(self.indent, 0) + int(digit)
-        else:
-            blank = _matched(_EMPTY_LINES, self.text, self.at)
-            if self.text.startswith("\t", self.at + len(blank)):
-                raise self.wrong(_WRONG_STARTS["\t"])
-            width = max(self.indent + 1, 1, *(len(line) for line in blank.split("\n")))
+        width = max(self.indent, 0) + int(digit) if digit else self._width()
+        text, line_break, empty = self._block_lines(width, folds)
+        if keeps == "-":
+            return text
+        return text + line_break + ("\n" * empty if keeps == "+" else "")
+
+    def _width(self) -> int:
+        """Return the indentation of a block scalar whose header has none: that of its first lines."""
+        blank = _matched(_EMPTY_LINES, self.text, self.at)
+        if self.text.startswith("\t", self.at + len(blank)):
+            raise self.wrong(_WRONG_STARTS["\t"])
+        return max(self.indent + 1, 1, *(len(line) for line in blank.split("\n")))
+
+    def _block_lines(self, width: int, folds: bool) -> tuple[str, str, int]:
+        """Return the text, the line break behind it, and the number of empty lines after that."""
         text, line_break, empty, was_blank = "", "", 0, False
         while self.at < len(self.text):
-            begin = self.at + len(_matched(_SPACES, self.text, self.at, self.at + width))
-            end = self.text.find("\n", begin)
-            line = self.text[begin : end if end >= 0 else None]
-            if line and begin < self.at + width:
-                if line[0] == "\t":
-                    raise self.wrong(_WRONG_STARTS["\t"])
+            line = self._block_line(width)
+            if line is None:
                 break
-            self.at = end + 1 if end >= 0 else len(self.text)
-            if not line:
-                empty += 1 if end >= 0 else 0
+            content = line.rstrip("\n")
+            if not content:
+                empty += len(line)
                 continue
-            is_blank = line[0] in " \t"
+            is_blank = content[0] in " \t"
             if folds and line_break and not was_blank and not is_blank:
                 line_break = "" if empty else " "
-            text += line_break + "\n" * empty + line
-            line_break, empty, was_blank = "\n" if end >= 0 else "", 0, is_blank
-        return text + ("" if keeps == "-" else line_break) + ("\n" * empty if keeps == "+" else "")
+            text += line_break + "\n" * empty + content
+            line_break, empty, was_blank = line[len(content) :], 0, is_blank
+        return text, line_break, empty
+
+    def _block_line(self, width: int) -> str | None:
+        """Read a line with its line break; None if it has text and is indented less than that."""
+        begin = self.at + len(_matched(_SPACES, self.text, self.at, self.at + width))
+        end = self.text.find("\n", begin)
+        line = self.text[begin : end + 1 if end >= 0 else None]
+        if begin < self.at + width and line.startswith("\t"):
+            raise self.wrong(_WRONG_STARTS["\t"])
+        if begin < self.at + width and line.strip("\n"):
+            return None
+        self.at = begin + len(line)
+        return line
 
 
 def _matched(pattern: Pattern[str], text: str, *span: int) -> str:
