@@ -197,35 +197,55 @@ def _member(inside: dict[str, Any], name: str) -> dict[str, Any]:
 
 def _gates(names: Sequence[str], facts: BinaryFacts, start: Start) -> dict[str, str]:
     """Return the words of gates: each is set to true, and to false."""
-    absent: set[str] = set()
-    locked: dict[str, bool] = {}
-    stages: dict[str, str] = {}
+    found = _Gates()
     answered = set(names)
     for value in (True, False):
-        left = {name for name in names if name not in absent and locked.get(name) is not value}
-        for _each in range(MOST_STARTS):
-            if not left:
-                break
-            output = start({GATES: dict.fromkeys(sorted(left), value)})
-            for stage, older, newer in _OLD.findall(output):
-                stages[older or newer] = _STAGES[stage]
-            refused = [found for found in _REFUSED.findall(output) if {*found} & left]
-            for unknown, kept, to in refused:
-                if kept and to:
-                    locked[kept] = to == "true"
-                else:
-                    absent.add(unknown or kept)
-                left -= {unknown, kept}
-            if not refused:
-                break
-        if left and (refused or not (_was_decoded(output) or _DEPENDS in output)):
-            answered -= left
-    words = dict.fromkeys(absent, ABSENT)
-    for name in answered - absent:
-        stage = stages.get(name) or facts.gates.get(name, "?")[0]
-        default = locked.get(name, facts.default(name))
-        words[name] = binary_facts.word(stage, default, name in locked)
+        asked_now = {name for name in names if name not in found.absent and found.locked.get(name) is not value}
+        answered -= _unanswered(asked_now, value, found, start)
+    words = dict.fromkeys(found.absent, ABSENT)
+    for name in answered - found.absent:
+        stage = found.stages.get(name) or facts.gates.get(name, "?")[0]
+        default = found.locked.get(name, facts.default(name))
+        words[name] = binary_facts.word(stage, default, name in found.locked)
     return words
+
+
+class _Gates:
+    """What a binary has answered: the gates that it does not have, the values of those that it has locked, stages."""
+
+    def __init__(self) -> None:
+        self.absent: set[str] = set()
+        self.locked: dict[str, bool] = {}
+        self.stages: dict[str, str] = {}
+
+    def add(self, output: str, left: set[str]) -> set[str]:
+        """Take the answers of a start; return which of the gates that are left it refuses."""
+        for stage, older, newer in _OLD.findall(output):
+            self.stages[older or newer] = _STAGES[stage]
+        refused = set()
+        for unknown, kept, to in _REFUSED.findall(output):
+            name = unknown or kept
+            if name not in left:
+                continue
+            refused.add(name)
+            if to:
+                self.locked[name] = to == "true"
+            else:
+                self.absent.add(name)
+        return refused
+
+
+def _unanswered(left: set[str], value: bool, found: _Gates, start: Start) -> set[str]:
+    """Set gates to a value, again without those that the binary refuses; return those without a clear answer."""
+    for _each in range(MOST_STARTS):
+        if not left:
+            break
+        output = start({GATES: dict.fromkeys(sorted(left), value)})
+        refused = found.add(output, left)
+        if not refused:
+            return set() if _was_decoded(output) or _DEPENDS in output else left
+        left = left - refused
+    return left
 
 
 def _recalled(program: str, record: RecordFile[Cached]) -> Cached | None:
