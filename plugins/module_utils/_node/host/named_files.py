@@ -1,23 +1,33 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which files, folders and sockets a configuration names that this node does not have.
+"""Which files, folders, sockets and cgroups a configuration names that this node does not have.
 
 The kubelet's validation does not look at them: it passes, and the kubelet ends later (cmd/kubelet/app/server.go
-InitializeTLS, NewDelegatingAuthenticator), cannot reach its runtime, or runs no static pods.
+InitializeTLS, NewDelegatingAuthenticator), cannot reach its runtime, or runs no static pods. It creates no cgroup, and
+ends: pkg/kubelet/cm/container_manager_linux.go NewContainerManager (cgroupRoot), node_container_manager_linux.go
+enforceExistingCgroup, and the names in cgroup_manager_linux.go.
 """
 
 from __future__ import annotations
 
 import os
+import posixpath
 import stat
-from typing import Any, Container, Mapping
+from typing import Any, Callable, Container, Iterator, Mapping, Sequence
 
+from ..system.files import below
 from .dropin_look import value_at
 
 CLIENT_CA = "authentication.x509.clientCAFile"
 TLS_PAIR = ("tlsCertFile", "tlsPrivateKeyFile")
 SOCKETS = ("containerRuntimeEndpoint", "imageServiceEndpoint")
+CGROUPS = ("enforceNodeAllocatable", "systemReservedCgroup", "kubeReservedCgroup", "cgroupRoot", "cgroupsPerQOS")
+"""The fields that name cgroups, or decide whether the kubelet needs them."""
+_ENFORCED = {"system-reserved": "systemReservedCgroup", "kube-reserved": "kubeReservedCgroup"}
+_MOUNT = "/sys/fs/cgroup"
+# Of cgroup v1, those that every kubelet uses.
+_V1 = ("memory", "cpu")
 
 
 def missing(
@@ -75,8 +85,7 @@ class _Place:
         if self.staged(path):
             return ""
         path = self.full(path)
-        mode = self.mode(path)
-        wrong = "does not exist on this node" if mode is None else "" if stat.S_ISREG(mode) else "is not a file"
+        wrong = self._wrong(path, stat.S_ISREG, "is not a file")
         return f"{field}: {path} {wrong}. Copy the file to the node or name another one" if wrong else ""
 
     def no_parent(self, field: str, path: str) -> str:
@@ -92,6 +101,60 @@ class _Place:
         path = rest if separator else endpoint
         if (separator and scheme != "unix") or not path.startswith("/"):
             return ""
-        mode = self.mode(path)
-        wrong = "does not exist on this node" if mode is None else "" if stat.S_ISSOCK(mode) else "is not a socket"
+        wrong = self._wrong(path, stat.S_ISSOCK, "is not a socket")
         return f"{field}: {path} {wrong}. Start the container runtime or correct the endpoint" if wrong else ""
+
+    def _wrong(self, path: str, fits: Callable[[int], bool], unfit: str) -> str:
+        mode = self.mode(path)
+        if mode is None:
+            return "does not exist on this node"
+        return "" if fits(mode) else unfit
+
+
+def missing_cgroups(config: Mapping[str, Any], hidden: Container[str], root: str = "/") -> list[str]:
+    """Return the cgroups that the node lacks, each with its field and a remedy.
+
+    `hidden`: the fields that something else than this configuration decides. The runtime may decide the cgroup driver,
+    and a cgroup counts as there if it has its name under either driver.
+    """
+    if any(field in hidden for field in CGROUPS):
+        return []
+    found = [
+        f"{field}: the cgroup {name} does not exist on this node, and the kubelet ends without it. Create it, for "
+        "example by a slice unit of systemd, or name another one"
+        for field, name, paths in _named(config)
+        if not any(_exists(path, root) for path in paths)
+    ]
+    return list(dict.fromkeys(found))
+
+
+def _named(config: Mapping[str, Any]) -> Iterator[tuple[str, str, tuple[str, str]]]:
+    """Yield each field that names a cgroup, its value, and the path of the cgroup by the two drivers."""
+    top = config.get("cgroupRoot")
+    if isinstance(top, str) and top.strip("/") and config.get("cgroupsPerQOS") is not False:
+        yield "cgroupRoot", top, (top, _slices([part.replace("-", "_") for part in top.strip("/").split("/")]))
+    enforced = config.get("enforceNodeAllocatable")
+    if not isinstance(enforced, list):
+        return
+    for value in enforced:
+        field = _ENFORCED.get(str(value).replace("-compressible", ""), "")
+        name = config.get(field)
+        if isinstance(name, str) and name:
+            last = posixpath.basename(name.rstrip("/"))
+            unit = last[: -len(".slice")] if last.endswith(".slice") else last
+            yield field, name, (name, _slices(unit.split("-")))
+
+
+def _slices(parts: Sequence[str]) -> str:
+    """Return the path of a slice of systemd: `a-b.slice` is in `a.slice`."""
+    return "/".join("-".join(parts[: end + 1]) + ".slice" for end in range(len(parts)))
+
+
+def _exists(path: str, root: str) -> bool:
+    """Return whether a cgroup is there, or whether that is not known."""
+    mount = below(root, _MOUNT)
+    if os.path.exists(f"{mount}/cgroup.controllers"):
+        tops = [mount]
+    else:
+        tops = [one for one in (f"{mount}/{name}" for name in _V1) if os.path.isdir(one)]
+    return not tops or all(os.path.isdir(f"{top}/{path.lstrip('/')}") for top in tops)

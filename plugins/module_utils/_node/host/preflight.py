@@ -20,7 +20,7 @@ from ..store.local import OVERRIDE
 from ..system import binary, command, config_summary, files, health
 from ..unit import dropin_folder, unit_override
 from ..unit.unit import Command, Unit, UnitError
-from . import dropin_look, host_checks, named_cgroups, named_files, overridden, preflight_decisions
+from . import dropin_look, host_checks, named_files, overridden, preflight_decisions
 from .dropin_look import DROPIN, Config, Seen
 from .preflight_decisions import DEFAULTS, LOOK, NOTHING, RESET, SWITCH, Findings, Terms, masked
 
@@ -240,7 +240,7 @@ def _against_node(declared: Config, node: _Node, minor: int | None, uses: overri
     hidden = overridden.hidden(argv, minor, node.dropins)
     lacking = [
         *named_files.missing(declared, terms.config_dir, terms.files, hidden, root),
-        *named_cgroups.missing(declared, hidden, root),
+        *named_files.missing_cgroups(declared, hidden, root),
     ]
     layered = [f"{link}: this node has delivery dropin. Reset it before it gets delivery checkpoint"] if link else []
     return Findings(
@@ -256,14 +256,14 @@ def _as_dropin(declared: Config, node: _Node, seen: Seen, minor: int | None, use
     pair = named_files.TLS_PAIR if any(name in declared for name in named_files.TLS_PAIR) else ()
     given = {name: effective[name] for name in (*declared, *pair) if name in effective}
     hidden = overridden.hidden(seen.words, minor, seen.after())
-    groups = effective if any(name in declared for name in named_cgroups.FIELDS) else {}
+    groups = effective if any(name in declared for name in named_files.CGROUPS) else {}
     return Findings(
         [
             *overridden.of_dropin(declared, seen, minor),
             *by_flags.reasons,
             *by_later.reasons,
             *named_files.missing(given, node.terms.config_dir, node.terms.files, hidden, seen.root),
-            *named_cgroups.missing(groups, hidden, seen.root),
+            *named_files.missing_cgroups(groups, hidden, seen.root),
             *_way_back(node, seen, minor),
         ],
         [*by_flags.warnings, *by_later.warnings],
