@@ -90,10 +90,9 @@ def decide(
     configuration on this node. `unasked`: why the guard cannot ask the API server for its Node; empty if it can.
     `own_unreadable`: why the node's own config file cannot be read. `elsewhere`: why this is not the node's host.
     """
-    conflicts = [problem for problem in problems if problem.rule == MANAGER_STATE]
-    warnings = [f"{problem.path}: {problem.message}" for problem in problems if problem.rule != MANAGER_STATE]
-    warnings += [*found.warnings, *(f"{name}: this kubelet ignores it, as in the own file" for name in found.ignored)]
     refused = _own_file(kubelet, check, own_unreadable) if purpose == RESET else _binary(check, found.ignored)
+    conflicts, switched = _state_files(purpose, terms, problems, host)
+    warnings = _warnings(problems, found)
     reasons = [*filter(None, [elsewhere]), *_unit(purpose, kubelet), *refused, *found.reasons]
     for texts, allowed in (
         (_edits(kubelet, edits), terms.allow_pending_edits or purpose == RESET),
@@ -101,15 +100,8 @@ def decide(
         (_offline(unasked), terms.allow_offline_guard),
     ):
         (warnings if allowed else reasons).extend(texts)
-    switched: list[str] = []
-    if terms.state_files == "switch":
-        switched = [state_file_of(problem.path, host["state_files"]) for problem in conflicts]
-    elif purpose != LOOK:
-        verb = "reset it" if purpose == RESET else "switch it"
-        remedy = f"Drain the node, then {verb} with kubelet_config_state_files: switch"
-        reasons += [f"{problem.message}. {remedy}" for problem in conflicts]
     return Decisions(
-        reasons,
+        [*reasons, *conflicts],
         [] if purpose == LOOK else warnings,
         switched,
         below(kubelet["config"] or "", terms.config_dir),
@@ -138,13 +130,9 @@ def waiting_edits(now: Sequence[str], upcoming: Sequence[str], config_dir: str) 
 
     A --config that an interrupted switch or reset of this collection left behind is not an edit.
     """
-    before, after = list(now), list(upcoming)
-    if any(below(health.flag(words, "config") or "", config_dir) for words in (before, after)):
-        for words in (before, after):
-            at, count = health.flag_words(words, "config") or (0, 0)
-            del words[at : at + count]
-    # Nor is a folder for drop-ins of ours.
-    before, after = ([word for word in words if not _our_folder(word, config_dir)] for words in (before, after))
+    ours = any(below(health.flag(words, "config") or "", config_dir) for words in (now, upcoming))
+    before = _compared(now, config_dir, ours)
+    after = _compared(upcoming, config_dir, ours)
     if before == after:
         return []
     changed = [f"- {word}" for word in before if word not in after]
@@ -152,8 +140,37 @@ def waiting_edits(now: Sequence[str], upcoming: Sequence[str], config_dir: str) 
     return changed or ["the order of its words"]
 
 
+def _compared(words: Sequence[str], config_dir: str, ours: bool) -> list[str]:
+    """Return the words without a folder for drop-ins of ours and, if it may be `ours`, without the --config."""
+    kept = list(words)
+    if ours:
+        at, count = health.flag_words(words, "config") or (0, 0)
+        del kept[at : at + count]
+    return [word for word in kept if not _our_folder(word, config_dir)]
+
+
 def _our_folder(word: str, config_dir: str) -> bool:
     return word.startswith("--config-dir=") and below(word.partition("=")[2], config_dir)
+
+
+def _state_files(
+    purpose: str, terms: Terms, problems: Sequence[Problem], host: Mapping[str, Any]
+) -> tuple[list[str], list[str]]:
+    """Return why the managers' state files prevent a switch or reset, and the paths of those that are moved away."""
+    conflicts = [problem for problem in problems if problem.rule == MANAGER_STATE]
+    if terms.state_files == "switch":
+        return [], [state_file_of(problem.path, host["state_files"]) for problem in conflicts]
+    if purpose == LOOK:
+        return [], []
+    verb = "reset it" if purpose == RESET else "switch it"
+    remedy = f"Drain the node, then {verb} with kubelet_config_state_files: switch"
+    return [f"{problem.message}. {remedy}" for problem in conflicts], []
+
+
+def _warnings(problems: Sequence[Problem], found: Findings) -> list[str]:
+    of_host = [f"{problem.path}: {problem.message}" for problem in problems if problem.rule != MANAGER_STATE]
+    ignored = [f"{name}: this kubelet ignores it, as in the own file" for name in found.ignored]
+    return [*of_host, *found.warnings, *ignored]
 
 
 def _edits(kubelet: Mapping[str, Any], edits: Sequence[str]) -> list[str]:
