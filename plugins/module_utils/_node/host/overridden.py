@@ -23,6 +23,7 @@ from .preflight_decisions import Findings
 
 _ABSENT = object()
 _HEADER = ("kind", "apiVersion")
+_OTHER = "use delivery checkpoint"
 OLDEST, RESOLV_CONF = 30, 32
 """The first minors whose kubelets read a drop-in folder, and take resolvConf from it."""
 
@@ -86,26 +87,40 @@ def by_dropins(config: Config, current: Config, dropins: Dropins, flags: Mapping
 def by_later(declared: Config, dropins: Dropins) -> Findings:
     """Return which fields of our drop-in never become live, because a later drop-in has them."""
     warnings = [f"{file} cannot be read on the node, and its fields win" for file, each in dropins.items() if not each]
-    layers = [{key: value for key, value in (each or {}).items() if key not in _HEADER} for each in dropins.values()]
-    live = merged_dropins.merge({}, [declared, *layers])
+    layers = {file: _fields_of(each) for file, each in dropins.items()}
+    live = merged_dropins.merge({}, [declared, *layers.values()])
     reasons = []
     for keys, wanted in _leaves(declared, ()):
-        path, found = paths.show(keys), value_at(live, paths.show(keys), _ABSENT)
-        if keys[0] in _HEADER or (found is _ABSENT if wanted is None else _equal(path, wanted, found)):
+        path = paths.show(keys)
+        if keys[0] in _HEADER or _is_live(path, wanted, live):
             continue
-        # None of them sets it: a null of evictionHard, which the merge shows as an empty map.
-        later = [
-            name
-            for name, layer in zip(dropins, layers)
-            if any(_meet(keys, each) for each, _value in _leaves(layer, ()))
-        ]
-        if not later:
+        last = _last_with(keys, layers)
+        if not last:
+            # A null of evictionHard, which the merge shows as an empty map.
             continue
         reasons.append(
-            f"{path}: the drop-in {later[-1]} comes after ours and overrides {_shown(path, wanted)}. "
+            f"{path}: the drop-in {last} comes after ours and overrides {_shown(path, wanted)}. "
             "Remove the field there, or omit it from kubelet_config"
         )
     return Findings(reasons, warnings)
+
+
+def _fields_of(content: Config | None) -> Config:
+    return {key: value for key, value in (content or {}).items() if key not in _HEADER}
+
+
+def _is_live(path: str, wanted: Any, live: Config) -> bool:
+    found = value_at(live, path, _ABSENT)
+    return found is _ABSENT if wanted is None else _equal(path, wanted, found)
+
+
+def _last_with(keys: paths.Path, layers: Mapping[str, Config]) -> str:
+    """Return the last drop-in that sets the field, or what is above or below it; empty for none."""
+    last = ""
+    for file, layer in layers.items():
+        if any(_meet(keys, each) for each, _value in _leaves(layer, ())):
+            last = file
+    return last
 
 
 def _meet(one: paths.Path, other: paths.Path) -> bool:
@@ -168,14 +183,29 @@ def of_dropin(declared: Config, seen: Seen, minor: int | None) -> list[str]:
 
 def of_node(seen: Seen, minor: int | None) -> list[str]:
     """Return why no drop-in can be used on this node."""
-    folder = seen.folder
-    other = "use delivery checkpoint"
     found = []
     if minor is not None and minor < OLDEST:
-        found.append(f"a kubelet of 1.{minor} reads no drop-in folder, 1.{OLDEST} is the first: {other}")
+        found.append(f"a kubelet of 1.{minor} reads no drop-in folder, 1.{OLDEST} is the first: {_OTHER}")
+    found += _of_folder(seen)
+    if seen.linked is None:
+        found.append(f"{seen.folder.link}: this file is not ours, and its name is that of our link. Rename it")
+    if seen.unreadable:
+        found.append(f"{seen.base_path}, the node's own file: {seen.unreadable}. Correct it")
+    if seen.folder.source == dropin_folder.BY_US and minor is not None:
+        found += [
+            f"{name}: {seen.base_path} sets it to an empty value, which a kubelet with a drop-in folder forgets. "
+            f"Remove the field there, or {_OTHER}"
+            for name in merged_dropins.forgotten(seen.base, minor)
+        ]
+    return found
+
+
+def _of_folder(seen: Seen) -> list[str]:
+    folder = seen.folder
+    found = []
     unfit = unitfile.unfit(folder.path) if folder.source == dropin_folder.BY_OPTION else ""
     if unfit:
-        found.append(f"{folder.path}: {unfit}. Name another folder, or {other}")
+        found.append(f"{folder.path}: {unfit}. Name another folder, or {_OTHER}")
     if folder.other:
         found.append(
             f"{folder.path}: kubelet_config_dropin_dir names this folder, but the kubelet reads {folder.other} "
@@ -191,17 +221,7 @@ def of_node(seen: Seen, minor: int | None) -> list[str]:
     else:
         # A user who may write to it can add a drop-in after ours, and root's kubelet reads it.
         place = files.below(seen.root, folder.path)
-        found += filter(None, [wrong(lambda: trust.check_chain(place, instead=other))])
-    if seen.linked is None:
-        found.append(f"{folder.link}: this file is not ours, and its name is that of our link. Rename it")
-    if seen.unreadable:
-        found.append(f"{seen.base_path}, the node's own file: {seen.unreadable}. Correct it")
-    if folder.source == dropin_folder.BY_US and minor is not None:
-        found += [
-            f"{name}: {seen.base_path} sets it to an empty value, which a kubelet with a drop-in folder forgets. "
-            f"Remove the field there, or {other}"
-            for name in merged_dropins.forgotten(seen.base, minor)
-        ]
+        found += filter(None, [wrong(lambda: trust.check_chain(place, instead=_OTHER))])
     return found
 
 
