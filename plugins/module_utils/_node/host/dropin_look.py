@@ -96,9 +96,10 @@ def see(unit: Unit, running: Sequence[str], dropin_dir: str, config_dir: str, ke
 
 def layers_shown(path: str, base: Config | None, others: Mapping[str, Config | None]) -> list[dict[str, Any]]:
     """Return a config file, if `path` names one, and the drop-ins that the kubelet lays over it; secrets masked."""
+    layers = {**({path: base} if path else {}), **others}
     return [
         {"path": file, "content": None if content is None else difftext.masked(content)}
-        for file, content in {**({path: base} if path else {}), **others}.items()
+        for file, content in layers.items()
     ]
 
 
@@ -137,26 +138,37 @@ def on_disk(argv: Sequence[str], dropins: Sequence[str], name: str, root: str, r
 
     With --dynamic-config-dir this is the assigned checkpoint in that folder, while one is assigned.
     """
-    folder = health.flag(argv, "dynamic-config-dir")
-    dynamic = _dynamic(folder, root) if folder else ""
-    # A kubelet also writes the file `assigned` for its local config, long after its start.
-    ways = [f"{folder}/store/meta/assigned", dynamic] if dynamic else [health.flag(argv, "config") or ""]
-    path = os.path.realpath(files.below(root, ways[-1])) if ways[-1] else ""
-    shown = "/" + os.path.relpath(path, os.path.realpath(root)) if path else None
-    found, unreadable = _shown(path) if path else (None, "the command line names no config file")
+    ways = _ways(argv, root)
+    path = shown = ""
+    content: Config | None = None
+    unreadable: str | None = "the command line names no config file"
+    if ways[-1]:
+        path = os.path.realpath(files.below(root, ways[-1]))
+        shown = "/" + os.path.relpath(path, os.path.realpath(root))
+        content, unreadable = _shown(path)
     # A switch by drop-in renames what our link leads to, and no other drop-in.
     places = [files.below(root, file) for file in dropins if dropin_folder.is_link(file)]
     ours = [os.readlink(place) for place in places if os.path.islink(place)]
     seen = observe.kubelet(name, run)
     return {
-        "path": shown,
-        "content": found,
+        "path": shown or None,
+        "content": content,
         "unreadable": unreadable,
         "checkpoint": _checkpoint(path),
-        "changed": _changed([*ways, shown or "", *ours], root),
+        "changed": _changed([*ways, shown, *ours], root),
         "started": seen.since() if seen else None,
         "dropins": {dropin: _shown(files.below(root, dropin))[0] for dropin in dropins},
     }
+
+
+def _ways(argv: Sequence[str], root: str) -> list[str]:
+    """Return the files that decide what the kubelet reads, at the end the config file itself; empty for none."""
+    folder = health.flag(argv, "dynamic-config-dir")
+    dynamic = _dynamic(folder, root) if folder else ""
+    if not dynamic:
+        return [health.flag(argv, "config") or ""]
+    # A kubelet also writes the file `assigned` for its local config, long after its start.
+    return [f"{folder}/store/meta/assigned", dynamic]
 
 
 def _dynamic(folder: str, root: str) -> str:
@@ -201,8 +213,8 @@ def _changed(ways: Sequence[str], root: str) -> float | None:
     A switch replaces links. This is the change time (ctime): a copy may set the modification time to an older one.
     """
     moments = []
-    for way in ways:
-        for place in (way, os.path.dirname(way)) if way else ():
+    for way in filter(None, ways):
+        for place in (way, os.path.dirname(way)):
             try:
                 found = os.lstat(files.below(root, place))
             except OSError:
