@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from typing import Any, Sequence
+from typing import Any, Mapping, Sequence
 
 from ..._config.values import annotation
 from ..guard import base, guard_main, observe
@@ -41,9 +41,9 @@ def present(
     folder = folder or _kept(config_dir, unit)
     if folder:
         trust.check_chain(folder.path, instead="use delivery checkpoint")
-    active, extra = f"{config_dir}/active/{key}", (guard_install.prestart(config_dir),)
+    active = f"{config_dir}/active/{key}"
     path = _layer(folder, unit) if folder else active
-    text = unit.dropin(path, extra, config_dir)
+    text = unit.dropin(path, (guard_install.prestart(config_dir),), config_dir)
     shown = [diff(unit.dropin_path, unit.installed(), text)] if unit.installed() != text else []
     if folder and not dropin_folder.leads(folder, active):
         shown.append(diff(folder.link, None, active))
@@ -52,19 +52,27 @@ def present(
     seen = kubelet(unit)
     warnings: list[str] = []
     if not check:
-        _ensure_active(config_dir)
-        if folder:
-            # It leads to what the kubelet runs already. An earlier link would lead nowhere, and end the kubelet.
-            dropin_folder.make(folder, active, config_dir)
-        unit.install(path, extra, config_dir)
-        written = [config_dir, guard_install.SERVICE_PATH, unit.dropin_path, *([folder.link] if folder else [])]
-        warnings += filter(None, [guard_install.restore_labels(written, unit.run) if changes or shown else ""])
-        if folder:
-            with locked(config_dir):
-                # Not earlier: until now the kubelet may have read the local configuration as its config file.
-                Store(config_dir).lay_over(folder.link)
+        warnings += _pointed(config_dir, unit, path, active, folder, bool(changes or shown))
         warnings += metrics_present(config_dir, former, metrics)
     return {"changed": bool(changes or shown), "diff": shown + _shown(changes), "warnings": warnings, **seen}
+
+
+def _pointed(
+    config_dir: str, unit: Unit, path: str | Layer, active: str, folder: Folder | None, changed: bool
+) -> list[str]:
+    """Write what makes the kubelet read `path` from its next start on; return a warning about labels."""
+    _ensure_active(config_dir)
+    if folder:
+        # It leads to what the kubelet runs already. An earlier link would lead nowhere, and end the kubelet.
+        dropin_folder.make(folder, active, config_dir)
+    unit.install(path, (guard_install.prestart(config_dir),), config_dir)
+    written = [config_dir, guard_install.SERVICE_PATH, unit.dropin_path, *([folder.link] if folder else [])]
+    warning = guard_install.restore_labels(written, unit.run) if changed else ""
+    if folder:
+        with locked(config_dir):
+            # Not earlier: until now the kubelet may have read the local configuration as its config file.
+            Store(config_dir).lay_over(folder.link)
+    return [warning] if warning else []
 
 
 def prepared(
@@ -284,25 +292,32 @@ def removed(
     restart = dropin is not None or layered or runs.startswith(os.path.join(config_dir, ""))
     found: dict[str, Any] = {}
     if restart and not check:
-        try:
-            for link in links:
-                dropin_folder.remove(link)
-            unit.remove()
-            found = restarted(unit, seconds, False, state_files)
-        except (UnitError, StoreError) as error:
-            if dropin is None and not links:
-                raise
-            for link, target in links.items():
-                files.swap_link(link, target)
-            if dropin is not None:
-                unit.restore(dropin)
-            raise UnitError(f"{error} {_again(unit, seconds)}") from error
+        found = _restarted_without(unit, dropin, links, seconds, state_files)
     gone = absent(config_dir, unit, check)
     if not check:
         # It holds nothing but the link, unless an operator has put a file there.
         with contextlib.suppress(OSError):
             os.rmdir(dropin_folder.ours(config_dir))
     return {**found, **gone, "changed": restart or gone["changed"], "diff": shown}
+
+
+def _restarted_without(
+    unit: Unit, dropin: str | None, links: Mapping[str, str], seconds: float, state_files: Sequence[str]
+) -> dict[str, Any]:
+    """Remove drop-in and links and restart the kubelet. When that fails, restore what was there and raise UnitError."""
+    try:
+        for link in links:
+            dropin_folder.remove(link)
+        unit.remove()
+        return restarted(unit, seconds, False, state_files)
+    except (UnitError, StoreError) as error:
+        if dropin is None and not links:
+            raise
+        for link, target in links.items():
+            files.swap_link(link, target)
+        if dropin is not None:
+            unit.restore(dropin)
+        raise UnitError(f"{error} {_again(unit, seconds)}") from error
 
 
 def _again(unit: Unit, seconds: float) -> str:
