@@ -104,6 +104,7 @@ _REFUSALS = re.compile(
 _UNREADABLE = re.compile(r"failed to read kubelet config file|open [^ ]+: ", re.IGNORECASE)
 _HEADER = re.compile(r"[IWEF]\d{4} [\d:.]+ ")
 _LENIENT = "lenient decoding as strict decoding failed"
+_UNNAMED = "the kubelet ignores unknown fields and does not name them"
 _UNKNOWN = re.compile(r'unknown field:? \\*"?([^\s",\\]+)')
 
 
@@ -276,12 +277,11 @@ def version(binary: str, run: command.Run = command.execute) -> str | None:
 def verdict(output: str, missing: str, code: int) -> Verdict:
     """Return what a kubelet's output means. `missing` is the kubeconfig that does not exist, `code` its exit status."""
     messages = _messages(output)
-    about_fields = [text for text in messages if _LENIENT in text]
     others = [text for text in messages if _LENIENT not in text]
     unknown = unknown_fields(output)
     if code and _reached_kubeconfig(others, missing):
-        unnamed = about_fields and not unknown
-        return Verdict(VALID, ["the kubelet ignores unknown fields and does not name them"] if unnamed else [], unknown)
+        unnamed = len(others) < len(messages) and not unknown
+        return Verdict(VALID, [_UNNAMED] if unnamed else [], unknown)
     refusals = [text for text in others if _is_refusal(text)]
     if code and refusals:
         return Verdict(INVALID, _reasons(refusals[-1]), unknown)
@@ -319,27 +319,37 @@ def _messages(output: str) -> list[str]:
     """Return the errors and warnings in a kubelet's output, in the format of any version: klog text, structured text,
     JSON.
     """
-    found: list[str] = []
     lines = output.splitlines()
+    found = [_message(line, lines[at + 1 :]) for at, line in enumerate(lines)]
+    return [message for message in found if message is not None]
+
+
+def _message(line: str, rest: Sequence[str]) -> str | None:
+    """Return the message that begins with a line, None for another line; `rest`: the lines after it."""
+    fatal, structured, several = _FATAL.match(line), _STRUCTURED.match(line), _SEVERAL.match(line)
+    if fatal:
+        # Go messages may have several lines; the goroutine dump follows them.
+        end = next((index for index, text in enumerate(rest) if text.startswith("goroutine ")), 0)
+        return "\n".join([fatal.group(1), *rest[:end]]).strip()
+    if structured:
+        return f"{_text(structured.group(1))}: {_text(structured.group(2))}"
+    if several:
+        inside = _before(rest, lambda text: text.strip() == _END)
+        return f"{_text(several.group(1))}: " + "\n".join(text.strip() for text in inside)
+    if line.startswith("{"):
+        return _json(line)
+    if _LENIENT in line:
+        # Kubelets below 1.23 quote the whole configuration in the middle of the message.
+        return "\n".join([line, *_before(rest, _HEADER.match)])
+    return None
+
+
+def _before(lines: Sequence[str], ends: Callable[[str], object]) -> Sequence[str]:
+    """Return the lines before the first that ends a message, all if there is none."""
     for at, line in enumerate(lines):
-        rest = lines[at + 1 :]
-        fatal, structured, several = _FATAL.match(line), _STRUCTURED.match(line), _SEVERAL.match(line)
-        if fatal:
-            # Go messages may have several lines; the goroutine dump follows them.
-            end = next((index for index, text in enumerate(rest) if text.startswith("goroutine ")), 0)
-            found.append("\n".join([fatal.group(1), *rest[:end]]).strip())
-        elif structured:
-            found.append(f"{_text(structured.group(1))}: {_text(structured.group(2))}")
-        elif several:
-            end = next((index for index, text in enumerate(rest) if text.strip() == _END), len(rest))
-            found.append(f"{_text(several.group(1))}: " + "\n".join(text.strip() for text in rest[:end]))
-        elif line.startswith("{"):
-            found.append(_json(line))
-        elif _LENIENT in line:
-            # Kubelets below 1.23 quote the whole configuration in the middle of the message.
-            end = next((index for index, text in enumerate(rest) if _HEADER.match(text)), len(rest))
-            found.append("\n".join([line, *rest[:end]]))
-    return found
+        if ends(line):
+            return lines[:at]
+    return lines
 
 
 def _text(quoted: str) -> str:
