@@ -191,18 +191,31 @@ def _as_kubeadm(command: Setting, own: Sequence[Setting]) -> list[Form]:
 def without(words: Sequence[str], ours: str, own: Sequence[Setting]) -> list[str]:
     """Return a command line as it is without our drop-in. `ours`: its text; `own`: the assignments of other files."""
     texts = [setting.value for key in ("Environment", "ExecStart") for setting in unitfile.effective(own, key)]
-    known = {word for text in texts for word in _OURS.findall(text)}
-    added = [word for line in repeated(ours) for word in _OURS.findall(line) if word not in known]
-    places = [at for at, word in enumerate(words) if added and word == added[-1]]
-    if not places:
+    added = _added(ours, texts)
+    if not added or added not in words:
         return list(words)
-    before, after = words[: places[-1]], words[places[-1] + 1 :]
+    at = max(place for place, word in enumerate(words) if word == added)
+    before, after = words[:at], words[at + 1 :]
     rest = [*before, *after]
-    given = [match for text in texts for match in _OWN.findall(text)]
-    if given and added[-1].startswith("--config=") and flag_words(rest, "config") is None:
+    given: list[str] = []
+    for text in texts:
+        given += _OWN.findall(text)
+    if given and added.startswith("--config=") and flag_words(rest, "config") is None:
         # Ours stands in the place of the unit's own.
         return [*before, f"--config={given[-1]}", *after]
     return rest
+
+
+def _added(ours: str, texts: Sequence[str]) -> str:
+    """Return the last flag of our drop-in that is not in the other assignments; empty for none."""
+    known: set[str] = set()
+    for text in texts:
+        known.update(_OURS.findall(text))
+    added = ""
+    for line in repeated(ours):
+        for word in _OURS.findall(line):
+            added = added if word in known else word
+    return added
 
 
 def dropin(form: Form, command: Setting, path: str | Layer, extra: tuple[str, ...] = (), mounts_for: str = "") -> str:
