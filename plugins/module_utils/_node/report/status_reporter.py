@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
 from ..._config.values import annotation
 from ..system.credentials import CERT_DIR
@@ -74,14 +74,18 @@ def unverified(open_api: Callable[[], Kubeconfig], started: float | None) -> str
     ready: dict[str, Any] = next((condition for condition in conditions if condition.get("type") == "Ready"), {})
     beat = ready.get("lastHeartbeatTime") or ""
     if ready.get("status") != "True":
-        cause = ready.get("reason") or "it has no condition Ready"
-        return f"it is not Ready ({cause}): {ready.get('message') or 'see the log of its kubelet'}"
+        return _not_ready(ready)
     if started is None:
         return "no kubelet runs"
     begun = status_annotation.stamp(started)
     if not begun <= beat <= status_annotation.stamp(time.time() + 1):
         return f"its last heartbeat is from {beat or 'no time'}, its kubelet was started at {begun}"
     return ""
+
+
+def _not_ready(condition: Mapping[str, Any]) -> str:
+    cause = condition.get("reason") or "it has no condition Ready"
+    return f"it is not Ready ({cause}): {condition.get('message') or 'see the log of its kubelet'}"
 
 
 def _raise_event(api: Kubeconfig, event: dict[str, object]) -> None:
