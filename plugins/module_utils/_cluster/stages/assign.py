@@ -43,24 +43,42 @@ class _Step:
 
     def reached(self, node: nodes.Node) -> bool:
         """Return whether a node has the goal. An annotation is not one, only its removal, and what a rollout notes."""
-        if self.goal is None and any(text is None and _has(node, key) for key, text in self.notes.items()):
-            return False
         if self.before is not None and self.before != node.previous:
             return False
-        if any(node.source_fault(side) for side in self.sides) or (node.reimaged and self.goal is not None):
+        if self.goal is not None and node.reimaged:
             return False
-        return all(
-            node.side(side).source == self.goal and (self.goal is None or node.named(side))
-            if deliveries.of(side).on_node
-            else node.form.same(node.side(side).source, self.goal)
-            for side in self.sides
-        )
+        if self.goal is None and any(text is None and _has(node, key) for key, text in self.notes.items()):
+            return False
+        return all(self._written(node, side) for side in self.sides)
+
+    def _written(self, node: nodes.Node, side: str) -> bool:
+        stored = node.side(side).source
+        if node.source_fault(side):
+            return False
+        if not deliveries.of(side).on_node:
+            return node.form.same(stored, self.goal)
+        return stored == self.goal and (self.goal is None or node.named(side))
 
     @property
     def recreated(self) -> bool:
         """Whether the node must run another ConfigMap of the same name, which its status does not distinguish."""
         node = self.node
         return not node.on_node and node.form.by_path and same_place(node.source, self.goal)
+
+
+class _Plan(t.NamedTuple):
+    """What is known before anything is written, by node name; `configs` by the text of `nodes.describe`.
+
+    `found` are the nodes as read, `steps` the assignments of those that are there, `changing` the steps to write,
+    `needed` the sources whose ConfigMaps are read, `rows` what is returned of every node.
+    """
+
+    found: dict[str, nodes.Node]
+    steps: dict[str, _Step]
+    changing: dict[str, _Step]
+    needed: dict[str, dict[str, str]]
+    configs: dict[str, config_sources.FoundConfig]
+    rows: dict[str, dict[str, t.Any]]
 
 
 def assign(
@@ -75,45 +93,43 @@ def assign(
     concerned, and LeaseLost before anything is written. `recreated` in the result are nodes whose status may be that
     of the ConfigMap before.
     """
+    plan = _plan(session, options)
+    rows = plan.rows
+    _refuse_unfit(plan, check_mode)
+    if keeper and rows:
+        keeper.keep()
+    seen = None if check_mode else _seen_before(session, plan.changing)
+    granted = _grant(session, plan.steps, rows, check_mode)
+    _write(session, {name: step for name, step in plan.changing.items() if rows[name]["ok"]}, rows, check_mode)
+    result = _result(rows, False)
+    result["recreated"] = [name for name, step in plan.changing.items() if rows[name]["ok"] and step.recreated]
+    if granted:
+        result.update(changed=True, granted=granted)
+    if seen is not None:
+        result["before"] = seen
+    result["configmaps"] = _contents(plan)
+    if result["summary"]["failed"]:
+        raise NodesFailed("assigning", _failures(rows), result)
+    return result
+
+
+def _plan(session: Session, options: dict[str, t.Any]) -> _Plan:
     wanted = config_sources.wanted(options)
     try:
         found = node_requests.find(session, wanted)
     except ApiError as error:
         raise ClusterError(f"assigning: {error.message}. Nothing was written to any node; run again") from error
     lost = node_requests.lost(session, {name: one.uid for name, one in wanted.items()}, found)
-    current = {
-        name: node.with_delivery(_deliver(node, wanted[name])) for name, node in found.items() if name not in lost
-    }
+    there = {name: node for name, node in found.items() if name not in lost}
+    current = {name: node.with_delivery(_deliver(node, wanted[name])) for name, node in there.items()}
     needed = _needed(wanted, current, options["check_source"])
     configs = config_sources.find(session, needed.values())
     steps = {name: _step(found[name], node, wanted[name], configs) for name, node in current.items()}
-    rows = {name: lost[name].shown(previous=None) if name in lost else _row(steps[name]) for name in wanted}
     changing = {name: step for name, step in steps.items() if not step.reached(step.node)}
-    unfit = _all_unfit(found, changing, needed, configs, check_mode)
-    if unfit:
-        for name, why in unfit.items():
-            rows[name].update(ok=False, message=why, error=why)
-        raise NodesFailed("assigning (nothing was written to any node)", _failures(rows), _result(rows, True))
-    if keeper and wanted:
-        keeper.keep()
-    dropins = [step.node for step in changing.values() if step.goal and not deliveries.of(step.node.delivery).whole]
-    seen = read_before(session, dropins) if dropins and not check_mode else None
-    granted = _grant(session, steps, rows, check_mode)
-    _write(session, {name: step for name, step in changing.items() if rows[name]["ok"]}, rows, check_mode)
-    result = _result(rows, False)
-    result["recreated"] = [name for name, step in changing.items() if rows[name]["ok"] and step.recreated]
-    if granted:
-        result.update(changed=True, granted=granted)
-    if seen is not None:
-        result["before"] = seen
-    result["configmaps"] = {
-        f"{source['namespace']}/{source['name']}": (configs[nodes.describe(source)].configmap or {}).get("data") or {}
-        for name, source in needed.items()
-        if current[name].on_node
-    }
-    if result["summary"]["failed"]:
-        raise NodesFailed("assigning", _failures(rows), result)
-    return result
+    rows = {}
+    for name in wanted:
+        rows[name] = lost[name].shown(previous=None) if name in lost else _row(steps[name])
+    return _Plan(found, steps, changing, needed, configs, rows)
 
 
 def _needed(
@@ -128,9 +144,10 @@ def _needed(
     needed = {}
     for name, node in current.items():
         source = wanted[name].source
-        if source is not None and (
-            node.on_node or node.form.by_uid or (check_source and not same_place(node.source, source))
-        ):
+        if source is None:
+            continue
+        always = node.on_node or node.form.by_uid
+        if always or (check_source and not same_place(node.source, source)):
             needed[name] = source
     return needed
 
@@ -139,40 +156,49 @@ def _row(step: _Step) -> dict[str, t.Any]:
     """Return the row of a node before anything is written."""
     node = step.node
     row = node_row.Row(True, "unchanged", f"has {nodes.describe(step.goal)}", False, node.delivery, node.source)
-    previous = _previous(node, step)
-    # A revert restores the delivery, too.
-    left = {"delivery": step.leaves} if previous and step.leaves else {}
-    return row.shown(previous={**previous, **left} if previous else None, uid=node.uid)
+    previous = dict(_previous(node, step) or {})
+    if previous and step.leaves:
+        # A revert restores the delivery, too.
+        previous["delivery"] = step.leaves
+    return row.shown(previous=previous or None, uid=node.uid)
 
 
-def _all_unfit(
-    found: dict[str, nodes.Node],
-    changing: dict[str, _Step],
-    needed: dict[str, dict[str, str]],
-    configs: dict[str, config_sources.FoundConfig],
-    check_mode: bool,
-) -> dict[str, str]:
-    """Return why nodes cannot run their source, by node: for the node itself, else for its ConfigMap."""
-    unfit = {name: why for name, step in changing.items() for why in [_unfit(found[name], step)] if why}
-    for name, source in needed.items():
-        why = configs[nodes.describe(source)].fault_at(found[name].minor)
+def _refuse_unfit(plan: _Plan, check_mode: bool) -> None:
+    """Raise NodesFailed if nodes cannot run their source: for the node itself, else for its ConfigMap."""
+    unfit = {name: _unfit(plan.found[name], step) for name, step in plan.changing.items()}
+    for name, source in plan.needed.items():
+        why = plan.configs[nodes.describe(source)].fault_at(plan.found[name].minor)
         # In check mode, an absent ConfigMap may be one that push would create.
-        if why and name not in unfit and not (check_mode and why.startswith(config_sources.ABSENT)):
+        created = check_mode and why and why.startswith(config_sources.ABSENT)
+        if why and not unfit.get(name) and not created:
             unfit[name] = f"{nodes.describe(source)}: {why}"
-    return unfit
+    for name, fault in unfit.items():
+        if fault:
+            plan.rows[name].update(_failed(fault))
+    if any(unfit.values()):
+        raise NodesFailed("assigning (nothing was written to any node)", _failures(plan.rows), _result(plan.rows, True))
+
+
+def _seen_before(session: Session, changing: dict[str, _Step]) -> dict[str, dict[str, t.Any]] | None:
+    """Return what kubelets that get a drop-in run now, None without such kubelets."""
+    dropins = [step.node for step in changing.values() if step.goal and not deliveries.of(step.node.delivery).whole]
+    return read_before(session, dropins) if dropins else None
 
 
 def _grant(session: Session, steps: dict[str, _Step], rows: dict[str, dict[str, t.Any]], check_mode: bool) -> list[str]:
     """Let kubelets that need a Role read what they get; return what that changed. Updates the rows where it fails."""
-    sources = {name: step.goal for name, step in steps.items() if step.goal and step.node.reads_by_role}
+    places: dict[str, readers.Place] = {}
     users: dict[readers.Place, set[str]] = {}
-    for name, source in sources.items():
-        users.setdefault((source["namespace"], source["name"]), set()).add(name)
-    granted, failed = readers.grant(session, users, check_mode) if users else ([], {})
-    for name, source in sources.items():
-        why = failed.get((source["namespace"], source["name"]))
-        if why:
-            rows[name].update(ok=False, message=why, error=why)
+    for name, step in steps.items():
+        if step.goal and step.node.reads_by_role:
+            places[name] = (step.goal["namespace"], step.goal["name"])
+            users.setdefault(places[name], set()).add(name)
+    if not users:
+        return []
+    granted, failed = readers.grant(session, users, check_mode)
+    for name, place in places.items():
+        if failed.get(place):
+            rows[name].update(_failed(failed[place]))
     return granted
 
 
@@ -180,26 +206,20 @@ def _write(session: Session, steps: dict[str, _Step], rows: dict[str, dict[str, 
     """Write all assignments, and update `rows` with their outcome."""
 
     def write(name: str) -> nodes.Node:
-        node = steps[name].node
-        return config_sources.write_source(
-            session, node, steps[name].goal, dry_run, steps[name].sides, steps[name].notes
-        )
+        step = steps[name]
+        return config_sources.write_source(session, step.node, step.goal, dry_run, step.sides, step.notes)
 
     for outcome in parallel.each(list(steps), write, session.concurrency):
-        step, row = steps[outcome.item], rows[outcome.item]
-        if outcome.value is None:
+        step, row, stored = steps[outcome.item], rows[outcome.item], outcome.value
+        if stored is None:
             row.update(_refused(session, step, outcome.error))
-        elif not step.reached(outcome.value):
-            why = _dropped(outcome.value)
-            row.update(ok=False, source=outcome.value.source, message=why, error=why)
+        elif not step.reached(stored):
+            row.update(_failed(_dropped(stored)), source=stored.source)
+        elif stored.source:
+            message = f"assigned {nodes.describe(stored.source)}"
+            row.update(changed=True, source=stored.source, state="assigned", message=message)
         else:
-            source = outcome.value.source
-            row.update(
-                changed=True,
-                source=source,
-                state="assigned" if source else "reset",
-                message=f"assigned {nodes.describe(source)}" if source else "its source was removed",
-            )
+            row.update(changed=True, source=stored.source, state="reset", message="its source was removed")
 
 
 def _refused(session: Session, step: _Step, error: ClusterError | None) -> dict[str, t.Any]:
@@ -210,8 +230,22 @@ def _refused(session: Session, step: _Step, error: ClusterError | None) -> dict[
     why = error.message if error else "no answer"
     if isinstance(error, ApiError) and error.status == 0:
         # It may have been written. A revert of the node must find what it may have to undo.
-        return {"ok": False, "state": "unknown", "message": why, "error": why, "source": step.goal}
+        return {**_failed(why), "state": "unknown", "source": step.goal}
+    return _failed(why)
+
+
+def _failed(why: str) -> dict[str, t.Any]:
     return {"ok": False, "message": why, "error": why}
+
+
+def _contents(plan: _Plan) -> dict[str, t.Any]:
+    """Return the data of the ConfigMaps to copy to nodes, by `namespace/name`."""
+    contents = {}
+    for name, source in plan.needed.items():
+        if plan.steps[name].node.on_node:
+            configmap = plan.configs[nodes.describe(source)].configmap or {}
+            contents[f"{source['namespace']}/{source['name']}"] = configmap.get("data") or {}
+    return contents
 
 
 def _deliver(node: nodes.Node, wanted: config_sources.Wanted) -> str:
@@ -225,26 +259,12 @@ def _step(
     found: nodes.Node, node: nodes.Node, wanted: config_sources.Wanted, configs: dict[str, config_sources.FoundConfig]
 ) -> _Step:
     """Return the assignment of a node. `found` is the node as read, `node` the same as the chosen delivery sees it."""
-    source = wanted.source
-    undone = {**(found.previous or {}), "undone": True} if wanted.undoes and found.previous is not None else None
-    if source is None:
-        # Without a named delivery, remove both sources: an interrupted migration leaves two.
-        both = [
-            side
-            for side in (deliveries.NATIVE, deliveries.CHECKPOINT)
-            if node.side(side).source or node.source_fault(side)
-        ]
-        if wanted.delivery == deliveries.AUTO:
-            ours = [key for key in (annotation.PREVIOUS, annotation.OWN) if _has(node, key)]
-            stale = [annotation.STATUS] if found.reimaged else []
-            mark = {annotation.PREVIOUS: annotation.text(undone)} if undone else {}
-            return _Step(node, None, both, {**dict.fromkeys([*ours, *stale]), **mark}, before=undone)
-        return _Step(node, None, [wanted.delivery], {})
-    refers = node.on_node or node.form.by_uid
-    configmap = configs[nodes.describe(source)].configmap if refers else None
-    # The annotation names the revision that is copied to the node; a kubelet with native delivery follows every later
-    # one.
-    goal = node.known(configmaps.reference(configmap, source["kubeletConfigKey"])) if configmap else source
+    undone = None
+    if wanted.undoes and found.previous is not None:
+        undone = {**found.previous, "undone": True}
+    if wanted.source is None:
+        return _removal(found, node, wanted.delivery, undone)
+    goal = _goal(node, wanted.source, configs)
     own = {annotation.OWN: own_values.text(wanted.own)} if wanted.own else {}
     if wanted.migrates and found.delivery == deliveries.CHECKPOINT and node.delivery == deliveries.DROPIN:
         # A rollback must not deliver the whole configuration of the checkpoint as a drop-in.
@@ -252,6 +272,31 @@ def _step(
     if undone:
         return _Step(node, goal, [node.delivery], {annotation.PREVIOUS: annotation.text(undone), **own}, before=undone)
     return _Step(node, goal, [node.delivery], {**_remembered(found, goal, wanted.rollout), **own})
+
+
+def _removal(found: nodes.Node, node: nodes.Node, delivery: str, undone: dict[str, t.Any] | None) -> _Step:
+    if delivery != deliveries.AUTO:
+        return _Step(node, None, [delivery], {})
+    # Without a named delivery, remove both sources: an interrupted migration leaves two.
+    places = (deliveries.NATIVE, deliveries.CHECKPOINT)
+    both = [side for side in places if node.side(side).source or node.source_fault(side)]
+    notes: dict[str, str | None] = {key: None for key in (annotation.PREVIOUS, annotation.OWN) if _has(node, key)}
+    if found.reimaged:
+        notes[annotation.STATUS] = None
+    if undone:
+        notes[annotation.PREVIOUS] = annotation.text(undone)
+    return _Step(node, None, both, notes, before=undone)
+
+
+def _goal(node: nodes.Node, source: dict[str, str], configs: dict[str, config_sources.FoundConfig]) -> dict[str, str]:
+    """Return a source as it is written to a node.
+
+    An annotation names the revision that is copied to the node; a kubelet with native delivery follows every later one.
+    """
+    if not node.on_node and not node.form.by_uid:
+        return source
+    configmap = configs[nodes.describe(source)].configmap
+    return node.known(configmaps.reference(configmap, source["kubeletConfigKey"])) if configmap else source
 
 
 def _has(node: nodes.Node, key: str) -> bool:
@@ -280,26 +325,36 @@ def _remembered(node: nodes.Node, goal: dict[str, str], rollout: str) -> dict[st
     an earlier run of the same rollout has noted stays. A source that failed or is still on trial is not what the node
     ran before: it counts with what was noted before it.
     """
-    named = {"rollout": rollout} if rollout else {}
     if node.reimaged:
-        return {annotation.PREVIOUS: annotation.text(named), annotation.STATUS: None}
-    noted = node.previous
-    if noted is not None and rollout and noted.get("rollout") == rollout:
-        again = {key: value for key, value in noted.items() if key != "undone"}
-        return {annotation.PREVIOUS: annotation.text(again)} if again != noted else {}
-    if nodes.settled(node) and not annotation.unconfirmed((node.status or {}).get("reason")):
-        known = True
+        return {annotation.PREVIOUS: _record(None, rollout), annotation.STATUS: None}
+    noted = node.previous if rollout else None
+    known, active = _is_known(node, rollout), node.part("active")
+    if noted and noted.get("rollout") == rollout:
+        if not noted.get("undone"):
+            return {}
+        before = noted.get("configMap")
+    elif known and same_place(active, goal):
+        return {}
+    elif known and (not active or active.get("name")):
+        before = active
+    elif noted is not None:
+        before = noted.get("configMap")
     else:
-        known = bool(rollout) and nodes.fell_back(node)
-    active = node.part("active")
-    if known and same_place(active, goal):
         return {}
-    if known and not (active and not active.get("name")):
-        return {annotation.PREVIOUS: annotation.text({**({"configMap": active} if active else {}), **named})}
-    if noted is None or not rollout:
-        return {}
-    kept = {"configMap": noted["configMap"]} if "configMap" in noted else {}
-    return {annotation.PREVIOUS: annotation.text({**kept, **named})}
+    return {annotation.PREVIOUS: _record(before, rollout)}
+
+
+def _is_known(node: nodes.Node, rollout: str) -> bool:
+    """Return whether what a node runs is known, and neither failed nor on trial."""
+    on_trial = annotation.unconfirmed((node.status or {}).get("reason"))
+    if nodes.settled(node) and not on_trial:
+        return True
+    return bool(rollout) and nodes.fell_back(node)
+
+
+def _record(before: Source, rollout: str) -> str:
+    held = {"configMap": before, "rollout": rollout}
+    return annotation.text({key: value for key, value in held.items() if value})
 
 
 def _unfit(found: nodes.Node, step: _Step) -> str | None:
@@ -308,21 +363,7 @@ def _unfit(found: nodes.Node, step: _Step) -> str | None:
     if source is None:
         return None
     if node.on_node:
-        if found.listening and found.native.source and not same_place(found.native.source, source):
-            return (
-                f"its kubelet follows spec.configSource ({nodes.describe(found.native.source)}), which overrides a "
-                "checkpoint. Migrate the node with the playbook migrate, or set kubelet_config_delivery to auto"
-            )
-        way = deliveries.of(node.delivery)
-        if way.too_new_for(node.minor):
-            return (
-                f"its kubelet {node.kubelet_version} {way.lack} (kubelets from 1.{way.minors.start} on do); set "
-                f"kubelet_config_delivery to {way.instead} for it"
-            )
-        other = found.on_node and not found.named(node.delivery) and not step.leaves
-        if other and found.source and not found.reimaged:
-            return _other_delivery(found)
-        return None
+        return _unfit_for_copy(found, step, source)
     if found.on_node and found.source_fault(found.delivery):
         return found.source_fault(found.delivery)
     if found.on_node and not same_place(found.source, source):
@@ -335,6 +376,26 @@ def _unfit(found: nodes.Node, step: _Step) -> str | None:
             "for it"
         )
     return node.form.unfit(found.native.status is not None, source["kubeletConfigKey"], found.kubelet_version)
+
+
+def _unfit_for_copy(found: nodes.Node, step: _Step, source: dict[str, str]) -> str | None:
+    """Return the same for a source that is copied to the node."""
+    native = found.native.source
+    if found.listening and native and not same_place(native, source):
+        return (
+            f"its kubelet follows spec.configSource ({nodes.describe(native)}), which overrides a "
+            "checkpoint. Migrate the node with the playbook migrate, or set kubelet_config_delivery to auto"
+        )
+    node, way = step.node, deliveries.of(step.node.delivery)
+    if way.too_new_for(node.minor):
+        return (
+            f"its kubelet {node.kubelet_version} {way.lack} (kubelets from 1.{way.minors.start} on do); set "
+            f"kubelet_config_delivery to {way.instead} for it"
+        )
+    other = found.on_node and not found.named(node.delivery) and not step.leaves
+    if other and found.source and not found.reimaged:
+        return _other_delivery(found)
+    return None
 
 
 def _other_delivery(found: nodes.Node) -> str:
