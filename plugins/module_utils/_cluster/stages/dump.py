@@ -28,44 +28,9 @@ def dump(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
     """
     goals = options.get("goals")
     extra = _configmap(session, options["configmap"]) if options.get("configmap") else {}
-    found = node_requests.read(
-        session, options["nodes"] if goals is None else list(goals), options["label_selectors"] or ()
-    )
-    outcomes = parallel.each(
-        list(found), lambda name: kubelets.configz(session, name, found[name].minor), session.concurrency
-    )
-    table: dict[str, t.Any] = {"variants": {}, "nodes": {}}
-    failures: dict[str, str] = {}
-    for outcome in outcomes:
-        node = found[outcome.item]
-        if outcome.error is not None:
-            failures[outcome.item] = outcome.error.message
-            if goals is None:
-                continue
-            about: dict[str, t.Any] = {"variant": None, "unread": outcome.error.message}
-        else:
-            live = outcome.value or {}
-            config = pure_configz.restore(live, fields_of(node.minor))
-            about = {
-                "variant": identity.variant(config),
-                "machine_specific": pure_configz.machine_specific(config),
-                "restored": pure_configz.restored(live, fields_of(node.minor)),
-            }
-            table["variants"].setdefault(about["variant"], config)
-        has = {resource: node.capacity[resource] for resource in allocatable.RESERVABLE if resource in node.capacity}
-        table["nodes"][node.name] = {
-            **about,
-            "kubelet_version": node.kubelet_version,
-            "delivery": node.delivery,
-            # What was assigned to another machine is not on the disk of this one.
-            "source": None if node.reimaged else node.source,
-            "status": None if node.reimaged else node.status,
-            **({"own": node.own} if node.own and not node.reimaged else {}),
-            **({"uid": node.uid} if node.uid else {}),
-            **({"malformed": node.malformed} if node.malformed else {}),
-            **({"capacity": has} if has else {}),
-            **({"read": options["read"]} if options.get("read") == kubelet_endpoint.NODE else {}),
-        }
+    names = options["nodes"] if goals is None else list(goals)
+    found = node_requests.read(session, names, options["label_selectors"] or ())
+    table, failures = _table(session, found, options)
     if goals is not None:
         _goals(session, table, found, goals)
     result: dict[str, t.Any] = {"kubelet_configz": table}
@@ -75,6 +40,53 @@ def dump(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
         failures.update(_hidden(session, {name: found[name] for name in failures}))
         raise NodesFailed("reading live kubelet configurations", failures, result)
     return {"changed": False, **result, **extra}
+
+
+def _table(
+    session: Session, found: dict[str, nodes.Node], options: dict[str, t.Any]
+) -> tuple[dict[str, t.Any], dict[str, str]]:
+    """Return the table, and by node why no live configuration can be read. Only with goals do such nodes have a row."""
+    outcomes = parallel.each(
+        list(found), lambda name: kubelets.configz(session, name, found[name].minor), session.concurrency
+    )
+    table: dict[str, t.Any] = {"variants": {}, "nodes": {}}
+    failures: dict[str, str] = {}
+    for outcome in outcomes:
+        node = found[outcome.item]
+        if outcome.error is None:
+            about = _live(table, node, outcome.value or {})
+        else:
+            failures[outcome.item] = outcome.error.message
+            about = {"variant": None, "unread": outcome.error.message}
+        if outcome.error is None or options.get("goals") is not None:
+            table["nodes"][node.name] = {**about, **_row(node, options.get("read"))}
+    return table, failures
+
+
+def _live(table: dict[str, t.Any], node: nodes.Node, live: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Add a live configuration to the variants, and return what a row has of it."""
+    config = pure_configz.restore(live, fields_of(node.minor))
+    return {
+        "variant": _variant(table, config),
+        "machine_specific": pure_configz.machine_specific(config),
+        "restored": pure_configz.restored(live, fields_of(node.minor)),
+    }
+
+
+def _row(node: nodes.Node, read: str | None) -> dict[str, t.Any]:
+    """Return what a row has of the Node object. `read` is the way by which its kubelet is read."""
+    has = {resource: node.capacity[resource] for resource in allocatable.RESERVABLE if resource in node.capacity}
+    row = {
+        "kubelet_version": node.kubelet_version,
+        "delivery": node.delivery,
+        # What was assigned to another machine is not on the disk of this one.
+        "source": None if node.reimaged else node.source,
+        "status": None if node.reimaged else node.status,
+    }
+    own = None if node.reimaged else node.own
+    way = read if read == kubelet_endpoint.NODE else None
+    more = {"own": own, "uid": node.uid, "malformed": node.malformed, "capacity": has, "read": way}
+    return {**row, **{key: value for key, value in more.items() if value}}
 
 
 def _hidden(session: Session, unread: t.Mapping[str, nodes.Node]) -> dict[str, str]:
@@ -108,13 +120,12 @@ def _goals(
     maps = config_sources.find(session, [one for one in (*goals.values(), *active.values()) if one])
     for name, node in found.items():
         goal = goals[name] or None
-        fault = (maps[nodes.describe(goal)].fault_at(node.minor) or "") if goal else ""
-        running = _content(maps, active[name], node.minor)
-        content = _content(maps, goal, node.minor)
+        fault = maps[nodes.describe(goal)].fault_at(node.minor) if goal else None
         table["nodes"][name]["goal"] = {
             "source": goal,
-            "fault": fault,
-            **{key: _variant(table, config) for key, config in (("variant", content), ("running", running))},
+            "fault": fault or "",
+            "variant": _variant(table, _content(maps, goal, node.minor)),
+            "running": _variant(table, _content(maps, active[name], node.minor)),
         }
 
 
