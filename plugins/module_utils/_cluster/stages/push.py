@@ -33,33 +33,36 @@ def push(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
         return _prune(session, options, check_mode)
     if options["state"] == "kubeadm":
         return kubeadm.synchronise(session, options, check_mode)
+    return _create(session, options, check_mode)
+
+
+def _create(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
     wanted = _wanted(options)
     names = {
         label: identity.configmap_name(options["name"], text, options["key"])
         for label, (_variant, text) in wanted.items()
     }
-    outcomes = parallel.each(
+    rows: dict[str, dict[str, t.Any]] = {}
+    failed = []
+    for outcome in parallel.each(
         list(wanted),
         lambda label: _ensure(session, options, names[label], *wanted[label], check_mode),
         session.concurrency,
-    )
-    rows = {outcome.item: outcome.value for outcome in outcomes if outcome.value is not None}
+    ):
+        if outcome.value is not None:
+            rows[outcome.item] = outcome.value
+        elif outcome.error:
+            failed.append(f"{options['namespace']}/{names[outcome.item]}: {outcome.error.message}")
+    created = {label: row for label, row in rows.items() if row["changed"]}
     result = {
-        "changed": any(row["changed"] for row in rows.values()),
+        "changed": bool(created),
         "configmaps": rows,
-        "summary": {"configmaps": len(rows), "created": sum(row["changed"] for row in rows.values())},
-        "diff": [
-            _diff(row["namespace"], row["name"], "", wanted[label][1]) for label, row in rows.items() if row["changed"]
-        ],
+        "summary": {"configmaps": len(rows), "created": len(created)},
+        "diff": [_diff(row["namespace"], row["name"], "", wanted[label][1]) for label, row in created.items()],
     }
-    if options.get("config") is not None and len(rows) == len(wanted):
+    if options.get("config") is not None and not failed:
         row = rows[next(iter(wanted))]
         result["source"] = {key: row[key] for key in configmaps.REFERENCE}
-    failed = [
-        f"{options['namespace']}/{names[outcome.item]}: {outcome.error.message}"
-        for outcome in outcomes
-        if outcome.error
-    ]
     if failed:
         raise ClusterError(
             "\n".join([f"pushing variants: {len(failed)} of {len(wanted)} ConfigMaps could not be created.", *failed]),
@@ -165,42 +168,57 @@ def _remove_idle(
         keeper.keep()
         configmaps.delete(session, item, check_mode)
 
-    ours = configmaps.read_managed(session, options["namespace"])
+    namespace, key = options["namespace"], options["key"]
+    ours = configmaps.read_managed(session, namespace)
     # Read after the ConfigMaps: one that is assigned between the two reads counts as used.
     found = node_requests.read(session).values()
-    used, uids = _used(found), {uid for node in found for uid in node.uids}
-    # Only the hash may follow: the ConfigMaps of another name, such as `NAME-gpu`, begin with the same text.
-    made = re.compile(re.escape(options["name"]) + "-[a-z0-9]{10}")
-    idle = [
-        item
-        for item in ours
-        if made.fullmatch(item["metadata"]["name"])
-        and (options["namespace"], item["metadata"]["name"]) not in used
-        and item["metadata"].get("uid") not in uids
-        and not options.get("access_only")
-        and not _is_staged(item)
-    ]
-    by_role = any(node.form.by_role for node in found)
-    revoked = readers.revoke(session, options["namespace"], readers.in_use(found), check_mode) if by_role else []
-    outcomes = parallel.each(idle, remove, session.concurrency)
-    gone = [outcome.item for outcome in outcomes if outcome.error is None]
-    key = options["key"]
+    idle = _idle(ours, found, options)
+    revoked = []
+    if any(node.form.by_role for node in found):
+        revoked = readers.revoke(session, namespace, readers.in_use(found), check_mode)
+    gone, failed = [], []
+    for outcome in parallel.each(idle, remove, session.concurrency):
+        if outcome.error is None:
+            gone.append(outcome.item)
+        else:
+            failed.append(f"{outcome.item['metadata']['name']}: {outcome.error.message}")
+    kept = [item for item in ours if item not in idle]
     result = {
         "changed": bool(gone or revoked),
         "configmaps": {},
         **({"revoked": revoked} if revoked else {}),
-        "pruned": sorted(item["metadata"]["name"] for item in gone),
-        "kept": sorted(item["metadata"]["name"] for item in ours if item not in idle),
-        "summary": {"pruned": len(gone), "kept": len(ours) - len(idle)},
+        "pruned": _names(gone),
+        "kept": _names(kept),
+        "summary": {"pruned": len(gone), "kept": len(kept)},
         "diff": [
-            _diff(options["namespace"], item["metadata"]["name"], (item.get("data") or {}).get(key, ""), "")
-            for item in gone
+            _diff(namespace, item["metadata"]["name"], (item.get("data") or {}).get(key, ""), "") for item in gone
         ],
     }
-    failed = [f"{outcome.item['metadata']['name']}: {outcome.error.message}" for outcome in outcomes if outcome.error]
     if failed:
         raise ClusterError("\n".join(["pruning: some ConfigMaps could not be removed.", *failed]), result)
     return result
+
+
+def _idle(
+    ours: list[dict[str, t.Any]], found: t.Collection[nodes.Node], options: dict[str, t.Any]
+) -> list[dict[str, t.Any]]:
+    """Return the ConfigMaps of this name that no node uses, and that wait for no rollout; none with `access_only`."""
+    if options.get("access_only"):
+        return []
+    used, uids = _used(found), {uid for node in found for uid in node.uids}
+    # Only the hash may follow: the ConfigMaps of another name, such as `NAME-gpu`, begin with the same text.
+    made = re.compile(re.escape(options["name"]) + "-[a-z0-9]{10}")
+    idle = []
+    for item in ours:
+        name, uid = item["metadata"]["name"], item["metadata"].get("uid")
+        in_use = (options["namespace"], name) in used or uid in uids
+        if made.fullmatch(name) and not in_use and not _is_staged(item):
+            idle.append(item)
+    return idle
+
+
+def _names(found: list[dict[str, t.Any]]) -> list[str]:
+    return sorted(item["metadata"]["name"] for item in found)
 
 
 def _used(all_nodes: t.Iterable[nodes.Node]) -> set[tuple[str, str]]:
