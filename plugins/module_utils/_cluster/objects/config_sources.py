@@ -172,6 +172,56 @@ def fault(configmap: dict[str, t.Any] | None, key: str, minor: int | None = 0) -
     return None
 
 
+def unfit(found: nodes.Node, node: nodes.Node, source: Source, migrates: bool) -> str | None:
+    """Return why the kubelet of a node cannot run a source by the chosen delivery; None if it can.
+
+    `found` is the node as read, `node` the same as the chosen delivery sees it. `migrates`: that of `found` is left.
+    """
+    if source is None:
+        return None
+    if node.on_node:
+        return _unfit_for_copy(found, node, source, migrates)
+    if found.on_node and found.source_fault(found.delivery):
+        return found.source_fault(found.delivery)
+    if found.on_node and not reference.same_place(found.source, source):
+        return _other_delivery(found)
+    minors = deliveries.of(deliveries.NATIVE).minors
+    if node.minor and node.minor not in minors:
+        return (
+            f"its kubelet {node.kubelet_version} does not follow Node.spec.configSource "
+            f"(kubelets 1.{minors.start} to 1.{minors.stop - 1} do); set kubelet_config_delivery to auto or checkpoint "
+            "for it"
+        )
+    return node.form.unfit(found.native.status is not None, source["kubeletConfigKey"], found.kubelet_version)
+
+
+def _unfit_for_copy(found: nodes.Node, node: nodes.Node, source: dict[str, str], migrates: bool) -> str | None:
+    """Return the same for a source that is copied to the node."""
+    native = found.native.source
+    if found.listening and native and not reference.same_place(native, source):
+        return (
+            f"its kubelet follows spec.configSource ({nodes.describe(native)}), which overrides a "
+            "checkpoint. Migrate the node with the playbook migrate, or set kubelet_config_delivery to auto"
+        )
+    way = deliveries.of(node.delivery)
+    if way.too_new_for(node.minor):
+        return (
+            f"its kubelet {node.kubelet_version} {way.lack} (kubelets from 1.{way.minors.start} on do); set "
+            f"kubelet_config_delivery to {way.instead} for it"
+        )
+    other = found.on_node and not found.named(node.delivery) and not migrates
+    if other and found.source and not found.reimaged:
+        return _other_delivery(found)
+    return None
+
+
+def _other_delivery(found: nodes.Node) -> str:
+    return (
+        f"its kubelet runs a {found.delivery} of {nodes.describe(found.source)}. Migrate the node with the playbook "
+        "migrate, or set kubelet_config_delivery to auto"
+    )
+
+
 def write_source(
     session: Session,
     node: nodes.Node,

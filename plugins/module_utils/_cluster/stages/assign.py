@@ -165,12 +165,15 @@ def _row(step: _Step) -> dict[str, t.Any]:
 
 def _refuse_unfit(plan: _Plan, check_mode: bool) -> None:
     """Raise NodesFailed if nodes cannot run their source: for the node itself, else for its ConfigMap."""
-    unfit = {name: _unfit(plan.found[name], step) for name, step in plan.changing.items()}
+    unfit = {
+        name: config_sources.unfit(plan.found[name], step.node, step.goal, bool(step.leaves))
+        for name, step in plan.changing.items()
+    }
     for name, source in plan.needed.items():
         why = plan.configs[nodes.describe(source)].fault_at(plan.found[name].minor)
         # In check mode, an absent ConfigMap may be one that push would create.
-        created = check_mode and why and why.startswith(config_sources.ABSENT)
-        if why and not unfit.get(name) and not created:
+        to_be_pushed = check_mode and why and why.startswith(config_sources.ABSENT)
+        if why and not unfit.get(name) and not to_be_pushed:
             unfit[name] = f"{nodes.describe(source)}: {why}"
     for name, fault in unfit.items():
         if fault:
@@ -355,54 +358,6 @@ def _is_known(node: nodes.Node, rollout: str) -> bool:
 def _record(before: Source, rollout: str) -> str:
     held = {"configMap": before, "rollout": rollout}
     return annotation.text({key: value for key, value in held.items() if value})
-
-
-def _unfit(found: nodes.Node, step: _Step) -> str | None:
-    """Return why the kubelet of a node cannot run a source by the chosen delivery; None if it can."""
-    node, source = step.node, step.goal
-    if source is None:
-        return None
-    if node.on_node:
-        return _unfit_for_copy(found, step, source)
-    if found.on_node and found.source_fault(found.delivery):
-        return found.source_fault(found.delivery)
-    if found.on_node and not same_place(found.source, source):
-        return _other_delivery(found)
-    minors = deliveries.of(deliveries.NATIVE).minors
-    if node.minor and node.minor not in minors:
-        return (
-            f"its kubelet {node.kubelet_version} does not follow Node.spec.configSource "
-            f"(kubelets 1.{minors.start} to 1.{minors.stop - 1} do); set kubelet_config_delivery to auto or checkpoint "
-            "for it"
-        )
-    return node.form.unfit(found.native.status is not None, source["kubeletConfigKey"], found.kubelet_version)
-
-
-def _unfit_for_copy(found: nodes.Node, step: _Step, source: dict[str, str]) -> str | None:
-    """Return the same for a source that is copied to the node."""
-    native = found.native.source
-    if found.listening and native and not same_place(native, source):
-        return (
-            f"its kubelet follows spec.configSource ({nodes.describe(native)}), which overrides a "
-            "checkpoint. Migrate the node with the playbook migrate, or set kubelet_config_delivery to auto"
-        )
-    node, way = step.node, deliveries.of(step.node.delivery)
-    if way.too_new_for(node.minor):
-        return (
-            f"its kubelet {node.kubelet_version} {way.lack} (kubelets from 1.{way.minors.start} on do); set "
-            f"kubelet_config_delivery to {way.instead} for it"
-        )
-    other = found.on_node and not found.named(node.delivery) and not step.leaves
-    if other and found.source and not found.reimaged:
-        return _other_delivery(found)
-    return None
-
-
-def _other_delivery(found: nodes.Node) -> str:
-    return (
-        f"its kubelet runs a {found.delivery} of {nodes.describe(found.source)}. Migrate the node with the playbook "
-        "migrate, or set kubelet_config_delivery to auto"
-    )
 
 
 def _dropped(stored: nodes.Node) -> str:
