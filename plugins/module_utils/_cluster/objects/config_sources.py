@@ -85,19 +85,22 @@ def wanted(options: dict[str, t.Any]) -> dict[str, Wanted]:
     if options["nodes"] is not None and not options["nodes"]:
         raise ClusterError("nodes is an empty list: name at least one node")
     delivery = options["delivery"]
-    rollout, undoes = options.get("rollout") or "", bool(options.get("undo"))
-    if rollout and not annotation.ROLLOUT.fullmatch(rollout):
-        raise ClusterError(f"rollout is {rollout!r}, not the name of a rollout: pass that of the rollout, or omit it")
+    rollout, undoes = _rollout(options), bool(options.get("undo"))
     if options["state"] == "absent":
         given_nodes = options["nodes"] or options["sources"] or {}
         return dict.fromkeys(given_nodes, Wanted(None, delivery, undoes=undoes))
-    given = (
-        options["sources"]
-        if options["sources"] is not None
-        else dict.fromkeys(options["nodes"] or [], options["source"])
-    )
+    given = options["sources"]
+    if given is None:
+        given = dict.fromkeys(options["nodes"] or [], options["source"])
     found = {name: _complete(name, source, delivery) for name, source in given.items()}
     return {name: dataclasses.replace(one, rollout=rollout, undoes=undoes) for name, one in found.items()}
+
+
+def _rollout(options: dict[str, t.Any]) -> str:
+    rollout = options.get("rollout") or ""
+    if rollout and not annotation.ROLLOUT.fullmatch(rollout):
+        raise ClusterError(f"rollout is {rollout!r}, not the name of a rollout: pass that of the rollout, or omit it")
+    return rollout
 
 
 def _complete(name: str, source: t.Any, delivery: str) -> Wanted:
@@ -140,16 +143,13 @@ def find(session: Session, wanted_ones: t.Iterable[dict[str, str]]) -> dict[str,
         lambda item: configmaps.read(session, item[1]["namespace"], item[1]["name"]),
         session.concurrency,
     )
-    found = {
-        outcome.item[0]: FoundConfig(
-            outcome.value,
-            f"the ConfigMap could not be read: {outcome.error.message}"
-            if outcome.error
-            else fault(outcome.value, outcome.item[1]["kubeletConfigKey"]),
-            outcome.item[1]["kubeletConfigKey"],
-        )
-        for outcome in outcomes
-    }
+    found = {}
+    for outcome in outcomes:
+        text, source = outcome.item
+        why = fault(outcome.value, source["kubeletConfigKey"])
+        if outcome.error:
+            why = f"the ConfigMap could not be read: {outcome.error.message}"
+        found[text] = FoundConfig(outcome.value, why, source["kubeletConfigKey"])
     return {**found, **nameless}
 
 
@@ -236,39 +236,48 @@ def write_source(
     or remove (None). The patch contains the resourceVersion that was read: after a conflict the node is read again, and
     the patch is repeated only if the sources are unchanged. Raises ApiError, 409 if another writer changed a source.
     """
-    sides = sides or (node.delivery,)
+    sides, notes = sides or (node.delivery,), notes or {}
     if dry_run and not session.dry_runs():
-        return _forecast(node, source, sides, notes or {})
+        return _forecast(node, source, sides, notes)
     path = node_requests.path(node.name)
     query = [("dryRun", "All")] if dry_run else []
     current = node
     for _attempt in range(5):
         try:
-            patch = _patch(current, source, sides, notes or {})
-            return nodes.trim(
-                session.request("PATCH", path, query, patch, "application/merge-patch+json")
-            ).with_delivery(node.delivery)
+            patch = _patch(current, source, sides, notes)
+            stored = session.request("PATCH", path, query, patch, "application/merge-patch+json")
+            return nodes.trim(stored).with_delivery(node.delivery)
         except ApiError as error:
             if error.status != 409:
                 raise
         current = nodes.trim(session.request("GET", path)).with_delivery(node.delivery)
         if current.uid != node.uid:
             raise ApiError(409, node_row.RECREATED, node_requests.CREATED_AGAIN)
-        written = all(
-            current.side(side).source == source
-            and not current.source_fault(side)
-            and (source is None or current.named(side))
-            for side in sides
-        )
-        if written and not (source and current.reimaged):
+        if _is_written(current, source, sides):
             # An earlier try has written it, and its answer was lost.
             return current
-        for side in sides:
-            now = current.side(side).source
-            if now != node.side(side).source:
-                what = f"changed {deliveries.of(side).source_place} to {nodes.describe(now)} during the run; run again"
-                raise ApiError(409, f"another user or program {what}", "Conflict")
+        _refuse_other(node, current, sides)
     raise ApiError(409, "the Node object changes faster than it can be patched; run again", "Conflict")
+
+
+def _is_written(node: nodes.Node, source: Source, sides: t.Collection[str]) -> bool:
+    if source and node.reimaged:
+        return False
+    for side in sides:
+        if node.side(side).source != source or node.source_fault(side):
+            return False
+        if source is not None and not node.named(side):
+            return False
+    return True
+
+
+def _refuse_other(before: nodes.Node, node: nodes.Node, sides: t.Collection[str]) -> None:
+    """Raise ApiError if another writer has changed a source of a node."""
+    for side in sides:
+        now = node.side(side).source
+        if now != before.side(side).source:
+            what = f"changed {deliveries.of(side).source_place} to {nodes.describe(now)} during the run; run again"
+            raise ApiError(409, f"another user or program {what}", "Conflict")
 
 
 def _patch(
