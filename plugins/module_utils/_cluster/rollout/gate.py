@@ -38,8 +38,11 @@ _NOT_PAUSED = frozenset({"", "0", "false", "n", "no", "off"})
 # The state of a node that a rollout skips.
 _SKIPPED = "skipped"
 
+_Nodes = t.Mapping[str, nodes.Node]
+_Result = t.Dict[str, t.Any]
 
-def gate(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+
+def gate(session: Session, options: dict[str, t.Any], check_mode: bool) -> _Result:
     """Wait until the batch may begin, at most `timeout` seconds; check mode does not wait.
 
     Raises ClusterError with the obstacles if the batch may not begin, and if pods would be lost.
@@ -53,7 +56,7 @@ def gate(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
     end = started + (0 if check_mode else options["timeout"])
     while True:
         began = time.monotonic()
-        result: dict[str, t.Any] = {"changed": False, "nodes": {}, "budget": {}, "paused": None, "pods": {}}
+        result: _Result = {"changed": False, "nodes": {}, "budget": {}, "paused": None, "pods": {}}
         _check_window(options["window"] or {}, result)
         _check_pause(session, options, result)
         if not check_mode:
@@ -64,24 +67,25 @@ def gate(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
         now = time.monotonic()
         if not obstacles:
             present = [name for name in batch if result["nodes"][name]["ok"]]
-            if options["pods"]:
-                labels = {name: found[name].labels for name in present}
-                result["pods"] = pods.snapshot(session, present, labels)
-                _check_labels([name for name in present if name not in options["drained"]], loss, result)
-            result["window"] = {"began": [*(options["window"] or {}).get("began", ()), time.time()]}
-            return result
+            return _begun(session, options, present, loss, found, result)
         if now >= end:
-            raise ClusterError(
-                "\n".join(
-                    [
-                        f"{', '.join(batch)}: may still not begin after {timestamps.span(now - started)}; "
-                        "nothing was changed there.",
-                        *obstacles,
-                    ]
-                ),
-                result,
-            )
+            waited = timestamps.span(now - started)
+            first = f"{', '.join(batch)}: may still not begin after {waited}; nothing was changed there."
+            raise ClusterError("\n".join([first, *obstacles]), result)
         time.sleep(min(max(_POLL, 2 * (now - began)), end - now))
+
+
+def _begun(
+    session: Session, options: dict[str, t.Any], batch: list[str], loss: int | None, found: _Nodes, result: _Result
+) -> _Result:
+    """Return the result with the pods of the batch and the time. Raises ClusterError if pods would be lost."""
+    if options["pods"]:
+        result["pods"] = pods.snapshot(session, batch, {name: found[name].labels for name in batch})
+        undrained = [name for name in batch if name not in options["drained"]]
+        _check_labels(undrained, loss, result)
+    window = options["window"] or {}
+    result["window"] = {"began": [*window.get("began", ()), time.time()]}
+    return result
 
 
 def _check_names(batch: list[str], group: list[str]) -> None:
@@ -116,7 +120,7 @@ def _counted(wanted: t.Any, allowed: int, nodes_of_group: int) -> str:
     return f"at most {allowed} of the group may be unavailable at once (max_unavailable: {how})"
 
 
-def _check_window(window: t.Mapping[str, t.Any], result: dict[str, t.Any]) -> None:
+def _check_window(window: t.Mapping[str, t.Any], result: _Result) -> None:
     """Raise ClusterError, as for a pause, if the batch would end after the window of the rollout."""
     now = time.time()
     if not window or now + window["needs"] <= window["ends"]:
@@ -131,7 +135,7 @@ def _check_window(window: t.Mapping[str, t.Any], result: dict[str, t.Any]) -> No
     )
 
 
-def _check_pause(session: Session, options: dict[str, t.Any], result: dict[str, t.Any]) -> None:
+def _check_pause(session: Session, options: dict[str, t.Any], result: _Result) -> None:
     """Raise ClusterError if all rollouts are paused, or this one after its previous batch."""
     if options["pause"] and options["started"]:
         result["paused"] = {"since": timestamps.text(time.time()), "by": "the option pause", "reason": ""}
@@ -143,10 +147,10 @@ def _check_pause(session: Session, options: dict[str, t.Any], result: dict[str, 
     namespace, name = options["namespace"], options["pause_configmap"]
     result["paused"] = read_pause(session, namespace, name) if name else None
     if result["paused"]:
-        by, why = result["paused"]["by"], result["paused"]["reason"]
-        paused = (
-            f"since {result['paused']['since']}{f' by {by}' if by else ''}{f': {why}' if why else ', no reason given'}"
-        )
+        pause = result["paused"]
+        by = f" by {pause['by']}" if pause["by"] else ""
+        why = f": {pause['reason']}" if pause["reason"] else ", no reason given"
+        paused = f"since {pause['since']}{by}{why}"
         raise ClusterError(
             f"rollouts are paused {paused} (key {_PAUSED} of the ConfigMap {namespace}/{name}). Nothing was begun. "
             f"End the pause with `{_end_of_pause(namespace, name)}`, then run again: "
@@ -161,32 +165,24 @@ def _obstacles(
     batch: list[str],
     group: list[str],
     allowed: int,
-    found: t.Mapping[str, nodes.Node],
-    result: dict[str, t.Any],
+    found: _Nodes,
+    result: _Result,
 ) -> list[str]:
     """Return the messages of all obstacles that may pass, and add rows and budget to the result.
 
     Raises ClusterError for an obstacle that cannot pass.
     """
+    _note_absent(session, batch, group, found, result)
     # A deleted node takes nothing from the budget, and the others of its batch need not wait for it.
-    gone = node_requests.lost(session, dict.fromkeys(batch, ""), found)
-    begins = node_row.Row(True, "begins", "may begin")
-    others = [name for name in group if name not in found and name not in batch]
-    if others:
-        result["warnings"] = [f"group_nodes: the cluster at {session.host} has no Node named {', '.join(others)}"]
-    result["nodes"] = {name: gone.get(name, begins).shown() for name in batch}
     batch = [name for name in batch if name in found]
-    masters = [name for name in batch if found[name].control_plane]
-    if masters and len(batch) > 1:
-        raise ClusterError(
-            f"{', '.join(masters)}: control-plane nodes are changed one at a time, but the batch is "
-            f"{', '.join(batch)}. Put each of them in its own batch (serial 1)",
-            result,
-        )
+    masters = _masters(batch, found, result)
     down = unavailable(session, found, options["reverted"])
-    # Our cordon is that of a node drained for its change, also by an earlier run that was interrupted.
-    under_way = {name for name in batch if found[name].cordoned is not None and set(down.get(name, ())) == {"cordoned"}}
-    shown = {name: "; ".join(reasons.values()) for name, reasons in down.items() if name not in under_way}
+    shown = {}
+    for name, reasons in down.items():
+        # Our cordon is that of a node drained for its change, also by an earlier run that was interrupted.
+        under_way = name in batch and found[name].cordoned is not None and set(reasons) == {"cordoned"}
+        if not under_way:
+            shown[name] = "; ".join(reasons.values())
     left = room_left(allowed, shown, batch)
     result["budget"] = {"nodes": len(found), "limit": allowed, "unavailable": shown, "left": left}
     obstacles = []
@@ -194,10 +190,34 @@ def _obstacles(
         obstacles += _over_budget(_counted(options["max_unavailable"], allowed, len(found)), left, batch, shown)
     if not options["allow_unready"]:
         obstacles += _unready(batch, down)
-    return obstacles or (_control_plane(session, masters) if masters else [])
+    if masters and not obstacles:
+        return _control_plane(session, masters)
+    return obstacles
 
 
-def _check_labels(batch: list[str], allowed: int | None, result: dict[str, t.Any]) -> None:
+def _note_absent(session: Session, batch: list[str], group: list[str], found: _Nodes, result: _Result) -> None:
+    """Add to the result a row for each node of the batch, and a warning with the others that do not exist."""
+    gone = node_requests.lost(session, dict.fromkeys(batch, ""), found)
+    begins = node_row.Row(True, "begins", "may begin")
+    others = [name for name in group if name not in found and name not in batch]
+    if others:
+        result["warnings"] = [f"group_nodes: the cluster at {session.host} has no Node named {', '.join(others)}"]
+    result["nodes"] = {name: gone.get(name, begins).shown() for name in batch}
+
+
+def _masters(batch: list[str], found: _Nodes, result: _Result) -> list[str]:
+    """Return the control-plane nodes of a batch. Raises ClusterError if it has others beside one."""
+    masters = [name for name in batch if found[name].control_plane]
+    if masters and len(batch) > 1:
+        raise ClusterError(
+            f"{', '.join(masters)}: control-plane nodes are changed one at a time, but the batch is "
+            f"{', '.join(batch)}. Put each of them in its own batch (serial 1)",
+            result,
+        )
+    return masters
+
+
+def _check_labels(batch: list[str], allowed: int | None, result: _Result) -> None:
     """Raise ClusterError if the restart of a kubelet would cost its node more pods than allowed, because they require
     labels that the Node no longer has.
     """
@@ -245,9 +265,7 @@ def _unready(batch: list[str], down: dict[str, dict[str, str]]) -> list[str]:
     ]
 
 
-def unavailable(
-    session: Session, found: t.Mapping[str, nodes.Node], reverted: t.Collection[str] = ()
-) -> dict[str, dict[str, str]]:
+def unavailable(session: Session, found: _Nodes, reverted: t.Collection[str] = ()) -> dict[str, dict[str, str]]:
     """Return why nodes are unavailable, whatever the cause: by node, then by `ready`, `cordoned` and `failed`.
 
     What failed on the `reverted` nodes is known to the caller, and does not count once they are Ready again.
@@ -273,7 +291,7 @@ def unavailable(
     return down
 
 
-def _ages(session: Session, found: t.Mapping[str, nodes.Node]) -> dict[str, float]:
+def _ages(session: Session, found: _Nodes) -> dict[str, float]:
     """Return the seconds since the last heartbeat, from the Leases, of Ready nodes that were not written for long.
 
     Nodes without a heartbeat or without a Lease are absent, and those whose kubelet answers: its clock is wrong.
@@ -286,7 +304,7 @@ def _ages(session: Session, found: t.Mapping[str, nodes.Node]) -> dict[str, floa
     return {name: age for name, age in ages.items() if name not in alive}
 
 
-def _answering(session: Session, found: t.Mapping[str, nodes.Node], names: t.Iterable[str]) -> set[str]:
+def _answering(session: Session, found: _Nodes, names: t.Iterable[str]) -> set[str]:
     """Return those of the nodes `found` and `names` whose kubelet answers: one GET of its configz for each."""
     outcomes = parallel.each(
         [name for name in names if name in found],
@@ -313,14 +331,20 @@ def read_pause(session: Session, namespace: str, name: str) -> dict[str, str] | 
     data = found.get("data") or {}
     if data.get(_PAUSED, "").strip().lower() in _NOT_PAUSED:
         return None
-    writers = [
-        entry
-        for entry in found["metadata"].get("managedFields") or []
-        if f"f:{_PAUSED}" in ((entry.get("fieldsV1") or {}).get("f:data") or {})
-    ]
+    writers = _writers(found)
     last: dict[str, t.Any] = max(writers, key=lambda entry: str(entry.get("time") or ""), default={})
     since = last.get("time") or found["metadata"].get("creationTimestamp") or ""
     return {"since": since, "by": last.get("manager") or "", "reason": (data.get(_REASON) or "").strip()}
+
+
+def _writers(configmap: dict[str, t.Any]) -> list[dict[str, t.Any]]:
+    """Return the entries of managedFields of those that have written the pause."""
+    writers = []
+    for entry in configmap["metadata"].get("managedFields") or []:
+        fields = (entry.get("fieldsV1") or {}).get("f:data") or {}
+        if f"f:{_PAUSED}" in fields:
+            writers.append(entry)
+    return writers
 
 
 def _end_of_pause(namespace: str, name: str) -> str:
@@ -351,7 +375,7 @@ def room_left(allowed: int, unavailable: t.Collection[str], batch: t.Collection[
     return max(0, allowed - len(set(unavailable) - set(batch)))
 
 
-def info(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+def info(session: Session, options: dict[str, t.Any], check_mode: bool) -> _Result:
     """Return a row for each node and the counts that budgets use; with the option `skip`, also who is away.
 
     A node is away if it does not exist, is not Ready, or is silent (see `unavailable`). With `unready`, one that is not
@@ -362,17 +386,22 @@ def info(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
     if not options["nodes"] or options["label_selectors"]:
         raise ClusterError("skip: name the nodes in the option nodes, without label_selectors")
     found = node_requests.find(session, options["nodes"])
-    gone = node_requests.lost(session, dict.fromkeys(options["nodes"], ""), found)
-    why = {name: row.message for name, row in gone.items()}
-    why.update({name: down["ready"] for name, down in unavailable(session, found).items() if "ready" in down})
-    if options["unready"]:
-        alive = _answering(session, found, why)
-        why = {name: reason for name, reason in why.items() if name not in alive}
+    why = _away(session, options, found)
     # Not under `skipped`, which Ansible takes for a skipped task.
     away = {name: node_row.Row(False, _SKIPPED, why[name]).shown() for name in options["nodes"] if name in why}
     return _info(found, away)
 
 
-def _info(found: t.Mapping[str, nodes.Node], away: dict[str, t.Any]) -> dict[str, t.Any]:
+def _away(session: Session, options: dict[str, t.Any], found: _Nodes) -> dict[str, str]:
+    gone = node_requests.lost(session, dict.fromkeys(options["nodes"], ""), found)
+    why = {name: row.message for name, row in gone.items()}
+    why.update({name: down["ready"] for name, down in unavailable(session, found).items() if "ready" in down})
+    if options["unready"]:
+        alive = _answering(session, found, why)
+        return {name: reason for name, reason in why.items() if name not in alive}
+    return why
+
+
+def _info(found: _Nodes, away: dict[str, t.Any]) -> _Result:
     rows = {name: nodes.row(node) for name, node in found.items()}
     return {"changed": False, "nodes": rows, "away": away, "summary": nodes.summarise(rows)}
