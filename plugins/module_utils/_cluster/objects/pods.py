@@ -100,35 +100,27 @@ def row(pod: dict[str, t.Any], revision: str = "", at: float = 0.0, labels: _Lab
     Init containers count among the containers, names are unique in both: init containers run again in a new sandbox,
     and from 1.28 on some keep running.
     """
-    meta, status = pod["metadata"], pod.get("status") or {}
+    meta, spec, status = pod["metadata"], pod.get("spec") or {}, pod.get("status") or {}
+    disrupted = _condition(status, "DisruptionTarget")
     main = status.get("containerStatuses") or []
     containers = [*(status.get("initContainerStatuses") or []), *main]
     restarts = {item["name"]: item.get("restartCount") or 0 for item in containers}
     return {
         "namespace": meta["namespace"],
         "name": meta["name"],
-        "ready": _is_ready(status),
+        "ready": _condition(status, "Ready") is not None,
         "restarts": sum(restarts.values()),
         "containers": restarts,
-        # A container that an operator removed counts its restarts from 0 again, so its ID matters too. Finished init
-        # containers may be removed by the kubelet.
-        "ids": {item["name"]: item["containerID"] for item in main if item.get("containerID")},
-        "emptydir": any("emptyDir" in volume for volume in (pod.get("spec") or {}).get("volumes") or []),
-        "static": MIRROR in (meta.get("annotations") or {}),
+        "ids": _ids(main),
+        "emptydir": _has_emptydir(spec),
+        "static": _is_static(meta),
         "owner": _owner(meta),
         "phase": status.get("phase") or "",
         "reason": _reason(meta, status, containers),
         "fault": _fault(status, containers),
-        "disruption": next(
-            (
-                item.get("reason") or item["type"]
-                for item in status.get("conditions") or []
-                if item.get("type") == "DisruptionTarget" and item.get("status") == "True"
-            ),
-            "",
-        ),
-        "tolerates": _tolerates((pod.get("spec") or {}).get("tolerations") or []),
-        "misplaced": "" if labels is None else misplaced(pod, labels),
+        "disruption": (disrupted.get("reason") or disrupted["type"]) if disrupted else "",
+        "tolerates": _tolerates(spec.get("tolerations") or []),
+        "misplaced": misplaced(pod, labels) if labels is not None else "",
         "revision": revision,
         "at": at,
     }
@@ -142,13 +134,31 @@ def misplaced(pod: t.Mapping[str, t.Any], labels: _Labels) -> str:
     """
     meta, status = pod["metadata"], pod.get("status") or {}
     ends = meta.get("deletionTimestamp") or status.get("phase") in FINISHED
-    static = MIRROR in (meta.get("annotations") or {})
-    return "" if ends or static else admission.unmet(pod.get("spec"), labels)
+    return "" if ends or _is_static(meta) else admission.unmet(pod.get("spec"), labels)
 
 
-def _is_ready(status: dict[str, t.Any]) -> bool:
-    conditions = status.get("conditions") or []
-    return any(item.get("type") == "Ready" and item.get("status") == "True" for item in conditions)
+def _ids(containers: list[dict[str, t.Any]]) -> dict[str, str]:
+    """Return the IDs of the main containers: one that an operator removed counts its restarts from 0 again.
+
+    Without init containers: the kubelet may remove finished ones.
+    """
+    return {item["name"]: item["containerID"] for item in containers if item.get("containerID")}
+
+
+def _has_emptydir(spec: dict[str, t.Any]) -> bool:
+    return any("emptyDir" in volume for volume in spec.get("volumes") or [])
+
+
+def _is_static(meta: dict[str, t.Any]) -> bool:
+    return MIRROR in (meta.get("annotations") or {})
+
+
+def _condition(status: dict[str, t.Any], kind: str) -> dict[str, t.Any] | None:
+    """Return the condition of a type if it is true, else None."""
+    for item in status.get("conditions") or []:
+        if item.get("type") == kind and item.get("status") == "True":
+            return t.cast("dict[str, t.Any]", item)
+    return None
 
 
 def _owner(meta: dict[str, t.Any]) -> str:
