@@ -44,28 +44,32 @@ class Watch:
         # Their status may be that of the ConfigMap of the same name before.
         self._recreated = recreated
         self.beside: dict[str, list[dict[str, t.Any]]] = {}
+        # Without given sources, a node must run what it is assigned now.
+        given = dict.fromkeys(names, config_sources.Wanted(None, delivery)) if wanted is None else wanted
         found = node_requests.find(session, names)
-        uids = {name: wanted[name].uid if wanted is not None else "" for name in names}
-        self.verdicts = {name: _lost(row) for name, row in node_requests.lost(session, uids, found).items()}
-        found = {name: node for name, node in found.items() if name not in self.verdicts}
-        self.deliveries = {name: wanted[name].delivery if wanted is not None else delivery for name in found}
+        lost = node_requests.lost(session, {name: given[name].uid for name in names}, found)
+        self.verdicts = {name: _lost(row) for name, row in lost.items()}
+        found = {name: node for name, node in found.items() if name not in lost}
+        self.deliveries = {name: given[name].delivery for name in found}
         self.nodes = self._seen(found)
-        named = {
-            name: (wanted[name].source if wanted is not None else node.source) for name, node in self.nodes.items()
-        }
-        distinct = {nodes.describe(source): source for source in named.values() if source}
-        read = parallel.each(list(distinct.items()), lambda item: Expected(session, item[1]), session.concurrency)
-        for outcome in read:
-            if outcome.error:
-                raise outcome.error
-        known = {outcome.item[0]: outcome.value for outcome in read}
-        self.expected: dict[str, Expected | None] = {
-            name: known[nodes.describe(source)] if source else None for name, source in named.items()
-        }
+        self.expected = self._expected(wanted)
         self.differences: dict[str, list[dict[str, t.Any]]] = {name: [] for name in found}
 
     def _seen(self, found: dict[str, nodes.Node]) -> dict[str, nodes.Node]:
         return {name: node.with_delivery(self.deliveries[name]) for name, node in found.items()}
+
+    def _expected(self, wanted: dict[str, config_sources.Wanted] | None) -> dict[str, Expected | None]:
+        """Return what each node must run, None for its local config: one GET for each distinct source."""
+        sources = {name: node.source if wanted is None else wanted[name].source for name, node in self.nodes.items()}
+        distinct = {nodes.describe(source): source for source in sources.values() if source}
+        known: dict[str, Expected | None] = {}
+        for outcome in parallel.each(
+            list(distinct.items()), lambda item: Expected(self.session, item[1]), self.session.concurrency
+        ):
+            if outcome.error:
+                raise outcome.error
+            known[outcome.item[0]] = outcome.value
+        return {name: known[nodes.describe(source)] if source else None for name, source in sources.items()}
 
     @property
     def waiting(self) -> list[str]:
@@ -93,22 +97,11 @@ class Watch:
         """
         answering: dict[str, verdict.Verdict] = {}
         for name in self.waiting:
-            expected, node = self.expected[name], self.nodes[name]
-            if expected and not expected.reference and not node.on_node and same_place(node.source, expected.source):
-                self.verdicts[name] = diagnose.missing(expected.source, node)
-                continue
-            found = verdict.judge(node, _reference(node, expected) if expected else None, beaten)
-            unread_by = self.unread_by(name)
-            if verdict.ok(found) and unread_by:
-                self.verdicts[name] = verdict.by_status(found, unread_by)
-            elif verdict.ok(found) and live:
+            found = self._by_status(name, beaten)
+            if live and verdict.ok(found) and not self.unread_by(name):
                 answering[name] = found
             else:
-                self.verdicts[name] = (
-                    diagnose.refusal(found, expected.fault(node.minor), self._problems(name))
-                    if found.state == "fell_back" and expected
-                    else found
-                )
+                self.verdicts[name] = found
         for outcome in parallel.each(
             list(answering),
             lambda name: kubelets.configz(self.session, name, self.nodes[name].minor),
@@ -119,48 +112,59 @@ class Watch:
             if name in self._recreated and seen.state in ("fell_back", "differs"):
                 self.verdicts[name] = dataclasses.replace(seen, final=False)
 
+    def _by_status(self, name: str, beaten: bool) -> verdict.Verdict:
+        """Return the verdict on a node without its live configuration."""
+        expected, node = self.expected[name], self.nodes[name]
+        if expected and not expected.reference and not node.on_node and same_place(node.source, expected.source):
+            return diagnose.missing(expected.source, node)
+        found = verdict.judge(node, _reference(node, expected) if expected else None, beaten)
+        unread_by = self.unread_by(name)
+        if verdict.ok(found) and unread_by:
+            return verdict.by_status(found, unread_by)
+        if found.state == "fell_back" and expected:
+            return diagnose.refusal(found, expected.fault(node.minor), self._problems(name))
+        return found
+
     def _live(
         self, name: str, found: verdict.Verdict, outcome: parallel.Outcome[str, dict[str, t.Any]]
     ) -> verdict.Verdict:
         """Return the verdict after comparing the live configuration with the one that the status names."""
-        expected = self.expected[name]
+        node, expected = self.nodes[name], self.expected[name]
         message = outcome.error.message if outcome.error else "its /configz is empty"
         absent = node_requests.absence(self.session, outcome.error)
         if absent:
             return _lost(absent)
         if isinstance(outcome.error, ApiError) and outcome.error.transient:
             # An empty status alone is not evidence: a kubelet in a crash loop never reports its assignment.
-            return verdict.Verdict(
-                "not_ready", f"its config is {'active' if expected else 'local by its status'}, but {message}"
-            )
+            config = "active" if expected else "local by its status"
+            return verdict.Verdict("not_ready", f"its config is {config}, but {message}")
         if expected is None:
             return found
-        if outcome.value is None:
-            return verdict.Verdict(
-                "differs", f"its config is active but cannot be compared with the live one: {message}", True
-            )
-        fault = expected.fault(self.nodes[name].minor)
-        if expected.config is None or fault:
-            return verdict.Verdict(
-                "differs", f"its config is active but cannot be compared with the live one: {fault}", True
-            )
+        fault = message if outcome.value is None else expected.fault(node.minor)
+        if outcome.value is None or expected.config is None or fault:
+            why = f"its config is active but cannot be compared with the live one: {fault}"
+            return verdict.Verdict("differs", why, True)
+        return self._compared(name, found, expected, outcome.value)
+
+    def _compared(
+        self, name: str, found: verdict.Verdict, expected: Expected, live: dict[str, t.Any]
+    ) -> verdict.Verdict:
+        node, config = self.nodes[name], expected.config or {}
         self.differences[name] = [
             {
                 "path": path,
                 "expected": difftext.mask(path, wanted),
-                "live": difftext.mask(path, live),
-                "flags": fields.flags_of(path, self.nodes[name].minor or None),
+                "live": difftext.mask(path, value),
+                "flags": fields.flags_of(path, node.minor or None),
             }
-            for path, wanted, live in expected.differences(
-                outcome.value, self.nodes[name].minor, self.nodes[name].delivery
-            )
-            if self._counts(name, path, wanted, expected.config)
+            for path, wanted, value in expected.differences(live, node.minor, node.delivery)
+            if self._counts(name, path, wanted, config)
         ]
-        changed = changed_beside(self._before, self.nodes[name], expected.config, outcome.value, self._hosts.get(name))
+        changed = changed_beside(self._before, node, config, live, self._hosts.get(name))
         if changed is not None:
             self.beside[name] = changed
         if self.differences[name]:
-            return diagnose.differs(self.differences[name], self.nodes[name].minor, self.nodes[name].delivery)
+            return diagnose.differs(self.differences[name], node.minor, node.delivery)
         strange = [item for item in self.beside.get(name, ()) if name in self._hosts and not item["cause"]]
         return diagnose.unexplained(strange) if strange else found
 
@@ -180,10 +184,10 @@ class Watch:
         return facts is not None and not explained.Inspected(facts).overrides(path, config, node.minor)
 
     def _problems(self, name: str) -> list[t.Any]:
-        expected = self.expected[name]
-        minor = self.nodes[name].minor
-        usable = expected is not None and expected.config is not None and not expected.fault(minor)
-        return checks.problems(expected.config, minor) if expected and expected.config and usable else []
+        expected, minor = self.expected[name], self.nodes[name].minor
+        if expected is None or not expected.config or expected.fault(minor):
+            return []
+        return checks.problems(expected.config, minor)
 
     def poll(self) -> None:
         """Read all waiting nodes again, and each ConfigMap of which a kubelet reports another revision.
