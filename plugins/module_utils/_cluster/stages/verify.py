@@ -142,25 +142,27 @@ def _wait(
         pause = min(options["wait_sleep"], max(_FIRST_PAUSE, (time.monotonic() - started) / _SHARE))
         time.sleep(keeper.bounded_pause(min(max(pause, 2 * took), max(0.0, deadline - time.monotonic()))))
         began = time.monotonic()
-        try:
-            keeper.keep()
-            watch.poll()
-            watch.judge()
-            lost = None
-        except LeaseLost:
-            raise
-        except ClusterError as error:
-            # An outage of the API server may outlast the repeats of a request; nodes keep running without it.
-            if not isinstance(error, ApiError) or not error.transient:
-                raise NodesFailed(
-                    "verifying",
-                    {name: f"{error.message}; last seen: {watch.verdicts[name].message}" for name in watch.waiting},
-                    watch.result(started),
-                ) from error
-            lost = error
+        lost = _look_again(watch, keeper, started)
         took = time.monotonic() - began
     _give_up(watch, options["wait_timeout"], lost)
     return watch
+
+
+def _look_again(watch: Watch, keeper: Keeper, started: float) -> ApiError | None:
+    """Judge the waiting nodes anew, or return the error for which they could not be read."""
+    try:
+        keeper.keep()
+        watch.poll()
+        watch.judge()
+    except LeaseLost:
+        raise
+    except ClusterError as error:
+        # An outage of the API server may outlast the repeats of a request; nodes keep running without it.
+        if isinstance(error, ApiError) and error.transient:
+            return error
+        seen = {name: f"{error.message}; last seen: {watch.verdicts[name].message}" for name in watch.waiting}
+        raise NodesFailed("verifying", seen, watch.result(started)) from error
+    return None
 
 
 def _give_up(watch: Watch, seconds: float, lost: ApiError | None) -> None:
@@ -168,15 +170,18 @@ def _give_up(watch: Watch, seconds: float, lost: ApiError | None) -> None:
     names = watch.waiting
     if not names:
         return
-    silence = {} if lost else diagnose.silence(watch.session, names, watch.nodes)
+    if lost:
+        for name in names:
+            last = watch.verdicts[name]
+            watch.verdicts[name] = verdict.Verdict(last.state, f"{lost.message}; last seen: {last.message}", True)
+        return
+    silence = diagnose.silence(watch.session, names, watch.nodes)
     configs = {name: one.config if one else None for name, one in watch.expected.items()}
     asking = diagnose.asking({name: watch.verdicts[name] for name in names}, configs)
-    certificates = {} if lost else diagnose.certificates(watch.session, asking)
+    certificates = diagnose.certificates(watch.session, asking)
     for name in names:
         last, node, expected = watch.verdicts[name], watch.nodes[name], watch.expected[name]
-        if lost:
-            watch.verdicts[name] = verdict.Verdict(last.state, f"{lost.message}; last seen: {last.message}", True)
-        elif last.state == "sync_error" and expected and not node.form.is_explained(node.error):
+        if last.state == "sync_error" and expected and not node.form.is_explained(node.error):
             watch.verdicts[name] = diagnose.sync_error(watch.session, name, expected.source, last)
         else:
             last = verdict.at_timeout(last, node.delivery, silence.get(name), seconds, node.form)
