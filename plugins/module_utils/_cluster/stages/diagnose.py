@@ -125,25 +125,27 @@ def _changed(found: t.Sequence[dict[str, t.Any]]) -> str:
 def _overrides(differences: t.Sequence[dict[str, t.Any]], minor: int, delivery: str) -> t.Iterator[str]:
     """Yield what can override the fields on such a node, one sentence for each cause."""
     absent = [item["path"] for item in differences if minor and not exists(item["path"], minor)]
-    known = [item for item in differences if item["path"] not in absent]
-    flagged = [item for item in known if item["flags"]]
-    if absent:
-        yield f"Kubelet 1.{minor} does not have {_names(absent)}: remove the field"
-        if known:
-            yield "The playbook drift names what overrides the rest"
+    if not absent:
+        yield _override(differences, minor, delivery)
         return
-    flags = _names(" or ".join(f"--{name}" for name in item["flags"]) for item in flagged)
-    which = "them" if len(known) > 1 else "it"
+    yield f"Kubelet 1.{minor} does not have {_names(absent)}: remove the field"
+    if any(item["path"] not in absent for item in differences):
+        yield "The playbook drift names what overrides the rest"
+
+
+def _override(differences: t.Sequence[dict[str, t.Any]], minor: int, delivery: str) -> str:
+    """Return the same for fields that the kubelet has."""
+    flags = _names(" or ".join(f"--{name}" for name in item["flags"]) for item in differences if item["flags"])
+    which = "them" if len(differences) > 1 else "it"
     if deliveries.of(delivery).on_node and minor >= _CONFIG_DIR_MINOR:
         what = f"a flag ({flags}) or a drop-in" if flags else "a drop-in"
-        yield f"The API does not show whether {what} in --config-dir overrides {which}: the playbook drift names it"
-    elif flagged:
-        yield (
+        return f"The API does not show whether {what} in --config-dir overrides {which}: the playbook drift names it"
+    if flags:
+        return (
             f"Only a flag of its kubelet can override {which} ({flags}): remove the flag (see `systemctl cat kubelet`) "
             "or the field"
         )
-    else:
-        yield f"The cause is unknown, since no flag sets {which}: see the kubelet's log"
+    return f"The cause is unknown, since no flag sets {which}: see the kubelet's log"
 
 
 def exists(path: str, minor: int) -> bool:
@@ -227,15 +229,22 @@ def certificates(session: Session, names: t.Collection[str]) -> dict[str, str]:
         return dict.fromkeys(names, text)
     found: dict[str, str] = {}
     for item in sorted(items, key=lambda item: str(item["metadata"].get("creationTimestamp"))):
-        spec, status = item.get("spec") or {}, item.get("status") or {}
-        user = str(spec.get("username") or "")
-        waits = spec.get("signerName") == _SERVING and not status.get("conditions") and not status.get("certificate")
-        if waits and user.startswith(_NODE_USER):
-            found[user[len(_NODE_USER) :]] = (
-                "Its certificate waits for an approval, and its kubelet refuses connections until then: look at the "
-                f"request, and run `kubectl certificate approve {item['metadata']['name']}`"
-            )
+        # Of several requests of a kubelet, the last one counts.
+        found[_waiting_for(item)] = (
+            "Its certificate waits for an approval, and its kubelet refuses connections until then: look at the "
+            f"request, and run `kubectl certificate approve {item['metadata']['name']}`"
+        )
     return {name: found[name] for name in names if name in found}
+
+
+def _waiting_for(request: dict[str, t.Any]) -> str:
+    """Return the node whose serving certificate waits for the approval of a request, empty if none does."""
+    spec, status = request.get("spec") or {}, request.get("status") or {}
+    user = str(spec.get("username") or "")
+    decided = status.get("conditions") or status.get("certificate")
+    if decided or spec.get("signerName") != _SERVING or not user.startswith(_NODE_USER):
+        return ""
+    return user[len(_NODE_USER) :]
 
 
 def _final(found: Verdict, more: str) -> Verdict:
