@@ -41,29 +41,23 @@ def detect(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
     row of the node states why. Raises ClusterError for unusable options, and if the cluster cannot be read.
     """
     layers = _layers(options["node_configs"] or {})
-    try:
-        deliveries = delivery.checked(options["deliveries"])
-    except ValueError as error:
-        raise ClusterError(str(error)) from error
-    found = {
-        name: node.with_delivery(deliveries.get(name, delivery.AUTO))
-        for name, node in node_requests.read(session, options["nodes"], options["label_selectors"] or ()).items()
-    }
+    found = _found(session, options)
     maps = _maps(session, found.values())
     live, unread = _live(session, found, options["current"] or {})
     step = _kubeadm(session, options["kubeadm_configs"]) if options["kubeadm_configs"] else {}
+    hosts, flags = options["hosts"] or {}, options["flags"] or {}
     finder = Finder()
     rows = {}
     for name, node in found.items():
-        host, missing = _host(name, options["hosts"] or {}, _is_dropin(node))
-        facts = _facts(node, maps, host, missing, (options["flags"] or {}).get(name) or ())
+        host, missing = _host(name, hosts, _is_dropin(node))
+        facts = _facts(node, maps, host, missing, flags.get(name) or ())
         configs = Configs(
             layers.get(name, ()),
             _content(maps, node.source, node.minor),
             _assigned(maps, node),
             live.get(name),
             step,
-            _files(node, (options["hosts"] or {}).get(name), live.get(name)),
+            _files(node, hosts.get(name), live.get(name)),
             # Without node_configs it is not known what is declared.
             own_values.NO_RECORD if options["node_configs"] is None else _own(node),
         )
@@ -72,11 +66,7 @@ def detect(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
             rendering = finder.rendering(configs, facts)
         except overlay.OverlayError as error:
             raise ClusterError(f"the configuration of node {name}: {error}") from error
-        drift[:0] = [
-            *([_unread(f"what the kubelet runs could not be read: {unread[name]}", _AGAIN)] if name in unread else []),
-            *([_unread(*_repair(node.fault))] if node.fault else []),
-            *([_unread(_REIMAGED, "Run the playbook rollout, which assigns it again.")] if node.reimaged else []),
-        ]
+        drift[:0] = _not_read(node, unread.get(name))
         rows[name] = {
             "delivery": node.delivery,
             "kubelet_version": node.kubelet_version,
@@ -85,6 +75,16 @@ def detect(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
             "rendering": rendering,
         }
     return {"changed": False, "nodes": rows, "summary": drift_rows.summary(rows), "text": drift_rows.lines(rows)}
+
+
+def _found(session: Session, options: dict[str, t.Any]) -> dict[str, nodes.Node]:
+    """Return the nodes as the requested deliveries see them."""
+    try:
+        deliveries = delivery.checked(options["deliveries"])
+    except ValueError as error:
+        raise ClusterError(str(error)) from error
+    found = node_requests.read(session, options["nodes"], options["label_selectors"] or ())
+    return {name: node.with_delivery(deliveries.get(name, delivery.AUTO)) for name, node in found.items()}
 
 
 def _live(
@@ -122,9 +122,10 @@ def _maps(session: Session, found: t.Iterable[nodes.Node]) -> dict[str, config_s
 
     Raises ClusterError if one cannot be read, since it may still exist.
     """
-    maps = config_sources.find(
-        session, [reference for node in found for reference in (node.source, node.part("assigned")) if reference]
-    )
+    references = []
+    for node in found:
+        references += [reference for reference in (node.source, node.part("assigned")) if reference]
+    maps = config_sources.find(session, references)
     unread = [
         f"{name}: {item.fault}"
         for name, item in maps.items()
@@ -177,14 +178,12 @@ def _host(name: str, hosts: dict[str, t.Any], dropin: bool) -> tuple[Host | None
         return None, ""
     if facts.get("kubelet") is not None:
         wrong = host_facts.of_preflight(facts)
-        return (
-            (None, f"{_NOT_LOOKED_AT}: what it returned is malformed at {wrong}")
-            if wrong
-            else (Host.of(facts, dropin), "")
-        )
-    why = (
-        "unreachable" if facts.get("unreachable") else facts.get("msg") or "kubelet_preflight_info returned no message"
-    )
+        if wrong:
+            return None, f"{_NOT_LOOKED_AT}: what it returned is malformed at {wrong}"
+        return Host.of(facts, dropin), ""
+    why = facts.get("msg") or "kubelet_preflight_info returned no message"
+    if facts.get("unreachable"):
+        why = "unreachable"
     return None, f"{_NOT_LOOKED_AT}: {why}"
 
 
@@ -198,10 +197,12 @@ def _facts(
     source = node.source
     found = maps[nodes.describe(source)] if source else None
     configmap = found.configmap if found else None
-    ours = (
-        configmap is None
-        or (configmap["metadata"].get("labels") or {}).get(configmaps.MANAGED_LABEL) == configmaps.MANAGED_BY
-    )
+    ours, pushed = True, None
+    if configmap:
+        labels = configmap["metadata"].get("labels") or {}
+        ours = labels.get(configmaps.MANAGED_LABEL) == configmaps.MANAGED_BY
+    if configmap and source:
+        pushed = node.known(configmaps.reference(configmap, source["kubeletConfigKey"]))
     return NodeFacts(
         minor=node.minor,
         checkpoint=node.delivery == delivery.CHECKPOINT,
@@ -212,9 +213,7 @@ def _facts(
         error=node.error,
         unsynced=nodes.is_sync_error(node),
         meaning=verdict.meaning(node),
-        pushed=node.known(configmaps.reference(configmap, source["kubeletConfigKey"]))
-        if configmap and source
-        else None,
+        pushed=pushed,
         ours=ours,
         edited=bool(configmap and ours and _edited(configmap)),
         recorded=str((node.own or {}).get("source", "")),
@@ -280,6 +279,18 @@ def _kubeadm(session: Session, node_configs: dict[str, t.Any]) -> dict[str, tupl
             {path: (old.get(path), new.get(path)) for path in shared_overrides.changed_paths(before, after, minor)}
         )
     return paths
+
+
+def _not_read(node: nodes.Node, unread: str | None) -> list[dict[str, t.Any]]:
+    """Return a row for each reason for which it is not known what a node runs or should run."""
+    found = []
+    if unread is not None:
+        found.append(_unread(f"what the kubelet runs could not be read: {unread}", _AGAIN))
+    if node.fault:
+        found.append(_unread(*_repair(node.fault)))
+    if node.reimaged:
+        found.append(_unread(_REIMAGED, "Run the playbook rollout, which assigns it again."))
+    return found
 
 
 def _repair(fault: str) -> tuple[str, str]:
