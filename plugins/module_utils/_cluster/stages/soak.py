@@ -109,14 +109,14 @@ class _Soak:
             self._status(name)
         unserved = {*self.open} - {*self._serving(self.open)}
         self._unknown.update(filter(self._start_moved, unserved))
-        self._processes([name for name in self.open if deep or final or self._start_moved(name)])
-        if deep or final:
+        look = deep or final
+        self._processes([name for name in self.open if look or self._start_moved(name)])
+        if look:
             self._pods()
         if final:
             self._health()
             self._note_heartbeats()
-            for name in [name for name in self.open if name not in self._missing]:
-                self.open.remove(name)
+            self.open = [name for name in self.open if name in self._missing]
 
     def give_up(self, lost: ClusterError | None) -> None:
         """Close the open nodes as failed, since the time is over or (`lost`) the API server did not answer."""
@@ -326,30 +326,34 @@ def _stay(run: _Soak, keeper: Keeper, started: float) -> ClusterError | None:
     while run.open:
         began = time.monotonic()
         final, deep = began >= run.end, began - looked >= LOOK
-        try:
-            keeper.keep()
-            run.check(deep, final)
-            lost = None
-            looked = began if deep or final else looked
-        except LeaseLost:
-            raise
-        except ClusterError as error:
-            # An outage of the API server may outlast the repeats of a request; nodes keep running without it.
-            if not isinstance(error, ApiError) or not error.transient:
-                run.give_up(error)
-                raise NodesFailed(
-                    "soaking",
-                    {name: row["message"] for name, row in run.rows(started)["nodes"].items() if not row["ok"]},
-                    run.rows(started),
-                ) from error
-            run.forget_symptoms()
-            lost = error
+        lost = _check(run, keeper, started, deep, final)
+        if lost is None and (deep or final):
+            looked = began
         now = time.monotonic()
         if not run.open or now >= max(run.pods_end, run.end + _GRACE):
             break
         pause = max(_END_POLL if final else min(_POLL, run.end - now), 2 * (now - began))
         time.sleep(keeper.bounded_pause(max(0.0, pause)))
     return lost
+
+
+def _check(run: _Soak, keeper: Keeper, started: float, deep: bool, final: bool) -> ClusterError | None:
+    """Run the checks that are due; return the error if the API server did not answer."""
+    try:
+        keeper.keep()
+        run.check(deep, final)
+    except LeaseLost:
+        raise
+    except ClusterError as error:
+        # An outage of the API server may outlast the repeats of a request; nodes keep running without it.
+        if isinstance(error, ApiError) and error.transient:
+            run.forget_symptoms()
+            return error
+        run.give_up(error)
+        result = run.rows(started)
+        failures = {name: row["message"] for name, row in result["nodes"].items() if not row["ok"]}
+        raise NodesFailed("soaking", failures, result) from error
+    return None
 
 
 def allowed(value: t.Any) -> int | None:
