@@ -70,14 +70,7 @@ def forecast(session: Session, options: dict[str, t.Any], check_mode: bool) -> d
     known = _changes(plan, current)
     terms = {name: _terms(options, name) for name in known}
     changes = {name: change for name, change in known.items() if terms[name].mode != _IGNORE}
-    asked = [name for name, change in changes.items() if change.touches()]
-    rows: _Rows = {name: {kind: [] for kind in (*KINDS, "notes")} for name in changes}
-    failures: dict[str, str] = {}
-    for outcome in _usages(session, asked):
-        if outcome.value is None:
-            failures[outcome.item.name] = outcome.error.message if outcome.error else ""
-        else:
-            rows[outcome.item.name] = pod_forecast.forecast(changes[outcome.item.name], outcome.value)
+    rows, failures = _forecasts(session, changes)
     counts = pod_forecast.summary(rows, plan)
     result = {"changed": False, "nodes": rows, "summary": counts, "text": pod_forecast.lines(rows, counts)}
     if failures:
@@ -86,6 +79,20 @@ def forecast(session: Session, options: dict[str, t.Any], check_mode: bool) -> d
     if any(refusals):
         raise ClusterError("\n".join(filter(None, refusals)), result)
     return result
+
+
+def _forecasts(session: Session, changes: dict[str, ConfigChange]) -> tuple[_Rows, dict[str, str]]:
+    """Return the rows of nodes with these changes, and by node why its pods are unknown."""
+    asked = [name for name, change in changes.items() if change.touches()]
+    rows: _Rows = {name: {kind: [] for kind in (*KINDS, "notes")} for name in changes}
+    failures: dict[str, str] = {}
+    for outcome in _usages(session, asked):
+        name = outcome.item.name
+        if outcome.value is None:
+            failures[name] = outcome.error.message if outcome.error else ""
+        else:
+            rows[name] = pod_forecast.forecast(changes[name], outcome.value)
+    return rows, failures
 
 
 class _ForecastTerms(t.NamedTuple):

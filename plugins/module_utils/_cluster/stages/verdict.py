@@ -86,6 +86,11 @@ def judge(node: Node, expected: dict[str, str] | None, beaten: bool = False) -> 
         )
     if node.status is None:
         return _judge_without_status(node)
+    return _judge_status(node, expected, beaten)
+
+
+def _judge_status(node: Node, expected: dict[str, str], beaten: bool) -> Verdict:
+    """Judge a node that reports a status of the source that it should run."""
     assigned, active = node.part("assigned"), node.part("active")
     if is_sync_error(node):
         return Verdict(
