@@ -43,7 +43,11 @@ class _Drain:
         self.left: dict[str, pods.Rows] = {}
         self.answers: dict[str, drain_steps.Answer] = {}
         self._due: dict[str, float] = {}
-        self.refused = {name: why for name, found in listed.items() for why in [self._sort(name, found)] if why}
+        self.refused: dict[str, str] = {}
+        for name, found in listed.items():
+            why = self._sort(name, found)
+            if why:
+                self.refused[name] = why
 
     def _sort(self, name: str, found: pods.Rows) -> str:
         """Set the pods of a node that must go and those that stay; return why pods cannot go, empty if all can."""
@@ -94,9 +98,9 @@ class _Drain:
     def evict(self, api_version: str) -> None:
         """Request the eviction of every pod that is not being deleted yet and whose next try is due."""
         now = time.monotonic()
-        due = [
-            (name, uid) for name, left in self.left.items() for uid, pod in left.items() if self._is_due(uid, pod, now)
-        ]
+        due: list[tuple[str, str]] = []
+        for name, left in self.left.items():
+            due += [(name, uid) for uid, pod in left.items() if self._is_due(uid, pod, now)]
 
         def request(item: tuple[str, str]) -> None:
             drain_steps.evict(
@@ -257,12 +261,22 @@ def _drained(
     run.evict(api_version)
     warnings = run.forecast() if check_mode else []
     run.settle()
+    _wait(run, keeper, api_version, deadline)
+    result = {**_result({**run.rows, **gone}, found), **({"warnings": warnings} if warnings else {})}
+    if not result["stop"]:
+        # The change that follows the drain must not disrupt the pods that are left.
+        result["pods"] = pods.snapshot(session, [name for name in found if run.rows[name]["ok"]])
+    return _all_ok("draining", result)
+
+
+def _wait(run: _Drain, keeper: Keeper, api_version: str, deadline: float) -> None:
+    """List the pods that are left and evict them again until there are none or the time is over."""
     for pause in pauses(_FIRST_PAUSE, _LONGEST_PAUSE):
         if not run.left:
-            break
+            return
         if time.monotonic() >= deadline:
-            run.give_up(f"the timeout of {options['timeout']} s is over")
-            break
+            run.give_up(f"the timeout of {run.options['timeout']} s is over")
+            return
         time.sleep(keeper.bounded_pause(min(pause, max(0.0, deadline - time.monotonic()))))
         try:
             keeper.keep()
@@ -271,11 +285,6 @@ def _drained(
         except ClusterError as error:
             if not isinstance(error, ApiError) or not error.transient:
                 run.give_up(error.message)
-    result = {**_result({**run.rows, **gone}, found), **({"warnings": warnings} if warnings else {})}
-    if not result["stop"]:
-        # The change that follows the drain must not disrupt the pods that are left.
-        result["pods"] = pods.snapshot(session, [name for name in found if run.rows[name]["ok"]])
-    return _all_ok("draining", result)
 
 
 def _all_ok(what: str, result: dict[str, t.Any]) -> dict[str, t.Any]:

@@ -80,28 +80,32 @@ class _Revert:
         """Return whether the Node object shows the revert as done; if not, set the message to what is missing."""
         self.minor, self.form = node.minor, node.form
         self.taken_up = self.taken_up or same_place(node.part("assigned"), self.source)
-        if node.fault:
-            self.message = node.fault
-            return False
-        # A checkpoint is not copied to the node again, so only `active` shows what the node runs.
-        if self.written and not self.on_node and not nodes.settled(node):
-            self.message = (
-                f"waiting for its kubelet to take up {nodes.describe(self.previous)} again; "
-                f"active is {nodes.describe(node.part('active'))}"
-            )
-            return False
-        if self._awaits_guard(node):
-            # The guard quotes the kubelet.
-            known = f" and reports `{node.error}`" if node.error else ""
-            self.message = "its guard has not reverted it yet" + (
-                known or "; see `journalctl -u livenodes-kubelet-guard` on the node"
-            )
-            return False
-        if node.ready != "True" or node.heartbeat < ((node.status or {}).get("started") or ""):
-            self.message = f"the Node is not Ready ({node.ready_reason or node.ready})"
+        missing = self._missing(node)
+        if missing:
+            self.message = missing
             return False
         self.active, self.error = node.part("active"), node.error
         return True
+
+    def _missing(self, node: nodes.Node) -> str:
+        """Return what the Node object lacks for the revert, empty if that is done."""
+        if node.fault:
+            return node.fault
+        # A checkpoint is not copied to the node again, so only `active` shows what the node runs.
+        if self.written and not self.on_node and not nodes.settled(node):
+            return (
+                f"waiting for its kubelet to take up {nodes.describe(self.previous)} again; "
+                f"active is {nodes.describe(node.part('active'))}"
+            )
+        if self._awaits_guard(node):
+            # The guard quotes the kubelet.
+            more = "; see `journalctl -u livenodes-kubelet-guard` on the node"
+            if node.error:
+                more = f" and reports `{node.error}`"
+            return f"its guard has not reverted it yet{more}"
+        if node.ready != "True" or node.heartbeat < ((node.status or {}).get("started") or ""):
+            return f"the Node is not Ready ({node.ready_reason or node.ready})"
+        return ""
 
     def _awaits_guard(self, node: nodes.Node) -> bool:
         return (
@@ -167,7 +171,22 @@ def revert(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
         reverts[name].uid = node.uid
         reverts[name].taken_up = same_place(node.part("assigned"), reverts[name].source)
     _write(session, reverts, found, check_mode)
-    waiting = [] if check_mode else _open(reverts)
+    waiting = [] if check_mode else _wait(session, reverts, found, options, keeper, deadline)
+    for name, age in _silence(session, waiting, found).items():
+        reverts[name].message = reverts[name].late(options["wait_timeout"], age)
+    return _result(reverts, found, check_mode)
+
+
+def _wait(
+    session: Session,
+    reverts: dict[str, _Revert],
+    found: dict[str, nodes.Node],
+    options: dict[str, t.Any],
+    keeper: Keeper,
+    deadline: float,
+) -> list[str]:
+    """Poll until every node is reverted or the time is over. Updates `found`, and returns the nodes that are not."""
+    waiting = _open(reverts)
     while waiting:
         try:
             keeper.keep()
@@ -181,9 +200,7 @@ def revert(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
         if not waiting or time.monotonic() >= deadline:
             break
         time.sleep(keeper.bounded_pause(min(options["wait_sleep"], max(0.0, deadline - time.monotonic()))))
-    for name, age in _silence(session, waiting, found).items():
-        reverts[name].message = reverts[name].late(options["wait_timeout"], age)
-    return _result(reverts, found, check_mode)
+    return waiting
 
 
 def _rows(given: t.Any) -> dict[str, dict[str, t.Any]]:
@@ -229,19 +246,7 @@ def _open(reverts: dict[str, _Revert]) -> list[str]:
 
 def _write(session: Session, reverts: dict[str, _Revert], found: dict[str, nodes.Node], dry_run: bool) -> None:
     """Assign the previous source to the nodes that would try the failed one again, now or later."""
-    goals: dict[str, dict[str, str] | None] = {}
-    for name, one in ((name, reverts[name]) for name in found):
-        now = found[name].source
-        unread = bool(found[name].source_fault(one.delivery))
-        if not unread and (same_place(now, one.previous) or one.is_automatic(found[name])):
-            continue
-        if unread or same_place(now, one.source):
-            goals[name] = one.goal(found[name])
-        else:
-            one.state, one.message = (
-                REASSIGNED,
-                f"another user or program has assigned {nodes.describe(now)} since; that assignment is not changed",
-            )
+    goals = _goals(reverts, found)
     users: dict[readers.Place, set[str]] = {}
     for name, goal in goals.items():
         if goal and found[name].reads_by_role:
@@ -261,6 +266,24 @@ def _write(session: Session, reverts: dict[str, _Revert], found: dict[str, nodes
             one.state, one.message = absent.state, absent.message
         elif outcome.error:
             one.state, one.message = REASSIGNED, outcome.error.message
+
+
+def _goals(reverts: dict[str, _Revert], found: dict[str, nodes.Node]) -> dict[str, dict[str, str] | None]:
+    """Return the sources to assign, by node; close the nodes to which another user has assigned one since."""
+    goals = {}
+    for name, node in found.items():
+        one, now = reverts[name], node.source
+        unread = bool(node.source_fault(one.delivery))
+        if not unread and (same_place(now, one.previous) or one.is_automatic(node)):
+            continue
+        if unread or same_place(now, one.source):
+            goals[name] = one.goal(node)
+            continue
+        one.state = REASSIGNED
+        one.message = (
+            f"another user or program has assigned {nodes.describe(now)} since; that assignment is not changed"
+        )
+    return goals
 
 
 def _poll(session: Session, reverts: dict[str, _Revert], waiting: list[str]) -> dict[str, nodes.Node]:
