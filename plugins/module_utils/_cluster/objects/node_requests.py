@@ -57,18 +57,26 @@ def find(session: Session, names: t.Collection[str]) -> dict[str, Node]:
 
 def _listed(session: Session, names: t.Collection[str] | None, selectors: t.Sequence[str] = ()) -> dict[str, Node]:
     if names is None or selectors or len(names) == 1:
-        query = [("labelSelector", ",".join(selectors))] if selectors else []
-        if names is not None and len(names) == 1:
-            query.append(("fieldSelector", f"metadata.name={next(iter(names))}"))
-        found = {node.name: node for node in _pages(session, query)}
+        found = _selected(session, names, selectors)
     elif len(names) * _MANY <= session.nodes_listed:
         found = _each(session, list(names))
     else:
         found = {node.name: node for node in _pages(session, (), names)}
         missing = [name for name in names if name not in found]
         # Unless the LIST ended early, they do not exist.
-        found.update(_each(session, missing) if len(found) < session.nodes_listed else {})
-    return found if names is None else {name: found[name] for name in names if name in found}
+        if len(found) < session.nodes_listed:
+            found.update(_each(session, missing))
+    if names is None:
+        return found
+    return {name: found[name] for name in names if name in found}
+
+
+def _selected(session: Session, names: t.Collection[str] | None, selectors: t.Sequence[str]) -> dict[str, Node]:
+    """Return all nodes with these labels, or of them the only one that is named (one LIST)."""
+    query = [("labelSelector", ",".join(selectors))] if selectors else []
+    if names is not None and len(names) == 1:
+        query.append(("fieldSelector", f"metadata.name={next(iter(names))}"))
+    return {node.name: node for node in _pages(session, query)}
 
 
 def _each(session: Session, names: list[str]) -> dict[str, Node]:
@@ -118,28 +126,32 @@ def _pages(
 ) -> list[Node]:
     """List nodes page by page: all, or those of `names` until the missing ones are few of those not listed yet."""
     wanted = None if names is None else set(names)
+    try:
+        return _pages_once(session, query, wanted)
+    except ApiError as error:
+        # The pages of a LIST expire after some minutes: list again from the start, once.
+        if error.status != 410:
+            raise
+    return _pages_once(session, query, wanted)
+
+
+def _pages_once(session: Session, query: t.Sequence[tuple[str, t.Any]], wanted: set[str] | None) -> list[Node]:
+    nodes: list[Node] = []
+    listed = 0
+    more: list[tuple[str, str]] = []
     # In a large cluster, few names cost only a few nodes more than their own.
-    first = _PAGE if wanted is None else min(_PAGE, _MANY * len(wanted))
-    for last_try in (False, True):
-        nodes: list[Node] = []
-        listed = 0
-        more: list[tuple[str, str]] = []
-        try:
-            while True:
-                page = session.request("GET", _NODES, [*query, ("limit", _PAGE if more else first), *more])
-                items = page.get("items") or []
-                listed += len(items)
-                # Reading a Node object takes longer than receiving it.
-                nodes.extend(trim(item) for item in items if wanted is None or item["metadata"]["name"] in wanted)
-                about = page.get("metadata") or {}
-                more = [("continue", about["continue"])] if about.get("continue") else []
-                # Absent on the last page, and if the LIST has selectors.
-                left = about.get("remainingItemCount") or 0
-                session.nodes_listed = listed + left
-                if not more or (wanted is not None and (len(wanted) - len(nodes)) * _MANY <= left):
-                    return nodes
-        except ApiError as error:
-            # The pages of a LIST expire after some minutes: list again from the start, once.
-            if error.status != 410 or last_try:
-                raise
-    raise AssertionError("the last try returns or raises")
+    limit = _PAGE if wanted is None else min(_PAGE, _MANY * len(wanted))
+    while True:
+        page = session.request("GET", _NODES, [*query, ("limit", limit), *more])
+        items = page.get("items") or []
+        listed += len(items)
+        # Reading a Node object takes longer than receiving it.
+        nodes.extend(trim(item) for item in items if wanted is None or item["metadata"]["name"] in wanted)
+        about = page.get("metadata") or {}
+        # Absent on the last page, and if the LIST has selectors.
+        left = about.get("remainingItemCount") or 0
+        session.nodes_listed = listed + left
+        enough = wanted is not None and (len(wanted) - len(nodes)) * _MANY <= left
+        if enough or not about.get("continue"):
+            return nodes
+        limit, more = _PAGE, [("continue", about["continue"])]
