@@ -108,29 +108,33 @@ def _ensure_binding(session: Session, place: Place, names: list[str], check_mode
     namespace, reader = place[0], place[1] + _SUFFIX
     for _attempt in range(_TRIES):
         there = _read(session, _BINDINGS, namespace, reader)
-        bound = _nodes_of(there or {})
         if there is not None and (there.get("roleRef") or {}).get("name") != reader:
             raise ClusterError(f"the RoleBinding {namespace}/{reader} exists for another Role than {reader}: delete it")
-        if there is not None and bound >= {*names}:
+        if there is not None and _nodes_of(there) >= {*names}:
             return False
         if check_mode:
             return True
-        try:
-            if there is None:
-                ref = {"apiGroup": GROUP, "kind": "Role", "name": reader}
-                body = {"kind": "RoleBinding", "apiVersion": f"{GROUP}/v1", "metadata": _meta(place), "roleRef": ref}
-                session.request(
-                    "POST", _path(_BINDINGS, namespace), (), {**body, "subjects": [_subject(name) for name in names]}
-                )
-            else:
-                _bind(session, there, [*(there.get("subjects") or []), *map(_subject, sorted({*names} - bound))])
-        except ApiError as error:
-            # Another run has created or changed it since.
-            if error.status != 409:
-                raise
-        else:
+        if _write_binding(session, place, there, names):
             return True
     raise ClusterError(f"the RoleBinding {namespace}/{reader} changes faster than it can be patched; run again")
+
+
+def _write_binding(session: Session, place: Place, there: dict[str, t.Any] | None, names: list[str]) -> bool:
+    """Create or extend a RoleBinding; return False if another run has created or changed it since."""
+    try:
+        if there is None:
+            ref = {"apiGroup": GROUP, "kind": "Role", "name": place[1] + _SUFFIX}
+            body = {"kind": "RoleBinding", "apiVersion": f"{GROUP}/v1", "metadata": _meta(place), "roleRef": ref}
+            subjects = [_subject(name) for name in names]
+            session.request("POST", _path(_BINDINGS, place[0]), (), {**body, "subjects": subjects})
+        else:
+            added = sorted({*names} - _nodes_of(there))
+            _bind(session, there, [*(there.get("subjects") or []), *map(_subject, added)])
+    except ApiError as error:
+        if error.status != 409:
+            raise
+        return False
+    return True
 
 
 def _bind(session: Session, binding: t.Mapping[str, t.Any], subjects: list[t.Any]) -> None:
@@ -151,25 +155,34 @@ def revoke(session: Session, namespace: str, users: t.Mapping[Place, set[str]], 
     }
     changed = []
     for binding in found[_BINDINGS]:
-        reader = binding["metadata"]["name"]
-        needed = users.get((namespace, reader[: -len(_SUFFIX)]), set()) if reader.endswith(_SUFFIX) else None
-        if needed is None or _nodes_of(binding) <= needed:
+        place = _place(namespace, binding)
+        if place is None or _nodes_of(binding) <= users.get(place, set()):
             continue
-        changed.append(f"RoleBinding {namespace}/{reader}")
-        if check_mode:
-            continue
-        kept = [item for item in binding.get("subjects") or [] if _node_of(item) in (*needed, None)]
-        if kept:
-            _bind(session, binding, kept)
-        else:
-            _delete(session, _BINDINGS, binding)
+        changed.append(f"RoleBinding {namespace}/{binding['metadata']['name']}")
+        if not check_mode:
+            _unbind(session, binding, users.get(place, set()))
     for role in found[_ROLES]:
-        reader = role["metadata"]["name"]
-        if reader.endswith(_SUFFIX) and not users.get((namespace, reader[: -len(_SUFFIX)])):
-            changed.append(f"Role {namespace}/{reader}")
+        place = _place(namespace, role)
+        if place is not None and not users.get(place):
+            changed.append(f"Role {namespace}/{role['metadata']['name']}")
             if not check_mode:
                 _delete(session, _ROLES, role)
     return changed
+
+
+def _place(namespace: str, item: t.Mapping[str, t.Any]) -> Place | None:
+    """Return the ConfigMap that a Role or RoleBinding is for, None for an object of another name."""
+    name = item["metadata"]["name"]
+    return (namespace, name[: -len(_SUFFIX)]) if name.endswith(_SUFFIX) else None
+
+
+def _unbind(session: Session, binding: t.Mapping[str, t.Any], needed: set[str]) -> None:
+    """Remove from a RoleBinding the nodes that are not needed, and the whole if nothing is left."""
+    kept = [item for item in binding.get("subjects") or [] if _node_of(item) in (*needed, None)]
+    if kept:
+        _bind(session, binding, kept)
+    else:
+        _delete(session, _BINDINGS, binding)
 
 
 def _delete(session: Session, resource: str, item: t.Mapping[str, t.Any]) -> None:
@@ -222,4 +235,4 @@ def _node_of(subject: t.Mapping[str, t.Any]) -> str | None:
 
 
 def _nodes_of(binding: t.Mapping[str, t.Any]) -> set[str]:
-    return {name for subject in binding.get("subjects") or [] for name in [_node_of(subject)] if name}
+    return {name for name in map(_node_of, binding.get("subjects") or []) if name}
