@@ -37,7 +37,9 @@ def names(minor: int) -> tuple[str, ...]:
     Source: cmd/kubeadm/app/constants of Kubernetes; gate UnversionedKubeletConfigMap, alpha in 1.23, on in 1.24.
     """
     plain, versioned = "kubelet-config", f"kubelet-config-1.{minor}"
-    return (plain, versioned) if minor == 23 else (plain,) if minor > 23 else (versioned,)
+    if minor == 23:
+        return plain, versioned
+    return (plain,) if minor > 23 else (versioned,)
 
 
 def synchronise(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
@@ -75,9 +77,11 @@ def read(session: Session) -> tuple[int, list[dict[str, t.Any]]]:
     Requests: two GETs, three for 1.23. Raises ClusterError if there is no such ConfigMap.
     """
     minor = _minor(session)
-    found = [
-        configmap for name in names(minor) for configmap in [configmaps.read(session, NAMESPACE, name)] if configmap
-    ]
+    found = []
+    for name in names(minor):
+        configmap = configmaps.read(session, NAMESPACE, name)
+        if configmap:
+            found.append(configmap)
     if not found:
         looked = " or ".join(f"{NAMESPACE}/{name}" for name in names(minor))
         raise ClusterError(

@@ -126,18 +126,12 @@ def _claim(
         session, options["namespace"], options["holder"], options["group"], options["nodes"], options["duration"]
     )
     try:
-        others = [
-            claim for claim in lease_objects.read(session, own.namespace, options["nodes"]) if claim.uid != own.uid
-        ]
+        claims = lease_objects.read(session, own.namespace, options["nodes"])
+        others = [claim for claim in claims if claim.uid != own.uid]
         now = session.server_time()
-        dead = [claim for claim in others if now > claim.expires]
-        obstacles = [claim for claim in others if claim not in dead and (claim.held or claim.older(own))]
-        for claim in dead if not obstacles else ():
-            if lease_objects.delete(session, claim.namespace, claim.name, claim.uid, claim.revision):
-                taken_over.append(_row(claim))
-            else:
-                # Another rollout deleted it first, or its holder has renewed it.
-                obstacles.append(claim)
+        obstacles = [claim for claim in others if now <= claim.expires and (claim.held or claim.older(own))]
+        if not obstacles:
+            obstacles = _take_over(session, others, now, taken_over)
         if not obstacles:
             lease_objects.renew(session, own.lease(), held=True)
             return own, []
@@ -146,6 +140,22 @@ def _claim(
         raise
     lease_objects.delete(session, own.namespace, own.name, own.uid)
     return None, obstacles
+
+
+def _take_over(
+    session: Session, claims: list[lease_objects.Claim], now: float, taken_over: list[dict[str, t.Any]]
+) -> list[lease_objects.Claim]:
+    """Delete the expired ones of the claims, and return those that could not be."""
+    kept = []
+    for claim in claims:
+        if now <= claim.expires:
+            continue
+        if lease_objects.delete(session, claim.namespace, claim.name, claim.uid, claim.revision):
+            taken_over.append(_row(claim))
+        else:
+            # Another rollout deleted it first, or its holder has renewed it.
+            kept.append(claim)
+    return kept
 
 
 def _withdraw(session: Session, own: lease_objects.Claim) -> None:

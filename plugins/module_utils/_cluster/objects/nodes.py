@@ -215,8 +215,7 @@ def trim(node: dict[str, t.Any]) -> Node:
     """Return the Node for a Node object of the API. Never raises, whatever its annotations contain."""
     meta, spec, status = node["metadata"], _mapping(node, "spec"), _mapping(node, "status")
     notes, system = _mapping(meta, "annotations"), _mapping(status, "nodeInfo")
-    conditions = {item.get("type"): item for item in reversed(status.get("conditions") or [])}
-    ready: dict[str, str] = conditions.get("Ready", {})
+    ready = _ready(status)
     kubelet_version = _text(system, "kubeletVersion")
     form = source_form(minor_of(kubelet_version) or 0)
     records, place = form.records(notes, spec, status)
@@ -254,6 +253,14 @@ def trim(node: dict[str, t.Any]) -> Node:
         malformed={**records.malformed, **own_fault},
     )
     return dataclasses.replace(found, delivery=NATIVE) if _is_native(found) else found
+
+
+def _ready(status: dict[str, t.Any]) -> dict[str, str]:
+    """Return the first condition Ready, empty if there is none."""
+    for item in status.get("conditions") or []:
+        if item.get("type") == "Ready":
+            return t.cast("dict[str, str]", item)
+    return {}
 
 
 def _is_native(found: Node) -> bool:

@@ -70,13 +70,20 @@ def _parsed(capacity: t.Mapping[str, Fraction], items: t.Sequence[_Json], summar
         for item in summary.get("pods") or []
     }
     places = ((item["metadata"]["namespace"], item["metadata"]["name"]) for item in items)
-    group: _Json = next((item for item in about.get("systemContainers") or [] if item.get("name") == "pods"), {})
+    group = _group_of_pods(about)
     return NodeUsage(
         capacity,
         tuple(pod(item, usage.get(place, {})) for item, place in zip(items, places)),
         _signals(about, root, images),
         _number((group.get("memory") or {}).get("workingSetBytes")),
     )
+
+
+def _group_of_pods(about: _Json) -> _Json:
+    for item in about.get("systemContainers") or []:
+        if item.get("name") == "pods":
+            return t.cast("_Json", item)
+    return {}
 
 
 def pod(item: _Json, usage: t.Mapping[str, Fraction]) -> Pod:
