@@ -33,12 +33,15 @@ class Options(NamedTuple):
         C(own): what its host has in place of C(drain).
         """
         drain = own or self.drain
-        return drain == ALWAYS or (drain == WHEN_NEEDED and (row or {}).get("effect") in DRAINED_EFFECTS)
+        if drain == WHEN_NEEDED:
+            return (row or {}).get("effect") in DRAINED_EFFECTS
+        return drain == ALWAYS
 
     def soak(self, started: bool) -> int:
         """Return the seconds of the soak of the first batch, or of a later one (C(started))."""
-        canary = not started and self.canary_soak_seconds not in (None, "")
-        return int(float(self.canary_soak_seconds if canary else self.soak_seconds))
+        if not started and self.canary_soak_seconds not in (None, ""):
+            return int(float(self.canary_soak_seconds))
+        return int(float(self.soak_seconds))
 
 
 def begin(
@@ -71,40 +74,13 @@ def begin(
     """
     before = (current or {}).get("nodes") or {}
     effects = (back or {}).get("nodes") or {}
+    given = _Given(plan, table, rows, before, effects, dry_run, options)
     batches: list[dict[str, Any]] = []
     done = 0
     for batch in order["batches"]:
-        steps, names = batch["steps"], list(batch["nodes"].values())
-        planned = {name: plan["nodes"][name] for name in names if name in plan["nodes"]}
-        sources = {name: source(row, table["deliveries"].get(name, AUTO)) for name, row in planned.items()}
-        # A migration has steps on the node in both directions.
-        on_node = [name for name in names if steps in MIGRATIONS or _delivery(table, rows, name) != NATIVE]
-        own = table.get("drains", {})
-        drained = [name for name in names if options.drains(effects.get(name) or planned.get(name), own.get(name))]
-        started = bool(batches)
-        done += len(names)
-        batches.append(
-            {
-                "hosts": dict(batch["nodes"]),
-                "names": names,
-                "steps": steps,
-                "sources": {name: one for name, one in sources.items() if planned[name]["action"] == "assign"},
-                "expected": {name: _without_record(one) for name, one in sources.items()},
-                # In check mode, push does not create the ConfigMaps.
-                "texts": _texts(plan, planned) if dry_run else {},
-                "drain": drained,
-                "reach": [name for name in drained if name in on_node],
-                "soak": options.soak(started),
-                "on_nodes": bool(on_node),
-                "before": {
-                    name: {"variant": before[name]["variant"]}
-                    for name in names
-                    if (before.get(name) or {}).get("variant")
-                },
-                "started": started,
-                "done": done,
-            }
-        )
+        done += len(batch["nodes"])
+        batches.append(given.batch(batch, bool(batches), done))
+    changed = [*plan["nodes"], *plan.get("local", ())]
     return {
         **order,
         "batches": batches,
@@ -113,7 +89,7 @@ def begin(
         "text": list(plan["text"]) if "local" in plan else [],
         "name": rollout,
         "undoes": plan.get("undoes"),
-        "whole": set(table["hosts"]).issuperset([*plan["nodes"], *plan.get("local", ())]),
+        "whole": set(table["hosts"]).issuperset(changed),
         "lease": {},
         "began": began,
         "failed": {},
@@ -124,35 +100,89 @@ def begin(
     }
 
 
+class _Given(NamedTuple):
+    """What C(begin) makes each batch from. C(before): the dumped nodes; C(effects): those of C(back)."""
+
+    plan: Value
+    table: Mapping[str, Mapping[str, Any]]
+    rows: Mapping[str, Value]
+    before: Mapping[str, Any]
+    effects: Mapping[str, Value]
+    dry_run: bool
+    options: Options
+
+    def batch(self, ordered: Value, started: bool, done: int) -> dict[str, Any]:
+        """Return one batch of the order. C(done): how many hosts are done when it ends."""
+        steps, names = ordered["steps"], list(ordered["nodes"].values())
+        planned = {name: self.plan["nodes"][name] for name in names if name in self.plan["nodes"]}
+        sources = _sources(planned, self.table)
+        # A migration has steps on the node in both directions.
+        on_node = [name for name in names if steps in MIGRATIONS or self._delivery(name) != NATIVE]
+        drained = [name for name in names if self._is_drained(name, planned.get(name))]
+        return {
+            "hosts": dict(ordered["nodes"]),
+            "names": names,
+            "steps": steps,
+            "sources": _assigned(sources, planned),
+            "expected": _without_records(sources),
+            # In check mode, push does not create the ConfigMaps.
+            "texts": _texts(self.plan, planned) if self.dry_run else {},
+            "drain": drained,
+            "reach": [name for name in drained if name in on_node],
+            "soak": self.options.soak(started),
+            "on_nodes": bool(on_node),
+            "before": self._before(names),
+            "started": started,
+            "done": done,
+        }
+
+    def _delivery(self, name: str) -> Any:
+        chosen = self.table["deliveries"].get(name, AUTO)
+        return self.rows[name]["delivery"] if chosen == AUTO else chosen
+
+    def _is_drained(self, name: str, planned: Value | None) -> bool:
+        own = self.table.get("drains", {}).get(name)
+        return self.options.drains(self.effects.get(name) or planned, own)
+
+    def _before(self, names: list[str]) -> dict[str, Any]:
+        variants = {name: (self.before.get(name) or {}).get("variant") for name in names}
+        return {name: {"variant": variant} for name, variant in variants.items() if variant}
+
+
 def _marked(rows: Mapping[str, Value], drained: Container[str]) -> list[str]:
     """Return the nodes that a killed run has left cordoned, but for those that the first batch drains anyway."""
     return [name for name, row in rows.items() if row.get("cordon") is not None and name not in drained]
 
 
-def _delivery(table: Mapping[str, Mapping[str, Any]], rows: Mapping[str, Value], name: str) -> Any:
-    chosen = table["deliveries"].get(name, AUTO)
-    return rows[name]["delivery"] if chosen == AUTO else chosen
-
-
 def _texts(plan: Value, planned: Mapping[str, Value]) -> dict[str, str]:
     """Return the planned configurations by node name."""
     variants = plan.get("variants", {})
-    return {
-        name: document.render(variants[row["variant"]])
-        for name, row in planned.items()
-        if row.get("variant") in variants
-    }
+    chosen = {name: row.get("variant") for name, row in planned.items()}
+    return {name: document.render(variants[variant]) for name, variant in chosen.items() if variant in variants}
+
+
+def _sources(planned: Mapping[str, Value], table: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the sources of a plan's rows by node name."""
+    return {name: source(row, table["deliveries"].get(name, AUTO)) for name, row in planned.items()}
+
+
+def _assigned(sources: Mapping[str, Any], planned: Mapping[str, Value]) -> dict[str, Any]:
+    return {name: one for name, one in sources.items() if planned[name]["action"] == "assign"}
+
+
+def _without_records(sources: Mapping[str, Value]) -> dict[str, Any]:
+    """Return the sources without the records of the nodes' own values."""
+    return {name: {key: one[key] for key in one if key != "own"} for name, one in sources.items()}
 
 
 def source(row: Value, delivery: str) -> dict[str, Any]:
     """Return the source of a plan's row for node_config_source, with the record of the node's own values."""
-    return {
-        **row["source"],
-        # What a plan has decided: its source holds what this delivery needs.
-        "delivery": row.get("delivery") or delivery,
-        **({"own": row["own"]} if row.get("own") else {}),
-        **{key: row[key] for key in ("node_uid", "migrates") if key in row},
-    }
+    # What a plan has decided: its source holds what this delivery needs.
+    found = {**row["source"], "delivery": row.get("delivery") or delivery}
+    if row.get("own"):
+        found["own"] = row["own"]
+    found.update({key: row[key] for key in ("node_uid", "migrates") if key in row})
+    return found
 
 
 def of_host(rollout: Value, host: str) -> dict[str, Any]:
@@ -191,24 +221,22 @@ def of_plan(
     """
     plan = plan or {}
     rows = {name: row for name, row in plan.get("nodes", {}).items() if name in table["hosts"] and changes(row)}
-    planned = {name: source(row, table["deliveries"].get(name, AUTO)) for name, row in rows.items()}
-    assigned = {name: one for name, one in planned.items() if rows[name]["action"] == "assign"}
-    expected = {name: _without_record(one) for name, one in planned.items()} if "nodes" in plan else None
+    planned = _sources(rows, table)
+    assigned = _assigned(planned, rows)
+    expected = _without_records(planned) if "nodes" in plan else None
+    if sources is not None:
+        assigned, expected = dict(sources), dict(sources)
     return {
         "hosts": {host: name for name, host in table["hosts"].items()},
         "names": list(table["hosts"]),
-        "sources": assigned if sources is None else dict(sources),
-        "expected": expected if sources is None else dict(sources),
+        "sources": assigned,
+        "expected": expected,
         "texts": _texts(plan, rows),
         "soak": None,
         "lease": {},
         "name": "",
         "undoes": None,
     }
-
-
-def _without_record(one: Value) -> dict[str, Any]:
-    return {key: value for key, value in one.items() if key != "own"}
 
 
 def counted(rollout: Value, failures: Mapping[str, str]) -> dict[str, Any]:
