@@ -51,28 +51,37 @@ def order(
     allowed = _size("kubelet_config_max_unavailable", max_unavailable, len(rows))
     away = {name: why for name, why in (lost or {}).items() if name in rows}
     left = allowed - len(away)
-    present = [name for name in table["hosts"] if name in rows]
+    present = rows.keys() & table["hosts"].keys()
     sizes = _sizes(serial, len(present)) or [1, max(1, left)]
-    assigned = [name for name in table["hosts"] if name in plan["nodes"] and changes(plan["nodes"][name])]
-    local = [name for name in plan.get("local", ()) if name in table["hosts"]]
-    kinds = [(goals.entry_point(goal), assigned), (goals.RESET, local)]
+    kinds = _kinds(plan, goal, table, rows, unready_first)
+    stages = [_stage(table, _of_role(kinds, rows, False), sizes), _stage(table, _of_role(kinds, rows, True), [1])]
+    if control_plane == FIRST:
+        stages.reverse()
+    plays = [_play(stage) for stage in stages]
+    _refuse_above(max([0, *plays[0]["serial"], *plays[1]["serial"]]), left, allowed, away)
+    hosts = [*plays[0]["hosts"], *plays[1]["hosts"]]
+    return {
+        "stages": plays,
+        "hosts": hosts,
+        "batches": [*stages[0], *stages[1]],
+        "rest": _without(table["hosts"].values(), set(hosts)),
+    }
+
+
+Kinds = Sequence["tuple[str, Sequence[str]]"]
+
+
+def _kinds(
+    plan: Mapping[str, Any], goal: str, table: Table, rows: Mapping[str, Mapping[str, Any]], unready_first: bool
+) -> Kinds:
+    """Return the nodes to assign a source, and those to return to their local configuration, with their steps."""
 
     def rank(name: str) -> tuple[bool, bool]:
         return unready_first and bool(rows[name]["ready"]), not rows[name].get("error")
 
-    kinds = [(steps, sorted(names, key=rank)) for steps, names in kinds]
-    stages = [_stage(table, _of_role(kinds, rows, False), sizes), _stage(table, _of_role(kinds, rows, True), [1])]
-    if control_plane == FIRST:
-        stages.reverse()
-    batches = list(itertools.chain.from_iterable(stages))
-    _refuse_above(max((len(batch["nodes"]) for batch in batches), default=0), left, allowed, away)
-    hosts = [host for batch in batches for host in batch["nodes"]]
-    return {
-        "stages": [_play(stage) for stage in stages],
-        "hosts": hosts,
-        "batches": batches,
-        "rest": _without(table["hosts"].values(), set(hosts)),
-    }
+    assigned = [name for name in table["hosts"] if name in plan["nodes"] and changes(plan["nodes"][name])]
+    local = [name for name in plan.get("local", ()) if name in table["hosts"]]
+    return [(goals.entry_point(goal), sorted(assigned, key=rank)), (goals.RESET, sorted(local, key=rank))]
 
 
 def _refuse_above(largest: int, left: int, allowed: int, away: Mapping[str, str]) -> None:
@@ -80,8 +89,11 @@ def _refuse_above(largest: int, left: int, allowed: int, away: Mapping[str, str]
     if largest <= left:
         return
     used = "".join(f"\n{name}: {why}" for name, why in away.items())
-    counted = f", and {len(away)} of the group are away" if away else ""
-    smaller = f"set kubelet_config_serial to at most {left}, or " if left > 0 else ""
+    counted, smaller = "", ""
+    if away:
+        counted = f", and {len(away)} of the group are away"
+    if left > 0:
+        smaller = f"set kubelet_config_serial to at most {left}, or "
     raise ValueError(
         f"the largest batch has {largest} nodes, but at most {allowed} of the group may be unavailable at once "
         f"(kubelet_config_max_unavailable){counted}. Nothing was changed. To go on, {smaller}raise "
@@ -94,21 +106,21 @@ def changes(row: Mapping[str, Any]) -> bool:
     return row["action"] == "assign" or bool(row["changes"])
 
 
-Kinds = Sequence["tuple[str, Sequence[str]]"]
-
-
 def _of_role(kinds: Kinds, rows: Mapping[str, Mapping[str, Any]], control_plane: bool) -> Kinds:
     """Return the nodes of each kind that are control-plane nodes, or that are workers."""
-    return [(steps, [name for name in names if rows[name]["control_plane"] is control_plane]) for steps, names in kinds]
+    found = []
+    for steps, names in kinds:
+        found.append((steps, [name for name in names if rows[name]["control_plane"] is control_plane]))
+    return found
 
 
 def _stage(table: Table, kinds: Kinds, sizes: Sequence[int]) -> list[dict[str, Any]]:
     """Return the batches of a stage."""
-    return [
-        {"steps": steps, "nodes": {table["hosts"][name]: name for name in batch}}
-        for steps, names in kinds
-        for batch in _batches(names, sizes)
-    ]
+    stage = []
+    for steps, names in kinds:
+        for batch in _batches(names, sizes):
+            stage.append({"steps": steps, "nodes": {table["hosts"][name]: name for name in batch}})
+    return stage
 
 
 def _play(stage: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
