@@ -39,15 +39,21 @@ def added(rows: Rows, found: Rows | None) -> dict[str, Any]:
     result = dict(rows)
     for name, row in (found or {}).items():
         before = result.get(name, {})
-        if not before.get("ok", True):
-            continue
-        assignment = {"assigned": {key: row[key] for key in OF_ASSIGNMENT}} if set(OF_ASSIGNMENT) <= set(row) else {}
-        new = {key: row[key] for key in KEPT if key in row}
-        # The first assignment has what the node ran before.
-        kept = {key: before[key] for key in ("assigned", *OF_HOST) if key in before}
-        changed = bool(before.get("changed") or row.get("changed"))
-        result[name] = {**assignment, **kept, **new, "changed": changed}
+        if before.get("ok", True):
+            result[name] = _merged(before, row)
     return result
+
+
+def _merged(before: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row of a node with what one more call has returned."""
+    merged: dict[str, Any] = {}
+    if set(OF_ASSIGNMENT) <= set(row):
+        merged["assigned"] = {key: row[key] for key in OF_ASSIGNMENT}
+    # The first assignment has what the node ran before.
+    merged.update({key: before[key] for key in ("assigned", *OF_HOST) if key in before})
+    merged.update({key: row[key] for key in KEPT if key in row})
+    merged["changed"] = bool(before.get("changed") or row.get("changed"))
+    return merged
 
 
 def added_by_hosts(
@@ -157,8 +163,10 @@ def failures(hosts: Mapping[str, str], rows: Rows, present: Collection[str]) -> 
 def _overrides(row: Mapping[str, Any]) -> list[str]:
     """Return what overrides values that are not live, from what the preflight found on the host."""
     kubelet = row.get("kubelet")
-    paths = [item["path"] for item in row.get("differences") or ()] if row.get("state") == "differs" else []
-    return drift_cause.of_override(paths, kubelet) if kubelet and paths else []
+    if not kubelet or row.get("state") != "differs":
+        return []
+    paths = [item["path"] for item in row.get("differences") or ()]
+    return drift_cause.of_override(paths, kubelet) if paths else []
 
 
 def to_revert(rows: Rows, names: Iterable[str]) -> dict[str, Any]:
@@ -181,23 +189,28 @@ def verdicts(
     found: dict[str, str] = {}
     lost: dict[str, list[str]] = {}
     for host, name in batch["hosts"].items():
-        if name in reasons and host in present:
-            then = str((reverted or {}).get(name, {}).get("message") or "")
-            found[host] = node_message(reasons[name], name, then=then, untouched=later)
-        elif name in reasons:
+        if name not in reasons:
+            continue
+        if host not in present:
             lost.setdefault(reasons[name], []).append(name)
+            continue
+        then = str((reverted or {}).get(name, {}).get("message") or "")
+        found[host] = node_message(reasons[name], name, then=then, untouched=later)
     message = ". ".join(node_message(reason, ", ".join(names)) for reason, names in lost.items())
     return {"hosts": found, "lost": with_untouched(message, later) if lost else ""}
 
 
 def stopped(batch: Mapping[str, Any], reason: str, begun: bool, untouched: Sequence[str]) -> str:
     """Return where a rollout stopped, why, and which hosts are untouched."""
-    what = {"reset": "The return of {0} to its local configuration"}.get(
-        batch["steps"], "The migration of {0}" if batch["steps"].startswith("to_") else "The rollout to {0}"
-    )
+    group = batch["group"]
+    what = f"The rollout to {group}"
+    if batch["steps"] == "reset":
+        what = f"The return of {group} to its local configuration"
+    elif batch["steps"].startswith("to_"):
+        what = f"The migration of {group}"
     rest = "Run again to complete it." if begun else "Nothing was changed there."
     return (
-        f"{what.format(batch['group'])} stopped at {', '.join(batch['names'])}: {reason.rstrip('.')}. {rest} "
+        f"{what} stopped at {', '.join(batch['names'])}: {reason.rstrip('.')}. {rest} "
         f"Untouched hosts: {', '.join(untouched) or 'none'}"
     )
 
@@ -218,8 +231,10 @@ def of_play(found: Mapping[str, Any], hosts: Mapping[str, str], limit: Any = Non
     counted = f"{len(skipped)} of {len(hosts)} nodes cannot take part"
     if len(skipped) == len(hosts):
         raise ValueError(f"{counted}, so there is nothing to do. Nothing was changed.\n{lines}")
-    allowed = None if limit in (None, "") else allowed_of(limit, len(found["nodes"]))
-    if allowed is not None and len(skipped) > allowed:
+    if limit in (None, ""):
+        return skipped
+    allowed = allowed_of(limit, len(found["nodes"]))
+    if len(skipped) > allowed:
         raise ValueError(
             f"{counted}, and at most {allowed} may be skipped (kubelet_config_max_skipped, by default "
             "kubelet_config_max_unavailable). Repair them, remove their hosts from the inventory or the play, or raise "
@@ -257,12 +272,22 @@ def node_message(
     message.
     """
     given = [reasons] if isinstance(reasons, str) else list(reasons or ())
+    bare = [_bare(str(reason or ""), [name, host]) for reason in [*given, then]]
+    text = with_untouched("; ".join(_distinct(bare)) or UNKNOWN, untouched)
+    if not node:
+        return text
+    colon = "" if _PREDICATE.match(text) else ":"
+    return f"{node} {name}{colon} {text}"
+
+
+def _distinct(reasons: Iterable[str]) -> list[str]:
+    """Return the reasons that are not empty and that no other one contains."""
     parts: list[str] = []
-    for part in (_bare(str(reason or ""), [name, host]) for reason in [*given, then]):
-        if not any(part in other for other in parts):
-            parts = [*(other for other in parts if other not in part), part]
-    text = with_untouched("; ".join(filter(None, parts)) or UNKNOWN, untouched)
-    return f"{node} {name}{'' if _PREDICATE.match(text) else ':'} {text}" if node else text
+    for reason in filter(None, reasons):
+        if not any(reason in other for other in parts):
+            parts = [other for other in parts if other not in reason]
+            parts.append(reason)
+    return parts
 
 
 def with_untouched(text: str, untouched: Sequence[str]) -> str:
