@@ -63,21 +63,19 @@ def _previous(rows: Rows, undo: Any) -> dict[str, Any]:
     stuck: dict[str, str] = {}
     for name, row in rows.items():
         goal = row["previous"]
-        if goal is None:
-            if row["source"]:
-                first = not _delivery(row).whole and annotation.PREVIOUS not in (row.get("malformed") or {})
-                stuck[name] = _NONE_LEFT if first else _UNKNOWN
-        elif row.get("rollout", "") != undoes or _is_back(row):
+        if goal is None and row["source"]:
+            stuck[name] = _why_stuck(row)
+        elif goal is None or row.get("rollout", "") != undoes or _is_back(row):
             continue
-        elif row.get("fell_back") and _place(row["active"]) == _place(goal):
+        elif _has_refused(row):
             text.append(f"{name}: not changed, it refused the rollout and runs {_name(goal)} as before")
-        elif goal and _is_between(row):
+        elif not goal:
+            local.append(name)
+        elif _is_between(row):
             between.append(name)
-        elif goal:
+        else:
             nodes[name] = _assigned(_place(goal))
             text.append(f"{name}: {_name(row['active'])} -> {_name(goal)}")
-        else:
-            local.append(name)
     text += [f"{name}: {_name(rows[name]['active'])} -> its local config" for name in local]
     text += [f"{name}: not changed, {why}. {REMEDY}" for name, why in stuck.items()]
     return {
@@ -91,12 +89,24 @@ def _previous(rows: Rows, undo: Any) -> dict[str, Any]:
     }
 
 
+def _why_stuck(row: Mapping[str, Any]) -> str:
+    """Return why a node with a source has no previous configuration."""
+    if _delivery(row).whole or annotation.PREVIOUS in (row.get("malformed") or {}):
+        return _UNKNOWN
+    return _NONE_LEFT
+
+
+def _has_refused(row: Mapping[str, Any]) -> bool:
+    """Return whether a node refused a rollout and runs what it ran before."""
+    return bool(row.get("fell_back")) and _place(row["active"]) == _place(row["previous"])
+
+
 def _is_back(row: Mapping[str, Any]) -> bool:
     """Return whether a node runs what it ran before a rollout, confirmed."""
     goal = _place(row["previous"])
-    if not goal and not (row["source"] or row["config_source"] or row["active"]):
-        return True
-    return bool(goal) and changed_by.is_through(row) and _place(row["active"]) == goal
+    if not goal:
+        return not (row["source"] or row["config_source"] or row["active"])
+    return changed_by.is_through(row) and _place(row["active"]) == goal
 
 
 def _is_between(row: Mapping[str, Any]) -> bool:
@@ -123,10 +133,9 @@ def headline(planned: Mapping[str, Any], rows: Rows, names: Container[str]) -> l
     else:
         first = f"Rollout {name} is undone already: no node runs what it assigned."
     older = [f"{changed_by.shown(one)} on {shown_nodes(known[one])}" for one in known if one < undoes]
-    return [
-        first,
-        *[f"Older rollouts, which -e kubelet_config_rollout_id=NAME undoes: {'; '.join(older)}"] * bool(older),
-    ]
+    if not older:
+        return [first]
+    return [first, f"Older rollouts, which -e kubelet_config_rollout_id=NAME undoes: {'; '.join(older)}"]
 
 
 def refuse_without_way_back(planned: Mapping[str, Any], rows: Rows, names: Iterable[str]) -> None:
@@ -144,10 +153,15 @@ def refuse_without_way_back(planned: Mapping[str, Any], rows: Rows, names: Itera
     stuck = {name: why for name, why in (planned.get("stuck") or {}).items() if name in given}
     if not stuck or any(name in planned["known"] and rows[name]["source"] for name in given):
         return
-    found = "; ".join(
-        f"{', '.join(name for name in stuck if stuck[name] == why)}: {why}" for why in dict.fromkeys(stuck.values())
-    )
-    raise ValueError(f"nothing to roll back to. {found}. {REMEDY}. Nothing was changed")
+    raise ValueError(f"nothing to roll back to. {_by_reason(stuck)}. {REMEDY}. Nothing was changed")
+
+
+def _by_reason(stuck: Mapping[str, str]) -> str:
+    """Return the nodes with why they are stuck; each reason once."""
+    found: dict[str, list[str]] = {}
+    for name, why in stuck.items():
+        found.setdefault(why, []).append(name)
+    return "; ".join(f"{', '.join(alike)}: {why}" for why, alike in found.items())
 
 
 def _local(rows: Rows) -> dict[str, Any]:
@@ -189,13 +203,14 @@ def moving(rows: Rows, delivery: str) -> dict[str, Any]:
         raise ValueError(f"{delivery!r} is not a goal of a rollout: use one of {', '.join(GOALS)}")
     if delivery == NATIVE:
         return {name: row["source"] for name, row in rows.items() if row["delivery"] == CHECKPOINT and row["source"]}
-    return {
-        name: row["source"]
-        for name, row in rows.items()
-        if row["listening"]
-        and row["source"]
-        and (row["config_source"] or not row["settled"] or annotation.unconfirmed(row["reason"]))
-    }
+    return {name: row["source"] for name, row in rows.items() if _leaves_native(row)}
+
+
+def _leaves_native(row: Mapping[str, Any]) -> bool:
+    """Return whether a node is to migrate to checkpoints, or has begun to."""
+    if not row["listening"] or not row["source"]:
+        return False
+    return bool(row["config_source"] or not row["settled"] or annotation.unconfirmed(row["reason"]))
 
 
 def _delivery(row: Mapping[str, Any]) -> deliveries.Delivery:
@@ -214,8 +229,5 @@ def _name(reference: Mapping[str, str] | None) -> str:
 
 
 def _place(reference: Mapping[str, str] | None) -> dict[str, str]:
-    return (
-        {key: reference[key] for key in ("namespace", "name", "kubeletConfigKey") if key in reference}
-        if reference
-        else {}
-    )
+    given = reference or {}
+    return {key: given[key] for key in ("namespace", "name", "kubeletConfigKey") if key in given}
