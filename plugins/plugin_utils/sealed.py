@@ -70,7 +70,9 @@ def layer(value: t.Any) -> t.Any:
         return value
     if isinstance(value, str):
         return _sealed(value) if _may_have_secrets(value) else value
-    return [layer(inner) for inner in value] if isinstance(value, (list, tuple)) else _config(value)
+    if isinstance(value, (list, tuple)):
+        return [layer(inner) for inner in value]
+    return _config(value)
 
 
 def layers(given: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
@@ -80,8 +82,9 @@ def layers(given: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 def flags(value: t.Any) -> t.Any:
     """Return the kubelet's flags that the inventory names, a text or a list, sealed if one of them is a secret."""
-    words = (" ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)).replace("_", "-")
-    return _sealed(value) if SHARED and any(name in words for name in _FLAGS) else value
+    words = " ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+    is_secret = any(name in words.replace("_", "-") for name in _FLAGS)
+    return _sealed(value) if SHARED and is_secret else value
 
 
 def has_sealed(value: t.Any) -> bool:
@@ -95,18 +98,22 @@ def unseal(value: t.Any, opened: t.Callable[[str], t.Any] | None = None) -> t.An
     Raises SealError for values of another run.
     """
     opened = opened or _open
-    if isinstance(value, str):
-        return _in_text(value, opened) if MARK in value else value
+    if isinstance(value, str) and MARK in value:
+        return _in_text(value, opened)
     if isinstance(value, t.Mapping):
-        parts = {key: inner if key == _ROWS else _unsealed(key, inner, opened) for key, inner in value.items()}
-        return parts if any(parts[key] is not inner for key, inner in value.items()) else value
+        parts = {key: _unsealed(key, inner, opened) for key, inner in value.items()}
+        if any(parts[key] is not inner for key, inner in value.items()):
+            return parts
     if isinstance(value, (list, tuple)):
         items = [unseal(inner, opened) for inner in value]
-        return items if any(new is not old for new, old in zip(items, value)) else value
+        if any(new is not old for new, old in zip(items, value)):
+            return items
     return value
 
 
 def _unsealed(key: t.Any, value: t.Any, opened: t.Callable[[str], t.Any]) -> t.Any:
+    if key == _ROWS:
+        return value
     if key == _VARIANTS and isinstance(value, t.Mapping) and not any(map(_may_have_secrets, value.values())):
         # Thousands of nodes may have as many configurations.
         return value
@@ -116,15 +123,16 @@ def _unsealed(key: t.Any, value: t.Any, opened: t.Callable[[str], t.Any]) -> t.A
 def masked(value: t.Any, key: t.Any = "") -> t.Any:
     """Return arguments as they are shown: without secrets of configurations and of the kubelet's command line."""
     if isinstance(value, t.Mapping):
-        return {name: masked(inner, key if key in _SECRETS else name) for name, inner in value.items()}
+        in_secret = key in _SECRETS
+        return {name: masked(inner, key if in_secret else name) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [masked(inner, key) for inner in value]
     if key in _SECRETS and value is not None:
         return HIDDEN
-    if isinstance(value, str):
-        shown = HIDDEN if _may_have_secrets(value) else value
-        return unitfile.masked(shown) if "--" in shown else shown
-    return value
+    if not isinstance(value, str):
+        return value
+    shown = HIDDEN if _may_have_secrets(value) else value
+    return unitfile.masked(shown) if "--" in shown else shown
 
 
 def _may_have_secrets(config: t.Any) -> bool:
