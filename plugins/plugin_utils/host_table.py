@@ -38,7 +38,9 @@ def unseen(variables: t.Mapping[str, t.Any], hostvars: t.Mapping[str, t.Mapping[
     They would silently have no effect.
     """
     host = str(variables.get("inventory_hostname"))
-    names = [name for name in READ if name in variables and name not in hostvars[host]] if host in hostvars else []
+    if host not in hostvars:
+        return ""
+    names = [name for name in READ if name in variables and name not in hostvars[host]]
     if not names:
         return ""
     return (
@@ -69,41 +71,44 @@ def node_table(
 
     Raises AnsibleFilterError when two hosts name the same node, and for a variable that names an undefined one.
     """
-    table: dict[str, dict[str, t.Any]] = {
-        "hosts": {},
-        "configs": {},
-        "group_configs": {},
-        **{kind: {} for kind in KINDS},
-        **({} if of_the_play is None else {"allow_effects": {}, "drains": {}, "forecasts": {}}),
-    }
+    columns = ["hosts", "configs", "group_configs", *KINDS]
+    if of_the_play is not None:
+        columns += ["allow_effects", "drains", "forecasts"]
+    table: dict[str, dict[str, t.Any]] = {column: {} for column in columns}
     for host in hosts:
         variables = hostvars[host]
-        read = functools.partial(of_host, host, variables)
-        name = read("kubelet_config_node_name") or host
-        if name in table["hosts"]:
-            raise AnsibleFilterError(same_node([table["hosts"][name], host], name))
-        table["hosts"][name] = host
-        layers = {variable: read(variable) for variable in OF_HOSTS}
-        if any(layers.values()):
-            table["configs"][name] = {variable: layer for variable, layer in layers.items() if layer}
-        table["group_configs"][name] = layers["kubelet_config"] or {}
-        for kind, variable in KINDS.items():
-            given = read(variable)
-            if given:
-                table[kind][name] = given
+        name = _add_host(table, host, variables)
         if of_the_play is not None:
             _add_options(table, name, variables, of_the_play)
     return table
+
+
+def _add_host(table: dict[str, dict[str, t.Any]], host: str, variables: t.Mapping[str, t.Any]) -> str:
+    """Add what the inventory sets for a host, and return the name of its node."""
+    read = functools.partial(of_host, host, variables)
+    name: str = read(NODE_NAME) or host
+    if name in table["hosts"]:
+        raise AnsibleFilterError(same_node([table["hosts"][name], host], name))
+    table["hosts"][name] = host
+    layers = {variable: read(variable) for variable in OF_HOSTS}
+    if any(layers.values()):
+        table["configs"][name] = {variable: layer for variable, layer in layers.items() if layer}
+    table["group_configs"][name] = layers["kubelet_config"] or {}
+    for kind, variable in KINDS.items():
+        given = read(variable)
+        if given:
+            table[kind][name] = given
+    return name
 
 
 def _add_options(
     table: dict[str, dict[str, t.Any]], name: str, variables: t.Mapping[str, t.Any], of_the_play: t.Mapping[str, t.Any]
 ) -> None:
     """Add what the host of a node has in OF_THE_HOST."""
-    options = {
-        key: of_the_play[key] if key in of_the_play else variables.get(key, default)
-        for key, default in OF_THE_HOST.items()
-    }
+    options = dict(of_the_play)
+    for key, default in OF_THE_HOST.items():
+        if key not in options:
+            options[key] = variables.get(key, default)
     table["allow_effects"][name] = options["kubelet_config_allow_effect"]
     table["drains"][name] = options["kubelet_config_drain"]
     table["forecasts"][name] = {
