@@ -48,20 +48,22 @@ class ReportedNode:
 
     def state(self, ended: bool) -> str:
         """Return one of STATES."""
+        if self.cause is not None and "reverted" in self.steps:
+            return REVERTED
         if self.cause is not None:
-            kept = REFUSED if self.kept else FAILED
-            return REVERTED if "reverted" in self.steps else kept
-        if (
-            "confirmed" in self.steps
-            or ("verified" in self.steps and not deliveries.of(self.delivery).on_node)
-            or "reverted" in self.steps
-        ):
+            return REFUSED if self.kept else FAILED
+        if self._is_done():
             return DONE
         if self.steps.keys() - {"restored"} or (self.batch and self.to_change):
             return UNFINISHED if ended else RUNNING
         if self.to_change:
             return UNTOUCHED if ended else TO_DO
         return UNCHANGED
+
+    def _is_done(self) -> bool:
+        if "confirmed" in self.steps or "reverted" in self.steps:
+            return True
+        return "verified" in self.steps and not deliveries.of(self.delivery).on_node
 
 
 class Batch:
@@ -107,16 +109,8 @@ class Rollout:
             self.paused = {**event.detail, "message": event.message}
         elif event.kind == events.REFUSED or (event.kind == events.FAILED and self._repeats(event.message)):
             self._refuse(event.message)
-        elif event.kind == events.DELIVERY:
-            self.node(event.node).delivery = event.detail
-        elif event.kind == events.FAILED:
-            return self._fail(self.node(event.node), event, at)
-        elif event.kind == events.NOT_REVERTED:
-            return self._stay(self.node(event.node), event, at)
-        elif event.kind == events.KEPT:
-            self._keep(self.node(event.node), event, at)
-        elif event.kind in events.STEPS and not self.check_mode:
-            self._step(self.node(event.node), event, at)
+        elif event.kind not in events.STEPS or not self.check_mode:
+            return self._of_node(self.node(event.node), event, at)
         return False
 
     def node(self, name: str) -> ReportedNode:
@@ -142,13 +136,16 @@ class Rollout:
             self.outcome = "paused"
         elif self.messages:
             self.outcome = "refused"
+        elif UNFINISHED in states and not self.check_mode:
+            self.outcome = "failed"
         else:
-            self.outcome = "failed" if UNFINISHED in states and not self.check_mode else "done"
+            self.outcome = "done"
 
     def count(self, batch: Batch | None = None) -> dict[str, int]:
         """Return the number of nodes by state, of one batch or of all; states without nodes are omitted."""
         counts = dict.fromkeys(STATES, 0)
-        for node in self.nodes.values() if batch is None else map(self.node, batch.nodes):
+        nodes = self.nodes.values() if batch is None else map(self.node, batch.nodes)
+        for node in nodes:
             counts[node.state(self.outcome != "running")] += 1
         return {state: number for state, number in counts.items() if number}
 
@@ -158,7 +155,9 @@ class Rollout:
         over = sum(counts.get(state, 0) for state in (DONE, *FAILURES))
         left = counts.get(TO_DO, 0) + counts.get(RUNNING, 0)
         finished = [batch for batch in self.batches if batch is not self.current]
-        return (at - self.batches[0].began) / over * left if finished and over and left else None
+        if not finished or not over or not left:
+            return None
+        return (at - self.batches[0].began) / over * left
 
     def _open(self, at: float, names: t.Iterable[str] = ()) -> Batch:
         self.current = Batch(len(self.batches) + 1, at)
@@ -172,6 +171,20 @@ class Rollout:
         if not node.batch:
             node.batch = batch.number
             batch.nodes.append(node.name)
+
+    def _of_node(self, node: ReportedNode, event: events.Event, at: float) -> bool:
+        """Apply an event of one node and return whether it is a new failure."""
+        if event.kind == events.FAILED:
+            return self._fail(node, event, at)
+        if event.kind == events.NOT_REVERTED:
+            return self._stay(node, event, at)
+        if event.kind == events.DELIVERY:
+            node.delivery = event.detail
+        elif event.kind == events.KEPT:
+            self._keep(node, event, at)
+        else:
+            self._step(node, event, at)
+        return False
 
     def _step(self, node: ReportedNode, event: events.Event, at: float) -> None:
         step = event.kind
@@ -228,27 +241,27 @@ class Rollout:
                 continue
             node = self.node(str(name))
             node.to_change = row.get("action") != "none"
-            changes, problems = row.get("changes") or [], row.get("problems") or []
             # A rollback and a reset are planned by field before the targets of their nodes are listed.
-            if node.change is not None or (not node.to_change and not problems):
-                continue
-            # Nodes with the same changes share one entry, even if their variants differ.
-            target = str(row.get("text") or "")
-            key = json.dumps([row.get("effect"), changes, problems, target], sort_keys=True, default=str)
-            if key not in self._known:
-                self._known[key] = len(self.changes)
-                self.changes.append(
-                    {
-                        "effect": row.get("effect"),
-                        "changes": changes,
-                        "problems": problems,
-                        "text": target,
-                        "variants": [],
-                        "nodes": 0,
-                    }
-                )
-            node.change = self._known[key]
-            entry = self.changes[node.change]
-            entry["nodes"] += 1
-            if row.get("configmap") and row["configmap"] not in entry["variants"]:
-                entry["variants"].append(row["configmap"])
+            if node.change is None and (node.to_change or row.get("problems")):
+                node.change = self._change(row)
+
+    def _change(self, row: dict[str, t.Any]) -> int:
+        """Return which entry of the changes this row has, and count it there.
+
+        Nodes with the same changes share one entry, even if their variants differ.
+        """
+        same = {
+            "effect": row.get("effect"),
+            "changes": row.get("changes") or [],
+            "problems": row.get("problems") or [],
+            "text": str(row.get("text") or ""),
+        }
+        key = json.dumps(list(same.values()), sort_keys=True, default=str)
+        if key not in self._known:
+            self._known[key] = len(self.changes)
+            self.changes.append({**same, "variants": [], "nodes": 0})
+        entry = self.changes[self._known[key]]
+        entry["nodes"] += 1
+        if row.get("configmap") and row["configmap"] not in entry["variants"]:
+            entry["variants"].append(row["configmap"])
+        return self._known[key]
