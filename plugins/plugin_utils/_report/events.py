@@ -76,16 +76,17 @@ def read(module: str, result: t.Mapping[str, t.Any], node: str, trouble: str = "
     # The actions of the modules on nodes return a lost connection as a failure.
     if trouble and result.get("state") == UNREACHABLE:
         trouble = UNREACHABLE
-    reader = None if trouble == UNREACHABLE else _READERS.get(module, _begun)
-    found = list(reader(result, node, bool(trouble))) if reader else []
-    if trouble and not any(event.kind in (FAILED, REFUSED, PAUSED) for event in found):
-        words = _message(result) or f"the task {task!r} failed; its own output has the cause"
-        found.append(
-            Event(FAILED, node, words, trouble if trouble == UNREACHABLE else "")
-            if node
-            else Event(REFUSED, message=words)
-        )
-    return found
+    found: list[Event] = []
+    if trouble != UNREACHABLE:
+        reader = _READERS.get(module, _begun)
+        found += reader(result, node, bool(trouble))
+    if not trouble or any(event.kind in (FAILED, REFUSED, PAUSED) for event in found):
+        return found
+    words = _message(result) or f"the task {task!r} failed; its own output has the cause"
+    if not node:
+        return [*found, Event(REFUSED, message=words)]
+    state = UNREACHABLE if trouble == UNREACHABLE else ""
+    return [*found, Event(FAILED, node, words, state)]
 
 
 def _plan(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterator[Event]:
@@ -104,18 +105,14 @@ def _begun(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterat
     lines = [str(line).partition(": ") for line in _items(_inner(result, "ansible_facts", VALUE, "text"))]
     batches = _items(_inner(result, "ansible_facts", VALUE, "batches"))
     changing = {str(name) for batch in batches for name in _items(_inner(batch, "names"))}
-    if lines:
-        yield Event(
-            PLAN,
-            detail={
-                "nodes": {
-                    name: {"action": "assign", "text": words}
-                    if name in changing
-                    else {"action": "none", "problems": [{"severity": "warning", "message": words}]}
-                    for name, _mark, words in lines
-                }
-            },
-        )
+    rows: dict[str, dict[str, t.Any]] = {}
+    for name, _mark, words in lines:
+        if name in changing:
+            rows[name] = {"action": "assign", "text": words}
+        else:
+            rows[name] = {"action": "none", "problems": [{"severity": "warning", "message": words}]}
+    if rows:
+        yield Event(PLAN, detail={"nodes": rows})
 
 
 def _forecast(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterator[Event]:
@@ -145,12 +142,22 @@ def _source(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Itera
     for name, row in _rows(result):
         if row.get("delivery") in deliveries.NAMES:
             yield Event(DELIVERY, name, detail=str(row["delivery"]))
-        if row.get("ok") is False and row.get("state") == "unchanged":
-            yield from (Event(FAILED, name, _message(row), REFUSED), Event(KEPT, name))
-        elif row.get("ok") is False or (not assigned and "ok" in row):
-            yield from _verdict(name, row, "reverted" if row.get("state") == "local" else "verified")
-        elif assigned and row.get("changed") and not deliveries.of(row.get("delivery")).on_node:
-            yield Event("switched", name)
+        yield from _assigned(name, row) if assigned else _verified(name, row)
+
+
+def _assigned(name: str, row: t.Mapping[str, t.Any]) -> t.Iterator[Event]:
+    if row.get("ok") is False:
+        yield from _verified(name, row)
+    elif row.get("changed") and not deliveries.of(row.get("delivery")).on_node:
+        yield Event("switched", name)
+
+
+def _verified(name: str, row: t.Mapping[str, t.Any]) -> t.Iterator[Event]:
+    if row.get("ok") is False and row.get("state") == "unchanged":
+        yield Event(FAILED, name, _message(row), REFUSED)
+        yield Event(KEPT, name)
+    elif "ok" in row:
+        yield from _verdict(name, row, "reverted" if row.get("state") == "local" else "verified")
 
 
 def _soak(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterator[Event]:
