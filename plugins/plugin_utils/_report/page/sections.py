@@ -48,14 +48,11 @@ def make(report: t.Mapping[str, t.Any]) -> dict[str, str]:
     if report["check_mode"] or (report["outcome"] == "done" and model.UNTOUCHED in report["summary"]):
         meaning = PLANNED
     parts = {"failures": _failures(report), "changes": _changes(report), "batches": _batches(report)}
-    links = [
-        (name, head)
-        for name, head in (("failures", "Failures"), ("changes", "What changes"), ("batches", "Batches"))
-        if parts[name]
-    ]
+    heads = {"failures": "Failures", "changes": "What changes", "batches": "Batches", "nodes": "Nodes"}
+    links = [f'<a href="#{name}">{head}</a>' for name, head in heads.items() if parts.get(name) or name == "nodes"]
     return {
         **parts,
-        "sections": "".join(f'<a href="#{name}">{head}</a>' for name, head in [*links, ("nodes", "Nodes")]),
+        "sections": "".join(links),
         "title": escape(f"{word}: kubelet rollout, {title}"),
         "group": escape(title),
         "kind": kind,
@@ -67,9 +64,10 @@ def make(report: t.Mapping[str, t.Any]) -> dict[str, str]:
 
 
 def _facts(report: t.Mapping[str, t.Any]) -> str:
+    batches = report["summary"]["batches"]
     facts = [
         report_text.count(report["summary"]["nodes"], "node"),
-        f"{report['summary']['batches']:,} batch{'' if report['summary']['batches'] == 1 else 'es'}",
+        f"{batches:,} {'batch' if batches == 1 else 'batches'}",
         f"took {report_text.duration(report['seconds'])}",
     ]
     shown = report["started"].replace("T", " ").replace("Z", " UTC")
@@ -83,28 +81,36 @@ def _states(report: t.Mapping[str, t.Any]) -> str:
 
 
 def _failures(report: t.Mapping[str, t.Any]) -> str:
+    groups = _alike(report["nodes"])
+    failed = sum(map(len, groups))
+    head, note = "Why it stopped", "Stopped"
+    if failed:
+        head, note = f'Failures <span class="count">{failed:,}</span>', "Summary"
+    blocks = []
+    if report["paused"]:
+        blocks.append(_note("Paused", _paused(report["paused"])))
+    blocks += [_note(note, message) for message in report["messages"]]
+    blocks += [_card(nodes) for nodes in groups[:MOST_CARDS]]
+    if len(groups) > MOST_CARDS:
+        blocks.append(f'<p class="quiet">{len(groups) - MOST_CARDS:,} more causes: see the table of nodes.</p>')
+    return _section("failures", head, "".join(blocks))
+
+
+def _alike(nodes: t.Iterable[t.Mapping[str, t.Any]]) -> list[list[t.Mapping[str, t.Any]]]:
+    """Return the failed nodes in groups of one cause, the largest first. Their own names make no difference."""
     groups: dict[tuple[str, str], list[t.Mapping[str, t.Any]]] = {}
-    for node in report["nodes"]:
+    for node in nodes:
         if "cause" in node:
             alike = re.sub(rf"(?<![\w.-]){re.escape(node['name'])}(?![\w-])", "\0", node["cause"])
             groups.setdefault((node["verdict"] or "", alike), []).append(node)
-    notes = [_note("Summary" if groups else "Stopped", message) for message in report["messages"]]
-    if report["paused"]:
-        notes.insert(0, _note("Paused", _paused(report["paused"])))
-    cards = [_card(nodes) for nodes in sorted(groups.values(), key=len, reverse=True)]
-    more = (
-        f'<p class="quiet">{len(cards) - MOST_CARDS:,} more causes: see the table of nodes.</p>'
-        if len(cards) > MOST_CARDS
-        else ""
-    )
-    words = "".join([*notes, *cards[:MOST_CARDS]]) + more
-    failed = sum(map(len, groups.values()))
-    head = f'Failures <span class="count">{failed:,}</span>' if failed else "Why it stopped"
-    return (
-        f'<section id="failures" aria-labelledby="h-failures"><h2 id="h-failures">{head}</h2>{words}</section>'
-        if words
-        else ""
-    )
+    return sorted(groups.values(), key=len, reverse=True)
+
+
+def _section(name: str, head: str, words: str) -> str:
+    """Return a section of the page, nothing if it has no words."""
+    if not words:
+        return ""
+    return f'<section id="{name}" aria-labelledby="h-{name}"><h2 id="h-{name}">{head}</h2>{words}</section>'
 
 
 def _note(head: str, words: str) -> str:
@@ -130,16 +136,15 @@ def _card(nodes: list[t.Mapping[str, t.Any]]) -> str:
         more = "".join(_name(node["name"]) for node in rest)
         names += f"<details><summary>{len(nodes) - MOST_NAMES:,} more</summary>{more}</details>"
     reverted = sum(node["state"] == model.REVERTED for node in nodes)
-    note = (
-        f'<p class="quiet">{reverted:,} of {report_text.count(len(nodes), "node")} '
-        "reverted to the previous configuration.</p>"
-        if reverted
-        else ""
-    )
-    remedy = f'<p class="remedy"><b>Remedy</b> {escape(first["remedy"])}</p>' if first["remedy"] else ""
+    counted = report_text.count(len(nodes), "node")
+    note, remedy = "", ""
+    if reverted:
+        note = f'<p class="quiet">{reverted:,} of {counted} reverted to the previous configuration.</p>'
+    if first["remedy"]:
+        remedy = f'<p class="remedy"><b>Remedy</b> {escape(first["remedy"])}</p>'
     return (
         f'<article class="card bad"><h3><span class="chip s-{escape(first["state"])}">{escape(state)}</span> '
-        f"{report_text.count(len(nodes), 'node')}</h3>"
+        f"{counted}</h3>"
         f'<p class="cause">{escape(first["cause"])}</p>{remedy}{note}<div class="names">{names}</div></article>'
     )
 
@@ -158,12 +163,7 @@ def _changes(report: t.Mapping[str, t.Any]) -> str:
         blocks.append(
             f'<details class="plan" open><summary>Forecast for pods</summary><pre>{escape(lines)}</pre></details>'
         )
-    words = "".join(blocks)
-    return (
-        f'<section id="changes" aria-labelledby="h-changes"><h2 id="h-changes">What changes</h2>{words}</section>'
-        if words
-        else ""
-    )
+    return _section("changes", "What changes", "".join(blocks))
 
 
 def _change(entry: t.Mapping[str, t.Any], shown: bool) -> str:
@@ -234,13 +234,13 @@ def _batches(report: t.Mapping[str, t.Any]) -> str:
     )
     if not rows:
         return ""
-    return (
-        '<section id="batches" aria-labelledby="h-batches"><h2 id="h-batches">Batches</h2>'
+    table = (
         '<div class="scroll tall" tabindex="0" role="region" aria-labelledby="h-batches"><table class="numbers">'
         '<thead><tr><th scope="col">Batch</th><th scope="col">Nodes</th><th scope="col">Done</th>'
         '<th scope="col">Failed</th><th scope="col">Began after</th><th scope="col">Took</th></tr></thead>'
-        f"<tbody>{rows}</tbody></table></div></section>"
+        f"<tbody>{rows}</tbody></table></div>"
     )
+    return _section("batches", "Batches", table)
 
 
 def _bad(batch: t.Mapping[str, t.Any]) -> int:
