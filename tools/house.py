@@ -81,17 +81,27 @@ def row(paths: t.Sequence[Path], users: collections.Counter[str]) -> list[Count]
     programs = [text for path, text in texts.items() if path.suffix == ".py"]
     if not programs:
         return [*sizes, None, None, None, None, None]
-    code = sum(analyze(text).sloc for text in programs)
-    complex_ones = sum(block.complexity > MOST_COMPLEX for text in programs for block in cc_visit(text))
-    trees = [ast.parse(text) for text in programs]
-    nodes = [node for tree in trees for node in ast.walk(tree)]
-    ternaries = sum(isinstance(node, ast.IfExp) for node in nodes)
-    comprehensions = sum(isinstance(node, COMPREHENSIONS) for node in nodes)
-    names = [name for tree in trees for name in public_names(tree)]
-    of_plugins = any(path.is_relative_to(ROOT / "plugins") for path in paths)
-    once = sum(users[name] <= 1 for name in names) if of_plugins else None
-    rates = [round(count * 1000 / code, 1) for count in (ternaries, comprehensions)]
-    return [*sizes, code, *rates, complex_ones, once]
+    found = sum(map(density, programs), collections.Counter())
+    rates = [round(found[kind] * 1000 / found["code"], 1) for kind in ("ternaries", "comprehensions")]
+    once = None
+    if any(path.is_relative_to(ROOT / "plugins") for path in paths):
+        once = sum(used_once(text, users) for text in programs)
+    return [*sizes, found["code"], *rates, found["complex"], once]
+
+
+def used_once(text: str, users: collections.Counter[str]) -> int:
+    """Return how many public names of a program no other file uses."""
+    return sum(users[name] <= 1 for name in public_names(ast.parse(text)))
+
+
+def density(text: str) -> collections.Counter[str]:
+    """Return how much code a program has, and how much of it is dense, by kind."""
+    found = collections.Counter({"code": analyze(text).sloc})
+    found["complex"] = sum(block.complexity > MOST_COMPLEX for block in cc_visit(text))
+    for node in ast.walk(ast.parse(text)):
+        found["ternaries"] += isinstance(node, ast.IfExp)
+        found["comprehensions"] += isinstance(node, COMPREHENSIONS)
+    return found
 
 
 def specs() -> tuple[int, int]:
