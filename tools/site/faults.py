@@ -64,22 +64,31 @@ def marked() -> dict[int, list[str]]:
 
 def marks(path: Path, imports: bool = False) -> dict[str, list[int]]:
     """Return the cases of each test in a file; with those that it `imports` from another one of tests/."""
-    found = {}
+    found: dict[str, list[int]] = {}
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-            found[node.name] = [
-                one.keywords[0].value.value
-                for one in node.decorator_list
-                if isinstance(one, ast.Call)
-                and ast.unparse(one.func) == "pytest.mark.fault"
-                and isinstance(one.keywords[0].value, ast.Constant)
-                and isinstance(one.keywords[0].value.value, int)
-            ]
-        elif imports and isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tests."):
-            taken = [alias.name for alias in node.names if alias.name.startswith("test_")]
-            others = marks(ROOT / f"{(node.module or '').replace('.', '/')}.py") if taken else {}
-            found.update({name: others.get(name, []) for name in taken})
+            found[node.name] = [case for one in node.decorator_list for case in _case(one)]
+        elif imports and isinstance(node, ast.ImportFrom):
+            found.update(_imported(node))
     return found
+
+
+def _case(decorator: ast.expr) -> list[int]:
+    """Return the case that a mark names, nothing for another decorator."""
+    if not isinstance(decorator, ast.Call) or ast.unparse(decorator.func) != "pytest.mark.fault":
+        return []
+    value = decorator.keywords[0].value
+    return [value.value] if isinstance(value, ast.Constant) and isinstance(value.value, int) else []
+
+
+def _imported(node: ast.ImportFrom) -> dict[str, list[int]]:
+    """Return the cases of each test that a file imports from another one of tests/."""
+    module = node.module or ""
+    taken = [alias.name for alias in node.names if alias.name.startswith("test_")]
+    if not taken or not module.startswith("tests."):
+        return {}
+    others = marks(ROOT / f"{module.replace('.', '/')}.py")
+    return {name: others.get(name, []) for name in taken}
 
 
 class Test(t.NamedTuple):
@@ -136,8 +145,9 @@ def total(tests: list[Test]) -> str:
     if not run:
         return NOT_RUN if tests else ""
     passed = len([test for test in run if not test.has_failed()])
+    text = f"{passed} of {len(run)} passed"
     rest = len(tests) - len(run)
-    return f"{passed} of {len(run)} passed" + (f", {rest} {NOT_RUN}" if rest else "")
+    return f"{text}, {rest} {NOT_RUN}" if rest else text
 
 
 def page(runs: Runs) -> str:
