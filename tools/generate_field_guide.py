@@ -106,15 +106,20 @@ def row(words: list[str]) -> str:
 
 def cells(one: field_row.Field) -> list[str]:
     """Return the cells of a field."""
-    since, until = f"since 1.{one.since}" if one.since else "", f"up to 1.{one.until}" if one.until else ""
-    versions = f"1.{one.since} to 1.{one.until}" if since and until else since or until or "all"
-    notes = [
-        *costs(one),
-        ", ".join(word for key, word in MARKS.items() if getattr(one, key)),
-    ]
+    notes = [*costs(one), ", ".join(word for key, word in MARKS.items() if getattr(one, key))]
     if one.flags:
-        notes.append(f"flag{'s' if len(one.flags) > 1 else ''} " + ", ".join(flag(name) for name in one.flags))
-    return [f"``{one.path}``, {one.type}", versions, defaults(one), "; ".join(note for note in notes if note)]
+        noun = "flags" if len(one.flags) > 1 else "flag"
+        notes.append(f"{noun} {', '.join(map(flag, one.flags))}")
+    return [f"``{one.path}``, {one.type}", versions(one), defaults(one), "; ".join(filter(None, notes))]
+
+
+def versions(one: field_row.Field) -> str:
+    """Return between which versions a field exists."""
+    if one.since and one.until:
+        return f"1.{one.since} to 1.{one.until}"
+    if one.since:
+        return f"since 1.{one.since}"
+    return f"up to 1.{one.until}" if one.until else "all"
 
 
 def costs(one: field_row.Field) -> list[str]:
@@ -141,7 +146,7 @@ def flag(name: str) -> str:
     row = fields_table.FLAGS[name]
     words = [f"since 1.{row.since}"] if row.since else []
     words += [f"up to 1.{row.until}"] if row.until else []
-    return f"``--{name}``" + (f" ({', '.join(words)})" if words else "")
+    return f"``--{name}`` ({', '.join(words)})" if words else f"``--{name}``"
 
 
 def literal(value: Any) -> str:
