@@ -70,6 +70,7 @@ MAPS = {
     "v1.ResourceList": "map[string]quantity",
 }
 # How a flag of this type acts on the field; all other types replace it.
+NEVER_OMITTED = ("duration", "quantity", "object")
 MERGES = {
     "stringSlice": "replace_list",
     "mapStringString": "replace_map",
@@ -130,10 +131,10 @@ def generate() -> str:
     unknown = {*defaults, *(row["path"] for row in meanings)} - set(old) - set(new)
     if unknown:
         raise SystemExit(f"tools/data/defaults-by-version.yaml: {unknown} in no table")
-    rows = [
-        later_defaults(field(path, old.get(path), new.get(path), ours, effects, flags), defaults.get(path, {}))
-        for path in sorted(set(old) | set(new), key=lambda path: (path.lower(), path))
-    ]
+    rows = []
+    for path in sorted(set(old) | set(new), key=lambda path: (path.lower(), path)):
+        row = field(path, old.get(path), new.get(path), ours, effects, flags)
+        rows.append(later_defaults(row, defaults.get(path, {})))
     newest = minor(load("fields-by-version.yaml")["newest"])
     oldest_minor = minor(load("fields-1.20.yaml")["version"])
     text = HEADER.format(oldest_minor=oldest_minor, newest_minor=newest)
@@ -145,13 +146,7 @@ def generate() -> str:
 
 def gates() -> str:
     """Return the text of the generated module of feature gates."""
-    table, effects, ours = (
-        load(name) for name in ("gates-by-version.yaml", "effects-after-1.20.yaml", "fields-ours.yaml")
-    )
-    found = [(row["gate"], row["path"]) for row in effects["fields"] if "gate" in row]
-    fields_of: dict[str, list[str]] = {}
-    for name, path in [*found, *ours["gates"].items()]:
-        fields_of.setdefault(name, []).append(path)
+    table, fields_of = load("gates-by-version.yaml"), fields_by_gate()
     unknown = set(fields_of) - {row["name"] for row in table["gates"]}
     if unknown:
         raise SystemExit(f"gates-by-version.yaml has no gate {', '.join(sorted(unknown))}, which a field needs")
@@ -168,6 +163,15 @@ def gates() -> str:
         text += "".join(names(name, needed) for name, needed in rows.items())
         text += "    },\n"
     return text + '}\n"""Minor -> gate -> the gates that must be on while it is on."""\n'
+
+
+def fields_by_gate() -> dict[str, list[str]]:
+    """Return the fields that need a gate, by gate."""
+    found = [(row["gate"], row["path"]) for row in load("effects-after-1.20.yaml")["fields"] if "gate" in row]
+    fields_of: dict[str, list[str]] = {}
+    for name, path in [*found, *load("fields-ours.yaml")["gates"].items()]:
+        fields_of.setdefault(name, []).append(path)
+    return fields_of
 
 
 def gone_flags() -> str:
@@ -192,7 +196,9 @@ def gate(row: dict[str, Any]) -> str:
             # The states begin with 1.20; what is older stands beside them.
             first = min(first, minor(row.get("on_since", version) if default else row["since"]))
         words.append(f"{first}{stage}{'+' if default else '-'}{'!' if locked else ''}")
-    return " ".join([*words, f"{minor(row['removed_in'])}x"] if "removed_in" in row else words)
+    if "removed_in" in row:
+        words.append(f"{minor(row['removed_in'])}x")
+    return " ".join(words)
 
 
 def load(name: str) -> Any:
@@ -208,7 +214,9 @@ def check_names(ours: dict[str, Any], effects: dict[str, Any], known: set[str], 
                 raise SystemExit(f"tools/data/fields-ours.yaml: {key}: {name} is in no table")
     for key, wanted in (("fields", known - old), ("later", old)):
         found = {row["path"] for row in effects[key]}
-        wrong = found - wanted | (wanted - found if key == "fields" else set())
+        wrong = found - wanted
+        if key == "fields":
+            wrong |= wanted - found
         if wrong:
             raise SystemExit(
                 f"tools/data/effects-after-1.20.yaml: {key}: {', '.join(sorted(wrong))}: "
@@ -232,17 +240,26 @@ def field(
     """Return the arguments of one Field that differ from its defaults, in their order."""
     kind = normal_type((new or old or {})["type"])
     row = {"path": path, "type": kind, **lifetime(path, new, ours)}
-    row.update(from_table_of_1_20(old) if old else from_newer_table(kind, new or {}))
+    given = {name for name, flag in flags.items() if flag["field"] == path}
+    if old:
+        row.update(from_table_of_1_20(old))
+        # A flag of the only member of an object is a flag of the object, too.
+        given.update(old.get("flags", ()))
+    else:
+        row.update(from_newer_table(kind, new or {}))
     row.update(cost(path, old, effects))
-    # A flag of the only member of an object is a flag of the object, too.
-    given = {name for name, flag in flags.items() if flag["field"] == path} | set((old or {}).get("flags", ()))
     row["flags"] = tuple(sorted(given))
     row["path_ref"] = row.get("path_ref", path in ours["path_ref"])
     if new and row["unset"] != "nil" and new["pointer"]:
-        row["nil_since"] = next(minor(step["from"]) for step in new["types"] if step["type"].startswith("*"))
+        row["nil_since"] = first_pointer(new["types"])
     for key in ("whole", "machine", "secret"):
         row[key] = path in ours[key]
     return row
+
+
+def first_pointer(steps: list[dict[str, Any]]) -> int:
+    """Return the minor from which on a field is a pointer."""
+    return next(minor(step["from"]) for step in steps if step["type"].startswith("*"))
 
 
 def later_defaults(row: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
@@ -257,11 +274,15 @@ def later_defaults(row: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]
 
 def lifetime(path: str, new: dict[str, Any] | None, ours: dict[str, Any]) -> dict[str, int | None]:
     """Return the minors between which a field exists; None where the tables begin or do not end."""
-    since = ours["since"].get(path, minor(new["since"]) if new else None)
-    return {
-        "since": since if since is not None and since > 12 else None,
-        "until": ours["until"].get(path, minor(new["until"]) if new and "until" in new else None),
-    }
+    since = until = None
+    if new:
+        since = minor(new["since"])
+    if new and "until" in new:
+        until = minor(new["until"])
+    since = ours["since"].get(path, since)
+    if since is not None and since <= 12:
+        since = None
+    return {"since": since, "until": ours["until"].get(path, until)}
 
 
 def from_table_of_1_20(old: dict[str, Any]) -> dict[str, Any]:
@@ -278,9 +299,7 @@ def from_newer_table(kind: str, new: dict[str, Any]) -> dict[str, Any]:
     """Return what fields-by-version.yaml knows of a field that 1.20 does not have."""
     return {
         "unset": "nil" if new["pointer"] else "none",
-        "zero_omitted": bool(
-            new["omitempty"] and not new["pointer"] and kind not in ("duration", "quantity", "object")
-        ),
+        "zero_omitted": bool(new["omitempty"] and not new["pointer"] and kind not in NEVER_OMITTED),
     }
 
 
@@ -347,7 +366,8 @@ def broken(line: str) -> str:
     inside = False
     for word in re.findall(r" *\S+", line):
         if len(lines[-1] + word) > WIDTH:
-            lines[-1] += ' "' if inside else ""
+            if inside:
+                lines[-1] += ' "'
             lines.append(" " * below[-1] + '"' * inside)
             word = word.lstrip()
         for sign in word:
@@ -366,8 +386,10 @@ def flag_line(row: dict[str, Any]) -> str:
     words = [quote(row["field"]), str(row["takes_value"]), quote(MERGES.get(row["type"], "replace"))]
     # 1.20 is the oldest minor of the list of flags, and stands for all before it.
     since = minor(row.get("field_since", row["since"]))
-    words += [f"since={since}"] if since > 20 else []
-    words += [f"until={minor(row['until'])}"] if "until" in row else []
+    if since > 20:
+        words.append(f"since={since}")
+    if "until" in row:
+        words.append(f"until={minor(row['until'])}")
     return f"    {quote(row['name'])}: Flag({', '.join(words)}),\n"
 
 
@@ -381,10 +403,12 @@ def quote(value: Any) -> str:
     """Return a Python literal with double quotes."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=True)
+    if isinstance(value, tuple) and len(value) == 1:
+        return f"({quote(value[0])},)"
     if isinstance(value, tuple):
-        return "(" + ", ".join(quote(item) for item in value) + ("," if len(value) == 1 else "") + ")"
+        return f"({', '.join(map(quote, value))})"
     if isinstance(value, list):
-        return "[" + ", ".join(quote(item) for item in value) + "]"
+        return f"[{', '.join(map(quote, value))}]"
     if isinstance(value, dict):
         return "{" + ", ".join(f"{quote(key)}: {quote(item)}" for key, item in value.items()) + "}"
     return repr(value)
