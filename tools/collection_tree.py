@@ -52,10 +52,20 @@ def copy(above: Path) -> Path:
         target = place / name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, target)
+    _clean(place, wanted)
+    if not (place / ".git").exists():
+        subprocess.run(["git", "init", "--quiet"], cwd=place, check=True)
+    subprocess.run(["git", "add", "--all"], cwd=place, check=True)
+    return place
+
+
+def _clean(place: Path, wanted: set[str]) -> None:
+    """Remove all other files from a copy, and the folders that are empty then."""
     for folder, folders, files in os.walk(place, topdown=False):
         here = Path(folder)
+        parts = here.relative_to(place).parts
         # ansible-test keeps its results in tests/output.
-        if here.relative_to(place).parts[:2] == ("tests", "output") or ".git" in here.relative_to(place).parts:
+        if parts[:2] == ("tests", "output") or ".git" in parts:
             continue
         for name in files:
             if str((here / name).relative_to(place)) not in wanted:
@@ -63,10 +73,6 @@ def copy(above: Path) -> Path:
         for name in folders:
             if not any((here / name).iterdir()):
                 (here / name).rmdir()
-    if not (place / ".git").exists():
-        subprocess.run(["git", "init", "--quiet"], cwd=place, check=True)
-    subprocess.run(["git", "add", "--all"], cwd=place, check=True)
-    return place
 
 
 def public_names() -> dict[str, set[str]]:
