@@ -115,14 +115,16 @@ def _text(_name: str, option: Option, value: t.Any) -> str:
     choices = option.get("choices")
     if choices:
         return "" if _chosen(choices, value) else _listed(choices)
-    return "" if isinstance(value, _PLAIN) and not isinstance(value, bool) and value != "" else "a text"
+    is_text = isinstance(value, _PLAIN) and not isinstance(value, bool) and value != ""
+    return "" if is_text else "a text"
 
 
 def _chosen(choices: t.Sequence[t.Any], value: t.Any) -> bool:
     """Return whether a value is one of the choices; a boolean is, if its word is one of them."""
-    words = [str(choice) for choice in choices]
-    text = str(value).lower() if str(value).lower() in ("true", "false") else str(value)
-    return isinstance(value, _PLAIN) and text in words
+    text = str(value)
+    if text.lower() in ("true", "false"):
+        text = text.lower()
+    return isinstance(value, _PLAIN) and text in map(str, choices)
 
 
 def _listed(choices: t.Sequence[t.Any]) -> str:
@@ -142,7 +144,8 @@ def is_true(value: t.Any) -> bool:
 
 
 def _boolean(_name: str, _option: Option, value: t.Any) -> str:
-    return "" if isinstance(value, _PLAIN) and str(value).strip().lower() in (*_TRUE, *_FALSE) else "true or false"
+    is_word = str(value).strip().lower() in (*_TRUE, *_FALSE)
+    return "" if isinstance(value, _PLAIN) and is_word else "true or false"
 
 
 def _list(_name: str, _option: Option, value: t.Any) -> str:

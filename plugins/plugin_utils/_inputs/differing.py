@@ -29,13 +29,13 @@ class Differing:
 
     def add(self, host: str, name: str, value: t.Any) -> None:
         """Add the value of a host. An unset variable has the default of its spec, None without one."""
-        key = (name, type(value), value if isinstance(value, (str, int, float)) else None)
-        if value is not None and key[2] is None:  # a list or a mapping
-            form = _form(name, self._known[name], value)
-        elif key in self._forms:
+        if isinstance(value, (type(None), str, int, float)):
+            key = (name, type(value), value)
+            if key not in self._forms:
+                self._forms[key] = _form(name, self._known[name], value)
             form = self._forms[key]
         else:
-            form = self._forms[key] = _form(name, self._known[name], value)
+            form = _form(name, self._known[name], value)
         self._found.setdefault(name, {}).setdefault(form, (value, []))[1].append(host)
 
     def message(self, groups: Groups, hosts: t.Sequence[str]) -> str:
@@ -58,17 +58,18 @@ class Differing:
                 "for all of them, or run the playbook once for each, with kubelet_config_hosts:",
             ]
         for name, values in sorted(found.items()):
-            words = (
-                f"{'unset' if value is None else shown(self._known[name], value)} on {_whose(named, groups, hosts)}"
-                for value, named in values
-            )
+            words = [f"{self._shown(name, value)} on {_whose(named, groups, hosts)}" for value, named in values]
             lines.append(f"{name} is {', '.join(words)}")
         return "\n".join(lines)
+
+    def _shown(self, name: str, value: t.Any) -> str:
+        return "unset" if value is None else shown(self._known[name], value)
 
 
 def _form(name: str, option: Option, value: t.Any) -> str:
     """Return a text that is equal for values that the roles read alike, such as 5 and "5"."""
-    if value is None or (value == "" and (name in check.UNSET_IF_EMPTY or not option.get("default"))):
+    is_unset_if_empty = name in check.UNSET_IF_EMPTY or not option.get("default")
+    if value is None or (value == "" and is_unset_if_empty):
         return "null"
     kind = option["type"]
     if kind == "bool":
@@ -78,33 +79,38 @@ def _form(name: str, option: Option, value: t.Any) -> str:
     # AWX has no lists, and -e passes numbers as texts, such as 60.0.
     items = value if isinstance(value, (list, tuple)) else str(value).split(",")
     texts = [str(item).strip() for item in items]
-    return json.dumps([text[:-2] if kind == "int" and text.endswith(".0") else text for text in texts])
+    if kind == "int":
+        texts = [text.removesuffix(".0") for text in texts]
+    return json.dumps(texts)
 
 
 def _whose(named: t.Sequence[str], groups: Groups, hosts: t.Sequence[str]) -> str:
     """Return the hosts in words, with the smallest group that has them and no others of this run."""
     of_run, wanted = set(hosts), set(named)
-    alike = [
-        (len(members), group)
-        for group, members in groups.items()
-        if group not in ("all", "ungrouped") and wanted == of_run & set(members)
-    ]
-    more = f" and {len(named) - SHOWN_HOSTS} more" if len(named) > SHOWN_HOSTS else ""
-    text = f"{', '.join(named[:SHOWN_HOSTS])}{more}"
+    text = ", ".join(named[:SHOWN_HOSTS])
+    if len(named) > SHOWN_HOSTS:
+        text += f" and {len(named) - SHOWN_HOSTS} more"
+    alike = []
+    for group, members in groups.items():
+        if group not in ("all", "ungrouped") and wanted == of_run & set(members):
+            alike.append((len(members), group))
     return f"group {min(alike)[1]} ({text})" if alike else text
 
 
 def _cluster(value: t.Any) -> str:
     """Return the cluster of a kubelet_config_auth in words, without its credentials."""
     given = value if isinstance(value, dict) else {}
+    parts = []
+    if given.get("host"):
+        parts.append(f"host {cluster_options.without_login(str(given['host']))}")
     kubeconfig = given.get("kubeconfig")
-    parts = [
-        f"host {cluster_options.without_login(str(given['host']))}" if given.get("host") else "",
-        f"kubeconfig {kubeconfig if cluster_options.is_path(kubeconfig) else 'as a mapping'}" if kubeconfig else "",
-        f"context {given['context']}" if given.get("context") else "",
-        "in_cluster" if given.get("in_cluster") else "",
-    ]
-    return ", ".join(filter(None, parts)) or f"the cluster of the environment ({specs.AUTH} does not name any)"
+    if kubeconfig:
+        parts.append(f"kubeconfig {kubeconfig if cluster_options.is_path(kubeconfig) else 'as a mapping'}")
+    if given.get("context"):
+        parts.append(f"context {given['context']}")
+    if given.get("in_cluster"):
+        parts.append("in_cluster")
+    return ", ".join(parts) or f"the cluster of the environment ({specs.AUTH} does not name any)"
 
 
 WITHOUT = frozenset({"upgrade_check"})

@@ -32,8 +32,9 @@ class Hosts:
             self._nodes.setdefault(str(name or host), []).append(host)
         for layer in OF_HOSTS:
             value = given.get(layer)
-            is_scalar = isinstance(value, (str, int, float)) and value and not is_template(value)
-            fault = _fault(str(value)) if is_scalar else ""
+            if not isinstance(value, (str, int, float)) or not value or is_template(value):
+                continue
+            fault = _fault(str(value))
             if fault:
                 self._wrong.setdefault((layer, fault), []).append(host)
 
@@ -60,7 +61,9 @@ ANY, NAMED = "any", "named"
 
 def asked(given: t.Any) -> list[str]:
     """Return the patterns of hosts in kubelet_config_hosts, a text or lists of texts, one after the other."""
-    return [one for inner in given for one in asked(inner)] if isinstance(given, (list, tuple)) else [str(given)]
+    if isinstance(given, (list, tuple)):
+        return [one for inner in given for one in asked(inner)]
+    return [str(given)]
 
 
 class Run(t.NamedTuple):

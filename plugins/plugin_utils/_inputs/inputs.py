@@ -91,7 +91,9 @@ class Inputs:
             return self._unknown(name, value)
         # A template that cannot be rendered yet is checked by its role.
         words = "" if value is UNKNOWN else accepted(name, option, value)
-        return f"{name} is {shown(option, value)}{_HOSTS}: use {words}{_hint(option, value)}" if words else ""
+        if not words:
+            return ""
+        return f"{name} is {shown(option, value)}{_HOSTS}: use {words}{_hint(option, value)}"
 
     def _unknown(self, name: str, value: t.Any) -> str:
         meant = self._names.meant(name, value)
@@ -119,8 +121,10 @@ def named(found: t.Sequence[str], hosts: int) -> str:
 def shown(option: Option, value: t.Any) -> str:
     """Return a value as YAML has it. Mappings may contain secrets, so only their type is shown."""
     if option["type"] == "dict" or isinstance(value, dict):
-        kinds = ((str, "a text"), (list, "a list"), (dict, "a mapping"))
-        return next((words for kind, words in kinds if isinstance(value, kind)), "no mapping")
+        for kind, words in ((str, "a text"), (list, "a list"), (dict, "a mapping")):
+            if isinstance(value, kind):
+                return words
+        return "no mapping"
     text = json.dumps(value, default=str, ensure_ascii=False)
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}..."
 

@@ -51,9 +51,9 @@ class Names:
         if not name.startswith(PREFIX) or name == PREFIX:
             return _closest(name, self._known, _WHOLE)
         end = name[len(PREFIX) :]
-        first = end.partition("_")[0]
         found = _closest(end, self._ends, _END)
         if not found:
+            first = end.partition("_")[0]
             alike = [known for known in self._ends if known.partition("_")[0] == first]
             found = _closest(end, alike, 0)
         return f"{PREFIX}{found}" if found else ""

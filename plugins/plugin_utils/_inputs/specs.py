@@ -80,18 +80,20 @@ def by_role(folder: Path = ROLES, entry_point: str | None = None) -> dict[str, d
     found: dict[str, dict[str, Option]] = {}
     for path in sorted(folder.glob("*/meta/argument_specs.yml")):
         entries = yaml_load(path.read_text(encoding="utf-8"))["argument_specs"]
-        found[path.parent.parent.name] = {
-            name: option
-            for title, entry in entries.items()
-            if entry_point in (None, title)
-            for name, option in (entry.get("options") or {}).items()
-        }
+        options: dict[str, Option] = {}
+        for title, entry in entries.items():
+            if entry_point in (None, title):
+                options.update(entry.get("options") or {})
+        found[path.parent.parent.name] = options
     return found
 
 
 def known(roles: t.Mapping[str, t.Mapping[str, Option]]) -> dict[str, Option]:
     """Return the specs of all variables by name."""
-    return {**OF_THE_PLAYBOOKS, **{name: option for options in roles.values() for name, option in options.items()}}
+    found: dict[str, Option] = {**OF_THE_PLAYBOOKS}
+    for options in roles.values():
+        found.update(options)
+    return found
 
 
 def is_of_the_run(name: str) -> bool:
