@@ -108,9 +108,10 @@ def switch_failure(reason: t.Any, name: str, host: str, assigned: t.Any = None, 
     reverted = _result(reverted)
     # The guard may have reverted the switch before the role did. An error in a store without a switch is that of an
     # earlier configuration.
-    switched = bool(reverted.get("changed") or assigned.get("restart_needed"))
-    what = "was reverted to its previous configuration" if switched else "was not switched and keeps its configuration"
-    return f"Node {name} {what}: {_part((switched and reverted.get('error')) or reason, name, host)}"
+    if not reverted.get("changed") and not assigned.get("restart_needed"):
+        return f"Node {name} was not switched and keeps its configuration: {_part(reason, name, host)}"
+    cause = _part(reverted.get("error") or reason, name, host)
+    return f"Node {name} was reverted to its previous configuration: {cause}"
 
 
 def reset_failure(reason: t.Any, name: str, host: str, reset: t.Any = None, reverted: t.Any = None) -> str:
@@ -149,7 +150,9 @@ def _before_the_switch(first: Result, name: str, host: str, noun: str, what: str
         cause = _part(first.get("msg"), name, host)
         return f"Node {name} was not {what}: {cause}. If the {noun} had begun, the guard reverts it"
     reasons = first.get("reasons")
-    return f"{node_message(reasons, name, host)}. Nothing was changed." if reasons else ""
+    if not reasons:
+        return ""
+    return f"{node_message(reasons, name, host)}. Nothing was changed."
 
 
 def _part(reason: t.Any, name: str, host: str) -> str:

@@ -44,12 +44,14 @@ def begin(
     planned = goals.of_goal(goal, plan, info, undo)
     goals.refuse_without_way_back(planned, info, table["hosts"])
     begins = float(began or time.time())
-    own = value.Options(**{key: options.pop(key) for key in value.Options._fields if key in options})
+    of_value = {key: options.pop(key) for key in value.Options._fields if key in options}
+    own = value.Options(**of_value)
     away = {name: row["message"] for name, row in (lost or {}).items()}
     ordered = order.order(planned, goal, table, info, lost=away, **options)
-    changing = [node for batch in ordered["batches"] for node in batch["nodes"].values()]
-    name = changed_by.of_run(info, changing, sealed.without(declared), begins) if goal == goals.PLAN else ""
-    back = None if goal == goals.PLAN else plan
+    name, back = "", plan
+    if goal == goals.PLAN:
+        changing = [node for batch in ordered["batches"] for node in batch["nodes"].values()]
+        name, back = changed_by.of_run(info, changing, sealed.without(declared), begins), {}
     return value.begin(ordered, planned, table, info, group, current, dry_run, own, begins, name, back, skipped)
 
 
