@@ -186,9 +186,9 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
 
     def _refuse_unknown(self, config: t.Mapping[str, t.Any]) -> None:
         """Raise ClusterError for unknown options. Ansible ignores them, and a misspelled selector selects all nodes."""
-        known = {
-            name for option, spec in self.option_definitions.items() for name in (option, *spec.get("aliases", ()))
-        }
+        known: set[str] = set()
+        for option, spec in self.option_definitions.items():
+            known.update((option, *spec.get("aliases", ())))
         unknown = sorted(set(config) - known)
         if unknown:
             plural = "s" if len(unknown) > 1 else ""
@@ -204,7 +204,8 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         """
         spec = cluster_options.argument_spec()
         names = {name for option, values in spec.items() for name in (option, *values.get("aliases", ()))}
-        result = ArgumentSpecValidator(spec).validate({name: value for name, value in config.items() if name in names})
+        given = {name: value for name, value in config.items() if name in names}
+        result = ArgumentSpecValidator(spec).validate(given)
         if result.error_messages:
             raise ClusterError(f"{'; '.join(result.error_messages)}: correct the option")
         return cluster_options.completed(result.validated_parameters)
@@ -227,7 +228,9 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
     def _add(self, name: str, found: dict[str, t.Any]) -> None:
         address = inventory_hosts.address(found, self.get_option("host_address"))
         self.inventory.add_host(name)
-        for key, value in {**found, **({"ansible_host": address} if address else {})}.items():
+        if address:
+            found = {**found, "ansible_host": address}
+        for key, value in found.items():
             self.inventory.set_variable(name, key, _untrusted(value))
         for group in inventory_hosts.groups(found, self.get_option("group_by"), self.get_option("group_by_labels")):
             self.inventory.add_child(self.inventory.add_group(to_safe_group_name(group, force=True, silent=True)), name)
