@@ -31,8 +31,11 @@ class Outcome:
 
     def line(self, budget: float | None = None) -> str:
         """Return one line for people, with the share of the budget if there is one, and one for each case."""
-        tests = f"{self.passed + self.failed} tests" if self.passed + self.failed > 1 else ""
-        tests += f", {self.skipped} skipped" if tests and self.skipped else ""
+        tests = ""
+        if self.passed + self.failed > 1:
+            tests = f"{self.passed + self.failed} tests"
+        if tests and self.skipped:
+            tests += f", {self.skipped} skipped"
         share = f"{self.seconds / budget:5.0%}  " if budget else ""
         first = f"{self.verdict:<8}  {self.name:<18} {self.seconds:6.1f} s  {share}{self.reason or tests}".rstrip()
         return "\n".join([first, *(f"            {case}" for case in self.cases)])
@@ -52,12 +55,12 @@ def count(name: str) -> tuple[int, int, int, list[str]]:
         total += int(suite.get("tests", 0))
         failed += int(suite.get("failures", 0)) + int(suite.get("errors", 0))
         skipped += int(suite.get("skipped", 0))
-    cases = [
-        f"{kind}{case.get('classname')}::{case.get('name')}: {' '.join((mark.get('message') or '').split())}"[:200]
-        for tag, kind in (("failure", ""), ("error", ""), ("skipped", "skipped: "))
-        for case in root.iter("testcase")
-        for mark in case.iter(tag)
-    ]
+    cases = []
+    for tag, kind in (("failure", ""), ("error", ""), ("skipped", "skipped: ")):
+        for case in root.iter("testcase"):
+            for mark in case.iter(tag):
+                reason = " ".join((mark.get("message") or "").split())
+                cases.append(f"{kind}{case.get('classname')}::{case.get('name')}: {reason}"[:200])
     return max(0, total - failed - skipped), failed, skipped, cases
 
 
@@ -73,10 +76,13 @@ def run_gate(name: str, limit: float, environment: dict[str, str] | None = None,
         return Outcome(name, "left out", seconds, str(reported.get("reason") or "no reason given"), skipped=1)
     passed, failed, skipped, cases = count(name)
     if status == 0:
-        return Outcome(name, "passed", seconds, "", passed or (0 if skipped else 1), failed, skipped, cases)
+        if not passed and not skipped:
+            passed = 1
+        return Outcome(name, "passed", seconds, "", passed, failed, skipped, cases)
     process.show(log)
-    where = log.relative_to(process.ROOT)
-    reason = f"not done within {limit:.0f} s" if status is None else f"exit status {status}, see {where}"
+    reason = f"exit status {status}, see {log.relative_to(process.ROOT)}"
+    if status is None:
+        reason = f"not done within {limit:.0f} s"
     return Outcome(name, "failed", seconds, reason, passed, failed or 1, skipped, cases or process.last_lines(log))
 
 
