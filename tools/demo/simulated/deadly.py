@@ -79,15 +79,22 @@ def _watch(node: SimNode, uid: str, over: threading.Event) -> list[str]:
         deadly = uid in os.readlink(active)
         if deadly and not switched:
             switched, started = True, time.monotonic()
-        state = "{} ({}), restarted {} times by systemd".format(*(node.show(name) for name in UNIT))
+        seen = _seen(node, deadly)
         answers = switched and not deadly and bool(node.configz())
-        seen = f"{state}; configuration: {'deadly' if deadly else 'good'}{'; the kubelet answers' if answers else ''}"
+        if answers:
+            seen += "; the kubelet answers"
         if switched and seen != shown:
             lines.append(f"  +{time.monotonic() - started:4.1f} s  {seen}")
             shown = seen
         if answers:
             return lines
     raise DemoError(f"the kubelet of {NODE} should answer with the good configuration by now: {shown or 'no switch'}")
+
+
+def _seen(node: SimNode, deadly: bool) -> str:
+    active, sub, restarts = (node.show(name) for name in UNIT)
+    live = "deadly" if deadly else "good"
+    return f"{active} ({sub}), restarted {restarts} times by systemd; configuration: {live}"
 
 
 def _push(fleet: Fleet, good: str) -> dict[str, str]:
