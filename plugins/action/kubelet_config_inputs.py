@@ -28,6 +28,8 @@ from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.rendered
     rendered,
 )
 
+Vars = dict[str, t.Any]
+
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no types
     """See the module. There is no module to run: only Ansible's own process has the variables of all hosts."""
@@ -37,6 +39,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
     def run(self, tmp: t.Any = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Return a failure that names every wrong variable of the play's hosts."""
         result: dict[str, t.Any] = super().run(tmp, task_vars)
+        variables = task_vars or {}
         began = int(time.time())
         by_role = specs.by_role()
         known = specs.known(by_role)
@@ -50,27 +53,28 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
             }
         )
         if options["hosts"]:
-            wrong = self._run(task_vars or {}).problem(options["hosts"])
-            return {**result, "changed": False, **({"failed": True, "msg": wrong} if wrong else {})}
+            wrong = self._run(variables).problem(options["hosts"])
+            return {**result, "changed": False, **_failure(wrong)}
         if options["stage"]:
-            return {**result, "changed": False, **self._of_stage(options["stage"], task_vars or {})}
-        roles = by_role if options["roles"] is None else options["roles"]
-        of_roles = specs.by_role(entry_point=options["entry_point"]) if options["entry_point"] else by_role
-        read = {*OF_EVERY_PLAYBOOK, *options["of_the_run"], *(name for role in roles for name in of_roles[role])}
-        if "rollout" in roles:
-            read |= set(OF_ROLLOUTS)
+            return {**result, "changed": False, **self._of_stage(options["stage"], variables)}
+        roles = list(by_role) if options["roles"] is None else options["roles"]
+        if options["entry_point"]:
+            by_role = specs.by_role(entry_point=options["entry_point"])
+        read = {*options["of_the_run"], *_read(roles, by_role)}
         shared = {name for name in read if specs.is_of_the_run(name) or name in options["of_the_run"]}
         inputs = Inputs(known, read)
-        message = self._message(inputs, Differing(known), shared, task_vars or {})
-        shown = [inputs.ignored(), self._groups(task_vars or {}) if MAIN in read else ""]
-        result.update(changed=False, began=began, cluster="", warnings=list(filter(None, shown)))
+        message = self._message(inputs, Differing(known), shared, variables)
+        warnings = [inputs.ignored()]
+        if MAIN in read:
+            warnings.append(self._groups(variables))
+        result.update(changed=False, began=began, cluster="", warnings=list(filter(None, warnings)))
         if message:
             result.update(failed=True, msg=message)
         elif set(roles) - differing.WITHOUT:
-            result.update(cluster=self._cluster(task_vars or {}))
+            result.update(cluster=self._cluster(variables))
         return result
 
-    def _run(self, variables: dict[str, t.Any]) -> hosts.Run:
+    def _run(self, variables: Vars) -> hosts.Run:
         """Return the hosts that the run takes."""
         patterns = None
         if hosts.HOSTS in variables:
@@ -86,21 +90,24 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
             hosts.HOSTS in own,
         )
 
-    def _of_stage(self, stage: str, variables: dict[str, t.Any]) -> dict[str, t.Any]:
+    def _of_stage(self, stage: str, variables: Vars) -> Vars:
         """Return whether the role of a stage works for each host alone, or why it cannot work."""
         strategy = str(self._templar.template(self._task.get_play().strategy))
         alone = strategy.endswith(stages.ALONE)
-        # Two hosts that work alone must not change one node at the same time.
-        of_batch = stage == "dump" or not alone
-        hosts = variables["ansible_play_batch"] if of_batch else [variables["inventory_hostname"]]
+        hosts = variables["ansible_play_batch"]
+        if alone and stage != "dump":
+            # Two hosts that work alone must not change one node at the same time.
+            hosts = [variables["inventory_hostname"]]
         given = {name: self._handed(value) for name, value in variables.items() if name in stages.READ}
         try:
             wrong = host_table.unseen(variables, variables["hostvars"])
             names = list(host_table.node_table(hosts, variables["hostvars"])["hosts"])
         except AnsibleError as error:
             return {"failed": True, "msg": str(error)}
-        wrong = wrong or stages.missing(stage, given, names) or (stages.unshared(stage, variables) if alone else "")
-        return {"failed": True, "msg": wrong} if wrong else {"alone": alone}
+        wrong = wrong or stages.missing(stage, given, names)
+        if alone and not wrong:
+            wrong = stages.unshared(stage, variables)
+        return _failure(wrong) if wrong else {"alone": alone}
 
     def _handed(self, value: t.Any) -> t.Any:
         """Return what one role hands to another, None for a template of what no role has found."""
@@ -108,7 +115,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
             value = rendered(value, functools.partial(self._templar.template, value))
         return None if value is UNKNOWN else value
 
-    def _cluster(self, variables: dict[str, t.Any]) -> str:
+    def _cluster(self, variables: Vars) -> str:
         """Return the cluster of the run in words, empty if it is not known."""
         environment: dict[str, t.Any] = {}
         self._compute_environment_string(environment)
@@ -117,46 +124,30 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         with in_process.surroundings(environment, self._loader.get_basedir()):
             return differing.in_words(given)
 
-    def _message(
-        self, inputs: Inputs, differing: Differing, shared: t.Collection[str], variables: dict[str, t.Any]
-    ) -> str:
+    def _message(self, inputs: Inputs, differing: Differing, shared: t.Collection[str], variables: Vars) -> str:
         """Return all that is wrong; `shared` are the variables of the run."""
         hosts, hostvars = variables["ansible_play_hosts_all"], variables["hostvars"]
-        own = hostvars.raw_get(variables["inventory_hostname"])
-        # Variables of the play or of import_playbook. They are not in hostvars, and they override those of the hosts.
-        of_play = {
-            name: value
-            for name, value in variables.items()
-            if (inputs.matters(name) or name in shared or name in specs.HANDED_ON)
-            and not inputs.is_default(name, value)
-            and (name not in own or own[name] != value)
-        }
+        of_play = _of_play(inputs, shared, variables)
         # Only this cache separates what an earlier play of this run has set from what the inventory has.
         facts = getattr(self._task.get_variable_manager(), "_nonpersistent_fact_cache", {})
         handed = specs.HANDED_ON & {*of_play, *self._task.get_variable_manager().extra_vars}
         templates, of_hosts = Rendered(), Hosts()
+        names_nodes = inputs.matters(host_table.NODE_NAME)
         for host in hosts:
             given = hostvars.raw_get(host)
             handed |= (specs.HANDED_ON & given.keys()) - facts.get(host, {}).keys()
-            found = {
-                name: templates.of_host(given, value, functools.partial(_of_host, hostvars, host, name))
-                for name, value in given.items()
-                if name not in of_play and (inputs.matters(name) or name in shared)
-            }
-            seen = {**variables, **given} if any(map(is_template, of_play.values())) else given
-            for name, value in of_play.items():
-                found[name] = templates.of_host(seen, value, functools.partial(self._as_host, seen, value))
-            for name, value in found.items():
-                if inputs.matters(name):
-                    inputs.add(host, name, value)
-            if inputs.matters(host_table.NODE_NAME):
+            read = [name for name in given if name not in of_play and (inputs.matters(name) or name in shared)]
+            found = self._rendered(host, given, read, of_play, templates, variables)
+            for name in filter(inputs.matters, found):
+                inputs.add(host, name, found[name])
+            if names_nodes:
                 of_hosts.add(host, found.get(host_table.NODE_NAME), given)
             for name in shared:
                 value = found.get(name, inputs.default(name))
                 differing.add(host, name, given.get(name) if value is UNKNOWN else value)
         problems = [
             _handed_on(handed),
-            host_table.unseen(variables, hostvars) if inputs.matters(host_table.NODE_NAME) else "",
+            host_table.unseen(variables, hostvars) if names_nodes else "",
             differing.message(variables["groups"], hosts),
             inputs.message(len(hosts)),
             of_hosts.message(),
@@ -164,7 +155,20 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         ]
         return "\n".join(filter(None, problems))
 
-    def _groups(self, variables: dict[str, t.Any]) -> str:
+    def _rendered(
+        self, host: str, given: Vars, read: t.Iterable[str], of_play: Vars, templates: Rendered, variables: Vars
+    ) -> Vars:
+        """Return these variables of a host, which `given` has as they are set, and those of the play, rendered."""
+        found = {}
+        for name in read:
+            render = functools.partial(_of_host, variables["hostvars"], host, name)
+            found[name] = templates.of_host(given, given[name], render)
+        seen = {**variables, **given} if any(map(is_template, of_play.values())) else given
+        for name, value in of_play.items():
+            found[name] = templates.of_host(seen, value, functools.partial(self._as_host, seen, value))
+        return found
+
+    def _groups(self, variables: Vars) -> str:
         """Return which of its groups counts for each host, if several of them set kubelet_config."""
         groups = Groups(self._task.get_variable_manager()._inventory, self._loader)
         hosts = variables["ansible_play_hosts_all"]
@@ -175,6 +179,31 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
     def _as_host(self, seen: dict[str, t.Any], value: t.Any) -> t.Any:
         """Return a template of the play, rendered with what a task of one host sees."""
         return self._templar.copy_with_new_env(available_variables=seen).template(value)
+
+
+def _read(roles: t.Sequence[str], by_role: t.Mapping[str, t.Iterable[str]]) -> set[str]:
+    """Return the variables that a playbook with these roles reads."""
+    read = set(OF_EVERY_PLAYBOOK)
+    for role in roles:
+        read.update(by_role[role])
+    if "rollout" in roles:
+        read.update(OF_ROLLOUTS)
+    return read
+
+
+def _failure(wrong: str) -> Vars:
+    return {"failed": True, "msg": wrong} if wrong else {}
+
+
+def _of_play(inputs: Inputs, shared: t.Container[str], variables: Vars) -> Vars:
+    """Return the variables of the play or of import_playbook: not in hostvars, they override those of the hosts."""
+    own = variables["hostvars"].raw_get(variables["inventory_hostname"])
+    found = {}
+    for name, value in variables.items():
+        is_read = inputs.matters(name) or name in shared or name in specs.HANDED_ON
+        if is_read and not inputs.is_default(name, value) and (name not in own or own[name] != value):
+            found[name] = value
+    return found
 
 
 def _handed_on(names: t.Collection[str]) -> str:
