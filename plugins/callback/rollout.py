@@ -103,13 +103,8 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
 
     def v2_playbook_on_start(self, playbook: t.Any) -> None:
         """Begin a run."""
-        here = os.environ.get("PWD") or os.getcwd()
-        paths = {kind: self.get_option(f"report_{kind}") for kind in ("html", "json")}
         self._recorder = Recorder(
-            ReportSettings(
-                live=self.get_option("live"),
-                **{kind: os.path.join(here, os.path.expanduser(path)) if path else "" for kind, path in paths.items()},
-            ),
+            ReportSettings(live=self.get_option("live"), html=self._report("html"), json=self._report("json")),
             display=self._display.display,
             warn=self._display.warning,
             streams=(sys.stdout, sys.stderr),
@@ -120,6 +115,12 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
         # On SIGTERM Ansible exits without calling callbacks. On SIGINT it may wait for ever: for the lock of its
         # results, which a worker held when it was killed. A second SIGINT then kills it.
         self._former = {number: signal.signal(number, self._on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
+
+    def _report(self, kind: str) -> str:
+        """Return where to write the report of a kind, empty if it is not wanted."""
+        here = os.environ.get("PWD") or os.getcwd()
+        path = self.get_option(f"report_{kind}")
+        return os.path.join(here, os.path.expanduser(path)) if path else ""
 
     def v2_playbook_on_play_start(self, play: t.Any) -> None:
         """Begin a play, or with serial a batch of it."""
@@ -157,19 +158,19 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
         # The underscore names also exist in ansible-core 2.16.
         task = result._task
         watched = self._watch(task)
-        if not (watched.module in events.MODULES or (watched.ours and (trouble or events.begins(result._result)))):
+        of_module = watched.module in events.MODULES
+        if not of_module and not (watched.ours and (trouble or events.begins(result._result))):
             return
-        if watched.module in events.MODULES and (result._task_fields or {}).get("check_mode"):
+        fields = result._task_fields or {}
+        if of_module and fields.get("check_mode"):
             self._recorder.dry_run()
         node = "" if watched.run_once else self._node_name(result._host)
         if node in C.LOCALHOST and watched.module not in events.ON_NODES:
             # The controller, not a node.
             node = ""
         # Since ansible-core 2.21 results contain the arguments only on request.
-        arguments = {"invocation": {"module_args": (result._task_fields or {}).get("args")}}
-        self._recorder.take(
-            events.read(watched.module, {**result._result, **arguments}, node, trouble, task.get_name())
-        )
+        answer = {**result._result, "invocation": {"module_args": fields.get("args")}}
+        self._recorder.take(events.read(watched.module, answer, node, trouble, task.get_name()))
 
     def _watch(self, task: t.Any) -> Watched:
         """Return the properties of a task, from a cache."""
