@@ -207,7 +207,7 @@ def moving(rows: Rows, delivery: str) -> dict[str, Any]:
 
 
 def _leaves_native(row: Mapping[str, Any]) -> bool:
-    """Return whether a node is to migrate to checkpoints, or has begun to."""
+    """Return whether a node will migrate to checkpoints, or has begun to."""
     if not row["listening"] or not row["source"]:
         return False
     return bool(row["config_source"] or not row["settled"] or annotation.unconfirmed(row["reason"]))

@@ -108,8 +108,8 @@ def _gates(facts: UpgradeFacts, merged: Mapping[str, Any], target: int) -> Itera
         gate = gates.lookup(_gate_of(problem))
         state = gate.at(target) if gate else None
         if gate and state and state.locked:
-            since = next(one.since for one in gate.states if one.locked)
-            problem = replace(problem, remedy=f"{problem.remedy} Locked since 1.{since}.")
+            locked = [one.since for one in gate.states if one.locked]
+            problem = replace(problem, remedy=f"{problem.remedy} Locked since 1.{locked[0]}.")
         yield _finding(facts, problem, GATE, target)
 
 
