@@ -36,7 +36,7 @@ attributes:
     details: Fields that hold secrets are masked. A configuration that is not JSON is shown only if the node has PyYAML.
   idempotent:
     support: partial
-    details: V(restarted) of O(state) restarts every time, unless the guard has restarted the kubelet since a revert.
+    details: V(restarted) of O(state) restarts every time, unless the kubelet was started since the revert of O(trial).
 options:
   state:
     description:
@@ -46,8 +46,8 @@ options:
         makes the kubelet start with O(source). The first time it keeps a copy of the node's own config file, byte for
         byte, which is the "local" configuration from then on. Checkpoints that are no longer needed are removed.
       - V(restarted) restarts the kubelet. It fails unless the kubelet has a new InvocationID that remains, and its
-        healthz answers several times in a row within 60 seconds. If the guard has restarted the kubelet since a revert,
-        the module only verifies it.
+        healthz answers several times in a row within 60 seconds. If O(trial) was reverted, and the kubelet was started
+        since, the module only verifies it.
       - V(confirmed) records that the assigned configuration was verified. It becomes last-known-good once it has also
         passed the trial.
       - V(rolled_back) reverts the assigned configuration to the last-known-good, else to the local one, as a failed
@@ -166,7 +166,8 @@ options:
     description:
       - The trial that O(state=rolled_back) ends, as RV(trial.name) named it. It ends no other one, such as that of
         another run.
-      - By default it ends whichever there is.
+      - The trial after whose revert O(state=restarted) restarts the kubelet, unless the guard has done that.
+      - By default O(state=rolled_back) ends whichever there is, and O(state=restarted) always restarts.
     type: str
   config_dir:
     description:

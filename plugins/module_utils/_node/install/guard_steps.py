@@ -204,18 +204,18 @@ def _withdraw(argv: Sequence[str]) -> list[str]:
 
 
 def restarted(
-    unit: Unit, seconds: float, check: bool, state_files: Sequence[str] = (), reverted: Store | None = None
+    unit: Unit, seconds: float, check: bool, state_files: Sequence[str] = (), only_verify: bool = False
 ) -> dict[str, Any]:
     """Restart the kubelet and wait until it stays up and its healthz answers, within `seconds`.
 
     The healthz endpoint is that of the configuration it was started with. `state_files` are removed while it is
-    stopped: a running kubelet would write them again. One that cannot be removed is an error before that. `reverted`: a
-    reverted store; where the guard has restarted the kubelet since, it is only verified. Raises UnitError, FileError.
+    stopped: a running kubelet would write them again. One that cannot be removed is an error before that.
+    `only_verify`: the guard has restarted the kubelet already. Raises UnitError, FileError.
     """
     if check:
         return {"changed": True}
     begun = time.monotonic()
-    if reverted is not None and reverted.revert_ended():
+    if only_verify:
         return {**_verified(unit, unit.show(fresh=True).get("InvocationID", ""), seconds, begun), "changed": False}
     if not state_files:
         return _verified(unit, unit.restart(settle=0), seconds, begun)

@@ -115,11 +115,14 @@ def staged(options: Options, pretend: bool, unit: Unit) -> Result:
 
 
 def restarted(options: Options, pretend: bool, unit: Unit) -> Result:
-    """Restart the kubelet and verify it; after a revert only verify it if the guard has restarted it since.
+    """Restart the kubelet and verify it; only verify it if it was started since the trial of the options was reverted.
 
     Returns the InvocationID and the seconds until the kubelet was healthy. Raises UnitError.
     """
-    return guard_steps.restarted(unit, HEALTHY_SECONDS, pretend, (), Store(options["config_dir"]))
+    store = Store(options["config_dir"])
+    armed = quietly(store.trial)
+    is_reverted = armed is not None and armed.name == options["trial"] and store.revert_ended()
+    return guard_steps.restarted(unit, HEALTHY_SECONDS, pretend, only_verify=is_reverted)
 
 
 def updated(options: Options, pretend: bool, unit: Unit) -> Result:

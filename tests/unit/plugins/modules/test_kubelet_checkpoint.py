@@ -296,11 +296,11 @@ def test_a_failure_names_its_step(run: Run, node: Node, monkeypatch: pytest.Monk
 
 
 def test_a_restart_and_an_update(run: Run, node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard_steps, "restarted", lambda *_given: {"changed": True, "seconds": 1.5})
+    monkeypatch.setattr(guard_steps, "restarted", lambda *_given, **_more: {"changed": True, "seconds": 1.5})
     assert run("restarted")["seconds"] == 1.5
     assert not run("updated", metrics_dir="/m")["changed"]
 
-    def fail(*_given: t.Any) -> t.NoReturn:
+    def fail(*_given: t.Any, **_more: t.Any) -> t.NoReturn:
         raise UnitError("kubelet.service: it did not stay up")
 
     monkeypatch.setattr(guard_steps, "restarted", fail)

@@ -285,10 +285,20 @@ def test_an_update_of_the_guard(node: Node) -> None:
     assert node.steps == ["update"] and node.given["update"] == (False, "/m")
 
 
-def test_a_restart_knows_the_store_whose_revert_it_may_end(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[tuple[t.Any, ...]] = []
-    monkeypatch.setattr(guard_steps, "restarted", lambda unit, *given: seen.append((unit.name, *given)) or {})
-    node.call("restarted", unit="other.service", pretend=True)
-    [(unit, seconds, pretend, state_files, store)] = seen
-    assert (unit, seconds, pretend, state_files) == ("other.service", 60, True, ())
-    assert store.config_dir == node.store.config_dir and node.steps == []
+@pytest.mark.parametrize(
+    ("ended", "named", "expected"), [(True, True, True), (False, True, False), (True, False, False)]
+)
+def test_a_restart(node: Node, monkeypatch: pytest.MonkeyPatch, ended: bool, named: bool, expected: bool) -> None:
+    """The kubelet is only verified where it was started since the revert of the trial that is named: a trial that
+    failed weeks ago prevents no restart.
+    """
+    node.call("assigned")
+    armed = node.store.trial()
+    assert armed
+    monkeypatch.setattr(Store, "revert_ended", lambda _store: ended)
+    seen: list[t.Any] = []
+    monkeypatch.setattr(
+        guard_steps, "restarted", lambda unit, *given, **more: seen.append((unit.name, given, more)) or {}
+    )
+    node.call("restarted", unit="other.service", pretend=True, trial=armed.name if named else None)
+    assert seen == [("other.service", (60, True), {"only_verify": expected})] and node.steps == []
