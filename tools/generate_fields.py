@@ -69,8 +69,8 @@ MAPS = {
     "map[string][]string": "map[string]list[string]",
     "v1.ResourceList": "map[string]quantity",
 }
-# How a flag of this type acts on the field; all other types replace it.
 NEVER_OMITTED = ("duration", "quantity", "object")
+# How a flag of this type acts on the field; all other types replace it.
 MERGES = {
     "stringSlice": "replace_list",
     "mapStringString": "replace_map",

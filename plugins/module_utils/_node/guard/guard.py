@@ -212,7 +212,8 @@ class Guard:
         if config:
             trial = quietly(self.host.store.trial)
             given_up = {entry["path"] for entry in trial.state_files} if trial else ()
-            statefiles.fit(kept_files.root_folder(argv), config, argv, given_up)
+            on_trial = bool(trial and not trial.failed and self.host.leads_to(trial.to))
+            statefiles.fit(kept_files.root_folder(argv), config, argv, given_up, on_trial)
 
     def _note_start(self, seen: observe.Kubelet | None, fits: bool) -> None:
         """Note what a start reads: what is active after all other steps; and whether the state files fit it."""

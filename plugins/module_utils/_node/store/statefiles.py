@@ -134,13 +134,20 @@ def check_removable(path: str) -> None:
             raise files.FileError.of(path, "remove", error) from error
 
 
-def fit(folder: str, config: Mapping[str, Any], argv: Sequence[str], given_up: Container[str] = ()) -> None:
+def fit(
+    folder: str,
+    config: Mapping[str, Any],
+    argv: Sequence[str],
+    given_up: Container[str] = (),
+    on_trial: bool = False,
+) -> None:
     """Replace the state files of another policy than that of a kubelet that is about to start.
 
     By the spare copy if that is of this policy, also where no file is: a kubelet cannot make one on a full disk. Else
     the file is removed, and the kubelet makes a new one. A file that fits stays: it may be the only one on a full disk.
     `folder`: the kubelet's root folder; `config`, `argv`: what it starts with; `given_up`: paths of files that are
-    replaced also if they name no policy. Raises files.FileError.
+    replaced also if they name no policy; `on_trial`: what starts is on trial, so a copy from before several trials does
+    not belong to it. Raises files.FileError.
     """
     for manager in MANAGERS:
         path = os.path.join(folder, manager.file)
@@ -148,7 +155,8 @@ def fit(folder: str, config: Mapping[str, Any], argv: Sequence[str], given_up: C
         found = files.read(path)
         fits = (wanted,) if path in given_up else (wanted, None)
         if found is None or policy(found) not in fits:
-            copies = (files.read(copy) for copy in (spare(path), spare(path, wanted)))
+            places = [spare(path)] if on_trial else [spare(path), spare(path, wanted)]
+            copies = [files.read(place) for place in places]
             put(path, next((copy for copy in copies if policy(copy) == wanted), None))
 
 
