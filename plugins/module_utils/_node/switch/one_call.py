@@ -160,14 +160,15 @@ def removed(options: Options, pretend: bool, unit: Unit) -> Result:
     options = {**options, "source": None}
     config_dir = options["config_dir"]
     store = Store(config_dir)
+    armed = quietly(store.trial)
+    # The trial of a reset has moved the state files of another policy; without one they are left to the last restart.
+    state_files = _left(options, unit) if armed is None else ()
     with step("confirming the local configuration"):
-        armed = quietly(store.trial)
         if armed is not None and armed.to is None and not pretend:
             checkpoint_module.apply({**options, "state": "confirmed"}, pretend)
         is_reset = quietly(store.running) in (None, store.target(None))
         if not is_reset and not pretend:
             raise StoreError(f"{store.active} leads to another configuration: reset the node first")
-    state_files = _left(options, unit)
     with step("removing the guard"):
         gone = guard_steps.removed(config_dir, unit, HEALTHY_SECONDS, pretend, state_files)
     with step("removing the store"):
@@ -182,11 +183,7 @@ def removed(options: Options, pretend: bool, unit: Unit) -> Result:
 
 
 def _left(options: Options, unit: Unit) -> Sequence[str]:
-    """Return the state files of another policy than that of the node's own file.
-
-    The trial of a reset moves them; without one, as for a node whose local configuration is active already, they are
-    left to the last restart.
-    """
+    """Return the state files of another policy than that of the node's own file."""
     if options["state_files"] == KEEP:
         # A reset with such files was refused.
         return ()

@@ -226,7 +226,8 @@ def test_a_reset(guarded: Node) -> None:
     begun = node.call("reset")
     assert node.steps == ["look", "update", "reset"] and node.asked[-1][:3] == (None, True, [])
     assert begun["restart_needed"] and begun["trial"]["to"] is None and node.store.active_source() is None
-    ended = node.call("removed")
+    ended = node.call("removed", state_files="switch")
+    # The trial of the reset has moved the state files: nothing is left to inspect.
     assert node.steps == ["confirmed", "remove", "removed"] and node.given["remove"][-1] == ()
     assert ended["changed"] and not Path(node.store.config_dir).exists()
     assert ended["warnings"] == ["remove warns"]
