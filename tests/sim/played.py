@@ -189,9 +189,5 @@ def played_ansible(
         "kubelet_config_wait_timeout": 5,
         **variables,
     }
-    path = home / "hosts.yml"
-    path.write_text(json.dumps({"all": {"hosts": hosts or {name: {} for name in fleet.nodes}, "vars": given}}))
-    made = Ansible(home, home / "none", path)
-    del made.environment["K8S_AUTH_KUBECONFIG"]
-    made.environment["K8S_AUTH_HOST"] = fleet.url
-    return made
+    named = hosts or {name: {} for name in fleet.nodes}
+    return Ansible.of_api(home, fleet.url, {"all": {"hosts": named, "vars": given}})

@@ -127,6 +127,16 @@ class Ansible:
             "PYTHONWARNINGS": "ignore",
         }
 
+    @classmethod
+    def of_api(cls, home: Path, url: str, inventory: t.Mapping[str, t.Any]) -> Ansible:
+        """Return it for the API server at a URL, as a simulated one, without a kubeconfig."""
+        path = home / "hosts.yml"
+        path.write_text(json.dumps(inventory))
+        made = cls(home, home / "none", path)
+        del made.environment["K8S_AUTH_KUBECONFIG"]
+        made.environment["K8S_AUTH_HOST"] = url
+        return made
+
     def variables(self, **groups: dict[str, t.Any]) -> None:
         """Write group_vars and replace those written before."""
         self._write("group_vars", groups)

@@ -39,11 +39,8 @@ def test_what_the_kubelet_fills_in_is_no_difference(cluster: Cluster, tmp_path: 
         "ansible_python_interpreter": sys.executable,
         "kubelet_config": {"eventBurst": 31},
     }
-    path = tmp_path / "hosts.yml"
-    path.write_text(json.dumps({"workers": {"hosts": {name: {} for name in VERSIONS}, "vars": variables}}))
-    ansible = Ansible(tmp_path, tmp_path / "none", path)
-    del ansible.environment["K8S_AUTH_KUBECONFIG"]
-    ansible.environment["K8S_AUTH_HOST"] = cluster.url
+    hosts: dict[str, t.Any] = {name: {} for name in VERSIONS}
+    ansible = Ansible.of_api(tmp_path, cluster.url, {"workers": {"hosts": hosts, "vars": variables}})
     made = objects.configmap(NAME, json.dumps(CONFIG))
     # Not by this collection.
     del made["metadata"]["labels"]

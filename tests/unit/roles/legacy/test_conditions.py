@@ -156,14 +156,8 @@ def ansible(tmp_path: Path, table: Table) -> Ansible:
         "kubelet_config_serial": "100%",
         "kubelet_config": {"maxPods": 80},
     }
-    path = tmp_path / "hosts.yml"
-    path.write_text(
-        json.dumps({"workers": {"hosts": {name: {} for name in (*table.names, "n20", "n36")}, "vars": variables}})
-    )
-    made = Ansible(tmp_path, tmp_path / "none", path)
-    del made.environment["K8S_AUTH_KUBECONFIG"]
-    made.environment["K8S_AUTH_HOST"] = table.cluster.url
-    return made
+    hosts: dict[str, t.Any] = {name: {} for name in (*table.names, "n20", "n36")}
+    return Ansible.of_api(tmp_path, table.cluster.url, {"workers": {"hosts": hosts, "vars": variables}})
 
 
 def test_every_row(table: Table, ansible: Ansible) -> None:

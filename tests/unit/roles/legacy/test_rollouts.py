@@ -43,12 +43,8 @@ def ansible(tmp_path: Path, cluster: Cluster) -> Ansible:
         "kubelet_config_soak_seconds": 0,
         "kubelet_config": {"maxPods": 80},
     }
-    path = tmp_path / "hosts.yml"
-    path.write_text(json.dumps({"workers": {"hosts": {name: {} for name in VERSIONS}, "vars": variables}}))
-    made = Ansible(tmp_path, tmp_path / "none", path)
-    del made.environment["K8S_AUTH_KUBECONFIG"]
-    made.environment["K8S_AUTH_HOST"] = cluster.url
-    return made
+    hosts: dict[str, t.Any] = {name: {} for name in VERSIONS}
+    return Ansible.of_api(tmp_path, cluster.url, {"workers": {"hosts": hosts, "vars": variables}})
 
 
 def max_pods(cluster: Cluster) -> dict[str, int]:
