@@ -4,7 +4,8 @@
 """A disk in memory that can lose, like a real one, everything that is not durable, and that can fail at any call.
 
 A file's content is durable after `sync`, the names in a folder after `sync_folder`. At a power cut every other change
-survives or not, independently of all others and of their order: no real file system is that bad.
+survives or not, independently of all others and of their order: no real file system is that bad. Only the two names of
+a rename within a folder survive together: it is one transaction of a journal (ext4, xfs, btrfs).
 """
 
 from __future__ import annotations
@@ -42,7 +43,17 @@ class Folder:
     def __init__(self, mode: int = 0o700) -> None:
         self.live: dict[str, Node] = {}
         self.durable: dict[str, Node] = {}
+        # Of renames that are not durable: the former name of each new one.
+        self.renamed: dict[str, str] = {}
         self.mode, self.uid = mode, 0
+
+    def put(self, name: str, node: Node | None) -> None:
+        """Give a name to a node, or with None remove the name."""
+        self.renamed = {new: old for new, old in self.renamed.items() if name not in (new, old)}
+        if node is None:
+            del self.live[name]
+        else:
+            self.live[name] = node
 
 
 Node = File | Link | Folder
@@ -97,7 +108,7 @@ class Disk(OS):
     def sync_folder(self, path: str) -> None:
         self._call("sync_folder", path)
         folder = self._folder(path)
-        folder.durable = dict(folder.live)
+        folder.durable, folder.renamed = dict(folder.live), {}
 
     def rename(self, path: str, target: str) -> None:
         self._call("rename", f"{path} {target}")
@@ -108,8 +119,11 @@ class Disk(OS):
             raise OSError(errno.ENOTDIR, "Not a directory")
         if isinstance(old, Folder) and not isinstance(node, Folder):
             raise OSError(errno.EISDIR, "Is a directory")
-        del self._parent(path).live[os.path.basename(path)]
-        self._parent(target).live[os.path.basename(target)] = node
+        former, folder = self._parent(path), self._parent(target)
+        former.put(os.path.basename(path), None)
+        folder.put(os.path.basename(target), node)
+        if folder is former:
+            folder.renamed[os.path.basename(target)] = os.path.basename(path)
 
     def symlink(self, target: str, path: str) -> None:
         self._call("symlink", f"{path} {target}")
@@ -119,13 +133,13 @@ class Disk(OS):
         self._call("unlink", path)
         if isinstance(self._node(path), Folder):
             raise IsADirectoryError(errno.EISDIR, "Is a directory")
-        del self._parent(path).live[os.path.basename(path)]
+        self._parent(path).put(os.path.basename(path), None)
 
     def rmdir(self, path: str) -> None:
         self._call("rmdir", path)
         if self._folder(path).live:
             raise OSError(errno.ENOTEMPTY, "Directory not empty")
-        del self._parent(path).live[os.path.basename(path)]
+        self._parent(path).put(os.path.basename(path), None)
 
     # The others
 
@@ -261,7 +275,7 @@ class Disk(OS):
         parent = self._parent(path)
         if os.path.basename(path) in parent.live:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
-        parent.live[os.path.basename(path)] = node
+        parent.put(os.path.basename(path), node)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -280,9 +294,17 @@ def _settled(node: t.Any, choose: t.Callable[[t.Any, list[t.Any]], t.Any]) -> t.
         return fresh
     folder = Folder(node.mode)
     folder.uid = node.uid
-    for name in dict.fromkeys([*node.durable, *node.live]):
+    # The new name of a rename comes first, and decides for the former one.
+    names = dict.fromkeys([*node.renamed, *node.durable, *node.live])
+    lost: set[str] = set()
+    for name in names:
         old, new = node.durable.get(name), node.live.get(name)
-        kept = new if old is new else choose(node, [old, new])
+        if name in node.renamed.values():
+            kept = old if any(node.renamed[other] == name and other in lost for other in node.renamed) else new
+        else:
+            kept = new if old is new else choose(node, [old, new])
+        if kept is not new:
+            lost.add(name)
         if kept is not None:
             folder.live[name] = _settled(kept, choose)
     folder.durable = dict(folder.live)

@@ -35,6 +35,22 @@ def test_a_folder_is_durable_before_it_has_its_name() -> None:
     assert disk.tree() == {"/d": "folder", "/d/a": "1", "/d/s": "folder", "/d/s/b": "2"}
 
 
+def test_a_power_cut_leaves_a_rename_whole_or_undone() -> None:
+    """Of the disk in memory: with half a rename, a link that a full disk needs would be gone under both names."""
+    disk = Disk()
+    disk.mkdir("/d", 0o755)
+    disk.symlink("old", "/d/active")
+    disk.symlink("new", "/d/revert")
+    for folder in ("/", "/d"):
+        disk.sync_folder(folder)
+    disk.rename("/d/revert", "/d/active")
+    left = [after.tree() for after in disk.after_power_cut()]
+    assert left == [
+        {"/d": "folder", "/d/active": "-> old", "/d/revert": "-> new"},
+        {"/d": "folder", "/d/active": "-> new"},
+    ]
+
+
 def test_real_files(tmp_path: Path) -> None:
     folder = tmp_path / "one" / "two"
     files.make_folder(str(folder))
