@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import functools
 import time
 import typing as t
 
@@ -15,7 +14,6 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan imp
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.undo import changed_by
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils import sealed
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import clock, goals, order, rows, value
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import rows as skipping
 
 Mapping = t.Mapping[str, t.Any]
 
@@ -71,47 +69,24 @@ def undo_plan(info: Mapping, table: Mapping, goal: str, undo: str = "") -> dict[
     }
 
 
-def of_window(
-    given: Mapping, batch: Mapping, minutes: t.Any, forks: t.Any, hostvars: t.Any, **seconds: t.Any
-) -> dict[str, t.Any]:
-    """Return the window of a rollout as the gate of a batch gets it. C(seconds): those of clock.of_rollout."""
-    return clock.of_rollout(given, batch, minutes, forks, hostvars, time.time(), **seconds)
-
-
-def with_rows(found: Mapping, *results: t.Any) -> dict[str, t.Any]:
-    """Return the rows of a batch with those of some results; results of skipped calls add none."""
-    return functools.reduce(rows.added, (result.get("nodes") for result in results if result), dict(found))
+def result(rollout: Mapping, host: str = "", begun: bool = True) -> dict[str, t.Any]:
+    """Return the result for later jobs, after the batch of a C(host), or before it if it has not C(begun). By default
+    after the last batch.
+    """
+    return value.result(rollout, value.done(rollout, host, begun) if host else len(rollout["hosts"]))
 
 
 STEPS: dict[str, t.Callable[..., t.Any]] = {
     "begin": begin,
     "undo_plan": undo_plan,
-    "batch": value.of_host,
-    "skipped": skipping.of_play,
-    "named": skipping.named,
-    "planned_batch": value.of_plan,
+    "skipped": rows.of_play,
+    "named": rows.named,
     "counted": value.counted,
     "problem": value.problem,
-    "result": value.result,
-    "untouched": value.untouched,
-    "rows": with_rows,
-    "host_rows": rows.added_by_hosts,
-    "unreachable": rows.unreachable,
-    "unsettled": rows.unsettled,
-    "lost_sources": rows.lost_sources,
-    "restored": rows.restored,
-    "open": rows.open_ones,
-    "open_sources": rows.open_sources,
-    "failures": rows.failures,
-    "reverts": rows.to_revert,
-    "verdicts": rows.verdicts,
-    "stopped": rows.stopped,
-    "moving": goals.moving,
+    "result": result,
     "own_files": own_file.needed,
     "asked": layers.asked,
     "results": rows.results,
-    "window": of_window,
-    "found_on_hosts": rows.found_on_hosts,
 }
 """The functions by the name that the roles use."""
 

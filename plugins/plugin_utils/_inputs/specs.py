@@ -47,14 +47,12 @@ OF_THE_HOST = frozenset(
 
 INTERNAL: dict[str, t.Any] = {
     "__kubelet_config_batch": {},
-    "__kubelet_config_before": {},
     "__kubelet_config_began": None,
     "__kubelet_config_migrate": "stay",
     "__kubelet_config_own": {},
     "__kubelet_config_rollout": None,
     "__kubelet_config_rollout_goal": "plan",
     "__kubelet_config_row": None,
-    "__kubelet_config_rows": {},
     "__kubelet_config_trial": None,
 }
 """Roles and playbooks hand these to each other, and no user sets them. The values are the defaults, None without."""

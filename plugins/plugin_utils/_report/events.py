@@ -249,10 +249,19 @@ def _message(row: t.Mapping[str, t.Any]) -> str:
     return str(row.get("message") or row.get("msg") or "").strip()
 
 
+def _step(result: t.Mapping[str, t.Any], node: str, failed: bool) -> t.Iterator[Event]:
+    step = str(_argument(result, "step"))
+    if not step.startswith("look"):
+        yield from _OF_STEPS.get(step, _source)(result, node, failed)
+
+
+_OF_STEPS = {"gate": _gate, "drain": _drain, "uncordon": _drain, "soak": _soak, "revert": _revert}
+"""The steps of a batch that do not assign or verify."""
 _READERS: dict[str, t.Callable[[t.Mapping[str, t.Any], str, bool], t.Iterator[Event]]] = {
     "kubelet_config_plan": _plan,
     "kubelet_config_forecast": _forecast,
     "kubelet_rollout_lease": _lease,
+    "kubelet_rollout_batch": _step,
     "kubelet_rollout_gate": _gate,
     "node_config_source": _source,
     "node_soak": _soak,

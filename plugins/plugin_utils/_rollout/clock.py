@@ -132,7 +132,7 @@ def of_rollout(
     batch: t.Mapping[str, t.Any],
     minutes: t.Any,
     forks: t.Any,
-    hostvars: t.Mapping[str, t.Mapping[str, t.Any]],
+    of_host: t.Callable[[str, str], t.Any],
     now: float,
     most: t.Any,
     drain: t.Any,
@@ -140,11 +140,12 @@ def of_rollout(
     """Return the window as the gate of a batch gets it: C(minutes), C(ends), C(needs) and C(began).
 
     C(ends): when the window ends, in seconds since 1970, from C(minutes) and the start of the run. C(needs): the
-    seconds that the batch is expected to take. C(began): when each batch before it began; the gate of the last one has
-    returned it, in the variable C(rollout_gate) of its hosts. C(now): the time, at which the last batch has ended.
+    seconds that the batch is expected to take. C(began): when each batch before it began. The gate of the last one has
+    returned it, and C(of_host) reads it in the variable C(rollout_gate) of its hosts. C(now): the time, at which the
+    last batch has ended.
     """
     before = [one for one in rollout["batches"] if one["done"] < batch["done"]]
-    began = _began(before[-1], hostvars) if before else []
+    began = _began(before[-1], of_host) if before else []
     took = [end - begin for begin, end in zip(began, [*began[1:], now])]
     done = [_batch(one, int(forks)) for one in before[: len(took)]]
     return {
@@ -155,10 +156,13 @@ def of_rollout(
     }
 
 
-def _began(batch: t.Mapping[str, t.Any], hostvars: t.Mapping[str, t.Mapping[str, t.Any]]) -> list[float]:
+def _began(batch: t.Mapping[str, t.Any], of_host: t.Callable[[str, str], t.Any]) -> list[float]:
     """Return when the batches up to this one began, from the first of its hosts that knows."""
-    found = (((hostvars[host].get("rollout_gate") or {}).get("window") or {}).get("began") for host in batch["hosts"])
-    return list(next(filter(None, found), []))
+    for host in batch["hosts"]:
+        window = (of_host(host, "rollout_gate") or {}).get("window") or {}
+        if window.get("began"):
+            return list(window["began"])
+    return []
 
 
 def _batch(batch: t.Mapping[str, t.Any], forks: int) -> BatchTime:

@@ -10,7 +10,7 @@ node is its cause: what follows from it is left out.
 from __future__ import annotations
 
 import re
-from typing import Any, Collection, Iterable, Mapping, Sequence
+from typing import Any, Callable, Collection, Iterable, Mapping, Sequence
 
 from ...module_utils._config.delivery import NATIVE
 from ...module_utils._config.drift import drift_cause
@@ -18,6 +18,10 @@ from ...module_utils._config.values import amounts, node_row
 from ...module_utils._config.values.node_row import printable
 
 Rows = Mapping[str, Mapping[str, Any]]
+OfHost = Callable[[str, str], Any]
+"""Returns what an earlier task or role has left on a host, by host and variable; None without."""
+UNREACHABLE = "unreachable"
+"""The state of a node whose host cannot be reached."""
 HOST_ROW = "__kubelet_config_row"
 """The variable in which the role `checkpoint` returns the row of its host."""
 KEPT = ("ok", "state", "message", "changed", "delivery", "source", "error", "differences")
@@ -56,9 +60,7 @@ def _merged(before: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]
     return merged
 
 
-def added_by_hosts(
-    rows: Rows, hosts: Mapping[str, str], hostvars: Mapping[str, Mapping[str, Any]], native: bool = False
-) -> dict[str, Any]:
+def added_by_hosts(rows: Rows, hosts: Mapping[str, str], of_host: OfHost, native: bool = False) -> dict[str, Any]:
     """Return the rows with what the steps on the nodes have returned. C(hosts): the node names by host.
 
     A node with native delivery has such steps only if it was migrated to it (C(native)). Reading the variables of a
@@ -69,7 +71,7 @@ def added_by_hosts(
         row = result.get(name)
         if row is None or (row.get("delivery") == NATIVE and not native):
             continue
-        own = hostvars[host].get(HOST_ROW) or {}
+        own = of_host(host, HOST_ROW) or {}
         more: dict[str, Any] = {key: own[key] for key in OF_HOST if own.get(key)}
         if own and not own["ok"]:
             known = [] if row["ok"] else [row["message"]]
@@ -79,14 +81,14 @@ def added_by_hosts(
     return result
 
 
-def unreachable(hosts: Mapping[str, str], hostvars: Mapping[str, Mapping[str, Any]], key: str) -> dict[str, Any]:
+def unreachable(hosts: Mapping[str, str], of_host: OfHost, key: str) -> dict[str, Any]:
     """Return rows for the nodes whose host could not be reached. C(key): the result of a call on each host."""
     found = {}
     for host, name in hosts.items():
-        result = hostvars[host].get(key) or {}
-        if result.get("state") == "unreachable":
+        result = of_host(host, key) or {}
+        if result.get("state") == UNREACHABLE:
             why = str(result["msg"])
-            found[name] = node_row.Row(False, "unreachable", f"was not switched: {why}", error=why).shown()
+            found[name] = node_row.Row(False, UNREACHABLE, f"was not switched: {why}", error=why).shown()
     return found
 
 
@@ -175,42 +177,45 @@ def to_revert(rows: Rows, names: Iterable[str]) -> dict[str, Any]:
 
 
 def verdicts(
-    batch: Mapping[str, Any],
+    hosts: Mapping[str, str],
     reasons: Mapping[str, str],
     present: Collection[str],
-    reverted: Rows | None,
+    reverted: Rows,
     untouched: Sequence[str],
 ) -> dict[str, Any]:
     """Return the verdict on each failed host, by host, and under C(lost) one message on all hosts that were lost.
 
-    C(reverted): what node_config_revert returned; None if it was not needed. C(untouched): the hosts of later batches.
+    C(hosts): the node names by host. C(reverted): what node_config_revert returned, empty if it was not needed.
+    C(untouched): the hosts that the rollout will not reach.
     """
-    later = () if batch["continues"] else untouched
     found: dict[str, str] = {}
     lost: dict[str, list[str]] = {}
-    for host, name in batch["hosts"].items():
+    for host, name in hosts.items():
         if name not in reasons:
             continue
         if host not in present:
             lost.setdefault(reasons[name], []).append(name)
             continue
-        then = str((reverted or {}).get(name, {}).get("message") or "")
-        found[host] = node_message(reasons[name], name, then=then, untouched=later)
+        then = str(reverted.get(name, {}).get("message") or "")
+        found[host] = node_message(reasons[name], name, then=then, untouched=untouched)
     message = ". ".join(node_message(reason, ", ".join(names)) for reason, names in lost.items())
-    return {"hosts": found, "lost": with_untouched(message, later) if lost else ""}
+    return {"hosts": found, "lost": with_untouched(message, untouched) if lost else ""}
 
 
-def stopped(batch: Mapping[str, Any], reason: str, begun: bool, untouched: Sequence[str]) -> str:
-    """Return where a rollout stopped, why, and which hosts are untouched."""
-    group = batch["group"]
+def stopped(group: str, steps: str, names: Sequence[str], reason: str, begun: bool, untouched: Sequence[str]) -> str:
+    """Return where a rollout stopped, why, and which hosts are untouched.
+
+    C(steps): the entry point of the role C(assign) that changes the batch. C(names): its nodes. C(begun): whether the
+    gate had let it begin.
+    """
     what = f"The rollout to {group}"
-    if batch["steps"] == "reset":
+    if steps == "reset":
         what = f"The return of {group} to its local configuration"
-    elif batch["steps"].startswith("to_"):
+    elif steps.startswith("to_"):
         what = f"The migration of {group}"
     rest = "Run again to complete it." if begun else "Nothing was changed there."
     return (
-        f"{what} stopped at {', '.join(batch['names'])}: {reason.rstrip('.')}. {rest} "
+        f"{what} stopped at {', '.join(names)}: {reason.rstrip('.')}. {rest} "
         f"Untouched hosts: {', '.join(untouched) or 'none'}"
     )
 

@@ -205,9 +205,11 @@ def of_host(rollout: Value, host: str) -> dict[str, Any]:
     raise ValueError(f"host {host} is in no batch")
 
 
-def untouched(rollout: Value, batch: Value) -> list[str]:
-    """Return the hosts of later batches than this one."""
-    return list(rollout["hosts"])[batch["done"] :]
+def done(rollout: Value, host: str, begun: bool) -> int:
+    """Return how many hosts are done after the batch of a host, or before it if it has not C(begun)."""
+    batch = of_host(rollout, host)
+    after: int = batch["done"]
+    return after if begun else after - len(batch["hosts"])
 
 
 def of_plan(

@@ -37,7 +37,7 @@ TWO: dict[str, tuple[t.Any, t.Any]] = {
     "dict": ({"host": "https://a"}, {"host": "https://b"}),
     "raw": (1, 2),
 }
-FEW = {"rollout", "prune", "migrate", "upgrade_check", "kubelet_config_plan", "__kubelet_config_rows"}
+FEW = {"rollout", "prune", "migrate", "upgrade_check", "kubelet_config_plan", "__kubelet_config_batch"}
 """What stands for the others in the short tier: each playbook and each variable costs two seconds."""
 MORE_READ = {"migrate": ("kubelet_config_migrate_changes",)}
 MORE = {"migrate": {"kubelet_config_delivery": "native"}}

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from ansible_collections.livenodes.kubelet.plugins.action.kubelet_rollout_batch import STEPS
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils import host_table
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.specs import INTERNAL, OF_THE_HOST
 
@@ -23,11 +24,12 @@ ON_THE_NODE = {
     "livenodes.kubelet.kubelet_preflight_info",
     "livenodes.kubelet.kubelet_upgrade_info",
 }
+BATCH = "livenodes.kubelet.kubelet_rollout_batch"
 ROLES = sorted(path.name for path in (ROOT / "roles").iterdir())
 # node_table reads this variable of each host.
 OF_THE_FILTER = {"kubelet_config_node_name"}
 OF_CALLERS = {
-    *("assign/write.yml", "assign/rows.yml", "dump/read.yml", "edit/plan.yml", "push/write.yml", "verify/wait.yml"),
+    *("assign/write.yml", "dump/read.yml", "edit/plan.yml", "push/write.yml", "verify/watch.yml"),
 }
 """Tasks files without run_once: their callers set it, except where a host works alone."""
 
@@ -76,10 +78,10 @@ def test_each_tasks_file_uses_exactly_the_variables_of_its_spec(role: str) -> No
         text, handed = tasks(role, name)
         # What a role returns as a fact of the same name is an option, too.
         used = set(re.findall(r"(?<![.\w])kubelet_config(?:_\w+)?\b", text)) - (handed - set(options))
-        if "node_table" in text or "'batch', inventory_hostname" in text:
+        if "node_table" in text:
             used |= OF_THE_FILTER
-        if "planned_batch" in text and "kubelet_config_plan" in used:
-            used.add("kubelet_config_delivery")
+        for step in re.findall(r"^ +step: (\w+)$", text, re.MULTILINE):
+            used.update(STEPS[step].reads)
         if re.search(r"(?:_table|node_table\(hostvars\)\))\.flags", text):
             used.add("kubelet_config_flags")
         if re.search(r"(?:_batch|_table|node_table\(hostvars\)\))\.deliveries", text):
@@ -161,6 +163,9 @@ def test_one_call_serves_the_batch(role: str) -> None:
                 (key.startswith("livenodes.kubelet.") and key not in ON_THE_NODE) or key == "ansible.builtin.copy"
                 for key in task
             ):
+                if str((task.get(BATCH) or {}).get("step")).startswith("report_"):
+                    # Each host reports its own node, without a request.
+                    continue
                 once = task.get("run_once", f"{role}/{path.name}" in OF_CALLERS)
                 assert (task["delegate_to"], once, task["become"]) == ("localhost", True, False), (
                     f"{path}: {task['name']}"

@@ -88,20 +88,30 @@ def run(
         seconds = (taking or SECONDS).get(module, {})
         text = STUB.format(name=module, seconds=seconds, nodes=hosts, failing=failing, log=str(log))
         (place / "plugins/modules" / f"{module}.py").write_text(text)
+    # The stubs have no actions of their own.
+    action = "plugins/action/kubelet_rollout_batch.py"
+    (place / action).parent.mkdir()
+    (place / action).symlink_to(ROOT / action)
     sources = {name: {"namespace": "kube-system", "name": "a", "kubeletConfigKey": "kubelet"} for name in hosts}
-    batch = value.of_plan(None, sources, {"hosts": dict(zip(hosts, hosts, strict=True))})
+    batch = {**value.of_plan(None, sources, {"hosts": dict(zip(hosts, hosts, strict=True))}), "soak": 30}
+    rollout = {"batches": [batch], "failed": {}, "max_failed": 0}
+    rollout.update(lease={}, group="all", name="", undoes=None)
     given = {
         "ansible_connection": "local",
         "ansible_python_interpreter": sys.executable,
         "kubelet_config_plan": preparing or {},
-        "__kubelet_config_batch": {**batch, "soak": 30, "pods": {}},
+        "__kubelet_config_rollout": rollout,
+        "__kubelet_config_batch": {"begun": True, "soak": 30},
         **variables,
     }
     tasks = [
         {
             "ansible.builtin.import_role": {"name": "livenodes.kubelet.assign", "tasks_from": "switch.yml"},
         },
-        {"ansible.builtin.import_role": {"name": "livenodes.kubelet.verify", "tasks_from": "check.yml"}},
+        {
+            "ansible.builtin.import_role": {"name": "livenodes.kubelet.verify", "tasks_from": "check.yml"},
+            "vars": {"__kubelet_config_batch": "{{ assign_result.batch }}"},
+        },
     ]
     if preparing:
         tasks = [{"ansible.builtin.import_role": {"name": "livenodes.kubelet.rollout", "tasks_from": "prepare.yml"}}]

@@ -51,5 +51,5 @@ def test_a_message_that_quotes_others_goes_through_the_filter(text: str) -> None
 
 
 def test_there_are_messages_of_both_sorts() -> None:
-    assert sum(NODE_MESSAGE in text for _name, text in FOUND) >= 2
+    assert sum(NODE_MESSAGE in text for _name, text in FOUND) >= 1
     assert sum(bool(FAILURES.search(text)) for _name, text in FOUND) == 3

@@ -68,17 +68,11 @@ def test_what_a_rollout_hands_on_ends_with_it(ansible: Ansible, fleet: PlayedClu
     path = Path(imported(tmp_path, ("rollout", "n1:n2")))
     plays = json.loads(path.read_text())
     show = {"stages": "{{ hostvars.localhost.__kubelet_config_rollout.stages }}"}
-    rows = {
-        "rows": [
-            "{{ __kubelet_config_rows }}",
-            "{{ __kubelet_config_row | default({}) }}",
-            "{{ __kubelet_config_before | default({}) }}",
-        ]
-    }
+    row = {"row": "{{ __kubelet_config_row | default({}) }}"}
     tasks = [
-        {"ansible.builtin.debug": {"msg": "left {{ {'a': stages, 'b': rows} | to_json }}"}, "vars": {**show, **rows}}
+        {"ansible.builtin.debug": {"msg": "left {{ {'a': stages, 'b': row} | to_json }}"}, "vars": {**show, **row}}
     ]
     plays.append({"hosts": "n1:n2", "gather_facts": False, "tasks": tasks})
     path.write_text(json.dumps(plays))
     run = ansible.playbook(str(path))
-    assert run.code == 0 and run.output.count('left {\\"a\\": [], \\"b\\": [{}, {}, {}]}') == 2, run.output
+    assert run.code == 0 and run.output.count('left {\\"a\\": [], \\"b\\": {}}') == 2, run.output

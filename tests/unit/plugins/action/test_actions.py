@@ -30,7 +30,7 @@ GROUP = set(yaml.safe_load((ROOT / "meta/runtime.yml").read_text())["action_grou
 
 ON_NODES = {"kubelet_checkpoint", "kubelet_preflight_info", "kubelet_upgrade_info"}
 # There is no module to run, only its documentation: a module does not have the variables of other hosts.
-WITHOUT_MODULE = {"kubelet_config_inputs"}
+WITHOUT_MODULE = {"kubelet_config_inputs", "kubelet_rollout_batch"}
 ON_CONTROLLER = sorted({path.stem for path in (ROOT / "plugins/modules").glob("*.py")} - ON_NODES - WITHOUT_MODULE)
 
 

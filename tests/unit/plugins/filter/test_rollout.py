@@ -24,24 +24,18 @@ PLAN: dict[str, Any] = {
 }
 
 
-def test_a_rollout_begins_and_has_a_batch() -> None:
+def test_a_rollout_begins_and_has_a_result() -> None:
     table = host_table.node_table(["h1"], {"h1": {"kubelet_config_node_name": "n1"}})
     value = rollout.rollout(PLAN, "begin", table, INFO, "all", max_unavailable=1, serial="1")
-    found = rollout.rollout(value, "batch", "h1")
-    assert found["names"] == ["n1"] and found["sources"]["n1"]["name"] == "a"
-
-
-def test_the_rows_of_several_results() -> None:
-    """A skipped call has no rows, and a call that is not made has no result."""
-    rows = {"n1": {"ok": False, "message": "late"}}
-    found = rollout.rollout({}, "rows", {"nodes": {"n1": {"ok": True}}}, {"skipped": True}, None, {"nodes": rows})
-    assert found == {"n1": {"ok": False, "message": "late", "changed": False}}
+    assert value["batches"][0]["names"] == ["n1"] and value["batches"][0]["sources"]["n1"]["name"] == "a"
+    changed = {given: rollout.rollout(value, "result", *given)["changed"] for given in [(), ("h1",), ("h1", False)]}
+    assert changed == {(): 1, ("h1",): 1, ("h1", False): 0}
 
 
 def test_errors_are_those_of_ansible() -> None:
     with pytest.raises(AnsibleFilterError, match="host h1 is in no batch"):
-        rollout.rollout({"batches": []}, "batch", "h1")
-    with pytest.raises(AnsibleFilterError, match="there is no step 'nothing', only begin, undo_plan, batch"):
+        rollout.rollout({"batches": []}, "result", "h1")
+    with pytest.raises(AnsibleFilterError, match="there is no step 'nothing', only begin, undo_plan, skipped"):
         rollout.rollout({}, "nothing")
 
 

@@ -57,6 +57,11 @@ def test_a_revert_gets_the_row_of_the_assignment() -> None:
     assert again["n1"]["assigned"]["source"] == {"name": "a"}
 
 
+def reading(hostvars: dict[str, Any]) -> rows.OfHost:
+    """Return what reads a variable of a host."""
+    return lambda host, name: hostvars[host].get(name)
+
+
 def test_what_the_steps_on_nodes_return() -> None:
     given = {"n1": BAD, "m1": {**GOOD, "delivery": "native"}, "n2": GOOD, "n3": GOOD}
     own = {"ok": False, "message": "Node host-n3 cannot be reached."}
@@ -66,14 +71,14 @@ def test_what_the_steps_on_nodes_return() -> None:
         "host-n2": {},
         "host-n3": {rows.HOST_ROW: own},
     }
-    found = added_by_hosts(given, HOSTS, hostvars)
+    found = added_by_hosts(given, HOSTS, reading(hostvars))
     assert why(found) == {
         "n1": "silent; the value is refused. Nothing was changed",
         "n3": "cannot be reached",
     }
     assert found["n3"] == {**GOOD, "ok": False, "message": "cannot be reached", "error": "cannot be reached"}
-    assert added_by_hosts(found, HOSTS, hostvars) == found, "once"
-    assert not added_by_hosts(given, HOSTS, hostvars, True)["m1"]["ok"], "migrated to native"
+    assert added_by_hosts(found, HOSTS, reading(hostvars)) == found, "once"
+    assert not added_by_hosts(given, HOSTS, reading(hostvars), True)["m1"]["ok"], "migrated to native"
 
 
 def test_what_a_call_on_the_hosts_has_returned() -> None:
@@ -116,7 +121,7 @@ DIFFERS = {**BAD, "state": "differs", "message": "maxPods is 61, not 50", "diffe
 def test_what_the_node_shows_names_the_cause_of_a_difference(facts: dict[str, Any], cause: str) -> None:
     hostvars: dict[str, Any] = {host: {} for host in HOSTS}
     hostvars["host-n1"][rows.HOST_ROW] = {"ok": True, "message": "", "kubelet": facts}
-    switched = added_by_hosts({"n1": GOOD}, HOSTS, hostvars)
+    switched = added_by_hosts({"n1": GOOD}, HOSTS, reading(hostvars))
     assert why(added(switched, {"n1": DIFFERS})) == {"n1": cause}
     assert why({"n1": DIFFERS}) == {"n1": "maxPods is 61, not 50"}
     silent = {**DIFFERS, "state": "silent", "message": "silent"}
@@ -133,7 +138,7 @@ def test_hosts_that_cannot_be_reached_before_the_drain() -> None:
     hostvars: dict[str, Any] = {host: {"seen": {"skipped": True}} for host in HOSTS}
     reason = "its host cannot be reached: no route"
     hostvars["host-n2"]["seen"] = {"state": "unreachable", "msg": reason}
-    found = rows.unreachable(HOSTS, hostvars, "seen")
+    found = rows.unreachable(HOSTS, reading(hostvars), "seen")
     assert found["n2"] == node_row.Row(False, "unreachable", f"was not switched: {reason}", error=reason).shown()
     assert why(found) == {"n2": f"was not switched: {reason}"}
     assert rows.open_ones(found, NAMES) == ["n1", "m1", "n3"]
@@ -163,29 +168,26 @@ def test_a_migration_that_failed_says_where_its_source_is() -> None:
     assert found["n2"]["message"].endswith(". Its spec.configSource could not be restored: forbidden")
 
 
-BATCH = {"hosts": HOSTS, "names": list(NAMES), "group": "workers", "steps": "switch"}
 UNTOUCHED = ["h9"]
 
 
 def test_verdicts() -> None:
-    """Lost hosts run no task, so one task speaks for them. A rollout that goes on leaves no host untouched."""
+    """Lost hosts run no task, so one task speaks for them."""
     reasons = {"n1": "silent", "n2": "was lost", "n3": "was lost"}
-    found = rows.verdicts(
-        {**BATCH, "continues": False}, reasons, ["host-n1", "host-m1"], {"n1": {"message": "reverted"}}, UNTOUCHED
-    )
+    found = rows.verdicts(HOSTS, reasons, ["host-n1", "host-m1"], {"n1": {"message": "reverted"}}, UNTOUCHED)
     assert found == {
         "hosts": {"host-n1": "Node n1: silent; reverted. Untouched hosts: h9"},
         "lost": "Node n2, n3 was lost. Untouched hosts: h9",
     }
-    found = rows.verdicts({**BATCH, "continues": True}, {"n1": "silent"}, HOSTS, None, UNTOUCHED)
+    found = rows.verdicts(HOSTS, {"n1": "silent"}, HOSTS, {}, [])
     assert found == {"hosts": {"host-n1": "Node n1: silent"}, "lost": ""}
-    found = rows.verdicts({**BATCH, "continues": False}, {"n1": "silent"}, HOSTS, None, UNTOUCHED)
+    found = rows.verdicts(HOSTS, {"n1": "silent"}, HOSTS, {}, UNTOUCHED)
     assert found == {"hosts": {"host-n1": "Node n1: silent. Untouched hosts: h9"}, "lost": ""}
 
 
 def test_each_lost_host_has_its_own_reason() -> None:
     reasons = {"n1": "was lost; silent", "n2": "was lost", "n3": "was lost; silent"}
-    found = rows.verdicts({**BATCH, "continues": False}, reasons, [], None, UNTOUCHED)
+    found = rows.verdicts(HOSTS, reasons, [], {}, UNTOUCHED)
     assert found["lost"] == "Node n1, n3 was lost; silent. Node n2 was lost. Untouched hosts: h9"
 
 
@@ -199,7 +201,7 @@ def test_each_lost_host_has_its_own_reason() -> None:
     ],
 )
 def test_where_a_rollout_stopped(steps: str, begun: bool, text: str) -> None:
-    found = rows.stopped({**BATCH, "steps": steps}, "why.", begun, UNTOUCHED)
+    found = rows.stopped("workers", steps, NAMES, "why.", begun, UNTOUCHED)
     assert found.startswith(text) and found.endswith(" Untouched hosts: h9")
-    found = rows.stopped(BATCH, "killed by SIGX.", True, [])
+    found = rows.stopped("workers", steps, NAMES, "killed by SIGX.", True, [])
     assert found.endswith(": killed by SIGX. Run again to complete it. Untouched hosts: none")

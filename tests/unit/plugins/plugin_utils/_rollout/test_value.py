@@ -16,11 +16,11 @@ from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.value i
     Options,
     begin,
     counted,
+    done,
     of_host,
     of_plan,
     problem,
     result,
-    untouched,
 )
 from tests.support.objects import place
 
@@ -116,7 +116,7 @@ def test_the_first_batch() -> None:
         "continues": True,
     }
     assert of_host(made(), "host-n1") == of_host(made(), "host-n2")
-    assert untouched(made(), found) == ["host-n3", "host-n4"]
+    assert (done(made(), "host-n2", begun=True), done(made(), "host-n2", begun=False)) == (2, 0)
 
 
 def test_a_undo_plan_has_its_effects_and_its_rollout() -> None:
@@ -142,7 +142,7 @@ def test_later_batches() -> None:
     third = of_host(value, "host-n3")
     assert (third["sources"], list(third["expected"]), third["soak"], third["started"]) == ({}, ["n3"], 30, True)
     last = of_host(value, "host-n4")
-    assert (last["steps"], last["sources"], last["expected"], untouched(value, last)) == ("reset", {}, {}, [])
+    assert (last["steps"], last["sources"], last["expected"], last["done"]) == ("reset", {}, {}, 4)
     with pytest.raises(ValueError, match="host host-m1 is in no batch"):
         of_host(made(), "host-m1")
 

@@ -1,0 +1,275 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The steps of a batch: what they call, what they add, and which hosts come next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.action.kubelet_rollout_batch import OF_ROLES, OF_ROLLOUT
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import endings, rows, steps
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.batch import Found
+
+from .steps_at import BAD, LEASE, VARIABLES, at, place, row
+
+SOURCES = {"n1": place("a"), "n2": place("a")}
+UNREACHED = {"h2": {"rollout_reached": {"state": "unreachable", "msg": "no route"}}}
+WAITING = {"state": "verified", "wait_timeout": 180, "lease": LEASE}
+DRAINED = {"delete_emptydir_data": False, "force": True, "lease": LEASE, "state": "drained", "timeout": 600}
+
+
+@pytest.mark.parametrize(
+    ("step", "given", "options"),
+    [
+        pytest.param(steps.Drain(), at(), None, id="nothing is drained"),
+        pytest.param(steps.Drain(), at({"drain": ["n1", "n2"]}), {**DRAINED, "nodes": ["n1", "n2"]}, id="drain"),
+        pytest.param(
+            steps.Drain(),
+            at({"drain": ["n1", "n2"], "reach": ["n1", "n2"]}, UNREACHED),
+            {**DRAINED, "nodes": ["n1"]},
+            id="a host that cannot be reached keeps its pods",
+        ),
+        pytest.param(
+            steps.Assign(),
+            at(rows={"n2": BAD}),
+            {"sources": {"n1": place("a")}, "rollout": "r1", "undo": False, "lease": LEASE},
+            id="a failed node is left out",
+        ),
+        pytest.param(
+            steps.Assign(),
+            at({"undoes": "", "lease": {}}),
+            {"sources": SOURCES, "rollout": "r1", "undo": True},
+            id="undo",
+        ),
+        pytest.param(steps.Rehearse(), at(), {"sources": SOURCES}, id="rehearse"),
+        pytest.param(steps.Verify(), at(check_mode=True), None, id="check mode waits for nothing"),
+        pytest.param(steps.Verify(), at(), {**WAITING, "sources": SOURCES}, id="what is expected"),
+        pytest.param(
+            steps.Verify(),
+            at({"expected": None}, rows={"n1": BAD}),
+            {**WAITING, "nodes": ["n2"]},
+            id="what is assigned",
+        ),
+        pytest.param(
+            steps.Verify(),
+            at(
+                on_hosts={"h1": {rows.HOST_ROW: {"ok": False, "message": "no space"}}},
+                rows={"n1": row(delivery="dropin")},
+            ),
+            {**WAITING, "sources": {"n2": place("a")}},
+            id="what failed on its host",
+        ),
+        pytest.param(
+            steps.Verify(),
+            at(
+                on_hosts={"h1": {rows.HOST_ROW: {"ok": True, "message": "", "kubelet": {"v": 1}, "files": [1]}}},
+                rows={"n1": row(delivery="dropin")},
+                before={"nodes": {}},
+            ),
+            {
+                **WAITING,
+                "sources": SOURCES,
+                "before": {"nodes": {}},
+                "hosts": {"n1": {"kubelet": {"v": 1}, "own": [1]}},
+            },
+            id="what was found on its host",
+        ),
+        pytest.param(steps.Soak(), at({"soak": None}), None, id="by hand"),
+        pytest.param(steps.Soak(), at(check_mode=True), None, id="no soak in check mode"),
+        pytest.param(steps.Soak(), at(rows={"n1": BAD, "n2": BAD}), None, id="all have failed"),
+        pytest.param(
+            steps.Soak(),
+            at(rows={"n1": BAD}, pods={"n2": {}}),
+            {
+                "nodes": ["n2"],
+                "seconds": 30,
+                "pods": {"n2": {}},
+                "allow_pod_loss": "0",
+                "pods_timeout": 120,
+                "lease": LEASE,
+            },
+            id="soak",
+        ),
+        pytest.param(endings.Revert(), at(rows={"n1": row()}), None, id="nothing has failed"),
+        pytest.param(endings.Revert(), at(rows={"n1": BAD}), None, id="failed before its assignment"),
+        pytest.param(
+            endings.Revert(), at(rows={"n1": {**BAD, "assigned": {}}}, check_mode=True), None, id="check mode"
+        ),
+        pytest.param(endings.Revert(), at({"steps": "reset"}, rows={"n1": {**BAD, "assigned": {}}}), None, id="reset"),
+        pytest.param(
+            endings.Revert(),
+            at(rows={"n1": {**BAD, "assigned": {"uid": "u"}}}),
+            {
+                "nodes": {"n1": {"uid": "u"}},
+                "current": {"nodes": {"n1": {"variant": "v"}}},
+                "wait_timeout": 180,
+                "lease": LEASE,
+            },
+            id="revert",
+        ),
+        pytest.param(endings.Uncordon(), at({"drain": ["n1"]}), None, id="no drain was tried"),
+        pytest.param(
+            endings.Uncordon(),
+            at({"drain": ["n1"]}, drained=True),
+            {"state": "restored", "nodes": ["n1"]},
+            id="uncordon",
+        ),
+    ],
+)
+def test_what_a_step_calls(step: steps.Step, given: Any, options: dict[str, Any] | None) -> None:
+    assert step.options(step.begin(given)) == options
+
+
+def test_the_gate() -> None:
+    gate, given = steps.Gate(), at({"reach": ["n2"], "drain": ["n2"], "on_nodes": True})
+    assert gate.options(given) == {
+        "nodes": ["n1", "n2"],
+        "group_nodes": ["n1", "n2", "n3"],
+        "max_unavailable": "2",
+        "allow_unready": True,
+        "reverted": ["n9"],
+        "pause": False,
+        "started": False,
+        "timeout": 60,
+        "lease": LEASE,
+        "pods": True,
+        "allow_pod_loss": "0",
+        "drained": ["n2"],
+    }
+    result = {"nodes": {"n1": {"ok": True}}, "pods": {"n1": {}}}
+    found = gate.after(given, result)
+    assert (found.begun, found.soak, found.pods, found.open(["n1"])) == (True, 30, {"n1": {}}, ["n1"])
+    assert gate.more(given, result) == {"on_hosts": {"h2": {}}, "steps": "switch", "on_nodes": True}
+    refused = {"failed": True, "nodes": {}, "stop": False}
+    assert not gate.goes_on(refused) and not gate.after(given, refused).begun
+
+
+def test_the_window_of_a_gate() -> None:
+    variables = {"kubelet_config_window_minutes": "30.0", "kubelet_config_node_seconds": 90}
+    given = at({"on_nodes": True}, variables=variables)
+    batch = given.batch._asdict()
+    rollout = {**given.rollout, "batches": [batch], "began": 1000.0}
+    window = steps.Gate().options(given._replace(rollout=rollout))["window"]
+    # Two waves of 90 s, a second a host, and what the batch waits for.
+    assert window == {"minutes": 30, "ends": 2800.0, "needs": 180 + 2 + 180 + 120 + 30 + 30, "began": []}
+
+
+@pytest.mark.parametrize(
+    ("step", "result", "goes_on"),
+    [
+        (steps.Assign(), {"stop": False}, True),
+        (steps.Assign(), {"stop": True}, False),
+        (steps.Assign(), {"msg": "no API server answers"}, False),
+        (steps.Verify(), {"nodes": {}}, True),
+        (steps.Soak(), {"msg": "the lease was lost"}, False),
+        (endings.Revert(), {"nodes": {}}, True),
+    ],
+)
+def test_a_failure_of_single_nodes_fails_no_step(step: steps.Step, result: dict[str, Any], goes_on: bool) -> None:
+    assert step.goes_on(result) is goes_on
+
+
+def test_a_drain_adds_pods_and_keeps_the_reason_of_an_unreachable_host() -> None:
+    drain = steps.Drain()
+    given = at({"drain": ["n1"], "reach": ["n2"]}, UNREACHED, rows={"n2": BAD}, pods={"n1": {"a": 1}})
+    found = drain.after(drain.begin(given), {"nodes": {"n1": {"ok": True}}, "pods": {"n1": {"b": 1}}})
+    assert found.drained and found.pods == {"n1": {"b": 1}} and found.open(["n1", "n2"]) == ["n1"]
+    assert found.rows["n2"]["message"] == "was not switched: no route"
+
+
+@pytest.mark.parametrize(
+    ("delivery", "source", "data"),
+    [
+        ("dropin", place("a"), {"kubelet": "of the cluster"}),
+        ("checkpoint", {**place("a"), "uid": "u", "resourceVersion": "7"}, {"kubelet": "of the cluster"}),
+        ("checkpoint", place("new"), {"kubelet": "of the plan"}),
+    ],
+)
+def test_what_is_copied_to_a_host(delivery: str, source: dict[str, str], data: dict[str, str]) -> None:
+    """In check mode there is no ConfigMap yet: the text is that of the plan, the version a placeholder."""
+    given = at({"texts": {"n1": "of the plan", "n2": "of the plan"}})
+    nodes = {"n1": row(delivery=delivery), "n2": row(delivery=delivery, ok=False)}
+    nodes["n1"]["source"] = source
+    maps = {"kube-system/a": {"kubelet": "of the cluster"}, "kube-system/new": {}}
+    copied = steps.Assign().more(given, {"nodes": nodes, "configmaps": maps})["on_hosts"]
+    assert copied == {"h1": {"delivery": delivery, "source": {**steps.PLACEHOLDER, **source}, "data": data}}
+    native = {"nodes": {"n1": row()}, "configmaps": {}}
+    assert steps.Assign().more(given, native) == {"on_hosts": {}}
+
+
+def test_what_a_host_confirms_or_reverts() -> None:
+    nodes = {"n1": row(delivery="dropin"), "n2": row(delivery="checkpoint", ok=False)}
+    given = at()
+    verified = steps.Verify().after(given, {"nodes": nodes})
+    given = given._replace(found=verified)
+    reason = "refused"
+    assert steps.Soak().more(given, {}) == {
+        "on_hosts": {"h1": {"source": place("a"), "reason": ""}, "h2": {"source": place("a"), "reason": reason}}
+    }
+
+
+@pytest.mark.parametrize(
+    "found",
+    [row(), row(delivery="none"), row(delivery="dropin", source=None), row(delivery="dropin", state="reassigned")],
+)
+def test_what_a_host_does_not_judge(found: dict[str, Any]) -> None:
+    assert steps.Verify().after(at(), {"nodes": {"n1": found}}).on_trial == {}
+
+
+@pytest.mark.parametrize(
+    ("failed", "continues", "untouched"),
+    [
+        pytest.param({"n1": {**BAD, "assigned": {}}}, False, ". Untouched hosts: h3", id="one too many"),
+        pytest.param({}, True, "", id="none in this batch"),
+    ],
+)
+def test_the_verdicts(failed: dict[str, Any], continues: bool, untouched: str) -> None:
+    revert = endings.Revert()
+    given = revert.begin(at(rows=failed))
+    found = revert.after(given, {"nodes": {"n1": {"message": "reverted"}}} if failed else {})
+    more = revert.more(given._replace(found=found), {})
+    hosts = {"h1": f"Node n1: refused; reverted{untouched}"} if failed else {}
+    assert more == {
+        "failures": {"n1": "refused"} if failed else {},
+        "verdicts": {"hosts": hosts, "lost": ""},
+        "continues": continues,
+    }
+
+
+def test_where_a_rollout_stopped() -> None:
+    text = "The rollout to workers stopped at n1, n2: why. Run again to complete it. Untouched hosts: h3"
+    assert endings.Stop().problem(at(begun=True), "why.") == text
+    assert "see above. Nothing was changed there." in endings.Stop().problem(at(), "")
+
+
+def test_each_host_reports_its_own_node() -> None:
+    own = {rows.HOST_ROW: {"ok": False, "message": "Node n1: no space."}}
+    given = at(on_hosts={"h1": own, "h2": own}, rows={"n1": row(delivery="dropin"), "n2": BAD})
+    for step, untouched in ((endings.Verdict(), ""), (endings.Verdict(last=True), ". Untouched hosts: h3")):
+        assert step.problem(step.begin(given), "") == f"Node n1: no space{untouched}"
+    assert endings.Verdict().problem(endings.Verdict().begin(at(rows={"n2": BAD})), "") == ""
+
+
+def test_what_was_found_out_travels_as_a_mapping() -> None:
+    found = Found(begun=True, rows={"n1": BAD}, written=["n1"])
+    assert Found(**found._asdict()) == found
+
+
+@pytest.mark.parametrize("step", [*OF_ROLLOUT.values(), *OF_ROLES.values()], ids=[*OF_ROLLOUT, *OF_ROLES])
+def test_a_step_reads_no_other_variables_than_it_names(step: steps.Step) -> None:
+    """The argument specs of the roles name these."""
+    read: list[str] = []
+    usual = at({"drain": ["n1"], "on_nodes": True}, rows={"n1": {**BAD, "assigned": {"source": {}}}}, written=["n1"])
+
+    def variable(name: str) -> Any:
+        read.append(name)
+        return {"kubelet_config_window_minutes": 5, "kubelet_config_node_seconds": 90}.get(name, VARIABLES.get(name))
+
+    rollout = {**usual.rollout, "batches": [usual.batch._asdict()], "began": 1000.0}
+    given = usual._replace(play=usual.play._replace(variable=variable), rollout=rollout)
+    step.options(step.begin(given))
+    step.problem(step.begin(given), "")
+    assert set(read) <= set(step.reads)
