@@ -60,7 +60,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
     def run(self, tmp: t.Any = None, task_vars: Vars | None = None) -> Vars:
         """Return the result of the module, with what is known after it in C(batch)."""
         result: Vars = super().run(tmp, task_vars)
-        own = {name: self._task.args.pop(name) for name in ("step", "batch", "reason") if name in self._task.args}
+        given = dict(self._task.args)
+        own = {name: given.pop(name) for name in ("step", "batch", "reason") if name in given}
+        # Callbacks get the arguments. What is left in C(given) are the credentials of the cluster.
+        self._task.args = {"step": own.get("step")}
         step = STEPS.get(own.get("step", ""))
         if step is None:
             return {**result, "failed": True, "msg": f"step is one of {', '.join(STEPS)}, not {own.get('step')!r}"}
@@ -73,8 +76,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         if options is None:
             answer = _without_call(step, at, str(own.get("reason") or ""))
         else:
-            answer = self._called(step, at, options, variables)
-        self._task.args = {"step": own["step"], **self._task.args}
+            answer = self._called(step, at, {**given, **options}, variables)
         return {**result, **answer}
 
     def _at(self, own: Vars, variables: Vars) -> At:
@@ -131,10 +133,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         """Call the module of a step as its own task would."""
         task = self._task.copy()
         task.action = f"{COLLECTION}.{step.module}"
-        task.args = {**self._task.args, **options}
+        task.args = dict(options)
         result = self._action(task).run(task_vars=variables)
-        # Callbacks get the arguments.
-        self._task.args = task.args
+        # As that module shows them.
+        self._task.args = {**self._task.args, **task.args}
         at = at._replace(found=step.after(at, result))
         if result.get("failed") and step.goes_on(result):
             result["failed"] = False
