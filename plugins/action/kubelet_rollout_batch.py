@@ -20,36 +20,9 @@ Vars = t.Dict[str, t.Any]
 COLLECTION = "livenodes.kubelet"
 ROLLOUT, BATCH = "__kubelet_config_rollout", "__kubelet_config_batch"
 
-OF_ROLLOUT: dict[str, Step] = {
-    "gate": steps.Gate(),
-    "drain": steps.Drain(),
-    "revert": endings.Revert(),
-    "uncordon": endings.Uncordon(),
-    "stop": endings.Stop(),
-}
-"""The steps of the role C(rollout)."""
-OF_ROLES: dict[str, Step] = {
-    "assign": steps.Assign(),
-    "rehearse": steps.Rehearse(),
-    "verify": steps.Verify(),
-    "soak": steps.Soak(),
-    "reset": moves.Reset(),
-    "verify_local": moves.VerifyLocal(),
-    "look_to_checkpoint": moves.Look("checkpoint"),
-    "annotate": moves.Annotate(),
-    "leave_native": moves.LeaveNative(),
-    "verify_moved": moves.VerifyMoved(),
-    "restore": moves.Restore(),
-    "restore_all": moves.RestoreAll(),
-    "look_to_native": moves.Look("native"),
-    "assign_native": moves.AssignNative(),
-    "drop_annotation": moves.DropAnnotation(),
-    "verify_native": moves.VerifyNative(),
-    "report_assigned": endings.Verdict(),
-    "report_verified": endings.Verdict(last=True),
-}
-"""The steps of the roles C(assign) and C(verify), which a play may also list itself."""
-STEPS = {**OF_ROLLOUT, **OF_ROLES}
+OF_ROLLOUT = frozenset({"gate", "drain", "revert", "uncordon", "stop"})
+"""The steps of the role C(rollout). A play may list the roles with the other ones itself."""
+STEPS: dict[str, Step] = {**steps.STEPS, **moves.STEPS, **endings.STEPS}
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no types

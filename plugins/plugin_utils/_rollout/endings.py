@@ -5,108 +5,104 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Mapping
 
 from . import goals, rows
 from .batch import At, Found, Result
-from .steps import NODE_NAME, WAIT, Options, Step, Verifying
+from .steps import NODE_NAME, WAIT, Options, Step, with_rows
 
 
-class Revert(Verifying):
-    """Count the failed nodes of a batch, and revert those that were assigned a source."""
-
-    module = "node_config_revert"
-    reads = (NODE_NAME, WAIT)
-
-    def begin(self, at: At) -> At:
-        """See Step."""
-        at = at.collected()
-        failures = rows.failures(at.batch.hosts, at.found.rows, at.play.present)
-        return at._replace(found=at.found._replace(failures=failures, present=list(at.play.present)))
-
-    def options(self, at: At) -> Options | None:
-        """See Step."""
-        reverts = rows.to_revert(at.found.rows, at.found.failures)
-        # A reset or a migration that failed leaves the node in the state that its row names.
-        if at.play.check_mode or at.batch.steps != goals.ASSIGN or not reverts:
-            return None
-        return {
-            "nodes": reverts,
-            "current": {"nodes": at.batch.before},
-            "wait_timeout": at.play.variable(WAIT),
-            "lease": at.batch.lease,
-        }
-
-    def after(self, at: At, result: Result) -> Found:
-        """See Step."""
-        return at.found._replace(reverted=result.get("nodes") or {})
-
-    def more(self, at: At, result: Result) -> Mapping[str, Any]:
-        """See Step. C(verdicts): see rows.verdicts. C(continues): whether the rollout goes on after this batch."""
-        found = at.found
-        failed = {**at.rollout["failed"], **found.failures}
-        continues = len(failed) <= at.rollout["max_failed"]
-        later = [] if continues else untouched(at)
-        verdicts = rows.verdicts(at.batch.hosts, found.failures, found.present, found.reverted, later)
-        return {"failures": found.failures, "verdicts": verdicts, "continues": continues}
+def _counted(at: At) -> At:
+    """Return this with the failed nodes of the batch."""
+    at = at.collected()
+    failures = rows.failures(at.batch.hosts, at.found.rows, at.play.present)
+    return at._replace(found=at.found._replace(failures=failures, present=list(at.play.present)))
 
 
-class Uncordon(Step):
-    """Undo the cordons of this rollout on the nodes of the batch.
+def _revert(at: At) -> Options | None:
+    reverts = rows.to_revert(at.found.rows, at.found.failures)
+    # A reset or a migration that failed leaves the node in the state that its row names.
+    if at.play.check_mode or at.batch.steps != goals.ASSIGN or not reverts:
+        return None
+    return {
+        "nodes": reverts,
+        "current": {"nodes": at.batch.before},
+        "wait_timeout": at.play.variable(WAIT),
+        "lease": at.batch.lease,
+    }
 
-    It needs no lease, which is already released if the batch failed. The next holder has cordoned no node of this batch
-    yet.
+
+def _reverted(at: At, result: Result) -> Found:
+    return at.found._replace(reverted=result.get("nodes") or {})
+
+
+def _verdicts(at: At, _result: Result) -> Mapping[str, Any]:
+    """C(verdicts): see rows.verdicts. C(continues): whether the rollout goes on after this batch."""
+    found = at.found
+    failed = {**at.rollout["failed"], **found.failures}
+    continues = len(failed) <= at.rollout["max_failed"]
+    later = [] if continues else _untouched(at)
+    verdicts = rows.verdicts(at.batch.hosts, found.failures, found.present, found.reverted, later)
+    return {"failures": found.failures, "verdicts": verdicts, "continues": continues}
+
+
+def _uncordon(at: At) -> Options | None:
+    """It needs no lease, which is already released if the batch failed. The next holder has cordoned no node of this
+    batch yet.
     """
-
-    module = "node_drain"
-
-    def options(self, at: At) -> Options | None:
-        """See Step."""
-        if not at.found.drained:
-            return None
-        return {"state": "restored", "nodes": at.batch.drain}
-
-    def after(self, at: At, result: Result) -> Found:
-        """See Step. A node that was deleted has no cordon."""
-        return at.found
+    return {"state": "restored", "nodes": at.batch.drain} if at.found.drained else None
 
 
-class Stop(Step):
-    """Report where the rollout stopped and which hosts are untouched."""
-
-    def options(self, at: At) -> None:
-        """See Step."""
-
-    def problem(self, at: At, reason: str) -> str:
-        """See Step."""
-        return rows.stopped(
-            at.batch.group, at.batch.steps, at.batch.names, reason or "see above", at.found.begun, untouched(at)
-        )
+def _nothing_new(at: At, _result: Result) -> Found:
+    """A node that was deleted has no cordon."""
+    return at.found
 
 
-class Verdict(Step):
-    """Report on its host a node that failed, in a play that lists the roles itself. The host is the task's own."""
-
-    def __init__(self, last: bool = False) -> None:
-        # Whether the play ends with it.
-        self._last = last
-
-    def begin(self, at: At) -> At:
-        """See Step."""
-        own = {host: name for host, name in at.batch.hosts.items() if host == at.play.host}
-        return at._replace(batch=at.batch._replace(hosts=own)).collected()
-
-    def options(self, at: At) -> None:
-        """See Step."""
-
-    def problem(self, at: At, reason: str) -> str:
-        """See Step."""
-        later = at.play.untouched if self._last else ()
-        for name, why in rows.failures(at.batch.hosts, at.found.rows, at.play.present).items():
-            return rows.node_message(why, name, at.play.host, untouched=later)
-        return ""
+def _no_call(_at: At) -> None:
+    return None
 
 
-def untouched(at: At) -> list[str]:
+def _stopped(at: At, reason: str) -> str:
+    batch, later = at.batch, _untouched(at)
+    return rows.stopped(batch.group, batch.steps, batch.names, reason or "see above", at.found.begun, later)
+
+
+def _own(at: At) -> At:
+    """Return this for the host of the task alone."""
+    own = {host: name for host, name in at.batch.hosts.items() if host == at.play.host}
+    return at._replace(batch=at.batch._replace(hosts=own)).collected()
+
+
+def _verdict(at: At, _reason: str, last: bool) -> str:
+    """Return why the node of the host has failed. C(last): whether the play ends with it."""
+    later = at.play.untouched if last else ()
+    for name, why in rows.failures(at.batch.hosts, at.found.rows, at.play.present).items():
+        return rows.node_message(why, name, at.play.host, untouched=later)
+    return ""
+
+
+def _untouched(at: At) -> list[str]:
     """Return the hosts of later batches of the rollout."""
     return list(at.rollout["hosts"])[at.batch.done :]
+
+
+STEPS = {
+    # Count the failed nodes of a batch, and revert those that were assigned a source.
+    "revert": Step(
+        _revert,
+        "node_config_revert",
+        reads=(NODE_NAME, WAIT),
+        begin=_counted,
+        goes_on=with_rows,
+        after=_reverted,
+        more=_verdicts,
+    ),
+    # Undo the cordons of this rollout on the nodes of the batch.
+    "uncordon": Step(_uncordon, "node_drain", after=_nothing_new),
+    # Report where the rollout stopped and which hosts are untouched.
+    "stop": Step(_no_call, problem=_stopped),
+    # Report on its host a node that failed, in a play that lists the roles itself.
+    "report_assigned": Step(_no_call, begin=_own, problem=functools.partial(_verdict, last=False)),
+    "report_verified": Step(_no_call, begin=_own, problem=functools.partial(_verdict, last=True)),
+}

@@ -5,200 +5,147 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Mapping
 
 from ...module_utils._config.delivery import CHECKPOINT, NATIVE
 from . import goals, rows
 from .batch import At, Found, Result
-from .steps import NODE_NAME, WAIT, WITHOUT_CHECKPOINT, Options, Step, Verifying, copies, leased, verification
+from .steps import NODE_NAME, WAIT, WITHOUT_CHECKPOINT, Options, Step, copies, leased, never, with_rows
+
+WAITING = (NODE_NAME, WAIT)
 
 
-class Reset(Step):
-    """Remove the config sources of the batch."""
-
-    module = "node_config_source"
-
-    def options(self, at: At) -> Options | None:
-        """See Step."""
-        names = at.found.open(at.batch.names)
-        if not names:
-            return None
-        return {"nodes": names, "state": "absent", "undo": at.batch.undoes is not None, **leased(at)}
-
-    def more(self, at: At, result: Result) -> Mapping[str, Any]:
-        """See Step."""
-        on_hosts: dict[str, Any] = {}
-        for host, name in at.batch.hosts.items():
-            row = (result.get("nodes") or {}).get(name) or {"ok": False}
-            if row["ok"] and row["delivery"] not in WITHOUT_CHECKPOINT:
-                on_hosts[host] = {}
-        return {"on_hosts": on_hosts}
+def _reset(at: At) -> Options | None:
+    names = at.found.open(at.batch.names)
+    if not names:
+        return None
+    return {"nodes": names, "state": "absent", "undo": at.batch.undoes is not None, **leased(at)}
 
 
-class VerifyLocal(Verifying):
-    """Wait until the kubelets run their local configuration."""
-
-    reads = (NODE_NAME, WAIT)
-
-    def begin(self, at: At) -> At:
-        """See Step."""
-        return at.collected()
-
-    def options(self, at: At) -> Options | None:
-        """See Step."""
-        return verification(at, at.found.open(at.batch.names))
+def _to_reset(at: At, result: Result) -> Mapping[str, Any]:
+    on_hosts: dict[str, Any] = {}
+    for host, name in at.batch.hosts.items():
+        row = (result.get("nodes") or {}).get(name) or {"ok": False}
+        if row["ok"] and row["delivery"] not in WITHOUT_CHECKPOINT:
+            on_hosts[host] = {}
+    return {"on_hosts": on_hosts}
 
 
-class Look(Step):
-    """Read what the nodes run, and which of them take part."""
-
-    module = "node_config_info"
-
-    def __init__(self, delivery: str) -> None:
-        self._delivery = delivery
-
-    def options(self, at: At) -> Options:
-        """See Step."""
-        return {"nodes": [name for host, name in at.batch.hosts.items() if host in at.play.present]}
-
-    def goes_on(self, result: Result) -> bool:
-        """See Step."""
-        return False
-
-    def after(self, at: At, result: Result) -> Found:
-        """See Step."""
-        nodes = result.get("nodes") or {}
-        known = at.found.rows
-        if self._delivery == CHECKPOINT:
-            known = rows.added(known, rows.unsettled(nodes))
-        moving = rows.open_sources(goals.moving(nodes, self._delivery), known)
-        return at.found._replace(rows=known, moving=moving)
+def _verify_local(at: At) -> Options | None:
+    return _verification(at, at.found.open(at.batch.names))
 
 
-class Annotate(Step):
-    """Assign what the nodes run by annotation as well."""
-
-    module = "node_config_source"
-
-    def options(self, at: At) -> Options:
-        """See Step."""
-        return {"sources": at.found.moving, "delivery": CHECKPOINT, **leased(at)}
-
-    def after(self, at: At, result: Result) -> Found:
-        """See Step."""
-        return at.found.adding(result, written=list(result.get("nodes") or {}))
-
-    def more(self, at: At, result: Result) -> Mapping[str, Any]:
-        """See Step."""
-        return {"on_hosts": copies(at, result)}
+def _look(at: At) -> Options:
+    return {"nodes": [name for host, name in at.batch.hosts.items() if host in at.play.present]}
 
 
-class LeaveNative(Step):
-    """Remove Node.spec.configSource, and wait for the kubelets to restart with the checkpoint."""
-
-    module = "node_config_source"
-    reads = (NODE_NAME, WAIT)
-
-    def begin(self, at: At) -> At:
-        """See Step."""
-        at = at.collected()
-        return at._replace(found=at.found._replace(written=at.found.open(at.found.written)))
-
-    def options(self, at: At) -> Options | None:
-        """See Step."""
-        if not at.found.written:
-            return None
-        return {"nodes": at.found.written, "state": "absent", "delivery": NATIVE, **waiting(at), **leased(at)}
-
-    def after(self, at: At, result: Result) -> Found:
-        """See Step."""
-        return at.found.adding(result, attempted=True)
+def _looked(at: At, result: Result, delivery: str) -> Found:
+    """Return who takes part in a migration to a delivery."""
+    nodes = result.get("nodes") or {}
+    known = at.found.rows
+    if delivery == CHECKPOINT:
+        known = rows.added(known, rows.unsettled(nodes))
+    moving = rows.open_sources(goals.moving(nodes, delivery), known)
+    return at.found._replace(rows=known, moving=moving)
 
 
-class VerifyMoved(Verifying):
-    """Verify that the nodes still run their configuration."""
-
-    reads = (NODE_NAME, WAIT)
-
-    def options(self, at: At) -> Options | None:
-        """See Step."""
-        return verification(at, at.found.open(at.found.written))
+def _annotate(at: At) -> Options:
+    return {"sources": at.found.moving, "delivery": CHECKPOINT, **leased(at)}
 
 
-class Restore(Verifying):
-    """Restore Node.spec.configSource of the nodes that failed without it."""
-
-    def options(self, at: At) -> Options | None:
-        """See Step."""
-        lost = rows.lost_sources(at.found.rows, at.found.written)
-        return {"sources": lost, "delivery": NATIVE} if lost else None
-
-    def after(self, at: At, result: Result) -> Found:
-        """See Step."""
-        return at.found._replace(rows=rows.restored(at.found.rows, result.get("nodes") or {}))
+def _written(at: At, result: Result) -> Found:
+    return at.found.adding(result, written=list(result.get("nodes") or {}))
 
 
-class RestoreAll(Step):
-    """Restore Node.spec.configSource of all nodes. Without the lease: a node must not stay half migrated."""
-
-    module = "node_config_source"
-
-    def options(self, at: At) -> Options | None:
-        """See Step."""
-        return {"sources": at.found.moving, "delivery": NATIVE} if at.found.attempted else None
-
-    def goes_on(self, result: Result) -> bool:
-        """See Step."""
-        return False
+def _still_open(at: At, native: bool = False) -> At:
+    at = at.collected(native)
+    return at._replace(found=at.found._replace(written=at.found.open(at.found.written)))
 
 
-class AssignNative(Step):
-    """Assign what the nodes run by Node.spec.configSource, and wait for the kubelets."""
-
-    module = "node_config_source"
-    reads = (NODE_NAME, WAIT)
-
-    def options(self, at: At) -> Options:
-        """See Step."""
-        return {"sources": at.found.moving, "delivery": NATIVE, **waiting(at), **leased(at)}
-
-    def after(self, at: At, result: Result) -> Found:
-        """See Step."""
-        return at.found.adding(result, written=list(result.get("nodes") or {}))
-
-    def more(self, at: At, result: Result) -> Mapping[str, Any]:
-        """See Step."""
-        nodes = result.get("nodes") or {}
-        return {"on_hosts": {host: {} for host, name in at.batch.hosts.items() if (nodes.get(name) or {}).get("ok")}}
+def _leave_native(at: At) -> Options | None:
+    if not at.found.written:
+        return None
+    return {"nodes": at.found.written, "state": "absent", "delivery": NATIVE, **_waiting(at), **leased(at)}
 
 
-class DropAnnotation(Step):
-    """Remove the annotation that replaced Node.spec.configSource."""
-
-    module = "node_config_source"
-
-    def begin(self, at: At) -> At:
-        """See Step."""
-        at = at.collected(native=True)
-        return at._replace(found=at.found._replace(written=at.found.open(at.found.written)))
-
-    def options(self, at: At) -> Options | None:
-        """See Step."""
-        if not at.found.written:
-            return None
-        return {"nodes": at.found.written, "state": "absent", "delivery": CHECKPOINT, **leased(at)}
+def _left(at: At, result: Result) -> Found:
+    return at.found.adding(result, attempted=True)
 
 
-class VerifyNative(Verifying):
-    """Verify that the nodes still run their configuration."""
-
-    reads = (NODE_NAME, WAIT)
-
-    def options(self, at: At) -> Options | None:
-        """See Step."""
-        return verification(at, at.found.open(at.found.written), delivery=NATIVE)
+def _verify_moved(at: At) -> Options | None:
+    return _verification(at, at.found.open(at.found.written))
 
 
-def waiting(at: At) -> dict[str, Any]:
+def _restore(at: At) -> Options | None:
+    lost = rows.lost_sources(at.found.rows, at.found.written)
+    return {"sources": lost, "delivery": NATIVE} if lost else None
+
+
+def _restored(at: At, result: Result) -> Found:
+    return at.found._replace(rows=rows.restored(at.found.rows, result.get("nodes") or {}))
+
+
+def _restore_all(at: At) -> Options | None:
+    """Without the lease: a node must not stay half migrated."""
+    return {"sources": at.found.moving, "delivery": NATIVE} if at.found.attempted else None
+
+
+def _assign_native(at: At) -> Options:
+    return {"sources": at.found.moving, "delivery": NATIVE, **_waiting(at), **leased(at)}
+
+
+def _to_remove(at: At, result: Result) -> Mapping[str, Any]:
+    nodes = result.get("nodes") or {}
+    return {"on_hosts": {host: {} for host, name in at.batch.hosts.items() if (nodes.get(name) or {}).get("ok")}}
+
+
+def _drop_annotation(at: At) -> Options | None:
+    if not at.found.written:
+        return None
+    return {"nodes": at.found.written, "state": "absent", "delivery": CHECKPOINT, **leased(at)}
+
+
+def _verify_native(at: At) -> Options | None:
+    return _verification(at, at.found.open(at.found.written), delivery=NATIVE)
+
+
+def _verification(at: At, names: list[str], **more: Any) -> Options | None:
+    """Return the options that verify these nodes."""
+    if at.play.check_mode or not names:
+        return None
+    return {"state": "verified", "nodes": names, "wait_timeout": at.play.variable(WAIT), **leased(at), **more}
+
+
+def _waiting(at: At) -> dict[str, Any]:
     """Return the options for a write that waits for the kubelets."""
     return {"wait": True, "wait_timeout": at.play.variable(WAIT)}
+
+
+STEPS = {
+    # Remove the config sources of the batch.
+    "reset": Step(_reset, more=_to_reset),
+    # Wait until the kubelets run their local configuration.
+    "verify_local": Step(_verify_local, reads=WAITING, begin=At.collected, goes_on=with_rows),
+    # Read what the nodes run, and which of them take part.
+    "look_to_checkpoint": Step(
+        _look, "node_config_info", goes_on=never, after=functools.partial(_looked, delivery=CHECKPOINT)
+    ),
+    # Assign what the nodes run by annotation as well.
+    "annotate": Step(_annotate, after=_written, more=copies),
+    # Remove Node.spec.configSource, and wait for the kubelets to restart with the checkpoint.
+    "leave_native": Step(_leave_native, reads=WAITING, begin=_still_open, after=_left),
+    # Verify that the nodes still run their configuration.
+    "verify_moved": Step(_verify_moved, reads=WAITING, goes_on=with_rows),
+    # Restore Node.spec.configSource of the nodes that failed without it, or of all.
+    "restore": Step(_restore, goes_on=with_rows, after=_restored),
+    "restore_all": Step(_restore_all, goes_on=never),
+    # Read what the nodes run, and which of them take part.
+    "look_to_native": Step(_look, "node_config_info", goes_on=never, after=functools.partial(_looked, delivery=NATIVE)),
+    # Assign what the nodes run by Node.spec.configSource, and wait for the kubelets.
+    "assign_native": Step(_assign_native, reads=WAITING, after=_written, more=_to_remove),
+    # Remove the annotation that replaced Node.spec.configSource.
+    "drop_annotation": Step(_drop_annotation, begin=functools.partial(_still_open, native=True)),
+    # Verify that the nodes still run their configuration.
+    "verify_native": Step(_verify_native, reads=WAITING, goes_on=with_rows),
+}

@@ -3,13 +3,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The steps of a batch: which module each of them calls with which options, and what its result adds.
 
-A step is called with what the steps before it have found out, and never asks an API server or a host itself.
+A step is called with what the steps before it have found out, and never asks an API server or a host itself. The tables
+C(STEPS) of this file, of endings.py and of moves.py are the whole list.
 """
 
 from __future__ import annotations
 
 import time
-from typing import Any, Mapping
+from typing import Any, Callable, Mapping, NamedTuple
 
 from ansible.module_utils.parsing.convert_bool import boolean
 
@@ -19,239 +20,190 @@ from . import clock, rows
 from .batch import At, Found, Result
 
 Options = Mapping[str, Any]
-PLACEHOLDER = {"uid": "00000000-0000-0000-0000-000000000000", "resourceVersion": "0"}
-"""In check mode, push has not created the ConfigMap."""
-WITHOUT_CHECKPOINT = (NATIVE, deliveries.NONE)
 NODE_NAME = "kubelet_config_node_name"
 PLANNED = (NODE_NAME, "kubelet_config_plan", "kubelet_config_sources", "kubelet_config_delivery")
 """The variables with what a play that lists the roles itself assigns and verifies."""
 WAIT, POD_LOSS, PODS = "kubelet_config_wait_timeout", "kubelet_config_allow_pod_loss", "kubelet_config_pods_timeout"
+PLACEHOLDER = {"uid": "00000000-0000-0000-0000-000000000000", "resourceVersion": "0"}
+"""In check mode, push has not created the ConfigMap."""
+WITHOUT_CHECKPOINT = (NATIVE, deliveries.NONE)
 
 
-class Step:
+def unless_stopped(result: Result) -> bool:
+    """Return whether a module has gone on with the other nodes."""
+    return result.get("stop") is False
+
+
+def with_rows(result: Result) -> bool:
+    """Return whether a module has reached a verdict on each node."""
+    return "nodes" in result
+
+
+def never(_result: Result) -> bool:
+    """Return that a failure concerns the whole batch."""
+    return False
+
+
+class Step(NamedTuple):
     """A step: one call of a module, or none if there is nothing to do."""
 
-    module = ""
+    options: Callable[[At], Options | None]
+    """Returns the options of the call, None if there is nothing to do."""
+    module: str = "node_config_source"
     reads: tuple[str, ...] = (NODE_NAME,)
     """The variables that it reads."""
+    begin: Callable[[At], At] = lambda at: at
+    """Completes what the step works with by what hosts have returned since the last one."""
+    goes_on: Callable[[Result], bool] = unless_stopped
+    """Returns whether a failed call concerns single nodes only: it is in their rows, and the others continue."""
+    after: Callable[[At, Result], Found] = lambda at, result: at.found.adding(result)
+    """Returns what is known after the call."""
+    more: Callable[[At, Result], Mapping[str, Any]] = lambda _at, _result: {}
+    """Returns what else the roles need, with the result of C(after). The result is empty without a call.
 
-    def begin(self, at: At) -> At:
-        """Return what the step works with, completed by what hosts have returned since the last one."""
+    C(on_hosts): which hosts have work to do next, and what each needs for it.
+    """
+    problem: Callable[[At, str], str] = lambda _at, _reason: ""
+    """Returns why the step fails without a call, for the message of the task that failed before it."""
+
+
+def _gate(at: At) -> Options:
+    batch, variable = at.batch, at.play.variable
+    options = {
+        "nodes": batch.names,
+        "group_nodes": at.rollout["names"],
+        "max_unavailable": variable("kubelet_config_max_unavailable"),
+        "allow_unready": boolean(variable("kubelet_config_unready_first"), strict=False),
+        "reverted": list(at.rollout["failed"]),
+        "pause": boolean(variable("kubelet_config_pause"), strict=False),
+        "started": batch.started,
+        "timeout": variable("kubelet_config_gate_timeout"),
+        "lease": batch.lease,
+        "pods": True,
+        "allow_pod_loss": variable(POD_LOSS),
+        "drained": batch.drain,
+    }
+    if int(float(variable("kubelet_config_window_minutes") or 0)):
+        options["window"] = _window(at)
+    return options
+
+
+def _window(at: At) -> Options:
+    batch, variable = at.batch, at.play.variable
+    most = clock.confirm_seconds(
+        batch.names,
+        at.play.forks,
+        own=variable("kubelet_config_confirm_seconds"),
+        soak_seconds=batch.soak,
+        wait_timeout=variable(WAIT),
+        pods_timeout=variable(PODS),
+        node_seconds=variable("kubelet_config_node_seconds") if batch.on_nodes else 0,
+    )
+    return clock.of_rollout(
+        at.rollout,
+        batch._asdict(),
+        variable("kubelet_config_window_minutes"),
+        at.play.forks,
+        at.play.of_host,
+        time.time(),
+        most=most,
+        drain=variable("kubelet_config_drain_timeout"),
+    )
+
+
+def _begun(at: At, result: Result) -> Found:
+    begun = not result.get("failed")
+    return Found(begun=begun, soak=at.batch.soak, pods=result.get("pods") or {}).adding(result)
+
+
+def _to_reach(at: At, _result: Result) -> Mapping[str, Any]:
+    """A drain must not cost a node its pods if nothing can be changed on it then."""
+    reached: dict[str, Any] = {host: {} for host, name in at.batch.hosts.items() if name in at.batch.reach}
+    return {"on_hosts": reached, "steps": at.batch.steps, "on_nodes": at.batch.on_nodes}
+
+
+def _with_unreachable(at: At) -> At:
+    if not at.batch.reach:
         return at
-
-    def options(self, at: At) -> Options | None:
-        """Return the options of the call, None if there is nothing to do."""
-        raise NotImplementedError
-
-    def goes_on(self, result: Result) -> bool:
-        """Return whether a failed call concerns single nodes only: it is in their rows, and the others continue."""
-        return result.get("stop") is False
-
-    def after(self, at: At, result: Result) -> Found:
-        """Return what is known after the call."""
-        return at.found.adding(result)
-
-    def more(self, at: At, result: Result) -> Mapping[str, Any]:
-        """Return what else the roles need, with C(at.found) from C(after). C(result) is empty without a call.
-
-        C(on_hosts): which hosts have work to do next, and what each needs for it.
-        """
-        return {}
-
-    def problem(self, at: At, reason: str) -> str:
-        """Return why the step fails without a call. C(reason): the message of the task that failed before it."""
-        return ""
+    lost = rows.unreachable(at.batch.hosts, at.play.of_host, "rollout_reached")
+    return at._replace(found=at.found._replace(rows=rows.added(lost, at.found.rows)))
 
 
-class Verifying(Step):
-    """Steps whose module fails if any node does. The verdict follows on each host instead."""
+def _drain(at: At) -> Options | None:
+    lost = {name for name, row in at.found.rows.items() if row.get("state") == rows.UNREACHABLE}
+    names = [name for name in at.batch.drain if name not in lost]
+    if not names:
+        return None
+    variable = at.play.variable
+    return {
+        "state": "drained",
+        "nodes": names,
+        "timeout": variable("kubelet_config_drain_timeout"),
+        "delete_emptydir_data": boolean(variable("kubelet_config_drain_emptydir"), strict=False),
+        "force": boolean(variable("kubelet_config_drain_force"), strict=False),
+        "lease": at.batch.lease,
+    }
 
-    module = "node_config_source"
 
-    def goes_on(self, result: Result) -> bool:
-        """See Step."""
-        return "nodes" in result
+def _drained(at: At, result: Result) -> Found:
+    """After a drain, pods that have moved are not lost."""
+    pods = {**at.found.pods, **(result.get("pods") or {})}
+    return at.found.adding(result, pods=pods, drained=True)
 
 
-class Gate(Step):
-    """Check whether the batch may begin."""
+def _assign(at: At) -> Options:
+    return {
+        "sources": rows.open_sources(at.batch.sources, at.found.rows),
+        "rollout": at.batch.name,
+        "undo": at.batch.undoes is not None,
+        **leased(at),
+    }
 
-    module = "kubelet_rollout_gate"
-    reads = (
-        NODE_NAME,
-        "kubelet_config_max_unavailable",
-        "kubelet_config_unready_first",
-        "kubelet_config_pause",
-        "kubelet_config_gate_timeout",
-        "kubelet_config_window_minutes",
-        "kubelet_config_confirm_seconds",
-        "kubelet_config_node_seconds",
-        "kubelet_config_drain_timeout",
-        POD_LOSS,
-        PODS,
-        WAIT,
-    )
 
-    def options(self, at: At) -> Options:
-        """See Step."""
-        batch, variable = at.batch, at.play.variable
-        options = {
-            "nodes": batch.names,
-            "group_nodes": at.rollout["names"],
-            "max_unavailable": variable("kubelet_config_max_unavailable"),
-            "allow_unready": boolean(variable("kubelet_config_unready_first"), strict=False),
-            "reverted": list(at.rollout["failed"]),
-            "pause": boolean(variable("kubelet_config_pause"), strict=False),
-            "started": batch.started,
-            "timeout": variable("kubelet_config_gate_timeout"),
-            "lease": batch.lease,
-            "pods": True,
-            "allow_pod_loss": variable(POD_LOSS),
-            "drained": batch.drain,
+def _rehearse(at: At) -> Options:
+    return {"sources": at.batch.sources}
+
+
+def _assigned(at: At, result: Result) -> Found:
+    return at.found.adding(result, before=result.get("before") or {})
+
+
+def copies(at: At, result: Result) -> Mapping[str, Any]:
+    """Return what the role checkpoint copies to the node of each host: C(delivery), C(source) and C(data)."""
+    on_hosts = {}
+    for host, name in at.batch.hosts.items():
+        row = (result.get("nodes") or {}).get(name) or {}
+        if not row.get("ok") or row["delivery"] == NATIVE:
+            continue
+        source = row["source"]
+        data = result["configmaps"][f"{source['namespace']}/{source['name']}"]
+        on_hosts[host] = {
+            "delivery": DROPIN if row["delivery"] == DROPIN else deliveries.CHECKPOINT,
+            "source": {**PLACEHOLDER, **source},
+            "data": data or {source["kubeletConfigKey"]: at.batch.texts[name]},
         }
-        if int(float(variable("kubelet_config_window_minutes") or 0)):
-            options["window"] = self._window(at)
-        return options
-
-    @staticmethod
-    def _window(at: At) -> Options:
-        batch, variable = at.batch, at.play.variable
-        most = clock.confirm_seconds(
-            batch.names,
-            at.play.forks,
-            own=variable("kubelet_config_confirm_seconds"),
-            soak_seconds=batch.soak,
-            wait_timeout=variable(WAIT),
-            pods_timeout=variable(PODS),
-            node_seconds=variable("kubelet_config_node_seconds") if batch.on_nodes else 0,
-        )
-        return clock.of_rollout(
-            at.rollout,
-            batch._asdict(),
-            variable("kubelet_config_window_minutes"),
-            at.play.forks,
-            at.play.of_host,
-            time.time(),
-            most=most,
-            drain=variable("kubelet_config_drain_timeout"),
-        )
-
-    def goes_on(self, result: Result) -> bool:
-        """See Step."""
-        return False
-
-    def after(self, at: At, result: Result) -> Found:
-        """See Step."""
-        begun = not result.get("failed")
-        return Found(begun=begun, soak=at.batch.soak, pods=result.get("pods") or {}).adding(result)
-
-    def more(self, at: At, result: Result) -> Mapping[str, Any]:
-        """See Step. A drain must not cost a node its pods if nothing can be changed on it then."""
-        reached: dict[str, Any] = {host: {} for host, name in at.batch.hosts.items() if name in at.batch.reach}
-        return {"on_hosts": reached, "steps": at.batch.steps, "on_nodes": at.batch.on_nodes}
+    return {"on_hosts": on_hosts}
 
 
-class Drain(Step):
-    """Drain the nodes whose hosts can be reached."""
-
-    module = "node_drain"
-    reads = (
-        NODE_NAME,
-        "kubelet_config_drain_timeout",
-        "kubelet_config_drain_emptydir",
-        "kubelet_config_drain_force",
-    )
-
-    def begin(self, at: At) -> At:
-        """See Step."""
-        if not at.batch.reach:
-            return at
-        lost = rows.unreachable(at.batch.hosts, at.play.of_host, "rollout_reached")
-        return at._replace(found=at.found._replace(rows=rows.added(lost, at.found.rows)))
-
-    def options(self, at: At) -> Options | None:
-        """See Step."""
-        lost = {name for name, row in at.found.rows.items() if row.get("state") == rows.UNREACHABLE}
-        names = [name for name in at.batch.drain if name not in lost]
-        if not names:
-            return None
-        variable = at.play.variable
-        return {
-            "state": "drained",
-            "nodes": names,
-            "timeout": variable("kubelet_config_drain_timeout"),
-            "delete_emptydir_data": boolean(variable("kubelet_config_drain_emptydir"), strict=False),
-            "force": boolean(variable("kubelet_config_drain_force"), strict=False),
-            "lease": at.batch.lease,
-        }
-
-    def after(self, at: At, result: Result) -> Found:
-        """See Step. After a drain, pods that have moved are not lost."""
-        pods = {**at.found.pods, **(result.get("pods") or {})}
-        return at.found.adding(result, pods=pods, drained=True)
+def _verify(at: At) -> Options | None:
+    if at.play.check_mode:
+        return None
+    options = {"state": "verified", "wait_timeout": at.play.variable(WAIT), **leased(at)}
+    if at.batch.expected is None:
+        options["nodes"] = at.found.open(at.batch.names)
+    else:
+        options["sources"] = rows.open_sources(at.batch.expected, at.found.rows)
+    if at.found.before:
+        options["before"] = at.found.before
+    hosts = rows.found_on_hosts(at.found.rows)
+    if hosts:
+        options["hosts"] = hosts
+    return options
 
 
-class Assign(Step):
-    """Assign the config sources of the batch."""
-
-    module = "node_config_source"
-    reads = PLANNED
-
-    def options(self, at: At) -> Options:
-        """See Step."""
-        return {
-            "sources": rows.open_sources(at.batch.sources, at.found.rows),
-            "rollout": at.batch.name,
-            "undo": at.batch.undoes is not None,
-            **leased(at),
-        }
-
-    def after(self, at: At, result: Result) -> Found:
-        """See Step."""
-        return at.found.adding(result, before=result.get("before") or {})
-
-    def more(self, at: At, result: Result) -> Mapping[str, Any]:
-        """See Step."""
-        return {"on_hosts": copies(at, result)}
-
-
-class Rehearse(Assign):
-    """Ask the API server as for an assignment, and write nothing."""
-
-    def options(self, at: At) -> Options:
-        """See Step."""
-        return {"sources": at.batch.sources}
-
-
-class Verify(Verifying):
-    """Wait until the kubelets of the batch run what they should."""
-
-    reads = (*PLANNED, WAIT)
-
-    def begin(self, at: At) -> At:
-        """See Step."""
-        return at.collected()
-
-    def options(self, at: At) -> Options | None:
-        """See Step."""
-        if at.play.check_mode:
-            return None
-        options = {"state": "verified", "wait_timeout": at.play.variable(WAIT), **leased(at)}
-        if at.batch.expected is None:
-            options["nodes"] = at.found.open(at.batch.names)
-        else:
-            options["sources"] = rows.open_sources(at.batch.expected, at.found.rows)
-        if at.found.before:
-            options["before"] = at.found.before
-        hosts = rows.found_on_hosts(at.found.rows)
-        if hosts:
-            options["hosts"] = hosts
-        return options
-
-    def after(self, at: At, result: Result) -> Found:
-        """See Step."""
-        on_trial = {name: row["source"] for name, row in (result.get("nodes") or {}).items() if _is_on_trial(row)}
-        return at.found.adding(result, on_trial=on_trial)
+def _verified(at: At, result: Result) -> Found:
+    on_trial = {name: row["source"] for name, row in (result.get("nodes") or {}).items() if _is_on_trial(row)}
+    return at.found.adding(result, on_trial=on_trial)
 
 
 def _is_on_trial(row: Mapping[str, Any]) -> bool:
@@ -263,34 +215,27 @@ def _is_on_trial(row: Mapping[str, Any]) -> bool:
     return is_copied and row["source"] is not None and row["state"] != "reassigned"
 
 
-class Soak(Verifying):
-    """Watch the verified nodes for some time."""
+def _soak(at: At) -> Options | None:
+    good = at.found.open(at.batch.names)
+    if at.batch.soak is None or at.play.check_mode or not good:
+        return None
+    return {
+        "nodes": good,
+        "seconds": at.batch.soak,
+        "pods": at.found.pods,
+        "allow_pod_loss": at.play.variable(POD_LOSS),
+        "pods_timeout": at.play.variable(PODS),
+        **leased(at),
+    }
 
-    module = "node_soak"
-    reads = (POD_LOSS, PODS)
 
-    def options(self, at: At) -> Options | None:
-        """See Step."""
-        good = at.found.open(at.batch.names)
-        if at.batch.soak is None or at.play.check_mode or not good:
-            return None
-        return {
-            "nodes": good,
-            "seconds": at.batch.soak,
-            "pods": at.found.pods,
-            "allow_pod_loss": at.play.variable(POD_LOSS),
-            "pods_timeout": at.play.variable(PODS),
-            **leased(at),
-        }
-
-    def more(self, at: At, result: Result) -> Mapping[str, Any]:
-        """See Step."""
-        failures = rows.failures(at.batch.hosts, at.found.rows, at.play.present)
-        on_hosts = {}
-        for host, name in at.batch.hosts.items():
-            if name in at.found.on_trial:
-                on_hosts[host] = {"source": at.found.on_trial[name], "reason": failures.get(name, "")}
-        return {"on_hosts": on_hosts}
+def _to_confirm(at: At, _result: Result) -> Mapping[str, Any]:
+    failures = rows.failures(at.batch.hosts, at.found.rows, at.play.present)
+    on_hosts = {}
+    for host, name in at.batch.hosts.items():
+        if name in at.found.on_trial:
+            on_hosts[host] = {"source": at.found.on_trial[name], "reason": failures.get(name, "")}
+    return {"on_hosts": on_hosts}
 
 
 def leased(at: At) -> dict[str, Any]:
@@ -298,26 +243,35 @@ def leased(at: At) -> dict[str, Any]:
     return {"lease": at.batch.lease} if at.batch.lease else {}
 
 
-def verification(at: At, names: list[str], **more: Any) -> Options | None:
-    """Return the options that verify these nodes."""
-    if at.play.check_mode or not names:
-        return None
-    timeout = at.play.variable(WAIT)
-    return {"state": "verified", "nodes": names, "wait_timeout": timeout, **leased(at), **more}
-
-
-def copies(at: At, result: Result) -> dict[str, Any]:
-    """Return by host what the role checkpoint copies to its node: C(delivery), C(source) and C(data)."""
-    found = {}
-    for host, name in at.batch.hosts.items():
-        row = (result.get("nodes") or {}).get(name) or {}
-        if not row.get("ok") or row["delivery"] == NATIVE:
-            continue
-        source = row["source"]
-        data = result["configmaps"][f"{source['namespace']}/{source['name']}"]
-        found[host] = {
-            "delivery": DROPIN if row["delivery"] == DROPIN else deliveries.CHECKPOINT,
-            "source": {**PLACEHOLDER, **source},
-            "data": data or {source["kubeletConfigKey"]: at.batch.texts[name]},
-        }
-    return found
+DRAINING = ("kubelet_config_drain_timeout", "kubelet_config_drain_emptydir", "kubelet_config_drain_force")
+GATING = (
+    "kubelet_config_max_unavailable",
+    "kubelet_config_unready_first",
+    "kubelet_config_pause",
+    "kubelet_config_gate_timeout",
+    "kubelet_config_window_minutes",
+    "kubelet_config_confirm_seconds",
+    "kubelet_config_node_seconds",
+    "kubelet_config_drain_timeout",
+)
+STEPS = {
+    # Check whether the batch may begin.
+    "gate": Step(
+        _gate,
+        "kubelet_rollout_gate",
+        reads=(NODE_NAME, *GATING, POD_LOSS, PODS, WAIT),
+        goes_on=never,
+        after=_begun,
+        more=_to_reach,
+    ),
+    # Drain the nodes whose hosts can be reached.
+    "drain": Step(_drain, "node_drain", reads=(NODE_NAME, *DRAINING), begin=_with_unreachable, after=_drained),
+    # Assign the config sources of the batch.
+    "assign": Step(_assign, reads=PLANNED, after=_assigned, more=copies),
+    # Ask the API server as for an assignment, and write nothing.
+    "rehearse": Step(_rehearse, reads=PLANNED, after=_assigned, more=copies),
+    # Wait until the kubelets of the batch run what they should.
+    "verify": Step(_verify, reads=(*PLANNED, WAIT), begin=At.collected, goes_on=with_rows, after=_verified),
+    # Watch the verified nodes for some time.
+    "soak": Step(_soak, "node_soak", reads=(POD_LOSS, PODS), goes_on=with_rows, more=_to_confirm),
+}

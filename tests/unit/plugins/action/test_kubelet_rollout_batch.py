@@ -67,7 +67,7 @@ FAILED = {"h1": {"ok": False, "message": "refused"}}
 
 def test_an_unknown_step_names_the_others() -> None:
     found = run(Task(step="nothing"), Called({}))
-    assert found["failed"] and found["msg"].startswith("step is one of gate, drain, revert")
+    assert found["failed"] and found["msg"].startswith("step is one of gate, drain, assign")
 
 
 def test_the_module_gets_the_options_and_the_credentials() -> None:

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.action.kubelet_rollout_batch import OF_ROLES, OF_ROLLOUT
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import endings, rows, steps
+from ansible_collections.livenodes.kubelet.plugins.action.kubelet_rollout_batch import STEPS
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import rows
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.batch import Found
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.steps import PLACEHOLDER, Step
 
 from .steps_at import BAD, LEASE, VARIABLES, at, place, row
 
@@ -24,37 +25,37 @@ DRAINED = {"delete_emptydir_data": False, "force": True, "lease": LEASE, "state"
 @pytest.mark.parametrize(
     ("step", "given", "options"),
     [
-        pytest.param(steps.Drain(), at(), None, id="nothing is drained"),
-        pytest.param(steps.Drain(), at({"drain": ["n1", "n2"]}), {**DRAINED, "nodes": ["n1", "n2"]}, id="drain"),
+        pytest.param(STEPS["drain"], at(), None, id="nothing is drained"),
+        pytest.param(STEPS["drain"], at({"drain": ["n1", "n2"]}), {**DRAINED, "nodes": ["n1", "n2"]}, id="drain"),
         pytest.param(
-            steps.Drain(),
+            STEPS["drain"],
             at({"drain": ["n1", "n2"], "reach": ["n1", "n2"]}, UNREACHED),
             {**DRAINED, "nodes": ["n1"]},
             id="a host that cannot be reached keeps its pods",
         ),
         pytest.param(
-            steps.Assign(),
+            STEPS["assign"],
             at(rows={"n2": BAD}),
             {"sources": {"n1": place("a")}, "rollout": "r1", "undo": False, "lease": LEASE},
             id="a failed node is left out",
         ),
         pytest.param(
-            steps.Assign(),
+            STEPS["assign"],
             at({"undoes": "", "lease": {}}),
             {"sources": SOURCES, "rollout": "r1", "undo": True},
             id="undo",
         ),
-        pytest.param(steps.Rehearse(), at(), {"sources": SOURCES}, id="rehearse"),
-        pytest.param(steps.Verify(), at(check_mode=True), None, id="check mode waits for nothing"),
-        pytest.param(steps.Verify(), at(), {**WAITING, "sources": SOURCES}, id="what is expected"),
+        pytest.param(STEPS["rehearse"], at(), {"sources": SOURCES}, id="rehearse"),
+        pytest.param(STEPS["verify"], at(check_mode=True), None, id="check mode waits for nothing"),
+        pytest.param(STEPS["verify"], at(), {**WAITING, "sources": SOURCES}, id="what is expected"),
         pytest.param(
-            steps.Verify(),
+            STEPS["verify"],
             at({"expected": None}, rows={"n1": BAD}),
             {**WAITING, "nodes": ["n2"]},
             id="what is assigned",
         ),
         pytest.param(
-            steps.Verify(),
+            STEPS["verify"],
             at(
                 on_hosts={"h1": {rows.HOST_ROW: {"ok": False, "message": "no space"}}},
                 rows={"n1": row(delivery="dropin")},
@@ -63,7 +64,7 @@ DRAINED = {"delete_emptydir_data": False, "force": True, "lease": LEASE, "state"
             id="what failed on its host",
         ),
         pytest.param(
-            steps.Verify(),
+            STEPS["verify"],
             at(
                 on_hosts={"h1": {rows.HOST_ROW: {"ok": True, "message": "", "kubelet": {"v": 1}, "files": [1]}}},
                 rows={"n1": row(delivery="dropin")},
@@ -77,11 +78,11 @@ DRAINED = {"delete_emptydir_data": False, "force": True, "lease": LEASE, "state"
             },
             id="what was found on its host",
         ),
-        pytest.param(steps.Soak(), at({"soak": None}), None, id="by hand"),
-        pytest.param(steps.Soak(), at(check_mode=True), None, id="no soak in check mode"),
-        pytest.param(steps.Soak(), at(rows={"n1": BAD, "n2": BAD}), None, id="all have failed"),
+        pytest.param(STEPS["soak"], at({"soak": None}), None, id="by hand"),
+        pytest.param(STEPS["soak"], at(check_mode=True), None, id="no soak in check mode"),
+        pytest.param(STEPS["soak"], at(rows={"n1": BAD, "n2": BAD}), None, id="all have failed"),
         pytest.param(
-            steps.Soak(),
+            STEPS["soak"],
             at(rows={"n1": BAD}, pods={"n2": {}}),
             {
                 "nodes": ["n2"],
@@ -93,14 +94,12 @@ DRAINED = {"delete_emptydir_data": False, "force": True, "lease": LEASE, "state"
             },
             id="soak",
         ),
-        pytest.param(endings.Revert(), at(rows={"n1": row()}), None, id="nothing has failed"),
-        pytest.param(endings.Revert(), at(rows={"n1": BAD}), None, id="failed before its assignment"),
+        pytest.param(STEPS["revert"], at(rows={"n1": row()}), None, id="nothing has failed"),
+        pytest.param(STEPS["revert"], at(rows={"n1": BAD}), None, id="failed before its assignment"),
+        pytest.param(STEPS["revert"], at(rows={"n1": {**BAD, "assigned": {}}}, check_mode=True), None, id="check mode"),
+        pytest.param(STEPS["revert"], at({"steps": "reset"}, rows={"n1": {**BAD, "assigned": {}}}), None, id="reset"),
         pytest.param(
-            endings.Revert(), at(rows={"n1": {**BAD, "assigned": {}}}, check_mode=True), None, id="check mode"
-        ),
-        pytest.param(endings.Revert(), at({"steps": "reset"}, rows={"n1": {**BAD, "assigned": {}}}), None, id="reset"),
-        pytest.param(
-            endings.Revert(),
+            STEPS["revert"],
             at(rows={"n1": {**BAD, "assigned": {"uid": "u"}}}),
             {
                 "nodes": {"n1": {"uid": "u"}},
@@ -110,21 +109,21 @@ DRAINED = {"delete_emptydir_data": False, "force": True, "lease": LEASE, "state"
             },
             id="revert",
         ),
-        pytest.param(endings.Uncordon(), at({"drain": ["n1"]}), None, id="no drain was tried"),
+        pytest.param(STEPS["uncordon"], at({"drain": ["n1"]}), None, id="no drain was tried"),
         pytest.param(
-            endings.Uncordon(),
+            STEPS["uncordon"],
             at({"drain": ["n1"]}, drained=True),
             {"state": "restored", "nodes": ["n1"]},
             id="uncordon",
         ),
     ],
 )
-def test_what_a_step_calls(step: steps.Step, given: Any, options: dict[str, Any] | None) -> None:
+def test_what_a_step_calls(step: Step, given: Any, options: dict[str, Any] | None) -> None:
     assert step.options(step.begin(given)) == options
 
 
 def test_the_gate() -> None:
-    gate, given = steps.Gate(), at({"reach": ["n2"], "drain": ["n2"], "on_nodes": True})
+    gate, given = STEPS["gate"], at({"reach": ["n2"], "drain": ["n2"], "on_nodes": True})
     assert gate.options(given) == {
         "nodes": ["n1", "n2"],
         "group_nodes": ["n1", "n2", "n3"],
@@ -152,7 +151,7 @@ def test_the_window_of_a_gate() -> None:
     given = at({"on_nodes": True}, variables=variables)
     batch = given.batch._asdict()
     rollout = {**given.rollout, "batches": [batch], "began": 1000.0}
-    window = steps.Gate().options(given._replace(rollout=rollout))["window"]
+    window = STEPS["gate"].options(given._replace(rollout=rollout))["window"]
     # Two waves of 90 s, a second a host, and what the batch waits for.
     assert window == {"minutes": 30, "ends": 2800.0, "needs": 180 + 2 + 180 + 120 + 30 + 30, "began": []}
 
@@ -160,20 +159,20 @@ def test_the_window_of_a_gate() -> None:
 @pytest.mark.parametrize(
     ("step", "result", "goes_on"),
     [
-        (steps.Assign(), {"stop": False}, True),
-        (steps.Assign(), {"stop": True}, False),
-        (steps.Assign(), {"msg": "no API server answers"}, False),
-        (steps.Verify(), {"nodes": {}}, True),
-        (steps.Soak(), {"msg": "the lease was lost"}, False),
-        (endings.Revert(), {"nodes": {}}, True),
+        (STEPS["assign"], {"stop": False}, True),
+        (STEPS["assign"], {"stop": True}, False),
+        (STEPS["assign"], {"msg": "no API server answers"}, False),
+        (STEPS["verify"], {"nodes": {}}, True),
+        (STEPS["soak"], {"msg": "the lease was lost"}, False),
+        (STEPS["revert"], {"nodes": {}}, True),
     ],
 )
-def test_a_failure_of_single_nodes_fails_no_step(step: steps.Step, result: dict[str, Any], goes_on: bool) -> None:
+def test_a_failure_of_single_nodes_fails_no_step(step: Step, result: dict[str, Any], goes_on: bool) -> None:
     assert step.goes_on(result) is goes_on
 
 
 def test_a_drain_adds_pods_and_keeps_the_reason_of_an_unreachable_host() -> None:
-    drain = steps.Drain()
+    drain = STEPS["drain"]
     given = at({"drain": ["n1"], "reach": ["n2"]}, UNREACHED, rows={"n2": BAD}, pods={"n1": {"a": 1}})
     found = drain.after(drain.begin(given), {"nodes": {"n1": {"ok": True}}, "pods": {"n1": {"b": 1}}})
     assert found.drained and found.pods == {"n1": {"b": 1}} and found.open(["n1", "n2"]) == ["n1"]
@@ -194,19 +193,19 @@ def test_what_is_copied_to_a_host(delivery: str, source: dict[str, str], data: d
     nodes = {"n1": row(delivery=delivery), "n2": row(delivery=delivery, ok=False)}
     nodes["n1"]["source"] = source
     maps = {"kube-system/a": {"kubelet": "of the cluster"}, "kube-system/new": {}}
-    copied = steps.Assign().more(given, {"nodes": nodes, "configmaps": maps})["on_hosts"]
-    assert copied == {"h1": {"delivery": delivery, "source": {**steps.PLACEHOLDER, **source}, "data": data}}
+    copied = STEPS["assign"].more(given, {"nodes": nodes, "configmaps": maps})["on_hosts"]
+    assert copied == {"h1": {"delivery": delivery, "source": {**PLACEHOLDER, **source}, "data": data}}
     native = {"nodes": {"n1": row()}, "configmaps": {}}
-    assert steps.Assign().more(given, native) == {"on_hosts": {}}
+    assert STEPS["assign"].more(given, native) == {"on_hosts": {}}
 
 
 def test_what_a_host_confirms_or_reverts() -> None:
     nodes = {"n1": row(delivery="dropin"), "n2": row(delivery="checkpoint", ok=False)}
     given = at()
-    verified = steps.Verify().after(given, {"nodes": nodes})
+    verified = STEPS["verify"].after(given, {"nodes": nodes})
     given = given._replace(found=verified)
     reason = "refused"
-    assert steps.Soak().more(given, {}) == {
+    assert STEPS["soak"].more(given, {}) == {
         "on_hosts": {"h1": {"source": place("a"), "reason": ""}, "h2": {"source": place("a"), "reason": reason}}
     }
 
@@ -216,7 +215,7 @@ def test_what_a_host_confirms_or_reverts() -> None:
     [row(), row(delivery="none"), row(delivery="dropin", source=None), row(delivery="dropin", state="reassigned")],
 )
 def test_what_a_host_does_not_judge(found: dict[str, Any]) -> None:
-    assert steps.Verify().after(at(), {"nodes": {"n1": found}}).on_trial == {}
+    assert STEPS["verify"].after(at(), {"nodes": {"n1": found}}).on_trial == {}
 
 
 @pytest.mark.parametrize(
@@ -227,7 +226,7 @@ def test_what_a_host_does_not_judge(found: dict[str, Any]) -> None:
     ],
 )
 def test_the_verdicts(failed: dict[str, Any], continues: bool, untouched: str) -> None:
-    revert = endings.Revert()
+    revert = STEPS["revert"]
     given = revert.begin(at(rows=failed))
     found = revert.after(given, {"nodes": {"n1": {"message": "reverted"}}} if failed else {})
     more = revert.more(given._replace(found=found), {})
@@ -241,16 +240,16 @@ def test_the_verdicts(failed: dict[str, Any], continues: bool, untouched: str) -
 
 def test_where_a_rollout_stopped() -> None:
     text = "The rollout to workers stopped at n1, n2: why. Run again to complete it. Untouched hosts: h3"
-    assert endings.Stop().problem(at(begun=True), "why.") == text
-    assert "see above. Nothing was changed there." in endings.Stop().problem(at(), "")
+    assert STEPS["stop"].problem(at(begun=True), "why.") == text
+    assert "see above. Nothing was changed there." in STEPS["stop"].problem(at(), "")
 
 
 def test_each_host_reports_its_own_node() -> None:
     own = {rows.HOST_ROW: {"ok": False, "message": "Node n1: no space."}}
     given = at(on_hosts={"h1": own, "h2": own}, rows={"n1": row(delivery="dropin"), "n2": BAD})
-    for step, untouched in ((endings.Verdict(), ""), (endings.Verdict(last=True), ". Untouched hosts: h3")):
+    for step, untouched in ((STEPS["report_assigned"], ""), (STEPS["report_verified"], ". Untouched hosts: h3")):
         assert step.problem(step.begin(given), "") == f"Node n1: no space{untouched}"
-    assert endings.Verdict().problem(endings.Verdict().begin(at(rows={"n2": BAD})), "") == ""
+    assert STEPS["report_assigned"].problem(STEPS["report_assigned"].begin(at(rows={"n2": BAD})), "") == ""
 
 
 def test_what_was_found_out_travels_as_a_mapping() -> None:
@@ -258,8 +257,8 @@ def test_what_was_found_out_travels_as_a_mapping() -> None:
     assert Found(**found._asdict()) == found
 
 
-@pytest.mark.parametrize("step", [*OF_ROLLOUT.values(), *OF_ROLES.values()], ids=[*OF_ROLLOUT, *OF_ROLES])
-def test_a_step_reads_no_other_variables_than_it_names(step: steps.Step) -> None:
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+def test_a_step_reads_no_other_variables_than_it_names(step: Step) -> None:
     """The argument specs of the roles name these."""
     read: list[str] = []
     usual = at({"drain": ["n1"], "on_nodes": True}, rows={"n1": {**BAD, "assigned": {"source": {}}}}, written=["n1"])
