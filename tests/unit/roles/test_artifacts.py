@@ -23,7 +23,10 @@ def test_a_hundred_failed_nodes_with_long_reasons(tmp_path: Path) -> None:
         "rest": ["r1", "r2"],
         "skipped": {"s1": "not Ready"},
         "failed": dict.fromkeys(hosts[:100], "why " * 1000),
+        "batches": [{"hosts": {hosts[0]: hosts[0]}, "done": 110}],
+        **{"max_failed": 200, "lease": {}, "name": "", "undoes": None},
     }
+    published = f"{{{{ __kubelet_config_rollout | livenodes.kubelet.rollout('result', '{hosts[0]}') }}}}"
     play = [
         {
             "hosts": "localhost",
@@ -31,7 +34,7 @@ def test_a_hundred_failed_nodes_with_long_reasons(tmp_path: Path) -> None:
             "tasks": [
                 {
                     "ansible.builtin.include_tasks": str(RESULT),
-                    "vars": {"rollout_done": 110, "__kubelet_config_rollout": rollout},
+                    "vars": {"rollout_published": published, "__kubelet_config_rollout": rollout},
                 },
             ],
         }
