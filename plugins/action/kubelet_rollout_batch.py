@@ -56,8 +56,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         """Return what the step reads."""
         play = self._play(variables)
         found = Found(**(own.get("batch") or {}))
-        if own["step"] in OF_ROLLOUT or play.variable(BATCH):
-            rollout = play.variable(ROLLOUT)
+        # By hand it is an empty mapping, else a template.
+        if own["step"] in OF_ROLLOUT or variables.get(BATCH):
+            rollout = _rollout(play, variables)
             return At(Batch(**value.of_host(rollout, play.host)), found, play, rollout)
         # What a rollout of the same run has found out ends with it.
         known = Found() if found.begun else found
@@ -128,6 +129,15 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
             templar=self._templar,
             shared_loader_obj=self._shared_loader_obj,
         )
+
+
+def _rollout(play: Play, variables: Vars) -> Vars:
+    """Return the value of the rollout. As a template, Ansible would render each of its texts again."""
+    if isinstance(variables[ROLLOUT], str):
+        known = variables["hostvars"].raw_get("localhost")
+        if ROLLOUT in known:
+            return t.cast("Vars", known[ROLLOUT])
+    return t.cast("Vars", play.variable(ROLLOUT))
 
 
 def _without_call(step: Step, at: At, reason: str) -> Vars:
