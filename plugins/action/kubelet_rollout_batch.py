@@ -18,7 +18,8 @@ from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.steps i
 
 Vars = t.Dict[str, t.Any]
 COLLECTION = "livenodes.kubelet"
-ROLLOUT, BATCH = "__kubelet_config_rollout", "__kubelet_config_batch"
+ROLLOUT = "__kubelet_config_rollout"
+BATCH = "__kubelet_config_batch"
 
 OF_ROLLOUT = frozenset({"gate", "drain", "revert", "uncordon", "stop"})
 """The steps of the role C(rollout). A play may list the roles with the other ones itself."""
