@@ -82,11 +82,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         return list(variables["ansible_play_batch"])
 
     def _play(self, variables: Vars) -> Play:
-        hostvars, every, batch = (
-            variables["hostvars"],
-            variables["ansible_play_hosts_all"],
-            variables["ansible_play_batch"],
-        )
+        hostvars, left = variables["hostvars"], variables["ansible_play_batch"]
+        every = variables["ansible_play_hosts_all"]
 
         def variable(name: str) -> t.Any:
             return self._templar.template(variables[name]) if name in variables else None
@@ -98,8 +95,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
             variable=variable,
             of_host=of_host,
             host=variables["inventory_hostname"],
-            present=list(batch),
-            untouched=every[every.index(batch[-1]) + 1 :],
+            # None, where all have failed and the nodes are uncordoned.
+            present=list(left),
+            untouched=every[every.index(left[-1]) + 1 :] if left else [],
             check_mode=bool(self._task.check_mode),
             forks=int(variables["ansible_forks"]),
         )
@@ -144,7 +142,8 @@ def _rollout(play: Play, variables: Vars) -> Vars:
 def _without_call(step: Step, at: At, reason: str) -> Vars:
     """Return the result of a step that has nothing to call."""
     problem = step.problem(at, reason)
-    answer: Vars = {"changed": False, **step.more(at, {}), "batch": at.found._asdict()}
     if problem:
-        return {**answer, "failed": True, "msg": problem}
-    return {**answer, "skipped": True, "skip_reason": "nothing to do"}
+        # All that the operator reads.
+        return {"changed": False, "failed": True, "msg": problem}
+    known = {"changed": False, **step.more(at, {}), "batch": at.found._asdict()}
+    return {**known, "skipped": True, "skip_reason": "nothing to do"}

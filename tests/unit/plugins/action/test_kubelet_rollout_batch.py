@@ -63,6 +63,7 @@ def run(task: Task, called: Called, **variables: t.Any) -> dict[str, t.Any]:
 PLAN = {"nodes": {"h1": {"action": "assign", "changes": [], "source": place("a")}}}
 BY_HAND = {"kubelet_config_plan": PLAN}
 FAILED = {"h1": {"ok": False, "message": "refused"}}
+UNCHANGED: dict[str, t.Any] = {"names": ["h1"], "sources": {}, "expected": {}, "texts": {}, "soak": 0, "done": 1}
 
 
 def test_an_unknown_step_names_the_others() -> None:
@@ -98,6 +99,17 @@ def test_what_a_rollout_of_the_same_run_has_found_out_ends_with_it(begun: bool, 
     called = Called({"nodes": {}})
     run(Task(step="verify", batch={"begun": begun, "rows": FAILED}), called, **BY_HAND)
     assert list(called.calls[0][1]["sources"]) == asked
+
+
+def test_nodes_are_uncordoned_after_all_hosts_have_failed() -> None:
+    """Ansible has removed them from the batch then."""
+    rollout = {"batches": [{"hosts": {"h1": "h1"}, "drain": ["h1"], **UNCHANGED}], "failed": {}, "max_failed": 0}
+    rollout.update(lease={}, group="all", name="r", undoes=None, hosts=["h1"])
+    task, called = Task(step="uncordon", batch={"begun": True, "drained": True}), Called({"nodes": {}})
+    run(task, called, __kubelet_config_rollout=rollout, ansible_play_batch=[])
+    assert called.calls == [("livenodes.kubelet.node_drain", {**TOKEN, "state": "restored", "nodes": ["h1"]})]
+    stopped = run(Task(step="stop", reason="why"), called, __kubelet_config_rollout=rollout, ansible_play_batch=[])
+    assert list(stopped) == ["changed", "failed", "msg"] and "all stopped at h1: why" in stopped["msg"]
 
 
 def test_a_plan_that_no_role_can_read_is_a_failure() -> None:
