@@ -14,7 +14,7 @@ import nox
 
 from tools.collection_tree import INSIDE, ROOT, copy
 from tools.environments import CACHE, RUNTIME, TESTS, Tools, browser_tools, newest
-from tools.gates import selections
+from tools.gates.declared import GATES
 
 MUTMUT = """[mutmut]
 source_paths = {inside}/plugins
@@ -106,7 +106,7 @@ def tape(session: nox.Session) -> None:
     shown = tools.run("python", "-m", "tools.surface", silent=True)
     (folder / "surface.json").write_text(shown, encoding="utf-8")
     for gate in ("contract", "roles", "sim_nodes"):
-        tools.run("pytest", "--tape", str(folder), *selections.tests(long=False)[gate], *session.posargs)
+        tools.run("pytest", "--tape", str(folder), *GATES[gate].tests(False), *session.posargs)
 
 
 @nox.session(default=False)
