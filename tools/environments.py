@@ -10,11 +10,13 @@ import os
 import shutil
 import subprocess
 import sys
+import typing as t
 from pathlib import Path
 
-import nox
-
 from tools.collection_tree import ROOT, link
+
+if t.TYPE_CHECKING:
+    import nox
 
 KEPT = ROOT / ".nox"
 CACHE = KEPT / ".cache"
@@ -86,28 +88,20 @@ class Tools:
             if done.exists() and done.read_text(encoding="utf-8") == text:
                 return
             session.run(*maker, "--clear", str(self.place), external=True)
-            session.run(
-                str(self.place / "bin/python"),
-                "-m",
-                "pip",
-                "install",
-                "--quiet",
-                "--disable-pip-version-check",
-                *wanted,
-                external=True,
-                silent=True,
-            )
+            pip = [str(self.place / "bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+            session.run(*pip, *wanted, external=True, silent=True)
             done.write_text(text, encoding="utf-8")
 
     def run(
-        self, program: str, *arguments: str, silent: bool = False, alone: bool = False, watched: bool = False
+        self, command: str, *arguments: str, silent: bool = False, alone: bool = False, watched: bool = False
     ) -> str:
         """Run a program of this environment with Ansible's caches under .nox; return what it printed if `silent`.
 
-        The checkout is importable as the collection, unless the program must run `alone` with its arguments. A
-        program that is `watched` by a person may use colours. Each has time to clean up after Ctrl-C; nox itself would
-        give it a third of a second.
+        `command` is split at blanks, `arguments` are not. The checkout is importable as the collection, unless the
+        program must run `alone` with its arguments. A program that is `watched` by a person may use colours. Each has
+        time to clean up after Ctrl-C; nox itself would give it a third of a second.
         """
+        program, *words = command.split()
         collections = "" if alone else str(link(CACHE / "link"))
         environment = {
             "ANSIBLE_COLLECTIONS_PATH": collections or str(CACHE / "nothing"),
@@ -118,19 +112,12 @@ class Tools:
             "PYTHONPATH": collections,
             "VIRTUAL_ENV": str(self.place),
         }
-        return str(
-            self.session.run(
-                str(self.place / "bin" / program),
-                *arguments,
-                env=environment,
-                external=True,
-                silent=silent,
-                interrupt_timeout=60.0,
-            )
-        )
+        place = str(self.place / "bin" / program)
+        options = {"env": environment, "external": True, "silent": silent, "interrupt_timeout": 60.0}
+        return str(self.session.run(place, *words, *arguments, **options))
 
     def pytest(self, *arguments: str) -> None:
-        """Run pytest and leave its counts in .nox/reports for tools/gates.py."""
+        """Run pytest and leave its counts in .nox/reports for tools/gates."""
         REPORTS.mkdir(parents=True, exist_ok=True)
         self.run("pytest", f"--junitxml={REPORTS / self.session.name}.xml", *arguments, *self.session.posargs)
 
@@ -191,16 +178,6 @@ def browser_tools(session: nox.Session) -> Tools:
                 "there is no Chromium, and installing it takes root on Debian: apt-get install chromium chromium-driver"
             )
         session.run("apt-get", "update", "--quiet", external=True, silent=True)
-        session.run(
-            "apt-get",
-            "install",
-            "--quiet",
-            "--yes",
-            "--no-install-recommends",
-            "chromium",
-            "chromium-driver",
-            external=True,
-            silent=True,
-            env={"DEBIAN_FRONTEND": "noninteractive"},
-        )
+        install = ["apt-get", "install", "--quiet", "--yes", "--no-install-recommends", "chromium", "chromium-driver"]
+        session.run(*install, external=True, silent=True, env={"DEBIAN_FRONTEND": "noninteractive"})
     return Tools(session, "browser", BROWSER)

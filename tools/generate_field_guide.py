@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import sys
@@ -72,13 +71,6 @@ COSTS = {
     field_row.FORBIDDEN: "Must not change on a live node. Always refused.",
 }
 MARKS = {"whole": "replaced as a whole", "machine": "machine-specific", "fatal": "fatal", "secret": "secret"}
-
-
-def main() -> int:
-    """Generate or check; return the exit code."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 with a diff when the page is stale")
-    return settle(TARGET, generate(), parser.parse_args().check, "tools/generate_field_guide.py")
 
 
 def generate() -> str:
@@ -155,4 +147,4 @@ def literal(value: Any) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(settle({TARGET: generate()}, "tools/generate_field_guide.py"))

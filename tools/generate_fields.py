@@ -49,7 +49,7 @@ GATES_HEADER = '''# Copyright (c) 2026, livenodes.kubelet contributors
 from __future__ import annotations
 
 '''
-SCALARS = {
+TYPES = {
     "bool": "bool",
     "int32": "int32",
     "int64": "int64",
@@ -61,9 +61,9 @@ SCALARS = {
     "logsapi.TimeOrMetaDuration": "duration or nanoseconds",
     "logsapi.VerbosityLevel": "uint32",
     "resource.QuantityValue": "quantity",
-}
-LISTS = {"[]string": "list[string]", "[]int32": "list[int32]", "logsapi.VModuleConfiguration": "list[object]"}
-MAPS = {
+    "[]string": "list[string]",
+    "[]int32": "list[int32]",
+    "logsapi.VModuleConfiguration": "list[object]",
     "map[string]string": "map[string]string",
     "map[string]bool": "map[string]bool",
     "map[string][]string": "map[string]list[string]",
@@ -81,19 +81,12 @@ MERGES = {
 
 def main() -> int:
     """Generate or check; return the exit code."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument(
-        "--check", action="store_true", help="write nothing; exit 1 with a diff when the generated file is stale"
-    )
-    check = parser.parse_args().check
     texts = {
         "fields/fields_table.py": generate(),
         "fields/gates_table.py": gates(),
         "upgrade/flags_table.py": gone_flags(),
     }
-    return max(
-        settle(TARGETS / name, formatted(text), check, "tools/generate_fields.py") for name, text in texts.items()
-    )
+    return settle({TARGETS / name: formatted(text) for name, text in texts.items()}, "tools/generate_fields.py")
 
 
 def formatted(text: str) -> str:
@@ -102,20 +95,23 @@ def formatted(text: str) -> str:
     return subprocess.run(words, input=text, capture_output=True, text=True, check=True).stdout
 
 
-def settle(target: Path, wanted: str, check: bool, tool: str) -> int:
-    """Write a generated file, or compare it and show the difference; return the exit code."""
-    if not check:
-        target.write_text(wanted, encoding="utf-8")
-        return 0
-    found = target.read_text(encoding="utf-8") if target.exists() else ""
-    if found == wanted:
-        return 0
-    name = str(target.relative_to(ROOT))
-    sys.stdout.writelines(
-        difflib.unified_diff(found.splitlines(True), wanted.splitlines(True), name, f"{name} (as generated)")
-    )
-    print(f"{name} is stale: run `python {tool}` and commit the result", file=sys.stderr)
-    return 1
+def settle(texts: dict[Path, str], tool: str) -> int:
+    """Write generated files; with `--check`, compare them and show the differences. Return the exit code."""
+    parser = argparse.ArgumentParser(prog=tool)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 with a diff when a file is stale")
+    check, code = parser.parse_args().check, 0
+    for path, wanted in texts.items():
+        found = path.read_text(encoding="utf-8") if path.exists() else ""
+        name = str(path.relative_to(ROOT))
+        if not check:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(wanted, encoding="utf-8")
+        elif found != wanted:
+            lines = (found.splitlines(True), wanted.splitlines(True))
+            sys.stdout.writelines(difflib.unified_diff(*lines, name, f"{name} (as generated)"))
+            print(f"{name} is stale: run `python {tool}` and commit the result", file=sys.stderr)
+            code = 1
+    return code
 
 
 def generate() -> str:
@@ -321,9 +317,7 @@ def cost(path: str, old: dict[str, Any] | None, effects: dict[str, Any]) -> dict
 def normal_type(name: str) -> str:
     """Return our name of a Go type."""
     plain = name.lstrip("*")
-    if plain.startswith("[]") and plain not in LISTS:
-        return "list[object]"
-    return SCALARS.get(plain) or LISTS.get(plain) or MAPS.get(plain) or "object"
+    return TYPES.get(plain, "list[object]" if plain.startswith("[]") else "object")
 
 
 FIRST = ("path", "type", "effect", "reason")

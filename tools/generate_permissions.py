@@ -9,7 +9,6 @@ stale.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import textwrap
 from pathlib import Path
@@ -220,13 +219,9 @@ def page(data: Data) -> str:
 
 def main() -> int:
     """Write or check all files; return the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true")
-    check = parser.parse_args().check
     data = load()
     wanted = {FOLDER / f"{name}.yaml": manifest(*found) for name, found in manifests(data).items()}
-    FOLDER.mkdir(exist_ok=True)
-    code = max(settle(path, text, check, TOOL) for path, text in {**wanted, GUIDE: page(data)}.items())
+    code = settle({**wanted, GUIDE: page(data)}, TOOL)
     for path in {*FOLDER.iterdir()} - wanted.keys():
         print(f"{path.relative_to(ROOT)} is not generated: remove it", file=sys.stderr)
         code = 1

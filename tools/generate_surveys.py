@@ -7,7 +7,7 @@ The argument specs hold each variable's type, choices, default and meaning.
 
 Usage: python tools/generate_surveys.py [--check]
 
-`--check` writes nothing, prints the names of the stale files and exits 1 if there are any.
+`--check` writes nothing, prints the differences and exits 1 when a file is stale.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import typing as t
 
 import yaml
 from collection_tree import ROOT, link
+from generate_fields import settle
 
 sys.path.insert(0, str(link(ROOT / ".nox/.cache/link")))
 
@@ -113,25 +114,10 @@ def question(variable: str) -> dict[str, t.Any]:
 
 def survey(variables: t.Iterable[str]) -> str:
     """Return the JSON text of a survey with these variables."""
-    return (
-        json.dumps({"name": "", "description": "", "spec": [question(variable) for variable in variables]}, indent=2)
-        + "\n"
-    )
-
-
-def main() -> int:
-    """Write or check the files; return the exit code."""
-    texts = {SURVEYS / f"{name}.json": survey(variables) for name, variables in FILES.items()}
-    differ = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
-    if sys.argv[1:] == ["--check"]:
-        for path in differ:
-            print(f"{path.relative_to(ROOT)} is stale: run `python tools/generate_surveys.py` and commit the result")
-        return 1 if differ else 0
-    SURVEYS.mkdir(parents=True, exist_ok=True)
-    for path in differ:
-        path.write_text(texts[path], encoding="utf-8")
-    return 0
+    whole = {"name": "", "description": "", "spec": [question(variable) for variable in variables]}
+    return json.dumps(whole, indent=2) + "\n"
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    files = {SURVEYS / f"{name}.json": survey(variables) for name, variables in FILES.items()}
+    sys.exit(settle(files, "tools/generate_surveys.py"))

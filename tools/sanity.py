@@ -54,24 +54,21 @@ def write_bootstrap(home: Path) -> None:
 def write_pip_settings(home: Path) -> None:
     """Copy the user's pip settings and the path of the download cache; ansible-test hides PIP_* and the real home."""
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-    lines = ["[global]"]
-    for setting in subprocess.run(
-        [*pip, "config", "list"], check=True, capture_output=True, text=True
-    ).stdout.splitlines():
-        name, dummy, value = setting.partition("=")
-        key = name.rpartition(".")[2]
-        if (
-            name.startswith(("global.", ":env:."))
-            and key != "cache-dir"
-            and not any(line.startswith(f"{key} =") for line in lines)
-        ):
-            lines.append(f"{key} = {value.strip(chr(39))}")
+    listed = subprocess.run([*pip, "config", "list"], check=True, capture_output=True, text=True).stdout
+    settings: dict[str, str] = {}
+    for line in listed.splitlines():
+        name, dummy, value = line.partition("=")
+        section, dummy, key = name.rpartition(".")
+        if section in ("global", ":env:"):
+            settings.setdefault(key, value.strip("'"))
+    settings.pop("cache-dir", None)
     cache = subprocess.run([*pip, "cache", "dir"], check=False, capture_output=True, text=True).stdout.strip()
     if cache:
-        lines.append(f"cache-dir = {cache}")
+        settings["cache-dir"] = cache
+    lines = [f"{key} = {value}\n" for key, value in settings.items()]
     folder = home / ".config" / "pip"
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "pip.conf").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (folder / "pip.conf").write_text("[global]\n" + "".join(lines), encoding="utf-8")
 
 
 def main(arguments: list[str]) -> int:

@@ -14,7 +14,7 @@ import nox
 
 from tools.collection_tree import INSIDE, ROOT, copy
 from tools.environments import CACHE, RUNTIME, TESTS, Tools, browser_tools, newest
-from tools.gates import selections
+from tools.gates.declared import GATES
 
 MUTMUT = """[mutmut]
 source_paths = {inside}/plugins
@@ -34,13 +34,13 @@ use_setproctitle = false
 @nox.session(default=False)
 def release(session: nox.Session) -> None:
     """turn the changelog fragments into the release notes of the version in galaxy.yml."""
-    newest(session).run("antsibull-changelog", "release", *session.posargs)
+    newest(session).run("antsibull-changelog release", *session.posargs)
 
 
 @nox.session(default=False)
 def screenshots(session: nox.Session) -> None:
     """take the screenshots of the report that the documentation shows."""
-    browser_tools(session).run("python", "-m", "tools.screenshots", *session.posargs)
+    browser_tools(session).run("python -m tools.screenshots", *session.posargs)
 
 
 @nox.session(default=False)
@@ -49,13 +49,13 @@ def demo(session: nox.Session) -> None:
     real = os.environ.get("LAB") == "real"
     # Without the tools of the gates: a newcomer waits for its packages.
     tools = newest(session) if real else Tools(session, "demo", ["ansible-core", *RUNTIME])
-    tools.run("python", "-m", "tools.demo", watched=True)
+    tools.run("python -m tools.demo", watched=True)
 
 
 @nox.session(default=False)
 def scale(session: nox.Session) -> None:
     """measure whole playbooks at many simulated nodes, and write the figures of the guide."""
-    newest(session).run("python", "-m", "tests.benchmarks.scale", "--write", *session.posargs, watched=True)
+    newest(session).run("python -m tests.benchmarks.scale --write", *session.posargs, watched=True)
 
 
 @nox.session(default=False)
@@ -65,8 +65,8 @@ def side_by_side(session: nox.Session) -> None:
     if not (rival / "bin/ansible-playbook").exists():
         session.run("python3", "-m", "venv", str(rival), external=True)
         session.run(str(rival / "bin/pip"), "install", "--quiet", "ansible>=11,<13", "kubernetes", external=True)
-    options = ("--rival", str(rival), "--write", *session.posargs)
-    newest(session).run("python", "-m", "tests.benchmarks.side_by_side", *options, watched=True)
+    program = "python -m tests.benchmarks.side_by_side --write --rival"
+    newest(session).run(program, str(rival), *session.posargs, watched=True)
 
 
 @nox.session(default=False)
@@ -83,16 +83,16 @@ def mutation(session: nox.Session) -> None:
     copy(work)
     (work / "setup.cfg").write_text(MUTMUT.format(inside=INSIDE, files=files, folder=folder), encoding="utf-8")
     with session.chdir(work):
-        tools.run("mutmut", "run", alone=True)
-        results = tools.run("mutmut", "results", alone=True, silent=True)
+        tools.run("mutmut run", alone=True)
+        results = tools.run("mutmut results", alone=True, silent=True)
         for name in re.findall(r"(\S+): (?:survived|no tests)", results):
-            tools.run("mutmut", "show", name, alone=True)
+            tools.run("mutmut show", name, alone=True)
 
 
 @nox.session(default=False)
 def house(session: nox.Session) -> None:
     """measure how large each part of the repository is, and how dense its code reads."""
-    Tools(session, "house", ["radon", "PyYAML"]).run("python", "-m", "tools.house", alone=True)
+    Tools(session, "house", ["radon", "PyYAML"]).run("python -m tools.house", alone=True)
 
 
 @nox.session(default=False)
@@ -103,13 +103,13 @@ def tape(session: nox.Session) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     tools = newest(session)
     folder.mkdir(parents=True)
-    shown = tools.run("python", "-m", "tools.surface", silent=True)
+    shown = tools.run("python -m tools.surface", silent=True)
     (folder / "surface.json").write_text(shown, encoding="utf-8")
     for gate in ("contract", "roles", "sim_nodes"):
-        tools.run("pytest", "--tape", str(folder), *selections.tests(long=False)[gate], *session.posargs)
+        tools.run("pytest --tape", str(folder), *GATES[gate].tests(False), *session.posargs)
 
 
 @nox.session(default=False)
 def sim(session: nox.Session) -> None:
     """run a simulated cluster until Ctrl-C."""
-    newest(session).run("python", "-m", "tests.sim", *session.posargs, watched=True)
+    newest(session).run("python -m tests.sim", *session.posargs, watched=True)

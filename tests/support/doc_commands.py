@@ -37,7 +37,7 @@ NOT_TRIED = {
     "make demo": "tests/sim_nodes/test_demo.py",
     "make demo LAB=real": "runs a lab of its own; tests/e2e/test_demo.py",
     "make test": "runs every gate, this one among them",
-    "pip install ansible-core -r meta/ee-requirements.txt": "how every environment of the gates is made, in noxfile.py",
+    "pip install ansible-core -r meta/ee-requirements.txt": "how tools/environments.py makes every environment",
     "ansible-galaxy collection build": "the gate galaxy",
     "ansible-galaxy collection install livenodes-kubelet-1.0.0.tar.gz": "the gate galaxy runs Galaxy's importer on it",
     "ansible-playbook playbooks/awx/configure.yml -e @settings.yml": "the gate awx compares it with awx.awx's options",

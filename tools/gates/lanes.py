@@ -6,26 +6,57 @@
 from __future__ import annotations
 
 import time
+import typing as t
 from concurrent.futures import ThreadPoolExecutor
 
-from tools.gates import labs, process
-from tools.gates.declaration import Tier
-from tools.gates.outcome import Outcome, run_gate
+from tools.gates import declared, labs, process
+from tools.gates.gate import MOST, Gate
+from tools.gates.outcome import Outcome, run_gate, run_step
 
 LAB_PARTS = 1500
 LAB_UP = 300
-# Side by side; the labs of one row one after the other.
-ROWS = (("lab",), ("lab_static", "lab_modern"), ("lab_guard", "lab_second"), ("lab_fleet", "lab_node_modern"))
 
 
 class Run:
-    """One run of the gates; each outcome is printed and kept as it comes."""
+    """One run of gates, given by name; each outcome is printed and kept as it comes."""
 
-    def __init__(self, tier: Tier) -> None:
+    def __init__(self, tier: str, gates: t.Mapping[str, Gate]) -> None:
         self.tier = tier
-        self.labs = labs.labs()
+        self.gates = gates
+        self.labs = declared.labs()
         self.outcomes: list[Outcome] = []
-        self.deadline = time.monotonic() + tier.most
+        self.deadline = time.monotonic() + MOST[tier]
+
+    def all(self) -> None:
+        """Run the gates. Raises Interrupted."""
+        quick = self.names("quick")
+        with ThreadPoolExecutor(len(declared.ROWS) + 3) as pool:
+            parts = pool.submit(self.build)
+            # The first one fills the environment that most gates share, at full speed: an idle one would delay all.
+            self.run(quick[:1])
+            slow = pool.submit(self.run, self.names("slow"), idle=True)
+            self.run(quick[1:])
+            parts.result()
+            beside = pool.submit(self.run, self.names("beside"))
+            rows = [pool.submit(self.row, lanes) for lanes in declared.ROWS]
+            for running in [*rows, beside, slow]:
+                running.result()
+        for lane in self.labs:
+            self.lane(lane, alone=True)
+
+    def names(self, lane: str, alone: bool = False) -> list[str]:
+        """Return the gates of a lane: without those that run alone, or only these."""
+        return [name for name, gate in self.gates.items() if gate.lane == lane and gate.alone == alone]
+
+    def run(self, names: t.Iterable[str], environment: t.Mapping[str, str] | None = None, idle: bool = False) -> None:
+        """Run gates one after the other, `idle` ones at the lowest priority. Raises Interrupted."""
+        for name in names:
+            limit = self.left(self.gates[name].limits[self.tier])
+            self.note(run_gate(name, limit, {"TIER": self.tier, **(environment or {})}, idle))
+
+    def left(self, limit: float) -> float:
+        """Return the seconds that a step with this limit may take."""
+        return min(limit, self.deadline - time.monotonic())
 
     def note(self, outcome: Outcome) -> Outcome:
         """Print and keep an outcome."""
@@ -33,82 +64,36 @@ class Run:
         process.emit(outcome.line())
         return outcome
 
-    def left(self, limit: float) -> float:
-        """Return the seconds that a step with this limit may take."""
-        return min(limit, self.deadline - time.monotonic())
-
-    def all(self) -> None:
-        """Run the gates. Raises Interrupted."""
-        quick = self.names("quick")
-        with ThreadPoolExecutor(len(ROWS) + 3) as pool:
-            parts = pool.submit(self.build)
-            # The first one fills the environment that most gates share, at full speed: an idle one would delay all.
-            for name in quick[:1]:
-                self.run(name)
-            slow = pool.submit(self.slow)
-            for name in quick[1:]:
-                self.run(name)
-            parts.result()
-            beside = pool.submit(self.beside)
-            for lane in [*(pool.submit(self.row, names) for names in ROWS), beside, slow]:
-                lane.result()
-        for name in self.labs:
-            self.lane(name, True)
-
-    def names(self, lane: str, alone: bool = False) -> list[str]:
-        """Return the gates of a lane: without those that run alone, or only these."""
-        return [name for name, gate in self.tier.gates.items() if gate.lane == lane and gate.alone == alone]
-
-    def run(self, name: str, environment: dict[str, str] | None = None, idle: bool = False) -> None:
-        """Run one gate. Raises Interrupted."""
-        limit = self.left(self.tier.gates[name].limits[self.tier.name])
-        self.note(run_gate(name, limit, {"TIER": self.tier.name, **(environment or {})}, idle))
-
-    def slow(self) -> None:
-        """Run the gates that take long and block no other gate. Raises Interrupted."""
-        for name in self.names("slow"):
-            self.run(name, idle=True)
-
-    def beside(self) -> None:
-        """Run the gates that need no lab and take longer than a quick one. Raises Interrupted."""
-        for name in self.names("beside"):
-            self.run(name)
-
     def build(self) -> None:
         """Build the parts of the labs, which takes minutes the first time. Raises Interrupted."""
-        if not any(gate.lane in self.labs for gate in self.tier.gates.values()) or labs.no_lab_here():
+        if not any(gate.lane in self.labs for gate in self.gates.values()) or labs.no_lab_here():
             return
         command = ["nice", *labs.LAB, "build"]
-        status, seconds, log = process.run("lab parts", command, self.left(LAB_PARTS))
-        if status == 0:
-            self.note(Outcome("lab parts", "passed", seconds, passed=1))
-            return
-        process.show(log)
-        reason = "not built in time" if status is None else f"exit status {status}"
-        self.note(Outcome("lab parts", "failed", seconds, reason, failed=1, cases=process.last_lines(log)))
-        for lab in self.labs.values():
-            lab.trouble = "the parts of the labs could not be built"
+        if self.note(run_step("lab parts", command, self.left(LAB_PARTS))).failed:
+            for lab in self.labs.values():
+                lab.trouble = "the parts of the labs could not be built"
 
     def row(self, lanes: tuple[str, ...]) -> None:
         """Run lanes one after the other, without the gates that run alone. Raises Interrupted."""
         for lane in lanes:
-            self.lane(lane, False)
+            self.lane(lane, alone=False)
 
     def lane(self, lane: str, alone: bool) -> None:
         """Run the gates of a lab one after the other; take the lab down after its last gate. Raises Interrupted."""
         lab, names = self.labs[lane], self.names(lane, alone)
         if names and lab.trouble is None:
             lab.trouble = lab.obstacle()
-            if not lab.trouble and self.note(lab.up(self.left(LAB_UP))).verdict == "failed":
+            if not lab.trouble and self.note(lab.up(self.left(LAB_UP))).failed:
                 lab.trouble = f"the {lab.name} did not come up"
-        for name in names:
-            if not lab.trouble:
-                self.run(name, lab.environment)
-            elif lab.is_required():
+        if not lab.trouble:
+            self.run(names, lab.environment())
+        elif lab.is_required():
+            for name in names:
                 self.note(Outcome(name, "failed", 0, lab.trouble, failed=1))
-            else:
+        else:
+            for name in names:
                 self.note(Outcome(name, "left out", 0, lab.trouble, skipped=1))
-        if alone or not self.names(lane, True):
+        if alone or not self.names(lane, alone=True):
             self.close(lab)
 
     def close(self, lab: labs.Lab) -> None:

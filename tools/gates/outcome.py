@@ -64,26 +64,36 @@ def count(name: str) -> tuple[int, int, int, list[str]]:
     return max(0, total - failed - skipped), failed, skipped, cases
 
 
-def run_gate(name: str, limit: float, environment: dict[str, str] | None = None, idle: bool = False) -> Outcome:
-    """Run one gate through nox. Raises Interrupted."""
-    report = process.REPORTS / f"{name}.json"
-    for old in (report, process.REPORTS / f"{name}.xml"):
-        old.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "nox", "--report", str(report), "--session", name]
-    status, seconds, log = process.run(name, command, limit, environment=environment, idle=idle)
-    reported = json.loads(report.read_text(encoding="utf-8"))["sessions"][0] if report.exists() else {}
-    if status == 0 and reported.get("result") == "skipped":
-        return Outcome(name, "left out", seconds, str(reported.get("reason") or "no reason given"), skipped=1)
-    passed, failed, skipped, cases = count(name)
+def run_step(name: str, command: list[str], limit: float, **options: t.Any) -> Outcome:
+    """Run a command with the options of process.run, and show the end of its log if it fails. Raises Interrupted."""
+    status, seconds, log = process.run(name, command, limit, **options)
     if status == 0:
-        if not passed and not skipped:
-            passed = 1
-        return Outcome(name, "passed", seconds, "", passed, failed, skipped, cases)
+        return Outcome(name, "passed", seconds, passed=1)
     process.show(log)
     reason = f"exit status {status}, see {log.relative_to(process.ROOT)}"
     if status is None:
         reason = f"not done within {limit:.0f} s"
-    return Outcome(name, "failed", seconds, reason, passed, failed or 1, skipped, cases or process.last_lines(log))
+    return Outcome(name, "failed", seconds, reason, failed=1, cases=process.last_lines(log))
+
+
+def run_gate(name: str, limit: float, environment: t.Mapping[str, str] | None = None, idle: bool = False) -> Outcome:
+    """Run one gate through nox, and count its test cases; one if it counts none. Raises Interrupted."""
+    report = process.REPORTS / f"{name}.json"
+    for old in (report, report.with_suffix(".xml")):
+        old.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "nox", "--report", str(report), "--session", name]
+    outcome = run_step(name, command, limit, environment=environment, idle=idle)
+    if outcome.passed and report.exists():
+        reported = json.loads(report.read_text(encoding="utf-8"))["sessions"][0]
+        if reported.get("result") == "skipped":
+            reason = str(reported.get("reason") or "no reason given")
+            return Outcome(name, "left out", outcome.seconds, reason, skipped=1)
+    passed, failed, skipped, cases = count(name)
+    if outcome.failed:
+        failed, cases = failed or 1, cases or outcome.cases
+    elif not skipped:
+        passed = passed or 1
+    return dataclasses.replace(outcome, passed=passed, failed=failed, skipped=skipped, cases=cases)
 
 
 def summary(outcomes: t.Sequence[Outcome], seconds: float, budget: float | None) -> str:

@@ -11,10 +11,12 @@ import signal
 import subprocess
 import threading
 import time
+import typing as t
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-REPORTS = ROOT / ".nox" / "reports"
+from tools.collection_tree import ROOT
+from tools.environments import REPORTS
+
 HEARTBEAT = 30
 
 INTERRUPTED = threading.Event()
@@ -62,7 +64,7 @@ def run(
     command: list[str],
     limit: float,
     leave: bool = False,
-    environment: dict[str, str] | None = None,
+    environment: t.Mapping[str, str] | None = None,
     idle: bool = False,
 ) -> tuple[int | None, float, Path]:
     """Run a command quietly; return its exit status (None: out of time), its seconds and its log.

@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tools.gates.process import REPORTS
+from tools.environments import REPORTS
 from tools.site import contract, faults, reports
 
 ADDED = """

@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import typing as t
 from pathlib import Path
 from xml.etree import ElementTree
 
-from tools.gates import selections
+from tools.gates import declared
 
 REAL = "real kubelets"
 SIMULATION = "simulation"
@@ -90,14 +89,9 @@ def gates(file: str) -> dict[str, list[str]]:
     """Return the gates that run a file of tests, by what they run it on."""
     found: dict[str, list[str]] = {}
     for gate, kind in GATES.items():
-        if selections.runs(_arguments()[gate], file):
+        if declared.GATES[gate].runs(file, long=True):
             found.setdefault(kind, []).append(gate)
     return found
-
-
-@functools.cache
-def _arguments() -> dict[str, list[str]]:
-    return selections.tests(long=True)
 
 
 def table(rows: list[list[str]]) -> str:

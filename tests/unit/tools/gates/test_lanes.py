@@ -15,17 +15,19 @@ from pathlib import Path
 import pytest
 
 from tools.gates import labs, lanes
-from tools.gates.declaration import Gate, Tier
+from tools.gates.gate import Gate
 
 ROOT = Path(__file__).resolve().parents[4]
 
 
-def tier(**lanes_of: str) -> Tier:
-    """A tier of gates, each with its lane and perhaps the word `alone`."""
-    gates = {
-        name: Gate(name, words.split()[0], {"short": 600}, words.endswith(" alone")) for name, words in lanes_of.items()
-    }
-    return Tier("short", gates, 900, 600)
+def run(**lanes_of: str) -> lanes.Run:
+    """A run of gates, each with its lane and perhaps the word `alone`."""
+    return lanes.Run("short", {name: gate(*words.split()) for name, words in lanes_of.items()})
+
+
+def gate(lane: str, alone: str = "") -> Gate:
+    """A gate without a body, since nox is stood in for."""
+    return Gate(lane, {"short": 600}, print, bool(alone))
 
 
 def verdicts(work: lanes.Run) -> list[tuple[str, str]]:
@@ -36,7 +38,7 @@ def test_a_lab_that_is_required_and_cannot_be_is_a_failure(monkeypatch: pytest.M
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     for required, verdict in (("require", "failed"), ("", "left out")):
         monkeypatch.setenv("LAB", required)
-        work = lanes.Run(tier(e2e="lab"))
+        work = run(e2e="lab")
         work.all()
         assert verdicts(work) == [("e2e", verdict)]
         assert work.outcomes[0].reason
@@ -47,7 +49,7 @@ def test_a_lab_that_does_not_come_up_fails_once_and_is_taken_down(monkeypatch: p
     monkeypatch.setattr(
         labs, "LAB", [sys.executable, "-c", "import sys; sys.exit(sys.argv[1] not in ('build', 'down'))"]
     )
-    work = lanes.Run(tier(e2e="lab", benchmarks="lab alone"))
+    work = run(e2e="lab", benchmarks="lab alone")
     work.all()
     assert verdicts(work) == [
         ("lab parts", "passed"),
@@ -62,7 +64,7 @@ def test_a_lab_that_does_not_come_up_fails_once_and_is_taken_down(monkeypatch: p
 def test_no_lab_is_tried_without_its_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(labs, "no_lab_here", lambda: "")
     monkeypatch.setattr(labs, "LAB", [sys.executable, "-c", "import sys; sys.exit(sys.argv[1] == 'build')"])
-    work = lanes.Run(tier(e2e="lab", e2e_node="lab_static"))
+    work = run(e2e="lab", e2e_node="lab_static")
     work.all()
     assert sorted(verdicts(work)) == [("e2e", "left out"), ("e2e_node", "left out"), ("lab parts", "failed")]
     assert work.outcomes[-1].reason == "the parts of the labs could not be built"
@@ -130,7 +132,7 @@ def test_lanes_side_by_side_then_what_is_alone(places: dict[str, Path], monkeypa
     pairs = [*beside.items(), *((after, before) for before, after in beside.items())]
     monkeypatch.setenv("BESIDE", " ".join("=".join(pair) for pair in pairs))
     monkeypatch.setenv("SECONDS", "0")
-    work = lanes.Run(tier(**WANTED))
+    work = run(**WANTED)
     work.all()
     assert {one.verdict for one in work.outcomes} == {"passed"}
     diary = {
@@ -161,7 +163,7 @@ def test_lanes_side_by_side_then_what_is_alone(places: dict[str, Path], monkeypa
 def test_a_lab_that_was_up_stays_up(places: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECONDS", "0")
     places["lab"].mkdir()
-    work = lanes.Run(tier(**WANTED))
+    work = run(**WANTED)
     work.all()
     assert [one.reason for one in work.outcomes if one.name == "lab up"] == ["was up, stays up"]
     assert places["lab"].exists() and not places["lab_static"].exists()
@@ -178,11 +180,14 @@ sys.path.insert(0, {str(ROOT)!r})
 from pathlib import Path
 from tools.gates import labs, process
 from tools.gates.__main__ import main
-from tools.gates.declaration import Gate, Tier
+from tools.gates.gate import Gate
 process.REPORTS = process.ROOT = Path({str(tmp_path)!r})
 labs.LAB = [sys.executable, "-c", {LAB!r}]
 labs.no_lab_here = lambda: ""
-sys.exit(main({tier(**lab_gates)!r}))
+gates = {{}}
+for name, words in {lab_gates}.items():
+    gates[name] = Gate(words.split()[0], {{"short": 600}}, print, "alone" in words)
+sys.exit(main("short", gates))
 """
     with subprocess.Popen(
         [sys.executable, "-c", program],
@@ -221,7 +226,7 @@ def test_a_gate_without_its_binaries_is_named(
     monkeypatch.setenv("LIVENODES_LAB_BINARIES", str(tmp_path / "binaries"))
     if variable:
         monkeypatch.setenv(variable, "require")
-    work = lanes.Run(tier(e2e_modern="lab_modern"))
+    work = run(e2e_modern="lab_modern")
     work.all()
     assert verdicts(work) == [("lab parts", "passed"), ("e2e_modern", verdict)]
     reason = work.outcomes[-1].reason

@@ -1,0 +1,391 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every gate of this repository, declared once: its lane, its tiers, its tests; and the lanes, the labs, the limits.
+
+The lane of a gate states what it needs: `quick`, `beside` and `slow` nothing, the others a lab of their own. By hand, a
+gate uses the lab that LIVENODES_LAB_* names (see tests/lab/README.md).
+
+A gate of both tiers runs fewer points of its products in the short tier: it leaves out the tests and parameters that
+are marked `long`, and some whole files. A file may become one of these when another one of the short tier shows its
+rules: decisions in unit tests, sequences on the simulation, and on real kubelets what only these can judge.
+
+Nothing here needs nox when it is imported: noxfile.py gives nox the gates.
+"""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from tests.lab import releases
+from tools.collection_tree import ROOT
+from tools.environments import CACHE, Tools, browser_tools, lowest_tools, newest, node_pythons, node_tools, other_tools
+from tools.gates import bodies
+from tools.gates.gate import GATES, Gate, gate, is_long, tests
+from tools.gates.labs import Lab
+
+if t.TYPE_CHECKING:
+    import nox
+
+# The lanes of the labs run side by side; those of one row one after the other.
+ROWS = (("lab",), ("lab_static", "lab_modern"), ("lab_guard", "lab_second"), ("lab_fleet", "lab_node_modern"))
+
+
+def labs() -> dict[str, Lab]:
+    """Return the labs by lane."""
+    return {
+        "lab": Lab("lab", 1, ["--nodes", "3"]),
+        "lab_static": Lab("static lab", 2, ["--nodes", "2", "--no-dynamic"]),
+        "lab_second": Lab("second lab", 4, ["--nodes", "3"]),
+        "lab_guard": Lab("guard lab", 5, ["--nodes", "2", "--no-dynamic"]),
+        "lab_fleet": Lab("fleet lab", 3, ["--nodes", "7", "--no-dynamic"]),
+        "lab_modern": Lab("modern lab", 6, ["--nodes", "3", "--no-dynamic"], releases.UPGRADED),
+        "lab_node_modern": Lab("modern node lab", 7, ["--nodes", "2", "--no-dynamic"], releases.NODE_SIDE),
+    }
+
+
+def files(folder: str, names: str) -> list[str]:
+    """Return the paths of files of tests, which are given without `test_` and their ending."""
+    return [f"tests/{folder}/test_{name}.py" for name in names.split()]
+
+
+def without(paths: list[str]) -> list[str]:
+    """Return the arguments with which pytest leaves out files or folders."""
+    return [f"--ignore={path}" for path in paths]
+
+
+def unless(long: bool, *left_out: str) -> list[str]:
+    """Return the arguments with which the short tier leaves out what is marked `long`, and some files."""
+    return [] if long else [*NOT_LONG, *without([*left_out])]
+
+
+NOT_LONG = ["-m", "not long"]
+# By file: what a file's tests share is made once.
+ON_ALL_CORES = ["--numprocesses", "auto", "--dist", "loadfile"]
+# With other versions, to see whether the properties run there at all.
+FEW_EXAMPLES = ["--hypothesis-profile", "few"]
+
+
+@gate("quick")
+def fields(session: nox.Session) -> None:
+    """The generated field tables, guides and permissions equal their sources in tools/data."""
+    for tool in ("generate_fields", "generate_field_guide", "generate_permissions"):
+        newest(session).run(f"python tools/{tool}.py --check")
+
+
+@gate("quick")
+def ruff(session: nox.Session) -> None:
+    """Style, format, complexity and likely mistakes; plugins stay within Python 3.7."""
+    newest(session).run("ruff check --no-fix .")
+    newest(session).run("ruff format --check --quiet .")
+
+
+@gate("quick")
+def shell(session: nox.Session) -> None:
+    """Shell scripts, by shellcheck."""
+    newest(session).run("shellcheck .ci/run", *map(str, sorted(ROOT.glob("tests/**/*.sh"))))
+
+
+@gate("quick")
+def mypy(session: nox.Session) -> None:
+    """Types of module_utils and plugin_utils, strictly."""
+    newest(session).run("mypy plugins/module_utils plugins/plugin_utils")
+
+
+@tests("quick", newest)
+def unit(long: bool) -> list[str]:
+    """Unit and property tests with the newest kubernetes and ansible-core, as most gates: see CONTRIBUTING.md."""
+    return ["tests/unit", "--ignore=tests/unit/roles", *ON_ALL_CORES, *unless(long)]
+
+
+@tests("beside", newest, "short", "long")
+def sim_nodes(long: bool) -> list[str]:
+    """The node side on simulated nodes, without root: both deliveries from rollout to reset, and the guard's reverts.
+    Long: all points of the reverts.
+    """
+    return ["tests/sim_nodes", *unless(long)]
+
+
+@tests("beside", newest, "short", "long")
+def roles(long: bool) -> list[str]:
+    """The roles, with real runs of ansible-playbook against an API server in Python. Long: every point at which a host
+    or a Node is lost, and a batch of 200 hosts in real time.
+    """
+    # Each combines what the other played files show one by one.
+    combined = "confirm_time kubeadm_of_one_group no_longer_declared one_node_of_a_batch overlapping_groups"
+    combined += " resets_and_migrations rollback_to_a_variant runs_at_once"
+    # One by one in the long tier, which has tests in real time.
+    cores = [] if long else ON_ALL_CORES
+    return ["tests/unit/roles", *cores, *unless(long, *files("unit/roles", combined))]
+
+
+@tests("beside", newest, "short", "long")
+def contract(long: bool) -> list[str]:
+    """The contract of clusters on the simulation; the gates e2e run it on real kubelets."""
+    # Users with every combination of permissions; tests/unit/roles/test_permissions.py has one of each kind.
+    return ["tests/contract", *unless(long, "tests/contract/test_matrix.py")]
+
+
+GUARD_SEQUENCES = files("unit/plugins/module_utils/_node/guard", "any_sequence mixed_versions")
+
+
+@tests("slow", newest, "long")
+def unit_long(_long: bool) -> list[str]:
+    """The product among the unit tests: 20,000 random sequences on a model of a node."""
+    return GUARD_SEQUENCES
+
+
+@tests("beside", newest, "long")
+def fuzz(_long: bool) -> list[str]:
+    """100,000 inputs for every parser of what others write."""
+    return ["tests/unit/fuzz", "-m", "long", "--numprocesses", "auto", "--dist", "load"]
+
+
+# What is not for users runs with one Python and one ansible-core only, and so does what plays whole rollouts.
+OTHER_VERSIONS = [
+    *(f"tests/unit/{room}" for room in ("docs", "fuzz", "legacy", "playbooks", "plugins")),
+    *files("unit/roles", "argument_specs artifacts by_hand checkpoint kubeadm_of_one_group messages read_node"),
+    *files("unit/roles", "values_of_variables without_a_plan"),
+    # Each waits for runs that a signal ends. The gate `unit` has them.
+    *("--deselect", "tests/unit/plugins/callback/test_rollout.py::test_an_interrupted_run_leaves_its_report"),
+    *FEW_EXAMPLES,
+    *ON_ALL_CORES,
+]
+# Their code knows neither Ansible nor the package kubernetes.
+PURE = [f"tests/unit/plugins/module_utils/{room}" for room in ("_config", "_node")]
+
+
+@tests("quick", lowest_tools)
+def unit_lowest(long: bool) -> list[str]:
+    """Unit tests with the lowest versions that the collection supports: ansible-core 2.16, kubernetes 28.1.0. Without
+    those of code that uses neither.
+    """
+    return [*OTHER_VERSIONS, *without(PURE), *unless(long)]
+
+
+@tests("quick", other_tools, "short", "long")
+def unit_other_python(long: bool) -> list[str]:
+    """Unit and property tests with the newest ansible-core for the Python that most gates do not have: 2.21 on 3.12 or
+    later; long: 2.19 on 3.11, also those of code that knows neither Ansible nor the package kubernetes.
+    """
+    return [*OTHER_VERSIONS, *([] if long else without(PURE)), *NOT_LONG]
+
+
+@gate("slow", "short", "long")
+def node_python(session: nox.Session) -> None:
+    """The code of nodes can be imported, without a warning, with each Python from 3.7 to 3.14 that is installed. Long:
+    the guard's unit tests pass with the oldest.
+    """
+    rooms = ("plugins/module_utils/_config", "plugins/module_utils/_node")
+    for python in node_pythons():
+        session.run(python, "-B", "-W", "error", "tools/import_all.py", *rooms, external=True)
+    if is_long():
+        # Without random sequences on a model that needs Python 3.8: its decisions are the same on each.
+        guard = ["tests/unit/plugins/module_utils/_node/guard", *without(GUARD_SEQUENCES)]
+        node_tools(session).pytest(*guard, *FEW_EXAMPLES, *NOT_LONG)
+
+
+@gate("quick")
+def changelog(session: nox.Session) -> None:
+    """Changelog fragments are well formed."""
+    newest(session).run("antsibull-changelog lint")
+    if (ROOT / "changelogs/changelog.yaml").exists():
+        newest(session).run("antsibull-changelog lint-changelog-yaml changelogs/changelog.yaml")
+
+
+@gate("quick")
+def docs(session: nox.Session) -> None:
+    """Documentation: docs site configuration, guides, plugins, roles, every reference; ansible-doc shows each public
+    name.
+    """
+    bodies.docs(session)
+
+
+@gate("quick")
+def ansible_lint(session: nox.Session) -> None:
+    """ansible-lint, production profile, without network."""
+    newest(session).run("ansible-lint --offline --profile production --strict")
+
+
+@gate("quick")
+def molecule(session: nox.Session) -> None:
+    """Roles that need no cluster: converge, again without a change, verify."""
+    newest(session).run("molecule test --all --exclude lab/*", *session.posargs)
+
+
+@tests("quick", browser_tools)
+def browser(_long: bool) -> list[str]:
+    """The HTML report in a real Chromium: 3, 100 and 3,000 nodes, light and dark, and nothing asked of the network. The
+    style of the documentation site at phone width.
+    """
+    return ["tests/browser"]
+
+
+@gate("quick")
+def galaxy(session: nox.Session) -> None:
+    """The artifact builds, Galaxy's own importer accepts it without error or warning, and it can be installed."""
+    # A quick gate, not a slow one: the importer gives ansible-lint 180 s.
+    bodies.galaxy(session)
+
+
+@gate("slow")
+def sanity(session: nox.Session) -> None:
+    """ansible-test sanity: all tests, no ignore files."""
+    ignored = list(ROOT.glob("tests/sanity/ignore*"))
+    if ignored:
+        session.error(f"sanity passes without ignore files: remove {', '.join(map(str, ignored))}")
+    newest(session).run("python tools/sanity.py", str(CACHE / "sanity"), *session.posargs)
+
+
+@gate("slow", "long")
+def sanity_lowest(session: nox.Session) -> None:
+    """ansible-test sanity of the lowest ansible-core: all tests, no ignore files."""
+    lowest_tools(session).run("python tools/sanity.py", str(CACHE / "sanity_lowest"), *session.posargs)
+
+
+@gate("slow")
+def site(session: nox.Session) -> None:
+    """The documentation site builds into build/site: no warning, nothing fetched while it is made or read."""
+    bodies.site(session)
+
+
+@gate("slow")
+def builder(session: nox.Session) -> None:
+    """ansible-builder makes the context of an execution environment from docs/, and finds what the collection needs."""
+    bodies.builder(session)
+
+
+def awx_tools(session: nox.Session) -> Tools:
+    """Return the environment with the collection awx.awx and what it needs."""
+    return Tools(session, "awx", ["-r", "tools/requirements/awx.txt"])
+
+
+@tests("slow", awx_tools)
+def awx(_long: bool) -> list[str]:
+    """The configuration of AWX in playbooks/awx against the modules of the collection awx.awx."""
+    return ["tests/awx"]
+
+
+# The kubelets of this lab have no drop-ins.
+STAGES = ["tests/e2e", "tests/contract", "--ignore=tests/contract/test_dropins.py", "--cluster", "lab"]
+# On a lab of its own, so that the lanes take equally long.
+ROLLOUT = "tests/contract/test_rollout.py"
+# The simulated kubelet is compared with recorded answers of real ones in the unit tests.
+SIMULATED = "tests/e2e/test_simulated.py"
+
+
+@tests("lab", newest, "short", "long")
+def e2e(long: bool) -> list[str]:
+    """The five stages and the contract on real kubelets of the lab, but for the files of e2e_rollout."""
+    # The gate `contract` runs the same files on the simulation.
+    simulated = "configmaps edges gate lease matrix outage permissions refusals requests verdicts"
+    # Decisions: tests/unit/.../_config/forecast. The lab itself: every gate brings one up and takes it down.
+    left_out = [*files("contract", simulated), *files("e2e", "forecast lab_tool")]
+    return [*STAGES, *without([ROLLOUT, SIMULATED]), *unless(long, *left_out)]
+
+
+@tests("lab_second", newest, "short", "long")
+def e2e_rollout(long: bool) -> list[str]:
+    """Rollouts from plan to prune, and the simulated kubelet beside a real one."""
+    return [ROLLOUT, *([SIMULATED] if long else NOT_LONG), "--cluster", "lab"]
+
+
+@tests("lab_second", lowest_tools, "short", "long")
+def e2e_lowest(long: bool) -> list[str]:
+    """The life of a change, and a bad value, with the lowest versions that the collection supports. On the simulation,
+    since e2e_rollout has the real kubelets. Long: all of the short tier of e2e on the lab.
+    """
+    return [*STAGES, *NOT_LONG] if long else [ROLLOUT, "-k", "two_groups or bad_value"]
+
+
+@tests("lab_second", other_tools, "long")
+def e2e_other_python(_long: bool) -> list[str]:
+    """The short tier of e2e with the newest ansible-core for Python 3.11, 2.19, and the newest kubernetes."""
+    return [*STAGES, *NOT_LONG]
+
+
+# These run on a lab of their own, so that the lanes take equally long.
+GUARD = files("e2e_node", "guard guard_broken guard_dependency guard_program guard_signal new_binary")
+# tests/unit/.../_node/guard: all evidence, as tables, and random sequences.
+GUARD_LONG = files("e2e_node", "guard_evidence random_changes")
+NODE = ["tests/e2e_node", *without([*GUARD, *GUARD_LONG])]
+
+
+@tests("lab_static", newest, "short", "long")
+def e2e_node(long: bool) -> list[str]:
+    """The node side (store, preflight, role checkpoint) on kubelets without dynamic configuration, but for the files
+    of e2e_guard.
+    """
+    # tests/sim_nodes plays faults of disks and interrupted steps, and the unit tests of the store every power cut.
+    faults = "interrupted_reset interrupted_revert interrupted_role revert_full_disk stage state_files store_power_cut"
+    return [*NODE, *unless(long, *files("e2e_node", faults))]
+
+
+@tests("lab_guard", newest, "short", "long")
+def e2e_guard(long: bool) -> list[str]:
+    """The guard on real kubelets: what it reverts, what it leaves, a new binary. Long: random changes and kills."""
+    return [*GUARD, *(GUARD_LONG if long else NOT_LONG)]
+
+
+@gate("lab_static")
+def molecule_lab(session: nox.Session) -> None:
+    """Roles on real nodes: check mode, converge, again without a change or a restart, verify, reset."""
+    # Reports how to bring one up when there is none.
+    newest(session).run("python -m tests.lab status")
+    newest(session).run("molecule test", *(session.posargs or ["--scenario-name", "lab/*"]))
+
+
+@tests("lab_fleet", newest, "short", "long")
+def e2e_fleet(long: bool) -> list[str]:
+    """Rollouts over two groups and a control plane, soaks and pods, ansible-runner as AWX runs it, and every command of
+    the documentation, on seven nodes.
+    """
+    # tests/unit/roles/test_endings.py kills the controller of simulated nodes. tests/unit/plugins/callback has the
+    # report, tests/browser its page, tests/sim_nodes/test_demo.py a rollout.
+    return ["tests/e2e_fleet", *unless(long, *files("e2e_fleet", "killed report"))]
+
+
+@tests("lab_modern", newest, "short", "long")
+def e2e_modern(long: bool) -> list[str]:
+    """Kubelets of 1.28 and 1.36 where their binaries are (tests/lab/README.md): rollout, drift, reset, an upgrade."""
+    return ["tests/e2e_modern", *unless(long)]
+
+
+def modern_node(session: nox.Session) -> Tools:
+    """Return the environment `newest`, for a lab with a kubelet of 1.36."""
+    os.environ.setdefault("LIVENODES_LAB_KUBERNETES", " ".join(releases.NODE_SIDE))
+    return newest(session)
+
+
+@tests("lab_node_modern", modern_node, "short", "long")
+def e2e_node_modern(long: bool) -> list[str]:
+    """The node side with delivery checkpoint on a kubelet of 1.36, where its binaries are: what that kubelet answers.
+    Long: all of e2e_node.
+    """
+    # What another kubelet could answer differently, in a few minutes.
+    few = files("e2e_node", "checkpoint_role config_check last_words notify_unit preflight")
+    return NODE if long else [*few, *NOT_LONG]
+
+
+@tests("lab_node_modern", modern_node, "long")
+def e2e_guard_modern(long: bool) -> list[str]:
+    """All of e2e_guard on a kubelet of 1.36, where its binaries are."""
+    return [*GUARD, *GUARD_LONG, *unless(long)]
+
+
+@gate("lab", "short", "long", alone=True)
+def benchmarks(session: nox.Session) -> None:
+    """Speed and memory: an assignment beside a bare loop of the same requests, a switch on a node beside a bare
+    restart, the controller's share of a rollout to simulated nodes. Long: 1,000 nodes, and a rollout to 5,000.
+    """
+    bodies.benchmarks(session, is_long())
+
+
+def chosen(tier: str, names: t.Sequence[str]) -> dict[str, Gate]:
+    """Return the named gates of a tier, all for an empty list. Raises SystemExit for unknown names."""
+    gates = {name: one for name, one in GATES.items() if tier in one.limits}
+    unknown = [name for name in names if name not in gates]
+    if unknown:
+        raise SystemExit(f"no such gate in the {tier} tier: {', '.join(unknown)}; its gates are {', '.join(gates)}")
+    return {name: gates[name] for name in names or gates}
