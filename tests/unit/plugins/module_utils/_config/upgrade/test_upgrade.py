@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whole upgrades, as tables: a node, a target, and what stops or changes its kubelet; and their text."""
+"""What another minor version would stop or change."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import upgrade
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import finding, upgrade
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade.finding import Finding
 from tests.support.table_minors import BEYOND
 from tests.support.upgrading import CHECKPOINT, ENV, OWN, SOCKET, found, result
@@ -350,3 +350,14 @@ def test_a_target_beyond_the_tables_is_said_once() -> None:
     assert len(upgrade.lines({"n1": node()}, newest)) == 1
     text = upgrade.lines({"n1": node(), "n2": node()}, newest + 1)
     assert len(text) == 2 and f"The tables end with 1.{newest}" in text[0]
+
+
+def test_what_stops_a_kubelet_comes_first_and_order_does_not_depend_on_input() -> None:
+    rows = [
+        finding.Finding(severity, kind, name, "why", "Do.")
+        for severity in finding.SEVERITIES
+        for kind in finding.KINDS
+        for name in ("a", "b")
+    ]
+    shuffled = [*rows[1::2], *rows[::2]]
+    assert sorted(shuffled, key=finding.order) == rows
