@@ -137,8 +137,7 @@ PLAN = {"nodes": {f"n{number}": {"action": "assign"} for number in range(300)}}
 
 
 @pytest.mark.parametrize(
-    ("keywords", "short"),
-    [({}, True), ({"retries": 3}, False), ({"until": ["some result"]}, False)],
+    ("keywords", "short"), [({}, True), ({"retries": 3}, False), ({"until": ["some result"]}, False)]
 )
 def test_large_arguments_do_not_return_with_the_result(run: Run, keywords: dict[str, t.Any], short: bool) -> None:
     """A task that Ansible may run again in this process needs them."""
@@ -225,11 +224,7 @@ def test_node_table() -> None:
             "kubelet_config_flags": ["--v=2"],
         },
         "h2": {"kubelet_config_node_name": "n2", "kubelet_config_host": {"maxPods": 3}},
-        "h3": {
-            "kubelet_config": {},
-            "kubelet_config_flags": [],
-            "kubelet_config_delivery": "native",
-        },
+        "h3": {"kubelet_config": {}, "kubelet_config_flags": [], "kubelet_config_delivery": "native"},
         "elsewhere": {"kubelet_config_node_name": "n2"},
     }
     table = host_table.node_table(["h1", "h2", "h3"], hostvars)

@@ -203,10 +203,7 @@ def test_the_group_that_counts(
         ({"a": {"children": {"b": {"hosts": N1}}}}, {"group_vars/a": FEW, "group_vars/b": MANY}),
         ({"b": {"hosts": N1}}, {"group_vars/all": FEW, "group_vars/b": MANY}),
         # A value of the host.
-        (
-            {"a": {"hosts": N1}, "b": {"hosts": N1}},
-            {"group_vars/a": FEW, "group_vars/b": MANY, "host_vars/n1": MORE},
-        ),
+        ({"a": {"hosts": N1}, "b": {"hosts": N1}}, {"group_vars/a": FEW, "group_vars/b": MANY, "host_vars/n1": MORE}),
     ],
 )
 def test_nothing_is_lost(tmp_path: Path, inventory: dict[str, t.Any], files: dict[str, t.Any]) -> None:

@@ -221,8 +221,8 @@ def test_a_failed_task_without_a_module_has_its_message() -> None:
         *({"ansible_facts": {"__kubelet_config_rollout": value}} for value in ({"text": 5}, {"batches": [None]})),
         {
             "ansible_facts": {
-                "__kubelet_config_rollout": {"text": ["a"], "batches": [{}, {"names": [{}]}, {"names": 5}]},
-            },
+                "__kubelet_config_rollout": {"text": ["a"], "batches": [{}, {"names": [{}]}, {"names": 5}]}
+            }
         },
     ],
 )

@@ -66,10 +66,7 @@ def test_what_the_steps_on_nodes_return() -> None:
         "host-n3": {rows.HOST_ROW: own},
     }
     found = added_by_hosts(given, HOSTS, hostvars)
-    assert why(found) == {
-        "n1": "silent; the value is refused. Nothing was changed",
-        "n3": "cannot be reached",
-    }
+    assert why(found) == {"n1": "silent; the value is refused. Nothing was changed", "n3": "cannot be reached"}
     assert found["n3"] == {**GOOD, "ok": False, "message": "cannot be reached", "error": "cannot be reached"}
     assert added_by_hosts(found, HOSTS, hostvars) == found, "once"
     assert not added_by_hosts(given, HOSTS, hostvars, True)["m1"]["ok"], "migrated to native"

@@ -52,10 +52,7 @@ FILLED_IN: tuple[tuple[str, int, Any], ...] = (
     ("memoryReservationPolicy", 36, "None"),
 )
 
-CREATED = {
-    "tlsCertFile": "/var/lib/kubelet/pki/kubelet.crt",
-    "tlsPrivateKeyFile": "/var/lib/kubelet/pki/kubelet.key",
-}
+CREATED = {"tlsCertFile": "/var/lib/kubelet/pki/kubelet.crt", "tlsPrivateKeyFile": "/var/lib/kubelet/pki/kubelet.key"}
 
 
 def _live(config: dict[str, Any], minor: int) -> dict[str, Any]:
@@ -128,11 +125,7 @@ def test_a_value_that_the_source_names_is_compared(path: str, declared: Any, oth
         ({}, {"readOnlyPort": 10255}, [("readOnlyPort", None, 10255)]),
         ({}, {"kubeReserved": {"cpu": "1"}}, [("kubeReserved.cpu", None, "1")]),
         # No default replaces a key of a map that is set.
-        (
-            {"featureGates": {"A": True}},
-            {"featureGates": {"A": True, "B": True}},
-            [("featureGates.B", None, True)],
-        ),
+        ({"featureGates": {"A": True}}, {"featureGates": {"A": True, "B": True}}, [("featureGates.B", None, True)]),
         # The kubelet makes a path absolute.
         ({"staticPodPath": "manifests"}, {"staticPodPath": "/etc/kubernetes/manifests"}, []),
         (

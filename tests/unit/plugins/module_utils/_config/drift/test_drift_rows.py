@@ -274,10 +274,7 @@ def test_an_own_file_that_changed_since_its_checkpoint_was_built_on_it() -> None
     found = _rows(configs, 28, checkpoint=True, flags={"clusterDomain": "--cluster-domain=flag"})
     assert {
         path: (row["disk"], row["live"], row["cause"]) for path, row in found.items() if row["cause"] != "flag"
-    } == {
-        "containerLogMaxFiles": (5, 5, "own file changed"),
-        "kubeAPIQPS": (None, 9, "no longer declared"),
-    }
+    } == {"containerLogMaxFiles": (5, 5, "own file changed"), "kubeAPIQPS": (None, 9, "no longer declared")}
     assert (
         "own file changed since its checkpoint was built on it, and has 3" in found["containerLogMaxFiles"]["message"]
     )

@@ -339,10 +339,7 @@ def test_zeros(path: str, zero: list[t.Any]) -> None:
 
 @pytest.mark.parametrize(
     ("text", "shown"),
-    [
-        ("2024-02-29T23:59:59Z", "2024-02-29T23:59:59Z"),
-        ("2024-01-01T00:00:00,123-01:30", "2024-01-01T01:30:00Z"),
-    ],
+    [("2024-02-29T23:59:59Z", "2024-02-29T23:59:59Z"), ("2024-01-01T00:00:00,123-01:30", "2024-01-01T01:30:00Z")],
 )
 def test_times(text: str, shown: str) -> None:
     assert compare.moment(text) == shown

@@ -145,9 +145,7 @@ def test_several_layers_become_one(layers: list[dict[str, Any]], composed: dict[
 
 @pytest.mark.parametrize(
     ("layers", "message"),
-    [
-        ([{"evictionHard": None}, {"evictionHard": {"a": "1"}}], "evictionHard is null in one layer"),
-    ],
+    [([{"evictionHard": None}, {"evictionHard": {"a": "1"}}], "evictionHard is null in one layer")],
 )
 def test_layers_that_are_not_one(layers: list[dict[str, Any]], message: str) -> None:
     with pytest.raises(overlay.OverlayError, match=message):

@@ -118,11 +118,7 @@ STATIC = {"owner": "Node/n1", "static": True}
             id="restarted, not ready",
         ),
         pytest.param(
-            pod(),
-            pod(ids={"main": "containerd://2"}),
-            "restarted",
-            "container main was replaced",
-            id="removed by hand",
+            pod(), pod(ids={"main": "containerd://2"}), "restarted", "container main was replaced", id="removed by hand"
         ),
         pytest.param(
             pod(), pod(containers={}, ids={}, ready=False), "unready", "not Ready", id="status not written yet"
@@ -159,11 +155,7 @@ STATIC = {"owner": "Node/n1", "static": True}
         ),
         pytest.param(pod(**STATIC), None, "unready", MISSING, id="static, gone"),
         pytest.param(
-            pod(**STATIC),
-            pod(**STATIC, reason="Terminating"),
-            "unready",
-            MISSING,
-            id="static, mirror deleted",
+            pod(**STATIC), pod(**STATIC, reason="Terminating"), "unready", MISSING, id="static, mirror deleted"
         ),
     ],
 )

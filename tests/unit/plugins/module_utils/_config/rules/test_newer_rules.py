@@ -103,18 +103,12 @@ REFUSED: tuple[tuple[dict[str, Any], str, Iterable[int]], ...] = (
     ({"podLogsDir": "/é"}, "pod-logs-dir", since(30)),
     ({"enforceNodeAllocatable": ["pods", "pods"]}, "allocatable-twice", since(31)),
     (
-        {
-            "enforceNodeAllocatable": ["kube-reserved", "kube-reserved-compressible"],
-            "kubeReservedCgroup": "/k",
-        },
+        {"enforceNodeAllocatable": ["kube-reserved", "kube-reserved-compressible"], "kubeReservedCgroup": "/k"},
         "allocatable-both",
         since(32),
     ),
     (
-        {
-            "enforceNodeAllocatable": ["system-reserved", "system-reserved-compressible"],
-            "systemReservedCgroup": "/s",
-        },
+        {"enforceNodeAllocatable": ["system-reserved", "system-reserved-compressible"], "systemReservedCgroup": "/s"},
         "allocatable-both",
         since(32),
     ),

@@ -206,10 +206,7 @@ def test_whole_binaries_beside_the_tables(version: str) -> None:
             "this kubelet has no flag --max-pods that the tables give to 1.36",
         ),
         ({"flags": [*RECORDED.flags, "docker"]}, "this kubelet has the flag --docker that the tables end with 1.23"),
-        (
-            {"gates": {"NodeSwap": "x"}},
-            "this kubelet has no feature gate NodeSwap that the tables give to 1.36",
-        ),
+        ({"gates": {"NodeSwap": "x"}}, "this kubelet has no feature gate NodeSwap that the tables give to 1.36"),
         (
             {"gates": {"NodeSwap": "b-"}},
             "the feature gate NodeSwap is off by default in this kubelet, unlike in the tables of 1.36",
@@ -305,12 +302,7 @@ def test_drop_ins_and_flags_override_the_file() -> None:
         config={"maxPods": 1, "podsPerCore": 2, "featureGates": {"A": False, "B": True}, "clusterDNS": ["1.1.1.1"]},
         dropins={"/d/1.conf": {"podsPerCore": 3, "clusterDNS": None}, "/d/2.conf": {"podsPerCore": 4}},
     )
-    assert facts.merged(33) == {
-        **HEADER,
-        "maxPods": 61,
-        "podsPerCore": 4,
-        "featureGates": {"A": True, "B": True},
-    }
+    assert facts.merged(33) == {**HEADER, "maxPods": 61, "podsPerCore": 4, "featureGates": {"A": True, "B": True}}
     # A flag sets a field only in the versions in which it is the field's flag.
     socket = facts_of("v1.26.0", "--container-runtime-endpoint=unix:///s")
     assert "containerRuntimeEndpoint" not in socket.merged(26)
@@ -348,10 +340,7 @@ def test_a_checkpoint_and_the_own_file() -> None:
 
 @pytest.mark.parametrize(
     ("config", "paths"),
-    [
-        (HEADER, []),
-        ({"a": 1, "b": {"c": {}, "d": [1]}, "e": None}, [("a",), ("b", "c"), ("b", "d"), ("e",)]),
-    ],
+    [(HEADER, []), ({"a": 1, "b": {"c": {}, "d": [1]}, "e": None}, [("a",), ("b", "c"), ("b", "d"), ("e",)])],
 )
 def test_leaves(config: dict[str, t.Any], paths: list[tuple[str, ...]]) -> None:
     assert list(node_facts.leaves(config)) == paths
