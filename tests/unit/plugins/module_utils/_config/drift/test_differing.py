@@ -248,11 +248,14 @@ def test_no_drift_where_what_is_declared_is_live(declared: dict[str, Any], looke
     assert _rows(declared, declared, _merged({"kubeAPIBurst": 7}, declared), host=host) == {}
 
 
+PODS_60, PODS_61, PODS_70 = {"maxPods": 60}, {"maxPods": 61}, {"maxPods": 70}
+
+
 @pytest.mark.parametrize(
     ("declared", "pushed", "live", "facts", "rows"),
     [
-        ({"maxPods": 70}, None, {}, {}, {"maxPods": (70, 100, "not rolled out")}),
-        ({"maxPods": 70}, {"maxPods": 60}, {"maxPods": 60}, {}, {"maxPods": (70, 60, "not rolled out")}),
+        (PODS_70, None, {}, {}, {"maxPods": (70, 100, "not rolled out")}),
+        (PODS_70, PODS_60, PODS_60, {}, {"maxPods": (70, 60, "not rolled out")}),
         ({"failSwapOn": None}, {}, {}, {}, {"failSwapOn": (True, False, "not rolled out")}),
         (
             {"evictionHard": {"memory.available": "1Gi"}},
@@ -261,30 +264,18 @@ def test_no_drift_where_what_is_declared_is_live(declared: dict[str, Any], looke
             {},
             {'evictionHard["memory.available"]': ("1Gi", "100Mi", "not rolled out")},
         ),
+        (PODS_70, PODS_70, PODS_61, {"flags": {"maxPods": "--max-pods=61"}}, {"maxPods": (70, 61, "flag")}),
         (
-            {"maxPods": 70},
-            {"maxPods": 70},
-            {"maxPods": 61},
-            {"flags": {"maxPods": "--max-pods=61"}},
-            {"maxPods": (70, 61, "flag")},
-        ),
-        (
-            {"maxPods": 70},
-            {"maxPods": 70},
-            {"maxPods": 61},
-            {"host": Host(file=OURS, content={"maxPods": 70}, dropins={"/d/95-x.conf": {"maxPods": 61}})},
+            PODS_70,
+            PODS_70,
+            PODS_61,
+            {"host": Host(file=OURS, content=PODS_70, dropins={"/d/95-x.conf": PODS_61})},
             {"maxPods": (70, 61, "drop-in")},
         ),
+        (PODS_70, PODS_70, PODS_61, {"host": Host(file=OURS, content=PODS_61)}, {"maxPods": (70, 61, "edited file")}),
         (
-            {"maxPods": 70},
-            {"maxPods": 70},
-            {"maxPods": 61},
-            {"host": Host(file=OURS, content={"maxPods": 61})},
-            {"maxPods": (70, 61, "edited file")},
-        ),
-        (
-            {"maxPods": 70},
-            {"maxPods": 70},
+            PODS_70,
+            PODS_70,
             {},
             {"host": Host()},
             {"maxPods": (70, 100, "unknown"), "(config source)": (None, "kube-system/config-a key kubelet", "drop-in")},

@@ -61,24 +61,7 @@ def test_what_a_migration_would_change_is_named_and_asked_for(
     made = _migrated(own_files.of_36(read), own_files.facts_36(own, read, **dropins), layer)
     assert [(row["path"], row["rule"]) for row in made["nodes"]["n1"]["problems"]] == [(path, "migration")]
     assert made["refused"] and words in made["nodes"]["n1"]["problems"][0]["message"]
-    variant = identity.variant(own_files.of_36(read))
-    asked = tables.planned(
-        {
-            "variants": {variant: own_files.of_36(read)},
-            "nodes": {
-                "n1": {
-                    "variant": variant,
-                    "kubelet_version": "v1.36.2",
-                    **own_files.assigned({"complete": True, "source": "c", "absent": [], "own": {}}),
-                }
-            },
-        },
-        None,
-        {"n1": [layer]},
-        deliveries={"n1": "dropin"},
-        own={"n1": own_files.facts_36(own, read, **dropins)},
-        migrate="changed",
-    )
+    asked = _migrated(own_files.of_36(read), own_files.facts_36(own, read, **dropins), layer, migrate="changed")
     assert not asked["refused"] and asked["nodes"]["n1"]["action"] == "assign"
 
 
