@@ -13,12 +13,10 @@ from hypothesis import given
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.layers import Declared
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import identity
 
 from .. import kubelet_model as model
-from . import own_files, tables
-from .own_files import HEADER, OWN, PATH, SOURCE
-from .tables import CHECKPOINTS, LIVE
+from . import tables
+from .tables import CHECKPOINTS, HEADER, LIVE, OWN, PATH, SOURCE
 
 
 def _live(config: dict[str, Any], **flags: Any) -> dict[str, Any]:
@@ -26,34 +24,24 @@ def _live(config: dict[str, Any], **flags: Any) -> dict[str, Any]:
 
 
 def _plan(live: dict[str, Any], facts: Any, *layers: dict[str, Any], **row: Any) -> dict[str, Any]:
-    variant = identity.variant(live)
-    first = {
-        "variant": variant,
-        "kubelet_version": "v1.28.7",
-        "delivery": "none",
-        "source": None,
-        "status": None,
-        **row,
-    }
-    return tables.planned(
-        {"variants": {variant: live}, "nodes": {"n1": first}}, None, {"n1": list(layers)}, own={"n1": facts}
-    )
+    table = tables.of_n1(live, **{"kubelet_version": "v1.28.7", "delivery": "none", **row})
+    return tables.planned(table, None, {"n1": list(layers)}, own={"n1": facts})
 
 
 def test_the_source_is_the_own_file_and_what_is_declared() -> None:
     """No defaults, and nothing that a flag or a drop-in sets."""
     live = _live(OWN, maxPods=61, kubeAPIBurst=7)
-    made = _plan(live, own_files.facts(OWN), {"kubeAPIQPS": 9})
+    made = _plan(live, tables.facts(OWN), {"kubeAPIQPS": 9})
     row = made["nodes"]["n1"]
     assert made["variants"][row["variant"]] == {**OWN, "kubeAPIQPS": 9}
-    assert own_files.changes(made) == {"kubeAPIQPS": (50, 9)}
+    assert tables.changes(made) == {"kubeAPIQPS": (50, 9)}
     assert row["own"] == {"complete": True, "source": row["configmap"], "absent": [], "own": {"kubeAPIQPS": [50]}}
     assert not row["whole"]
 
 
 def test_the_first_minor_whose_source_is_the_own_file() -> None:
     for version, expected in (("v1.24.0", {**OWN, "kubeAPIQPS": 9}), ("v1.23.9", {**_live(OWN), "kubeAPIQPS": 9})):
-        made = _plan(_live(OWN), own_files.facts(OWN), {"kubeAPIQPS": 9}, kubelet_version=version)
+        made = _plan(_live(OWN), tables.facts(OWN), {"kubeAPIQPS": 9}, kubelet_version=version)
         assert list(made["variants"].values()) == [expected]
 
 
@@ -62,11 +50,11 @@ def test_a_later_change_of_the_own_file_is_taken_up() -> None:
     own = {**OWN, "clusterDNS": ["10.0.0.1"], "containerLogMaxFiles": 7}
     made = _plan(
         _live(read),
-        own_files.facts(own, read),
+        tables.facts(own, read),
         {"kubeAPIQPS": 9},
-        **own_files.assigned({"complete": True, "source": "c", "absent": [], "own": {"kubeAPIQPS": [50]}}),
+        **tables.assigned({"complete": True, "source": "c", "absent": [], "own": {"kubeAPIQPS": [50]}}),
     )
-    assert own_files.changes(made) == {"clusterDNS": (["10.96.0.10"], ["10.0.0.1"]), "containerLogMaxFiles": (5, 7)}
+    assert tables.changes(made) == {"clusterDNS": (["10.96.0.10"], ["10.0.0.1"]), "containerLogMaxFiles": (5, 7)}
     assert all(change["own_file_changed"] for change in made["nodes"]["n1"]["changes"])
     assert any("(the node's own file changed)" in line for line in made["text"])
     assert made["nodes"]["n1"]["action"] == "assign"
@@ -75,8 +63,8 @@ def test_a_later_change_of_the_own_file_is_taken_up() -> None:
 def test_what_is_no_longer_declared_reverts_to_the_own_file() -> None:
     read = {**OWN, "maxPods": 70, "kubeAPIQPS": 9}
     record = {"complete": True, "source": "c", "absent": [], "own": {"maxPods": [100], "kubeAPIQPS": [50]}}
-    made = _plan(_live(read), own_files.facts(OWN, read), {"kubeAPIQPS": 9}, **own_files.assigned(record))
-    assert own_files.changes(made) == {"maxPods": (70, 100)}
+    made = _plan(_live(read), tables.facts(OWN, read), {"kubeAPIQPS": 9}, **tables.assigned(record))
+    assert tables.changes(made) == {"maxPods": (70, 100)}
     (change,) = made["nodes"]["n1"]["changes"]
     assert change["no_longer_declared"] and "own_file_changed" not in change
     assert made["nodes"]["n1"]["own"]["own"] == {"kubeAPIQPS": [50]}
@@ -86,8 +74,8 @@ def test_a_snapshot_of_an_earlier_release_that_means_the_same_stays() -> None:
     """It holds all defaults, and the next change replaces it."""
     snapshot = _live({**OWN, "kubeAPIQPS": 9})
     record = {"complete": True, "source": "c", "absent": [], "own": {"kubeAPIQPS": [50]}}
-    made = _plan(snapshot, own_files.facts(OWN, snapshot), {"kubeAPIQPS": 9}, **own_files.assigned(record))
-    assert (made["nodes"]["n1"]["action"], own_files.changes(made)) == ("none", {})
+    made = _plan(snapshot, tables.facts(OWN, snapshot), {"kubeAPIQPS": 9}, **tables.assigned(record))
+    assert (made["nodes"]["n1"]["action"], tables.changes(made)) == ("none", {})
 
 
 @pytest.mark.parametrize(
@@ -99,18 +87,18 @@ def test_a_snapshot_of_an_earlier_release_that_means_the_same_stays() -> None:
         ),
         (None, "kubelet_preflight_info has not read it"),
         ({"msg": "no route to host X."}, "(no route to host X), so"),
-        (own_files.facts(None), f"({PATH} cannot be read)"),
-        (own_files.facts_36(OWN, OWN, unreadable=None), "(one of its drop-ins cannot be read)"),
+        (tables.facts(None), f"({PATH} cannot be read)"),
+        (tables.facts_36(OWN, OWN, unreadable=None), "(one of its drop-ins cannot be read)"),
         (
             {
-                **own_files.facts(OWN),
+                **tables.facts(OWN),
                 "disk": {"path": "/x", "content": None, "checkpoint": {"uid": "u", "resourceVersion": "7"}},
             },
             "(/x, which the kubelet reads, cannot be read)",
         ),
         ({"own": [5]}, "what its host returned is malformed at own"),
-        ({**own_files.facts(OWN), "disk": [True]}, "what its host returned is malformed at disk"),
-        (own_files.facts({**OWN, "staticPodURLHeader": {"a": ["********"]}}), "staticPodURLHeader is secret"),
+        ({**tables.facts(OWN), "disk": [True]}, "what its host returned is malformed at disk"),
+        (tables.facts({**OWN, "staticPodURLHeader": {"a": ["********"]}}), "staticPodURLHeader is secret"),
     ],
 )
 def test_a_node_whose_own_file_is_not_known(facts: Any, message: str) -> None:
@@ -124,7 +112,7 @@ def test_a_node_whose_own_file_is_not_known(facts: Any, message: str) -> None:
 def test_the_own_file_of_a_node_that_keeps_its_local_config_does_not_matter() -> None:
     """A source that stays is built on the live configuration as long as the file cannot be read."""
     assert _plan(_live(OWN), None)["nodes"]["n1"]["problems"] == []
-    made = _plan(_live(OWN), None, **own_files.assigned({"complete": True, "source": "c", "absent": [], "own": {}}))
+    made = _plan(_live(OWN), None, **tables.assigned({"complete": True, "source": "c", "absent": [], "own": {}}))
     assert made["nodes"]["n1"]["action"] == "none"
     assert [problem["rule"] for problem in made["nodes"]["n1"]["problems"]] == ["no-own-file"]
 
@@ -133,23 +121,23 @@ def test_a_removal_that_the_checkpoint_made_asks_for_no_permission_again() -> No
     """From 1.35 on, the default of this field is not known: the kubelet runs what it found itself."""
     layer = {"cgroupDriver": None, "maxPods": 60}
     own, live = {**OWN, "cgroupDriver": "systemd"}, {**_live(OWN), "cgroupDriver": "systemd"}
-    first = _plan(live, own_files.facts(own), layer, kubelet_version="v1.36.2", delivery="checkpoint", source=SOURCE)
+    first = _plan(live, tables.facts(own), layer, kubelet_version="v1.36.2", delivery="checkpoint", source=SOURCE)
     assert [problem["path"] for problem in first["nodes"]["n1"]["problems"]] == ["cgroupDriver"]
     record = first["nodes"]["n1"]["own"]
     assert (record["own"]["cgroupDriver"], record["absent"]) == (["systemd"], ["cgroupDriver"])
     read = {**OWN, "maxPods": 60}
-    again = {**own_files.assigned(record), "kubelet_version": "v1.36.2"}
-    for facts in (own_files.facts(own, read), own_files.facts(OWN, read)):
+    again = {**tables.assigned(record), "kubelet_version": "v1.36.2"}
+    for facts in (tables.facts(own, read), tables.facts(OWN, read)):
         made = _plan({**live, "maxPods": 60}, facts, {**layer, "maxPods": 70}, **again)
-        assert (made["refused"], own_files.changes(made)) == (False, {"maxPods": (60, 70)})
+        assert (made["refused"], tables.changes(made)) == (False, {"maxPods": (60, 70)})
 
 
 def test_a_secret_is_that_which_the_kubelet_runs() -> None:
     hidden = {**OWN, "staticPodURLHeader": {"a": ["********"]}}
-    made = _plan(_live({**OWN, "staticPodURLHeader": {"a": ["x"]}}), own_files.facts(hidden), {"kubeAPIQPS": 9})
+    made = _plan(_live({**OWN, "staticPodURLHeader": {"a": ["x"]}}), tables.facts(hidden), {"kubeAPIQPS": 9})
     assert made["variants"][made["nodes"]["n1"]["variant"]]["staticPodURLHeader"] == {"a": ["x"]}
     assert made["nodes"]["n1"]["problems"] == []
-    assert own_files.changes(made) == {"kubeAPIQPS": (50, 9)}
+    assert tables.changes(made) == {"kubeAPIQPS": (50, 9)}
 
 
 def test_a_node_without_a_config_file() -> None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import (
     checks,
     fatal,
@@ -35,12 +34,6 @@ def gates(**given: bool) -> dict[str, Any]:
 
 def curves(*numbers: Any) -> dict[str, Any]:
     return {"tlsCurvePreferences": list(numbers)}
-
-
-@pytest.mark.parametrize("minor", [12, 20, 25, 36])
-def test_defaults_are_not_fatal(minor: int) -> None:
-    assert list(fatal.check(EffectiveConfig(compare.with_defaults({}, minor), minor))) == []
-    assert list(fatal.check(EffectiveConfig({}, minor))) == []
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import validation
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import fatal, validation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import (
     FIRST_READ,
     LAST_READ,
@@ -33,10 +33,11 @@ LISTED_CPUS = (
 )
 
 
-@pytest.mark.parametrize("minor", [12, 17, 20, 21, 27, 36])
+@pytest.mark.parametrize("minor", [12, 17, 20, 21, 25, 27, 36])
 def test_defaults_and_nothing_at_all_break_no_rule(minor: int) -> None:
-    assert messages(compare.with_defaults({}, minor), minor) == []
-    assert messages({}, minor) == []
+    for config in (compare.with_defaults({}, minor), {}):
+        assert messages(config, minor) == []
+        assert list(fatal.check(EffectiveConfig(config, minor))) == []
 
 
 @pytest.mark.parametrize(

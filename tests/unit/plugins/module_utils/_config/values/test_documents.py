@@ -160,8 +160,9 @@ def nested(levels: int, lists: bool) -> dict[str, Any]:
 @pytest.mark.parametrize("lists", [False, True])
 def test_limits_of_what_aliases_may_expand_to(lists: bool) -> None:
     assert document.accept(nested(99, lists), "x") == nested(99, lists)
-    with pytest.raises(document.DocumentError, match=r"^x: the document expands to more than 100000 values or 100 lev"):
-        document.accept(nested(100, lists), "x")
+    for levels in (100, 5000):
+        with pytest.raises(document.DocumentError, match=r"^x: the document expands to more than 100000 values or 100"):
+            document.accept(nested(levels, lists), "x")
     # The mapping counts, and so does the list.
     assert document.accept({"a": [0] * 99_998}, "x")
     with pytest.raises(document.DocumentError, match=r"^x: the document expands"):
@@ -198,18 +199,6 @@ def test_json_is_read_without_pyyaml_and_yaml_names_the_missing_package(monkeypa
     assert document.parse('{"a": 1e3}', "x") == {"a": 1000.0}
     with pytest.raises(document.DocumentError, match="PyYAML is not installed"):
         document.parse("a: 1", "x")
-
-
-@pytest.mark.parametrize("levels", [1, 100, 101, 5000])
-def test_levels(levels: int) -> None:
-    value: Any = 1
-    for level in range(levels):
-        value = {"a": value} if level == levels - 1 else [value]
-    if levels <= 100:
-        assert document.accept(value, "x") == value
-    else:
-        with pytest.raises(document.DocumentError, match="100 levels"):
-            document.accept(value, "x")
 
 
 def test_the_names_of_secrets() -> None:
