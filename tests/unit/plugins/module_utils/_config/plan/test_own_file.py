@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A plan for nodes with files of their own, and the way back."""
+"""A plan for nodes with files of their own, and how what is no longer declared reverts."""
 
 from __future__ import annotations
 
