@@ -255,8 +255,8 @@ def test_what_is_written_is_read() -> None:
         ({"own": {"": [1]}}, "'' is not the path of a field"),
         ({"own": {"maxPods": 5}}, "own['maxPods'] is not a list of at most one value"),
         ({"own": {"maxPods": [5, 6]}}, "own['maxPods'] is not a list of at most one value"),
-        ({"own": {"maxPods": [float("nan")]}}, "it holds a value that is not RECORDED_JSON"),
-        ({"own": {"maxPods": ["\ud800"]}}, "it holds a value that is not RECORDED_JSON"),
+        ({"own": {"maxPods": [float("nan")]}}, "it holds a value that is not JSON"),
+        ({"own": {"maxPods": ["\ud800"]}}, "it holds a value that is not JSON"),
     ],
 )
 def test_what_is_malformed_is_named(change: dict[str, t.Any], fault: str) -> None:
