@@ -97,7 +97,7 @@ NAME = changed_by.of_run({}, [], GOAL, BEGAN)
 
 
 def changed_row(rollout: str = NAME, **more: Any) -> dict[str, Any]:
-    """Return the changed_row of a node that a rollout has changed from a to b."""
+    """Return the row of a node that a rollout has changed from a to b."""
     about = {"previous": reference("a"), "active": reference("b"), "undone": False, "settled": True, "reason": ""}
     return {"rollout": rollout, **about, **more}
 
