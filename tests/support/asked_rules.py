@@ -17,10 +17,10 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.ch
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.binary import NOT_CHECKED
 from tests.support.ansible import ROOT
 from tests.support.preflight_node import HEADER, PLACE, Node, archive
-from tests.unit.plugins.module_utils._config.rules import test_logs, test_managers, test_newer_rules
+from tests.unit.plugins.module_utils._config.rules import test_managers, test_newer_rules
 
 FACTS = ROOT / "tests/facts"
-TABLES = (test_logs, test_managers, test_newer_rules)
+TABLES = (test_managers, test_newer_rules)
 # Without those rules that a kubelet checks after it has read its kubeconfig.
 ASKED = {*validation.NAMES, *feature_gates.NAMES, "type"}
 Fields = dict[str, t.Any]

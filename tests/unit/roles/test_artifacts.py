@@ -24,7 +24,10 @@ def test_a_hundred_failed_nodes_with_long_reasons(tmp_path: Path) -> None:
         "skipped": {"s1": "not Ready"},
         "failed": dict.fromkeys(hosts[:100], "why " * 1000),
         "batches": [{"hosts": {hosts[0]: hosts[0]}, "done": 110}],
-        **{"max_failed": 200, "lease": {}, "name": "", "undoes": None},
+        "max_failed": 200,
+        "lease": {},
+        "name": "",
+        "undoes": None,
     }
     published = f"{{{{ __kubelet_config_rollout | livenodes.kubelet.rollout('result', '{hosts[0]}') }}}}"
     play = [

@@ -1,22 +1,26 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""When a module runs in Ansible's own process."""
+"""What the actions of the controller do before a module runs."""
 
 from __future__ import annotations
 
+import collections
 import sys
 import types
 import typing as t
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ansible import constants as C
+from ansible.errors import AnsibleFilterError
 from ansible.plugins.action.normal import ActionModule as Normal
 
+from ansible_collections.livenodes.kubelet.plugins.filter import node
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.controller_module import Definition
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import MissingLibrary
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils import sealed
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils import host_table, sealed
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils.controller import ControllerAction
 
 HERE, THERE = {"changed": False, "here": True}, {"changed": False, "here": False}
@@ -133,8 +137,7 @@ PLAN = {"nodes": {f"n{number}": {"action": "assign"} for number in range(300)}}
 
 
 @pytest.mark.parametrize(
-    ("keywords", "short"),
-    [({}, True), ({"retries": 3}, False), ({"until": ["some result"]}, False)],
+    ("keywords", "short"), [({}, True), ({"retries": 3}, False), ({"until": ["some result"]}, False)]
 )
 def test_large_arguments_do_not_return_with_the_result(run: Run, keywords: dict[str, t.Any], short: bool) -> None:
     """A task that Ansible may run again in this process needs them."""
@@ -210,3 +213,134 @@ def test_a_host_that_stands_in_for_the_controller_gets_nothing(run: Run, name: s
     assert run({"ansible_delegated_vars": {name: {}}}, delegate_to=name)
     # A bastion that a play names itself.
     assert not run({"ansible_delegated_vars": {"bastion": {}}}, transport="ssh", delegate_to="bastion")
+
+
+def test_node_table() -> None:
+    """Hosts keep their order; a column contains only the hosts that set its variable."""
+    hostvars = {
+        "h1": {
+            "kubelet_config": {"maxPods": 1},
+            "kubelet_config_host": "maxPods: 2",
+            "kubelet_config_flags": ["--v=2"],
+        },
+        "h2": {"kubelet_config_node_name": "n2", "kubelet_config_host": {"maxPods": 3}},
+        "h3": {"kubelet_config": {}, "kubelet_config_flags": [], "kubelet_config_delivery": "native"},
+        "elsewhere": {"kubelet_config_node_name": "n2"},
+    }
+    table = host_table.node_table(["h1", "h2", "h3"], hostvars)
+    assert table == {
+        "hosts": {"h1": "h1", "n2": "h2", "h3": "h3"},
+        "configs": {
+            "h1": {"kubelet_config": {"maxPods": 1}, "kubelet_config_host": "maxPods: 2"},
+            "n2": {"kubelet_config_host": {"maxPods": 3}},
+        },
+        "group_configs": {"h1": {"maxPods": 1}, "n2": {}, "h3": {}},
+        "flags": {"h1": ["--v=2"]},
+        "deliveries": {"h3": "native"},
+    }
+    assert list(table["hosts"]) == ["h1", "n2", "h3"]
+
+
+@pytest.mark.parametrize(
+    "hostvars",
+    [
+        {"a": {"kubelet_config_node_name": "n1"}, "b": {"kubelet_config_node_name": "n1"}},
+        {"a": {"kubelet_config_node_name": "b"}, "b": {}},
+    ],
+)
+def test_two_hosts_for_one_node(hostvars: dict[str, dict[str, str]]) -> None:
+    with pytest.raises(
+        AnsibleFilterError,
+        match=r"hosts a, b name the same node (n1|b)\. Nothing was changed. Set a different kubelet_config_node_name",
+    ):
+        host_table.node_table(["a", "b"], hostvars)
+
+
+@pytest.mark.parametrize(
+    ("variables", "names"),
+    [
+        ({"kubelet_config": {}, "kubelet_config_flags": []}, "kubelet_config, kubelet_config_flags"),
+        ({"kubelet_config_node_name": "n1", "kubelet_config_wait_timeout": 5}, ""),
+    ],
+)
+def test_variables_that_only_the_task_has(variables: dict[str, Any], names: str) -> None:
+    message = host_table.unseen({"inventory_hostname": "h1", **variables}, {"h1": {"kubelet_config_node_name": "n1"}})
+    assert message.partition(" is set in the vars of a play")[0] == names, message
+
+
+class Vaulted(collections.UserString):
+    """As AnsibleVaultEncryptedUnicode up to ansible-core 2.18: a sequence that is not a str, and equal to its text."""
+
+    __ENCRYPTED__ = True
+
+
+class Marked(str):
+    """As AnsibleUnsafeText up to ansible-core 2.18."""
+
+    __UNSAFE__ = True
+
+
+SECRET = Vaulted("Bearer 4711")
+NAMED = "{{ nowhere }}"
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        (SECRET, "Bearer 4711"),
+        ({"staticPodURLHeader": {"A": [SECRET]}}, {"staticPodURLHeader": {"A": ["Bearer 4711"]}}),
+        ([{"a": SECRET}, (SECRET,)], [{"a": "Bearer 4711"}, ["Bearer 4711"]]),
+        ({"maxPods": 1, "a": None, "b": True, "c": [1.5]}, {"maxPods": 1, "a": None, "b": True, "c": [1.5]}),
+        (Marked(NAMED), NAMED),
+        ({"a": "only {braces} and {{"}, {"a": "only {braces} and {{"}),
+    ],
+)
+def test_plain_values(monkeypatch: pytest.MonkeyPatch, value: t.Any, found: t.Any) -> None:
+    monkeypatch.setattr(host_table, "LENIENT", True)
+    given = host_table.of_host("h1", {"kubelet_config": value}, "kubelet_config")
+    assert given == found
+    assert "Vaulted" not in str(_types(given))
+
+
+@pytest.mark.parametrize(
+    ("value", "place", "quoted"),
+    [
+        ({"staticPodPath": f"/etc/{NAMED}/"}, "staticPodPath", NAMED),
+        ({"staticPodURL": f"http://{NAMED}/"}, "staticPodURL", "a template"),
+        ({"clusterDNS": ["10.0.0.1", NAMED]}, "clusterDNS[1]", NAMED),
+        ({"staticPodURLHeader": {"A": ["{{ 'secret' ~ nowhere }}"]}}, "staticPodURLHeader.A[0]", "a template"),
+        (f"maxPods: 1\nstaticPodPath: {NAMED}\n", "line 2", NAMED),
+        ("{% if nowhere %}a: 1{% endif %}", "line 1", "{% if nowhere %}"),
+    ],
+)
+def test_a_template_that_is_left_over(monkeypatch: pytest.MonkeyPatch, value: t.Any, place: str, quoted: str) -> None:
+    monkeypatch.setattr(host_table, "LENIENT", True)
+    with pytest.raises(AnsibleFilterError) as error:
+        host_table.of_host("h1", {"kubelet_config": value}, "kubelet_config")
+    start = f"kubelet_config of host h1, {place}: {quoted} names an undefined variable."
+    assert str(error.value).startswith(start) and "secret" not in str(error.value)
+
+
+def test_a_text_of_a_core_that_raises_errors_itself_is_literal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_table, "LENIENT", False)
+    assert host_table.of_host("h1", {"kubelet_config": {"a": NAMED}}, "kubelet_config") == {"a": NAMED}
+
+
+def test_all_variables_of_the_tables_are_read_so() -> None:
+    hostvars = {
+        "h1": {
+            "kubelet_config": {"a": SECRET},
+            "kubelet_config_host": Vaulted("maxPods: 1"),
+            "kubelet_config_flags": [Vaulted("--v=2")],
+            "kubelet_config_delivery": Vaulted("native"),
+            "kubelet_config_node_name": Vaulted("n1"),
+        }
+    }
+    table = {**host_table.node_table(["h1"], hostvars), "others": node.other_configs(["h1"], hostvars)}
+    assert "Vaulted" not in str(_types(table)) and list(table["hosts"]) == ["n1"]
+
+
+def _types(value: t.Any) -> t.Any:
+    if isinstance(value, dict):
+        return [_types(inner) for pair in value.items() for inner in pair]
+    return [_types(inner) for inner in value] if isinstance(value, list) else type(value)

@@ -1,21 +1,33 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What AnsibleModule does around a module's call, done in Ansible's own process."""
+"""How modules run: in Ansible's own process, on nodes, and on hosts that a run asks."""
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+import json
 import os
 import sys
+import types
 import typing as t
 from pathlib import Path
 
 import pytest
+from ansible.errors import AnsibleConnectionFailure, AnsibleError
+from ansible.plugins.action.normal import ActionModule as Normal
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.controller_module import Definition
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError, MissingLibrary
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils import in_process
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils import in_process, sealed
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils.on_node import NodeAction, lost
+from tests.sim.api.kinds import KINDS
+from tests.sim.cluster import Cluster
+from tests.sim.kubelets.port import Port
+from tests.support.ansible import Ansible
+from tests.support.reader import ACCOUNT, NAMESPACE, USER, Rule, for_user, reading
 
 SPEC: dict[str, t.Any] = {
     "word": {"type": "str"},
@@ -155,3 +167,230 @@ def test_a_relative_kubeconfig_is_that_of_the_working_directory(
     with in_process.surroundings({}, "/"):
         assert os.environ[name] == f"{tmp_path}/one:/home/me/two:/three"
     assert os.environ[name] == "one:~/two::/three"
+
+
+CAUSE = "Failed to connect to the host via ssh: No route to host"
+FAILED = {
+    "failed": True,
+    "changed": False,
+    "state": "unreachable",
+    "msg": f"its host cannot be reached: {CAUSE}. Run again once it can be reached",
+}
+UNREACHABLE = {"unreachable": True, "msg": CAUSE}
+DONE = {"changed": True, "state": "assigned"}
+
+
+def action(ignoring: bool = False) -> NodeAction:
+    """Return the action of a task, with its keyword ignore_unreachable."""
+    task = types.SimpleNamespace(ignore_unreachable=ignoring, args={}, until=[], retries=None)
+    return NodeAction(task, None, None, None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "ignoring", "expected"),
+    [
+        (DONE, False, DONE),
+        (UNREACHABLE, False, FAILED),
+        (UNREACHABLE, True, UNREACHABLE),
+        (AnsibleConnectionFailure(f" {CAUSE}.\n"), False, FAILED),
+        (AnsibleConnectionFailure(CAUSE), True, AnsibleConnectionFailure),
+        (AnsibleError("no such file"), False, AnsibleError),
+    ],
+    ids=["reached", "result", "result, ignored", "exception", "exception, ignored", "other error"],
+)
+def test_a_lost_connection(monkeypatch: pytest.MonkeyPatch, outcome: t.Any, ignoring: bool, expected: t.Any) -> None:
+    def run(*_given: t.Any) -> t.Any:
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    monkeypatch.setattr(Normal, "run", run)
+    if isinstance(expected, type):
+        with pytest.raises(expected):
+            action(ignoring).run()
+    else:
+        assert action(ignoring).run() == expected
+
+
+@pytest.mark.parametrize("more", [{}, {"failed": True}])
+def test_a_node_sets_no_variables(monkeypatch: pytest.MonkeyPatch, more: dict[str, t.Any]) -> None:
+    """Facts of any name become variables of the host, with which tasks of the whole batch run on the controller.
+
+    Ansible adds which Python it has found.
+    """
+    python = {"discovered_interpreter_python": "/usr/bin/python3"}
+    returned = {
+        **DONE,
+        **more,
+        "ansible_facts": {"kubelet_config_auth": {"host": "https://evil.example"}, **python},
+        "ansible_stats": {"data": {"kubelet_config_auth": {}}},
+    }
+    monkeypatch.setattr(Normal, "run", lambda *_given: returned)
+    assert action().run() == {**DONE, **more, "ansible_facts": python}
+    returned["ansible_facts"] = ["kubelet_config_auth"]
+    assert action().run() == {**DONE, **more}
+
+
+@pytest.mark.parametrize("error", [AnsibleConnectionFailure("x"), AnsibleError("x")])
+def test_a_connection_lost_in_the_cleanup_keeps_the_result(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def cleanup(*_given: t.Any) -> t.Any:
+        raise error
+
+    monkeypatch.setattr(Normal, "cleanup", cleanup)
+    if isinstance(error, AnsibleConnectionFailure):
+        action().cleanup()
+    else:
+        with pytest.raises(AnsibleError):
+            action().cleanup()
+
+
+def test_without_a_cause() -> None:
+    assert lost("")["msg"].startswith("its host cannot be reached: the connection failed")
+
+
+CONFIG = {"staticPodURLHeader": {"Authorization": ["Bearer 4711"]}}
+
+
+@pytest.mark.parametrize("retries", [None, 3])
+def test_a_node_gets_secrets_that_callbacks_do_not(monkeypatch: pytest.MonkeyPatch, retries: int | None) -> None:
+    """The text of a ConfigMap is sealed in the result that contains it. A task that runs again needs it."""
+    text = document.render(CONFIG)
+    given = {"state": "staged", "data": sealed.seal({"configmaps": {"a/b": {"kubelet": text}}})["configmaps"]["a/b"]}
+    seen: list[t.Any] = []
+    one = action()
+    one._task.args, one._task.retries = given, retries
+    monkeypatch.setattr(Normal, "run", lambda self, *_given: seen.append(self._task.args) or DONE)
+    assert one.run() == DONE
+    assert seen == [{"state": "staged", "data": {"kubelet": text}}]
+    assert "4711" not in str(one._task.args) and sealed.unseal(one._task.args)["state"] == "staged"
+    assert (one._task.args is given) == bool(retries)
+
+
+def test_a_text_of_another_run_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = action()
+    one._task.args = {"data": {"kubelet": f"{sealed.MARK}Z0FBQUFB"}}
+    monkeypatch.setattr(Normal, "run", lambda *_given: pytest.fail("the node is not reached"))
+    assert "sealed by another run" in one.run()["msg"]
+
+
+def test_what_a_user_gives_directly_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = action()
+    one._task.args = {"data": {"kubelet": document.render(CONFIG)}, "config_dir": "/a"}
+    monkeypatch.setattr(Normal, "run", lambda *_given: DONE)
+    one.run()
+    assert one._task.args == {"data": {"kubelet": "********"}, "config_dir": "/a"}
+
+
+NAMES = ("n1", "n2", "n3", "n4", "n5")
+CLOSED = 1
+# What a connection without pipelining looks like to an action.
+CONNECTION = """
+from ansible.plugins.connection.local import Connection as Local
+DOCUMENTATION = '''
+name: slow
+short_description: a connection without pipelining
+description: [None.]
+'''
+class Connection(Local):
+    transport = 'slow'
+    has_pipelining = False
+"""
+# With -vvv, ssh prints what a program on the host has printed, unless its context forbids that.
+TALKING = """
+from ansible.plugins.connection.local import Connection as Local
+from ansible.utils.display import Display
+DOCUMENTATION = '''
+name: talking
+short_description: a connection that prints what it gets
+description: [None.]
+'''
+class Connection(Local):
+    transport = 'talking'
+    def exec_command(self, *given, **named):
+        found = super().exec_command(*given, **named)
+        Display().vvv('the host printed: ' + ('censored' if self._play_context.no_log else str(found)))
+        return found
+"""
+HOSTS: dict[str, dict[str, t.Any]] = {
+    # Its node has another name; its Python is the one of a template that only its own variables can render.
+    "first": {"kubelet_config_node_name": "n1", "ansible_python_interpreter": "{{ mine }}", "mine": "PYTHON-first"},
+    "n2": {"ansible_python_interpreter": "{{ mine }}", "mine": "PYTHON-n2", "ansible_connection": "talking"},
+    "n3": {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": CLOSED},
+    "n4": {"ansible_connection": "slow"},
+}
+MESSAGES = {
+    "n3": "n3: its host cannot be reached: ",
+    "n4": "n4: read: node needs a connection that has pipelining, such as ssh, and that of its host is slow",
+    "n5": "n5: read: node needs the host of the node, and the inventory has none of this name",
+}
+
+
+@pytest.fixture(scope="module")
+def cluster() -> t.Iterator[Cluster]:
+    """A cluster with five kubelets and the permissions."""
+    with Cluster("v1.36.2") as made, contextlib.ExitStack() as stack:
+        made.grant([*for_user(), *reading(ACCOUNT, Rule(("nodes/configz",)))])
+        made.store.create(KINDS["serviceaccounts"], NAMESPACE, {"metadata": {"name": ACCOUNT}})
+        for name in NAMES:
+            made.simulate(name)
+            stack.enter_context(Port(made, name, 36))
+        yield made
+
+
+def played(tmp_path: Path, cluster: Cluster, nodes: t.Sequence[str], **play: t.Any) -> str:
+    """Return the output of a play that reads these nodes once."""
+    hosts = json.loads(json.dumps(HOSTS))
+    for name in ("first", "n2"):
+        python = tmp_path / f"python-{name}"
+        python.write_text(f'#!/bin/sh\necho "$*" >>{tmp_path}/ran-{name}\nexec {sys.executable} "$@"\n')
+        python.chmod(0o755)
+        hosts[name]["mine"] = str(python)
+    inventory = tmp_path / "hosts.yml"
+    inventory.write_text(json.dumps({"all": {"hosts": hosts}}))
+    (tmp_path / "connections").mkdir()
+    (tmp_path / "connections/slow.py").write_text(CONNECTION)
+    (tmp_path / "connections/talking.py").write_text(TALKING)
+    options = {"nodes": [*nodes], "read": "node", "request_timeout": 10}
+    task = {"livenodes.kubelet.kubelet_configz_facts": options, "delegate_to": "localhost", "run_once": True}
+    whole = {"hosts": "all", "gather_facts": False, "tasks": [{**task, "become": False}], **play}
+    (tmp_path / "play.yml").write_text(json.dumps([whole]))
+    ansible = Ansible(tmp_path, cluster.kubeconfig(tmp_path / "kubeconfig", USER, "operators"), inventory)
+    run = ansible.playbook(
+        str(tmp_path / "play.yml"),
+        "-vvv",
+        ANSIBLE_CONNECTION_PLUGINS=str(tmp_path / "connections"),
+        ANSIBLE_SSH_RETRIES="0",
+    )
+    assert not [token for token in cluster.api.tokens.sent if token in run.output]
+    return run.output
+
+
+def ran(folder: Path, name: str) -> list[str]:
+    """Return the command lines of the Python of a host."""
+    path = folder / f"ran-{name}"
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def test_each_host_has_its_own_variables(tmp_path: Path, cluster: Cluster) -> None:
+    """The connection is one of the play: such variables override those of hosts, and hostvars lack them."""
+    output = played(tmp_path, cluster, ["n1", "n2"], vars={"ansible_connection": "local"})
+    assert "failed=0" in output, output
+    assert ran(tmp_path, "first") == ["-I -"]
+    assert ran(tmp_path, "n2") == ["-I -"]
+
+
+def test_hosts_that_cannot_be_asked(tmp_path: Path, cluster: Cluster) -> None:
+    """Each is named with its reason, and no token was sent there."""
+    before = len(cluster.api.tokens.sent)
+    output = played(tmp_path, cluster, [*MESSAGES]).replace("\\n", "\n")
+    assert "3 nodes failed" in output, output
+    for words in MESSAGES.values():
+        assert words in output, output
+    assert len(cluster.api.tokens.sent) == before + 1
+
+
+def test_what_a_host_answers_is_not_printed(tmp_path: Path, cluster: Cluster) -> None:
+    """It is a configuration, with its secrets."""
+    output = played(tmp_path, cluster, ["n2"])
+    assert "failed=0" in output and "the host printed: censored" in output, output
+    assert "the host printed: (" not in output, output

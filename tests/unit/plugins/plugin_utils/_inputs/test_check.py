@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which values of a variable are accepted."""
+"""What is wrong with a variable."""
 
 from __future__ import annotations
 
@@ -9,8 +9,16 @@ import typing as t
 
 import pytest
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from hypothesis import given
+from hypothesis import strategies as st
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout.gate import node_limit
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages.soak import allowed
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import check, specs
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.names import MAIN, Names
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.rendered import UNKNOWN, Rendered, is_template
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.order import order
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.rows import allowed_of
 
 KNOWN = specs.known(specs.by_role())
 WAIT, DRAIN, STATE = "kubelet_config_wait_timeout", "kubelet_config_drain", "kubelet_config_state_files"
@@ -98,3 +106,134 @@ def test_what_is_accepted_is_accepted_by_the_validation_of_the_role(name: str, v
     option = {key: given for key, given in KNOWN[name].items() if key in ("type", "choices", "elements")}
     if check.accepted(name, KNOWN[name], value) == "":
         assert ArgumentSpecValidator({name: option}).validate({name: value}).error_messages == []
+
+
+READERS: dict[str, t.Callable[[t.Any], t.Any]] = {
+    "kubelet_config_serial": lambda value: order({"nodes": {}}, "plan", {"hosts": {}}, {}, 1, value),
+    "kubelet_config_max_unavailable": lambda value: node_limit(value, 10),
+    "kubelet_config_max_skipped": lambda value: allowed_of(value, 10),
+    "kubelet_config_allow_pod_loss": allowed,
+}
+VALUES = st.one_of(
+    st.integers(-2, 200),
+    st.booleans(),
+    st.floats(0, 3),
+    st.text("0129%,. -x", max_size=5),
+    st.sampled_from(
+        ["true", "Yes", "no", "off", "none", "", "1,20%", "1, 10%", "2 %", "101%", [1, "10%"], ["0"], ["1", "50%"]]
+    ),
+)
+
+
+def read(reader: t.Callable[[t.Any], t.Any], value: t.Any) -> bool:
+    """Return whether a reader accepts a value."""
+    try:
+        reader(value)
+    except Exception:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("name", check.FORMS)
+@given(value=VALUES)
+def test_a_form_accepts_what_its_reader_accepts(name: str, value: t.Any) -> None:
+    if name in check.UNSET_IF_EMPTY and value == "":
+        return
+    assert check.FORMS[name].accepts(value) == read(READERS[name], value), value
+
+
+def test_the_tables_name_variables_of_the_roles() -> None:
+    known = specs.known(specs.by_role())
+    assert {*check.FORMS, *check.MINIMUM, *check.UNSET_IF_EMPTY, *check.OF_EVERY_PLAYBOOK} <= set(known)
+    assert all(known[name]["type"] == "int" for name in check.MINIMUM)
+    assert not set(check.OF_THE_PLAYBOOKS) & {name for options in specs.by_role().values() for name in options}
+
+
+NAMES = Names(KNOWN)
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"),
+    [
+        *((name, MAIN) for name in ("kubelet_confg", "kubelet_configs", "kubeletconfig", "kublet_config")),
+        *((name, MAIN) for name in ("kubelet_conifg", "kubelet_comfig", "Kubelet_config", "kubelet_config2")),
+        ("kubelet_config_", MAIN),
+        ("kubelet_confg_host", "kubelet_config_host"),
+        ("kubeletconfig_drain", "kubelet_config_drain"),
+        ("kubelet_configdir", "kubelet_config_dir"),
+        ("kubelet_config_hosst", "kubelet_config_host"),
+        ("kubelet_config_max_unavailble", "kubelet_config_max_unavailable"),
+        ("kubelet_config_nam", "kubelet_config_name"),
+        # The first word of one of ours.
+        ("kubelet_config_soak", "kubelet_config_soak_seconds"),
+        ("kubelet_config_max_fail", "kubelet_config_max_failed"),
+    ],
+)
+def test_misspelt(name: str, ours: str) -> None:
+    assert NAMES.meant(name, {"maxPods": 5}) == NAMES.meant(name, "text") == ours
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        # Kubespray's.
+        *("kube_config_dir", "kubelet_config_extra_args", "kubelet_config_extra_args_cgroupfs"),
+        *("kubelet_config_extra_args_systemd", "kubelet_node_config_extra_args", "kubelet_custom_flags"),
+        # Those of other roles, and of users who compose kubelet_config.
+        *("kubelet_config_path", "kubelet_config_file", "kubelet_config_template", "kubelet_config_owner"),
+        *("kubeconfig", "kubelet_kubeconfig", "kubelet_configuration", "kube_config", "kubelet_version", "config"),
+        *("my_kubelet_config", "default_kubelet_config", "kubelet_configz", "kubeadm_config"),
+    ],
+)
+def test_those_of_others(name: str) -> None:
+    assert NAMES.meant(name, {"maxPods": 5}) == NAMES.meant(name, "text") == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "ours"),
+    [
+        ("kubelet_conf", "/etc/kubernetes/kubelet.conf", ""),
+        ("kubelet_conf", {"vm.overcommit_memory": 1}, ""),
+        ("kubelet_conf", {"stat": {"exists": True}}, ""),
+        ("kubelet_conf_dir", "/etc/kubernetes", ""),
+        ("kubelet_conf", {"maxPods": 5}, MAIN),
+        ("kubelet_conf_host", {"evictionHard": {}}, "kubelet_config_host"),
+    ],
+)
+def test_an_abbreviation_is_ours_if_it_holds_a_configuration(name: str, value: t.Any, ours: str) -> None:
+    assert NAMES.meant(name, value) == ours
+
+
+def test_no_variable_of_ours_is_misspelt() -> None:
+    assert [name for name in KNOWN if NAMES.near(name)] == []
+
+
+@pytest.mark.parametrize(
+    ("value", "variables", "renderings"),
+    [
+        ("plain", [{}, {}], 0),
+        ("{{ lookup('store', 'key') }}", [{}, {"other": 1}, {"other": 2}], 1),
+        ({"api_key": "{{ lookup('store', place) }}"}, [{"place": "a"}, {"place": "a"}, {"place": "b"}], 2),
+        ("{{ a }}", [{"a": "{{ b }}", "b": 1}, {"a": "{{ b }}", "b": 2}], 2),
+        ("{{ a }}", [{"a": "{{ a }}"}, {"a": "{{ a }}"}], 1),
+        ("{{ inventory_hostname }}", [{"inventory_hostname": "n1"}, {"inventory_hostname": "n2"}], 2),
+        ("{{ vars['x'] }}", [{"inventory_hostname": "n1"}, {"inventory_hostname": "n2"}], 2),
+        (["{% if a %}x{% endif %}"], [{"a": True}, {"a": 1}], 2),
+    ],
+)
+def test_how_often_a_template_is_rendered(value: t.Any, variables: list[dict[str, t.Any]], renderings: int) -> None:
+    done: list[int] = []
+    templates = Rendered()
+    for number, values in enumerate(variables):
+        templates.of_host(values, value, lambda number=number: done.append(number) or "x")  # type: ignore[misc]
+    assert len(done) == renderings
+
+
+def test_what_cannot_be_rendered_yet() -> None:
+    def fail() -> t.NoReturn:
+        raise KeyError
+
+    assert Rendered().of_host({}, "{{ later }}", fail) is UNKNOWN
+    assert Rendered().of_host({}, "{{ later }}", lambda: "{{ still }}") is UNKNOWN
+    assert Rendered().of_host({}, "{{ now }}", lambda: 5) == 5
+    assert not is_template({"a": ["b", 5, None]})

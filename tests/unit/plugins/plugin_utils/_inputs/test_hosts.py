@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hosts of one node, and texts that are not a configuration, are named before a role reads them."""
+"""The hosts of a run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.hosts import Hosts
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import specs
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.differing import Differing, in_words
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.hosts import ANY, NAMED, Hosts, Run, asked
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.rendered import UNKNOWN
 
 
@@ -61,3 +63,122 @@ def test_hosts_of_one_node(names: tuple[t.Any, ...], words: str) -> None:
 def test_a_text_that_is_no_configuration(name: str, value: t.Any, wrong: bool) -> None:
     found = message((None, {name: value}), (None, {name: value}))
     assert found.startswith(f"{name} on h1, h2: its value") if wrong else found == ""
+
+
+ALL = ("n1", "n2")
+WITHOUT = (
+    "A run without hosts would take all nodes. Nothing was changed. Name them with -e kubelet_config_hosts, such as a "
+    "group or all, or with --limit."
+)
+EMPTY = "kubelet_config_hosts is empty. Nothing was changed. Set it to a group or hosts of the inventory."
+NONE = (
+    "No host matches kubelet_config_hosts=a:b. Set it to a group or hosts of the inventory that represent nodes of the "
+    "cluster."
+)
+OUTSIDE = (
+    "No host of kubelet_config_hosts=a is in --limit n2. Nothing was changed. Name hosts that both have, or leave one "
+    "of the two out."
+)
+
+
+@pytest.mark.parametrize(
+    ("must", "run", "message"),
+    [
+        (ANY, Run(None, ALL, None, ALL, False), ""),
+        (ANY, Run(["a"], ["n1"], None, ALL, True), ""),
+        (ANY, Run(["a"], ALL, "n2", ["n2"], True), ""),
+        (NAMED, Run(None, ALL, None, ALL, False), WITHOUT),
+        (NAMED, Run(None, ALL, "n2", ["n2"], False), ""),
+        (NAMED, Run(["all"], ALL, None, ALL, True), ""),
+        (ANY, Run([""], [], None, ALL, True), EMPTY),
+        (ANY, Run([], [], None, ALL, True), EMPTY),
+        (NAMED, Run([" ", ""], [], None, ALL, True), EMPTY),
+        (ANY, Run(["a", "b"], [], "n1", ["n1"], True), NONE),
+        (ANY, Run(["a"], ["n1"], "n2", ["n2"], True), OUTSIDE),
+        # A playbook for several groups names them, and --limit leaves this one out.
+        (ANY, Run(["a"], ["n1"], "n2", ["n2"], False), ""),
+        (ANY, Run(None, [], None, [], False), NONE.replace("a:b", "all")),
+    ],
+)
+def test_hosts_that_a_run_refuses(must: str, run: Run, message: str) -> None:
+    assert run.problem(must) == message
+
+
+@pytest.mark.parametrize(
+    ("given", "patterns"),
+    [("a", ["a"]), (["a", "b:!c"], ["a", "b:!c"]), ([["a"], "b"], ["a", "b"]), ("", [""]), ([], [])],
+)
+def test_the_patterns_of_a_run(given: t.Any, patterns: list[str]) -> None:
+    assert asked(given) == patterns
+
+
+KNOWN = specs.known(specs.by_role())
+GROUPS = {"all": ["n1", "n2", "n3"], "ungrouped": [], "a": ["n1", "n2"], "wide": ["n1", "n2", "x"], "b": ["n3"]}
+
+
+def lines(name: str, *values: t.Any) -> list[str]:
+    """Return the message about hosts n1, n2, ... with these values."""
+    differing = Differing(KNOWN)
+    for number, value in enumerate(values, 1):
+        differing.add(f"n{number}", f"kubelet_config_{name}", value)
+    return differing.message(GROUPS, [f"n{number}" for number in range(1, len(values) + 1)]).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("name", "one", "other"),
+    [
+        ("wait_timeout", 60, "60"),
+        ("wait_timeout", 60, "60.0"),
+        ("pause", True, "yes"),
+        ("pause", False, "0"),
+        ("max_unavailable", 1, "1"),
+        ("serial", [1, "20%"], "1, 20%"),
+        ("serial", None, ""),
+        ("variant", None, ""),
+        ("hosts", ["a", "b"], "a,b"),
+        ("auth", {"host": "h", "context": "c"}, {"context": "c", "host": "h"}),
+    ],
+)
+def test_values_that_the_roles_read_alike(name: str, one: t.Any, other: t.Any) -> None:
+    assert lines(name, one, other) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "one", "other", "words"),
+    [
+        ("wait_timeout", 60, 61, "60 on group a (n1, n2), 61 on group b (n3)"),
+        ("pause", True, "no", 'true on group a (n1, n2), "no" on group b (n3)'),
+        ("max_unavailable", "1", "1%", '"1" on group a (n1, n2), "1%" on group b (n3)'),
+        ("serial", None, [1, 2], "unset on group a (n1, n2), [1, 2] on group b (n3)"),
+    ],
+)
+def test_values_that_differ(name: str, one: t.Any, other: t.Any, words: str) -> None:
+    assert lines(name, one, one, other)[1:] == [f"kubelet_config_{name} is {words}"]
+
+
+def test_the_cluster_is_named_without_credentials() -> None:
+    given = {"host": "https://u:hunter2@h", "api_key": "hunter2", "password": "hunter2"}
+    found = lines("auth", given, {"kubeconfig": {"users": [{"user": {"token": "hunter2"}}]}}, None)
+    assert found[1:] == [
+        "n1: host https://********@h",
+        "n2: kubeconfig as a mapping",
+        "group b (n3): the cluster of the environment (kubelet_config_auth does not name any)",
+    ]
+
+
+def test_many_hosts_are_counted() -> None:
+    assert lines("auth", *[{"context": "c"}] * 5, None)[1] == "n1, n2, n3 and 2 more: context c"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"host": "https://mine"}, "https://mine"),
+        ({}, "https://environment"),
+        ({"context": "c", "host": "h"}, ""),
+        ("{{ later }}", "https://environment"),
+    ],
+)
+def test_in_words(given: t.Any, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("K8S_AUTH_HOST", "https://environment")
+    assert in_words(given) == words

@@ -1,15 +1,21 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The state of a rollout after its events, and its report."""
+"""The model of a rollout, and the texts and files made of it."""
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import model, report_document
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import model, report_document, report_text
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.events import Event
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.page import page
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.report_text import StatusLine
+from tests.support.played_rollout import DIFFERS, Played, example
+from tests.support.terminal import Terminal
 
 
 def rollout(*found: Event) -> model.Rollout:
@@ -165,3 +171,79 @@ def test_interrupted_is_not_done() -> None:
     made = rollout(PLAN, BATCH)
     made.end(110, "interrupted")
     assert made.outcome == "interrupted"
+
+
+def test_nodes_with_the_same_to_do_share_an_entry() -> None:
+    report = report_document.make(example(100))
+    assert [entry["nodes"] for entry in report["changes"]] == [82, 16]
+    assert report["summary"] == {"nodes": 100, "batches": 11, "failed": 2, "reverted": 2, "done": 94, "unchanged": 2}
+    assert [node["state"] for node in report["nodes"][:5]] == ["failed", "failed", "reverted", "reverted", "done"]
+
+
+def test_the_report_is_plain_and_has_no_configuration() -> None:
+    played = Played(3, {"worker-0001.example.com": DIFFERS})
+    report = json.loads(json.dumps(report_document.make(played.rollout)))
+    assert report["outcome"] == "running" and report["ended"] >= report["started"]
+    assert "nodefs.inodesFree" not in json.dumps(report), "a field that does not change"
+
+
+_PLAN = Event("plan", detail={"nodes": {f"n{number}": {"action": "assign"} for number in range(1, 6)}})
+
+
+@pytest.mark.parametrize("width", [20, 40, 79, 200])
+def test_the_bar_fits(width: int) -> None:
+    rollout = model.Rollout(0)
+    rollout.apply(_PLAN, 1)
+    rollout.apply(Event("batch", detail=["n1", "n2"]), 2)
+    rollout.apply(Event("failed", "n1", "x"), 3)
+    line = report_text.progress_bar(rollout, "Wait until\nthe kubelets are there", 3, 4, width)
+    assert len(line) <= width and "\n" not in line
+    if width == 200:
+        assert re.match(
+            r"\[#{5}-{23}\] 1 of 5 nodes \| 1 failed \| batch 1 \(2 nodes\) \| "
+            r"Wait until the kubelets are there, since \d\d:\d\d:\d\d$",
+            line,
+        )
+
+
+@pytest.mark.parametrize(
+    ("events", "words"),
+    [
+        ([_PLAN], "planned in 3 s, nothing was changed: 5 to change"),
+        ([_PLAN, Event("refused", message="no")], "refused after 3 s: 5 untouched"),
+        ([_PLAN, Event("batch", detail=["n1"]), Event("verified", "n1")], "done after 3 s: 1 done, 4 untouched"),
+        ([Event("refused", message="no")], "refused after 3 s: nothing was changed"),
+    ],
+)
+def test_the_last_line(events: list[Event], words: str) -> None:
+    rollout = model.Rollout(0)
+    for event in events:
+        rollout.apply(event, 1)
+    rollout.end(3)
+    assert report_text.last_line(rollout) == f"kubelet rollout: {words}"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.4, "0 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (3599, "59 min 59 s"), (11400, "3 h 10 min")],
+)
+def test_durations(seconds: float, words: str) -> None:
+    assert report_text.duration(seconds) == words
+
+
+def test_the_line_never_runs_into_other_output() -> None:
+    terminal = Terminal()
+    line = StatusLine(terminal)
+    for number in range(3):
+        line.show(f"a long status line {number}")
+        terminal.write(f"ok {number}\n")
+    line.show("at the bottom")
+    assert terminal.screen() == ["ok 0", "ok 1", "ok 2", "at the bottom"]
+    terminal.write("Are you sure? ")
+    line.show("not now")
+    assert terminal.screen()[-1] == "Are you sure? "
+    terminal.write("\n")
+    line.show("again")
+    line.close()
+    terminal.write("free\n")
+    assert terminal.screen()[-2:] == ["free", ""]

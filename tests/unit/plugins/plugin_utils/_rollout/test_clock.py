@@ -15,9 +15,6 @@ from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import 
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.clock import BatchTime
 from tests.support.linear_play import Step, play, waits
 
-FORMER = 300
-"""The former default for every batch, to which the soak was added."""
-
 
 class Batch(t.NamedTuple):
     """What a good batch takes: seconds of the calls on the controller, and for each host those on its node."""
@@ -72,12 +69,6 @@ def deadline(batch: Batch, **parts: t.Any) -> int:
 def test_200_good_hosts_are_confirmed_in_time(forks: int, restart: float) -> None:
     batch = Batch([restart] * 200, forks=forks)
     assert max(batch.waits()) <= deadline(batch)
-
-
-@pytest.mark.parametrize(("forks", "restart"), [(5, 8), (20, 60), (50, 60)])
-def test_the_former_time_was_too_short_for_200_good_hosts(forks: int, restart: float) -> None:
-    batch = Batch([restart] * 200, forks=forks)
-    assert min(batch.waits()) > FORMER + batch.soak
 
 
 @given(

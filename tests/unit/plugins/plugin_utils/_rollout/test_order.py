@@ -1,10 +1,11 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which hosts a rollout changes, in which stages and batches."""
+"""The order of a rollout, and the hosts that it leaves out."""
 
 from __future__ import annotations
 
+import typing as t
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils import host_table
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import rows
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.order import order
 
 NAMES = ("n1", "m1", "n2", "n3", "m2")
@@ -39,7 +41,7 @@ def table(*names: str) -> dict[str, Any]:
     )
 
 
-def rows(*unready: str) -> dict[str, Any]:
+def ready_rows(*unready: str) -> dict[str, Any]:
     return {name: {"ready": name not in unready, "control_plane": name.startswith("m")} for name in NAMES}
 
 
@@ -52,7 +54,7 @@ def ordered(plan_: dict[str, Any], *given_: Any, goal: str = "plan", most: Any =
 
 def test_workers_then_control_plane() -> None:
     """Only nodes that change are listed; control-plane nodes one at a time."""
-    assert ordered(ALL, table(*NAMES), rows()) == {
+    assert ordered(ALL, table(*NAMES), ready_rows()) == {
         "stages": [
             {"hosts": ["host-n1", "host-n2"], "serial": [1, 1]},
             {"hosts": ["host-m1", "host-m2"], "serial": [1, 1]},
@@ -66,30 +68,30 @@ def test_workers_then_control_plane() -> None:
             {"steps": "switch", "nodes": {"host-m2": "m2"}},
         ],
     }
-    first = ordered(ALL, table(*NAMES), rows(), control_plane="first")
+    first = ordered(ALL, table(*NAMES), ready_rows(), control_plane="first")
     assert first["hosts"] == ["host-m1", "host-m2", "host-n1", "host-n2"]
     assert [stage["serial"] for stage in first["stages"]] == [[1, 1], [1, 1]]
     with pytest.raises(ValueError, match="kubelet_config_control_plane is 'never'"):
-        ordered(ALL, table(*NAMES), rows(), control_plane="never")
+        ordered(ALL, table(*NAMES), ready_rows(), control_plane="never")
 
 
 @pytest.mark.parametrize(
     ("goal", "steps"), [("plan", "switch"), ("checkpoint", "to_checkpoint"), ("native", "to_native")]
 )
 def test_the_goal_decides_the_steps(goal: str, steps: str) -> None:
-    found = ordered(ALL, table(*NAMES), rows(), goal=goal)
+    found = ordered(ALL, table(*NAMES), ready_rows(), goal=goal)
     assert {batch["steps"] for batch in found["batches"]} == {steps}
 
 
 def test_only_the_hosts_of_the_play() -> None:
     """The plan may contain further nodes. A stage may have no hosts."""
-    found = ordered(ALL, table("n2"), rows())
+    found = ordered(ALL, table("n2"), ready_rows())
     assert found["stages"] == [{"hosts": ["host-n2"], "serial": [1]}, {"hosts": [], "serial": []}]
 
 
 def test_unready_nodes_come_first_only_on_request() -> None:
-    assert ordered(ALL, table(*NAMES), rows("n2"))["hosts"] == ["host-n1", "host-n2", "host-m1", "host-m2"]
-    found = ordered(ALL, table(*NAMES), rows("n2"), unready_first=True)
+    assert ordered(ALL, table(*NAMES), ready_rows("n2"))["hosts"] == ["host-n1", "host-n2", "host-m1", "host-m2"]
+    found = ordered(ALL, table(*NAMES), ready_rows("n2"), unready_first=True)
     assert found["hosts"] == ["host-n2", "host-n1", "host-m1", "host-m2"]
 
 
@@ -103,7 +105,7 @@ def test_unready_nodes_come_first_only_on_request() -> None:
 def test_resets_to_the_local_configuration(control_plane: str, hosts: list[str], sizes: list[list[int]]) -> None:
     """They follow the assignments of their stage, and no batch has both."""
     given_ = {**plan(n1="assign"), "local": ["m1", "m2", "n2", "n3", "elsewhere"]}
-    found = ordered(given_, table(*NAMES), rows(), serial=2, most=2, control_plane=control_plane)
+    found = ordered(given_, table(*NAMES), ready_rows(), serial=2, most=2, control_plane=control_plane)
     assert found["hosts"] == [f"host-{name}" for name in hosts]
     assert [stage["serial"] for stage in found["stages"]] == sizes
     assert {tuple(batch["nodes"].values()): batch["steps"] for batch in found["batches"]} == {
@@ -205,18 +207,18 @@ def test_what_the_budget_leaves(most: Any, serial: Any, lost: tuple[str, ...], e
 
 
 def test_without_a_change_the_budget_does_not_matter() -> None:
-    assert ordered(plan(), table("n1"), rows(), lost={"n2": "away"})["hosts"] == []
+    assert ordered(plan(), table("n1"), ready_rows(), lost={"n2": "away"})["hosts"] == []
 
 
 def test_an_invalid_budget_is_named() -> None:
     with pytest.raises(ValueError, match=r"^kubelet_config_max_unavailable contains '1,1': use numbers above 0"):
-        ordered(ALL, table(*NAMES), rows(), serial=None, most="1,1")
+        ordered(ALL, table(*NAMES), ready_rows(), serial=None, most="1,1")
 
 
 @pytest.mark.parametrize("serial", [0, "0", "0%", "all", "-1", [1, "x"], {}])
 def test_invalid_serial(serial: Any) -> None:
     with pytest.raises(ValueError, match="kubelet_config_serial contains"):
-        ordered(ALL, table(*NAMES), rows(), serial=serial)
+        ordered(ALL, table(*NAMES), ready_rows(), serial=serial)
 
 
 @given(
@@ -226,9 +228,50 @@ def test_invalid_serial(serial: Any) -> None:
 )
 def test_every_host_is_listed_once(actions: dict[str, str], control_plane: str, unready_first: bool) -> None:
     found = ordered(
-        plan(**actions), table(*NAMES), rows("n1", "n3"), control_plane=control_plane, unready_first=unready_first
+        plan(**actions), table(*NAMES), ready_rows("n1", "n3"), control_plane=control_plane, unready_first=unready_first
     )
     assert sorted([*found["hosts"], *found["rest"]]) == sorted(f"host-{name}" for name in NAMES)
     assert {host[len("host-") :] for host in found["hosts"]} == {
         name for name, what in actions.items() if what != "none"
     }
+
+
+HOSTS = {f"n{number}": f"h{number}" for number in range(1, 5)}
+
+
+def info(*away: str, gone: int = 0) -> dict[str, t.Any]:
+    """Return a result of node_config_info; the first `gone` nodes do not exist."""
+    return {
+        "nodes": {name: {} for name in list(HOSTS)[gone:]},
+        "away": {name: {"message": f"away since {name}"} for name in away},
+    }
+
+
+@pytest.mark.parametrize(
+    ("found", "limit", "expected"),
+    [
+        (info(), "0", []),
+        (info("n1"), "1", ["n1"]),
+        (info("n1"), 1, ["n1"]),
+        (info("n1", "n2"), None, ["n1", "n2"]),
+        (info("n1", "n2"), "", ["n1", "n2"]),
+        (info("n1", "n2"), "50%", ["n1", "n2"]),
+        # Not a node of the play.
+        (info("n1", "other"), "1", ["n1"]),
+        (info("n1"), "0", "1 of 4 nodes cannot take part, and at most 0 may be skipped"),
+        (info("n1"), "0%", "and at most 0 may be skipped"),
+        (info("n1", "n2"), "1", "n1: away since n1\nn2: away since n2"),
+        # A percentage counts the Nodes that exist.
+        (info("n1", "n2", gone=2), "50%", "at most 1 may be skipped"),
+        (info(*HOSTS), None, "4 of 4 nodes cannot take part, so there is nothing to do"),
+        (info("n1"), "few", "kubelet_config_max_skipped is 'few'"),
+    ],
+)
+def test_how_many_may_be_skipped(found: t.Any, limit: t.Any, expected: list[str] | str) -> None:
+    """More than the limit are refused, and each of them is named."""
+    if isinstance(expected, str):
+        with pytest.raises(ValueError) as error:
+            rows.of_play(found, HOSTS, limit)
+        assert expected in str(error.value)
+    else:
+        assert list(rows.of_play(found, HOSTS, limit)) == expected

@@ -164,12 +164,7 @@ def test_who_drains(drain: str, drained: list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("own", "drained"),
-    [
-        ({}, ["n1"]),
-        ({"n1": "never"}, []),
-        ({"n2": "always"}, ["n1", "n2"]),
-        ({"n1": "never", "n2": "when_needed"}, []),
-    ],
+    [({}, ["n1"]), ({"n1": "never"}, []), ({"n2": "always"}, ["n1", "n2"]), ({"n1": "never", "n2": "when_needed"}, [])],
 )
 def test_each_host_has_its_own_drain(own: dict[str, str], drained: list[str]) -> None:
     assert of_host(made(options=Options("when_needed"), drains=own), "host-n1")["drain"] == drained

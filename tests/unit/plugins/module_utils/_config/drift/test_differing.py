@@ -1,6 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""What differs from a declaration, also below a drop-in."""
+
 from __future__ import annotations
 
 import copy
@@ -10,10 +12,16 @@ import pytest
 from hypothesis import given
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import differing
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_facts import NodeFacts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_facts import Host, NodeFacts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_rows import Configs, Finder
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, complete_config
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import (
+    compare,
+    complete_config,
+    merged_dropins,
+)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.layers import Declared
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.own_values import NO_RECORD
 from tests.support.objects import place, reference
 
 from .. import kubelet_model as model
@@ -44,10 +52,7 @@ FILLED_IN: tuple[tuple[str, int, Any], ...] = (
     ("memoryReservationPolicy", 36, "None"),
 )
 
-CREATED = {
-    "tlsCertFile": "/var/lib/kubelet/pki/kubelet.crt",
-    "tlsPrivateKeyFile": "/var/lib/kubelet/pki/kubelet.key",
-}
+CREATED = {"tlsCertFile": "/var/lib/kubelet/pki/kubelet.crt", "tlsPrivateKeyFile": "/var/lib/kubelet/pki/kubelet.key"}
 
 
 def _live(config: dict[str, Any], minor: int) -> dict[str, Any]:
@@ -120,11 +125,7 @@ def test_a_value_that_the_source_names_is_compared(path: str, declared: Any, oth
         ({}, {"readOnlyPort": 10255}, [("readOnlyPort", None, 10255)]),
         ({}, {"kubeReserved": {"cpu": "1"}}, [("kubeReserved.cpu", None, "1")]),
         # No default replaces a key of a map that is set.
-        (
-            {"featureGates": {"A": True}},
-            {"featureGates": {"A": True, "B": True}},
-            [("featureGates.B", None, True)],
-        ),
+        ({"featureGates": {"A": True}}, {"featureGates": {"A": True, "B": True}}, [("featureGates.B", None, True)]),
         # The kubelet makes a path absolute.
         ({"staticPodPath": "manifests"}, {"staticPodPath": "/etc/kubernetes/manifests"}, []),
         (
@@ -204,3 +205,147 @@ def test_a_key_that_a_map_no_longer_has_is_a_difference(wanted: dict[str, Any], 
     live = {"evictionHard": {"memory.available": "1Gi", "nodefs.available": "10%"}}
     path = 'evictionHard["nodefs.available"]'
     assert differing.between(wanted, live, 99) == [(path, None, value) for value in found]
+
+
+A = reference("config-a")
+OURS = "/d/90-livenodes-kubelet.conf"
+OWN_FILE = {"clusterDNS": ["10.96.0.10"], "failSwapOn": False, "maxPods": 100}
+
+
+def _merged(*layers: dict[str, Any]) -> dict[str, Any]:
+    return merged_dropins.effective(OWN_FILE, layers, 36)
+
+
+def _rows(
+    declared: dict[str, Any],
+    pushed: dict[str, Any] | None,
+    live: dict[str, Any],
+    own: dict[str, Any] | None = None,
+    **facts: Any,
+) -> dict[str, tuple[Any, Any, str]]:
+    runs = {"source": place(), "assigned": A, "active": A, "pushed": A} if pushed is not None else {}
+    record = {**NO_RECORD, "source": "config-a", "own": own or {}}
+    configs = Configs((declared,), pushed, pushed, live, own=record)
+    found = Finder().rows(configs, NodeFacts(36, dropin=True, **{**runs, **facts}))
+    return {row["path"]: (row["declared"], row["live"], row["cause"]) for row in found}
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        {},
+        {"maxPods": 70},
+        {"evictionHard": {"memory.available": "1Gi"}},
+        {"evictionHard": {"memory.available": None}},
+        {"failSwapOn": None, "clusterDNS": None},
+        {"kubeAPIQPS": 0, "enforceNodeAllocatable": []},
+    ],
+)
+@pytest.mark.parametrize("looked_at", [False, True])
+def test_no_drift_where_what_is_declared_is_live(declared: dict[str, Any], looked_at: bool) -> None:
+    """Whatever else the node has: its own file and other drop-ins are not declared."""
+    host = Host(file=OURS, content=declared) if looked_at else None
+    assert _rows(declared, declared, _merged({"kubeAPIBurst": 7}, declared), host=host) == {}
+
+
+PODS_60, PODS_61, PODS_70 = {"maxPods": 60}, {"maxPods": 61}, {"maxPods": 70}
+
+
+@pytest.mark.parametrize(
+    ("declared", "pushed", "live", "facts", "rows"),
+    [
+        (PODS_70, None, {}, {}, {"maxPods": (70, 100, "not rolled out")}),
+        (PODS_70, PODS_60, PODS_60, {}, {"maxPods": (70, 60, "not rolled out")}),
+        ({"failSwapOn": None}, {}, {}, {}, {"failSwapOn": (True, False, "not rolled out")}),
+        (
+            {"evictionHard": {"memory.available": "1Gi"}},
+            {},
+            {},
+            {},
+            {'evictionHard["memory.available"]': ("1Gi", "100Mi", "not rolled out")},
+        ),
+        (PODS_70, PODS_70, PODS_61, {"flags": {"maxPods": "--max-pods=61"}}, {"maxPods": (70, 61, "flag")}),
+        (
+            PODS_70,
+            PODS_70,
+            PODS_61,
+            {"host": Host(file=OURS, content=PODS_70, dropins={"/d/95-x.conf": PODS_61})},
+            {"maxPods": (70, 61, "drop-in")},
+        ),
+        (PODS_70, PODS_70, PODS_61, {"host": Host(file=OURS, content=PODS_61)}, {"maxPods": (70, 61, "edited file")}),
+        (
+            PODS_70,
+            PODS_70,
+            {},
+            {"host": Host()},
+            {"maxPods": (70, 100, "unknown"), "(config source)": (None, "kube-system/config-a key kubelet", "drop-in")},
+        ),
+    ],
+)
+def test_what_is_declared_and_not_live(
+    declared: dict[str, Any],
+    pushed: dict[str, Any] | None,
+    live: dict[str, Any],
+    facts: dict[str, Any],
+    rows: dict[str, Any],
+) -> None:
+    assert _rows(declared, pushed, _merged(live), **facts) == rows
+
+
+def test_what_is_no_longer_declared() -> None:
+    """Also a key of a map whose other keys are declared."""
+    pushed = {"maxPods": 70, "evictionHard": {"memory.available": "1Gi", "nodefs.available": "20%"}}
+    declared = {"evictionHard": {"nodefs.available": "20%"}}
+    own = {"maxPods": [100], 'evictionHard["memory.available"]': ["100Mi"], 'evictionHard["nodefs.available"]': ["10%"]}
+    assert _rows(declared, pushed, _merged(pushed), own) == {
+        "maxPods": (None, 70, "no longer declared"),
+        'evictionHard["memory.available"]': (None, "1Gi", "no longer declared"),
+    }
+
+
+def test_the_form_in_which_a_declared_value_is_shown() -> None:
+    declared = {"syncFrequency": "60s", "clusterDNS": None}
+    configs = Configs((declared,), declared, declared, _merged({"syncFrequency": "1m0s", "clusterDNS": None}))
+    found = Finder().rendering(configs, NodeFacts(36, dropin=True))
+    assert [(row["path"], row["declared"], row["live"]) for row in found] == [("syncFrequency", "60s", "1m0s")]
+
+
+@pytest.mark.parametrize(
+    ("file", "outdated", "flags", "found"),
+    [
+        (OWN_FILE, True, {}, {}),
+        ({**OWN_FILE, "containerLogMaxFiles": 9}, True, {}, {"containerLogMaxFiles": (None, 5, "own file changed")}),
+        ({"clusterDNS": ["10.96.0.10"], "failSwapOn": False}, True, {}, {}),
+        ({"maxPods": 100, "failSwapOn": False}, True, {}, {"clusterDNS": (None, ["10.96.0.10"], "own file changed")}),
+        # What the kubelet started with, what a flag sets, and what is declared.
+        ({**OWN_FILE, "containerLogMaxFiles": 9}, False, {}, {}),
+        ({**OWN_FILE, "containerLogMaxFiles": 9}, True, {"containerLogMaxFiles": {"flag": "--x"}}, {}),
+        ({**OWN_FILE, "maxPods": 9, "cgroupDriver": "cgroupfs"}, True, {}, {}),
+    ],
+)
+def test_an_own_file_that_changed_since_the_kubelet_started(
+    file: dict[str, Any], outdated: bool, flags: dict[str, Any], found: dict[str, Any]
+) -> None:
+    declared = {"maxPods": 70}
+    host = Host(file=OURS, content=declared, flags=flags)
+    live = _merged(declared)
+    live.update(cgroupDriver="systemd", tlsCertFile="/var/lib/kubelet/pki/kubelet.crt")
+    files = own_file.Files(file, file, outdated=outdated)
+    facts = NodeFacts(36, dropin=True, source=place(), assigned=A, active=A, pushed=A, host=host)
+    configs = Configs((declared,), declared, declared, live, files=files, own={**NO_RECORD, "source": "config-a"})
+    rows = {row["path"]: (row["declared"], row["live"], row["cause"]) for row in Finder().rows(configs, facts)}
+    assert rows == found
+
+
+def test_what_our_drop_in_still_sets_is_not_pending_from_the_own_file() -> None:
+    """The layers do not declare it any more: the row is that of the value, not of the file."""
+    ours = {"maxPods": 70, "eventBurst": 7}
+    file = {**OWN_FILE, "eventBurst": 9}
+    facts = NodeFacts(
+        36, dropin=True, source=place(), assigned=A, active=A, pushed=A, host=Host(file=OURS, content=ours)
+    )
+    files = own_file.Files(file, file, outdated=True)
+    configs = Configs(
+        ({"maxPods": 70},), ours, ours, _merged(ours), files=files, own={**NO_RECORD, "source": "config-a"}
+    )
+    assert [row["path"] for row in Finder().rows(configs, facts)] == []

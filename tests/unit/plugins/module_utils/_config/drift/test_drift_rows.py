@@ -1,6 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""The rows of a drift and their text."""
+
 from __future__ import annotations
 
 import functools
@@ -9,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import drift_rows
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_cause import STAGES
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_facts import Host, NodeFacts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_rows import Configs, Finder
@@ -271,10 +274,7 @@ def test_an_own_file_that_changed_since_its_checkpoint_was_built_on_it() -> None
     found = _rows(configs, 28, checkpoint=True, flags={"clusterDomain": "--cluster-domain=flag"})
     assert {
         path: (row["disk"], row["live"], row["cause"]) for path, row in found.items() if row["cause"] != "flag"
-    } == {
-        "containerLogMaxFiles": (5, 5, "own file changed"),
-        "kubeAPIQPS": (None, 9, "no longer declared"),
-    }
+    } == {"containerLogMaxFiles": (5, 5, "own file changed"), "kubeAPIQPS": (None, 9, "no longer declared")}
     assert (
         "own file changed since its checkpoint was built on it, and has 3" in found["containerLogMaxFiles"]["message"]
     )
@@ -315,3 +315,62 @@ def test_the_row_of_the_node_has_the_file_on_its_disk() -> None:
     host = Host(file="/store/kubelet", content={}, damage="no digest")
     assert _rows(Configs((), {}, {}, _live({})), host=host)["(config source)"]["disk"] == "/store/kubelet"
     assert _rows(Configs((), {}, {}, _live({})), fault="gone")["(config source)"]["disk"] is None
+
+
+ROW = {
+    "path": "maxPods",
+    "declared": 60,
+    "pushed": 60,
+    "assigned": 60,
+    "disk": None,
+    "live": 61,
+    "kubeadm": None,
+    "cause": "flag",
+    "message": "why",
+    "remedy": "Do.",
+}
+WHOLE = {
+    **dict.fromkeys(ROW),
+    "path": "(config source)",
+    "assigned": "a",
+    "cause": "fell back",
+    "message": "it did",
+    "remedy": "Mend.",
+}
+
+
+def node(*rows: dict[str, Any], host: str = "") -> dict[str, Any]:
+    return {"drift": list(rows), "host": host}
+
+
+def test_nodes_with_the_same_drift_stand_together_and_long_lists_are_cut() -> None:
+    nodes = {
+        **{f"n{number}": node(ROW) for number in range(40)},
+        "m1": node(),
+        "m2": node(WHOLE, ROW, host="not looked at on the node: unreachable"),
+        "m3": node(host="looked at"),
+    }
+    text = drift_rows.lines(nodes)
+    assert text == [
+        "40 nodes (n0, n1, n2, n3, n4 and 35 more):",
+        "  maxPods: declared 60, pushed 60, assigned 60, live 61; flag: why. Do.",
+        "1 node (m2): not looked at on the node: unreachable",
+        "  (config source): fell back: it did. Mend.",
+        "  maxPods: declared 60, pushed 60, assigned 60, live 61; flag: why. Do.",
+        "drift: 43 nodes, 41 drifted, 42 differences (flag 41, fell back 1)",
+    ]
+    assert drift_rows.summary(nodes) == {
+        "nodes": 43,
+        "drifted": 41,
+        "differences": 42,
+        "causes": {"flag": 41, "fell back": 1},
+        "not_looked_at": ["m2"],
+    }
+
+
+def test_no_drift_is_one_line() -> None:
+    assert drift_rows.lines({"n1": node(), "n2": node(host="looked at")}) == [
+        "drift: 2 nodes, 0 drifted, 0 differences"
+    ]
+    gone = {**ROW, **dict.fromkeys(("declared", "pushed", "assigned", "live"))}
+    assert "maxPods: set nowhere; flag" in drift_rows.lines({"n1": node(gone)})[1]

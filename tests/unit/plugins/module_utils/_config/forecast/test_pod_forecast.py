@@ -164,49 +164,35 @@ def test_fields_that_decide_who_runs(old: dict[str, Any], new: dict[str, Any], t
 EXCLUSIVE: dict[str, Any] = {"qos": "Guaranteed", "whole_cpus": True}
 
 
+STATIC: dict[str, Any] = {"cpuManagerPolicy": "static"}
+MEMORY: dict[str, Any] = {"memoryManagerPolicy": "Static"}
+RESTRICTED: dict[str, Any] = {"topologyManagerPolicy": "restricted"}
+CPUS = "the CPU manager (static)"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "fields", "word"),
     [
-        ({}, {"cpuManagerPolicy": "static"}, EXCLUSIVE, "the CPU manager (static)"),
+        ({}, STATIC, EXCLUSIVE, CPUS),
+        (STATIC, {**STATIC, "reservedSystemCPUs": "0"}, EXCLUSIVE, CPUS),
+        (STATIC, {**STATIC, "kubeReserved": {"cpu": "1"}}, EXCLUSIVE, CPUS),
+        (STATIC, {"cpuManagerPolicy": "none"}, EXCLUSIVE, None),
+        (STATIC, {**STATIC, "maxPods": 50}, EXCLUSIVE, None),
         (
-            {"cpuManagerPolicy": "static"},
-            {"cpuManagerPolicy": "static", "reservedSystemCPUs": "0"},
-            EXCLUSIVE,
-            "the CPU manager (static)",
-        ),
-        (
-            {"cpuManagerPolicy": "static"},
-            {"cpuManagerPolicy": "static", "kubeReserved": {"cpu": "1"}},
-            EXCLUSIVE,
-            "the CPU manager (static)",
-        ),
-        ({"cpuManagerPolicy": "static"}, {"cpuManagerPolicy": "none"}, EXCLUSIVE, None),
-        ({"cpuManagerPolicy": "static"}, {"cpuManagerPolicy": "static", "maxPods": 50}, EXCLUSIVE, None),
-        (
-            {"cpuManagerPolicy": "static", "kubeReserved": {"cpu": "1"}},
-            {"cpuManagerPolicy": "static", "kubeReserved": {"cpu": "1"}, "maxPods": 50},
+            {**STATIC, "kubeReserved": {"cpu": "1"}},
+            {**STATIC, "kubeReserved": {"cpu": "1"}, "maxPods": 50},
             EXCLUSIVE,
             None,
         ),
-        ({}, {"cpuManagerPolicy": "static"}, {"qos": "Burstable", "whole_cpus": True}, None),
-        ({}, {"cpuManagerPolicy": "static"}, {"qos": "Guaranteed"}, None),
+        ({}, STATIC, {"qos": "Burstable", "whole_cpus": True}, None),
+        ({}, STATIC, {"qos": "Guaranteed"}, None),
         ({}, {"topologyManagerPolicy": "single-numa-node"}, EXCLUSIVE, "the topology manager (single-numa-node)"),
-        ({}, {"topologyManagerPolicy": "restricted"}, {"devices": True}, "the topology manager (restricted)"),
+        ({}, RESTRICTED, {"devices": True}, "the topology manager (restricted)"),
         ({}, {"topologyManagerPolicy": "best-effort"}, EXCLUSIVE, None),
-        ({}, {"memoryManagerPolicy": "Static"}, {"qos": "Guaranteed"}, "the memory manager (Static)"),
-        ({}, {"memoryManagerPolicy": "Static"}, {"qos": "Burstable"}, None),
-        (
-            {"memoryManagerPolicy": "Static"},
-            {"memoryManagerPolicy": "Static", "maxPods": 50},
-            {"qos": "Guaranteed"},
-            None,
-        ),
-        (
-            {"topologyManagerPolicy": "restricted"},
-            {"topologyManagerPolicy": "restricted", "maxPods": 50},
-            EXCLUSIVE,
-            None,
-        ),
+        ({}, MEMORY, {"qos": "Guaranteed"}, "the memory manager (Static)"),
+        ({}, MEMORY, {"qos": "Burstable"}, None),
+        (MEMORY, {**MEMORY, "maxPods": 50}, {"qos": "Guaranteed"}, None),
+        (RESTRICTED, {**RESTRICTED, "maxPods": 50}, EXCLUSIVE, None),
     ],
 )
 def test_what_only_the_node_knows(

@@ -55,118 +55,80 @@ JOB = {"owner": "Job/backup"}
 STATIC = {"owner": "Node/n1", "static": True}
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "kind", "reason"),
-    [
-        pytest.param(pod(), pod(), "", "", id="the same"),
-        pytest.param(pod(), None, "reported", "deleted through the API", id="gone"),
-        pytest.param(pod(), pod(reason="Terminating"), "reported", "deleted through the API", id="going"),
-        pytest.param(pod(), pod(phase="Failed", fault="Evicted", ready=False), "lost", "Evicted", id="evicted"),
-        pytest.param(pod(), pod(phase="Failed", reason="", ready=False), "lost", "Failed", id="failed"),
-        pytest.param(
-            pod(**JOB), pod(phase="Failed", fault="OutOfcpu", **JOB), "lost", "OutOfcpu", id="refused, of a job"
+REPORTED = ("reported", "deleted through the API")
+FINE = ("", "")
+PAIRS: dict[str, tuple[Pod, Pod | None, str, str]] = {
+    # case: the pod before, the pod now, which list it is in, and the reason there
+    "the same": (pod(), pod(), *FINE),
+    "gone": (pod(), None, *REPORTED),
+    "going": (pod(), pod(reason="Terminating"), *REPORTED),
+    "evicted": (pod(), pod(phase="Failed", fault="Evicted", ready=False), "lost", "Evicted"),
+    "failed": (pod(), pod(phase="Failed", reason="", ready=False), "lost", "Failed"),
+    "refused, of a job": (pod(**JOB), pod(phase="Failed", fault="OutOfcpu", **JOB), "lost", "OutOfcpu"),
+    "succeeded": (pod(), pod(phase="Succeeded", ready=False), *FINE),
+    "gone, of a job": (pod(**JOB), None, *REPORTED),
+    "going, of a job": (pod(**JOB), pod(reason="Terminating", ready=False, **JOB), *REPORTED),
+    "failed, of a job": (
+        pod(**JOB),
+        pod(phase="Failed", ready=False, **JOB),
+        "reported",
+        "its containers ended with an error",
+    ),
+    "its own deadline": (pod(), pod(phase="Failed", fault="DeadlineExceeded"), "reported", "DeadlineExceeded"),
+    "evicted, then deleted": (
+        pod(),
+        pod(phase="Failed", reason="Terminating", fault="Evicted"),
+        "lost",
+        "Evicted, then deleted",
+    ),
+    "going, its containers ended": (pod(), pod(phase="Failed", reason="Terminating"), *REPORTED),
+    "had failed before": (pod(phase="Failed", reason="Evicted", ready=False), None, *FINE),
+    "had finished before": (pod(phase="Succeeded", ready=False), None, *FINE),
+    "was going before": (pod(reason="Terminating"), None, *FINE),
+    "gone, not ready before": (pod(ready=False), None, *REPORTED),
+    "restarted": (
+        pod(),
+        pod(containers={"main": 1}, ids={"main": "containerd://2"}),
+        "restarted",
+        "container main restarted once",
+    ),
+    "restarted, not ready": (
+        pod(),
+        pod(containers={"main": 2}, ready=False),
+        "restarted",
+        "container main restarted 2 times",
+    ),
+    "removed by hand": (pod(), pod(ids={"main": "containerd://2"}), "restarted", "container main was replaced"),
+    "status not written yet": (pod(), pod(containers={}, ids={}, ready=False), "unready", "not Ready"),
+    "in a crash loop": (
+        pod(ready=False),
+        pod(ready=False, containers={"main": 7}, ids={"main": "containerd://9"}),
+        *FINE,
+    ),
+    "not ready": (pod(), pod(ready=False, reason="CrashLoopBackOff"), "unready", "CrashLoopBackOff"),
+    "not ready before": (pod(ready=False), pod(ready=False), *FINE),
+    "Ready by the restart alone": (
+        pod(ready=False),
+        pod(),
+        "reported",
+        "was not Ready before the change, and is Ready with the same containers",
+    ),
+    "Ready after a restart of its container": (pod(ready=False), pod(containers={"main": 1}), *FINE),
+    "Ready after its start": (pod(ready=False, ids={}, phase="Pending"), pod(), *FINE),
+    "containers more": (
+        pod(),
+        pod(
+            containers={"main": 0, "debugger": 3, "logs": 0},
+            ids={"main": "containerd://1", "debugger": "containerd://4", "logs": "containerd://5"},
         ),
-        pytest.param(pod(), pod(phase="Succeeded", ready=False), "", "", id="succeeded"),
-        pytest.param(pod(**JOB), None, "reported", "deleted through the API", id="gone, of a job"),
-        pytest.param(
-            pod(**JOB),
-            pod(reason="Terminating", ready=False, **JOB),
-            "reported",
-            "deleted through the API",
-            id="going, of a job",
-        ),
-        pytest.param(
-            pod(**JOB),
-            pod(phase="Failed", ready=False, **JOB),
-            "reported",
-            "its containers ended with an error",
-            id="failed, of a job",
-        ),
-        pytest.param(
-            pod(), pod(phase="Failed", fault="DeadlineExceeded"), "reported", "DeadlineExceeded", id="its own deadline"
-        ),
-        pytest.param(
-            pod(),
-            pod(phase="Failed", reason="Terminating", fault="Evicted"),
-            "lost",
-            "Evicted, then deleted",
-            id="evicted, then deleted",
-        ),
-        pytest.param(
-            pod(),
-            pod(phase="Failed", reason="Terminating"),
-            "reported",
-            "deleted through the API",
-            id="going, its containers ended",
-        ),
-        pytest.param(pod(phase="Failed", reason="Evicted", ready=False), None, "", "", id="had failed before"),
-        pytest.param(pod(phase="Succeeded", ready=False), None, "", "", id="had finished before"),
-        pytest.param(pod(reason="Terminating"), None, "", "", id="was going before"),
-        pytest.param(pod(ready=False), None, "reported", "deleted through the API", id="gone, not ready before"),
-        pytest.param(
-            pod(),
-            pod(containers={"main": 1}, ids={"main": "containerd://2"}),
-            "restarted",
-            "container main restarted once",
-            id="restarted",
-        ),
-        pytest.param(
-            pod(),
-            pod(containers={"main": 2}, ready=False),
-            "restarted",
-            "container main restarted 2 times",
-            id="restarted, not ready",
-        ),
-        pytest.param(
-            pod(),
-            pod(ids={"main": "containerd://2"}),
-            "restarted",
-            "container main was replaced",
-            id="removed by hand",
-        ),
-        pytest.param(
-            pod(), pod(containers={}, ids={}, ready=False), "unready", "not Ready", id="status not written yet"
-        ),
-        pytest.param(
-            pod(ready=False),
-            pod(ready=False, containers={"main": 7}, ids={"main": "containerd://9"}),
-            "",
-            "",
-            id="in a crash loop",
-        ),
-        pytest.param(pod(), pod(ready=False, reason="CrashLoopBackOff"), "unready", "CrashLoopBackOff", id="not ready"),
-        pytest.param(pod(ready=False), pod(ready=False), "", "", id="not ready before"),
-        pytest.param(
-            pod(ready=False),
-            pod(),
-            "reported",
-            "was not Ready before the change, and is Ready with the same containers",
-            id="Ready by the restart alone",
-        ),
-        pytest.param(
-            pod(ready=False), pod(containers={"main": 1}), "", "", id="Ready after a restart of its container"
-        ),
-        pytest.param(pod(ready=False, ids={}, phase="Pending"), pod(), "", "", id="Ready after its start"),
-        pytest.param(
-            pod(),
-            pod(
-                containers={"main": 0, "debugger": 3, "logs": 0},
-                ids={"main": "containerd://1", "debugger": "containerd://4", "logs": "containerd://5"},
-            ),
-            "",
-            "",
-            id="containers more",
-        ),
-        pytest.param(pod(**STATIC), None, "unready", MISSING, id="static, gone"),
-        pytest.param(
-            pod(**STATIC),
-            pod(**STATIC, reason="Terminating"),
-            "unready",
-            MISSING,
-            id="static, mirror deleted",
-        ),
-    ],
-)
+        *FINE,
+    ),
+    "static, gone": (pod(**STATIC), None, "unready", MISSING),
+    "static, mirror deleted": (pod(**STATIC), pod(**STATIC, reason="Terminating"), "unready", MISSING),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "kind", "reason"), PAIRS.values(), ids=PAIRS)
 def test_one_pod(old: Pod, new: Pod | None, kind: str, reason: str) -> None:
     assert compare(old, new) == (kind, reason)
 
@@ -195,75 +157,41 @@ AGENT = {"owner": "DaemonSet/agent", "tolerates": None}
 GONE = {"phase": "Failed", "reason": "Terminating"}
 
 
-@pytest.mark.parametrize(
-    ("old", "last", "unready", "kind", "reason"),
-    [
-        pytest.param({}, {"reason": "Terminating"}, 0, "reported", "deleted through the API", id="scaled down"),
-        pytest.param(JOB, {"phase": "Succeeded"}, 0, "reported", "deleted through the API", id="Job and its TTL"),
-        pytest.param(
-            AGENT, {"reason": "Terminating"}, 900, "reported", "deleted through the API", id="update of a DaemonSet"
-        ),
-        pytest.param(
-            {},
-            {"disruption": "EvictionByEvictionAPI"},
-            900,
-            "reported",
-            "deleted through the API (EvictionByEvictionAPI)",
-            id="descheduler",
-        ),
-        pytest.param(
-            {},
-            {"disruption": "PreemptionByScheduler"},
-            0,
-            "reported",
-            "deleted through the API (PreemptionByScheduler)",
-            id="preempted",
-        ),
-        pytest.param(
-            {},
-            {"disruption": "DeletionByTaintManager"},
-            0,
-            "lost",
-            "deleted through the API (DeletionByTaintManager)",
-            id="evicted by a taint",
-        ),
-        pytest.param(
-            {}, {"disruption": "DeletionByPodGC"}, 0, "lost", "deleted through the API (DeletionByPodGC)", id="no Node"
-        ),
-        pytest.param(AGENT, {**GONE, "fault": "OutOfcpu"}, 0, "lost", "OutOfcpu, then deleted", id="refused, deleted"),
-        pytest.param({}, {**GONE, "fault": "Evicted"}, 0, "lost", "Evicted, then deleted", id="evicted, deleted"),
-        pytest.param({}, None, 0, "reported", "deleted through the API", id="unknown, Ready"),
-        pytest.param(
-            {}, None, 20, "reported", "deleted through the API", id="unknown, not Ready for less than it tolerates"
-        ),
-        pytest.param(
-            {},
-            None,
-            300,
-            "lost",
-            "deleted while its Node was not Ready (300 s at most, and it tolerates 300 s)",
-            id="not Ready for long",
-        ),
-        pytest.param(
-            {"tolerates": 0},
-            None,
-            1,
-            "lost",
-            "deleted while its Node was not Ready (1 s at most, and it tolerates 0 s)",
-            id="tolerates nothing",
-        ),
-        pytest.param({"tolerates": 0}, None, 0, "reported", "deleted through the API", id="tolerates nothing, Ready"),
-        pytest.param(AGENT, None, 900, "reported", "deleted through the API", id="tolerates it for ever"),
-        pytest.param(
-            {},
-            {"reason": "Terminating"},
-            400,
-            "lost",
-            "deleted while its Node was not Ready (400 s at most, and it tolerates 300 s)",
-            id="an API server without the condition",
-        ),
-    ],
-)
+TOO_LONG = "deleted while its Node was not Ready ({} s at most, and it tolerates {} s)"
+ABSENT: dict[str, tuple[Pod, Pod | None, float, str, str]] = {
+    # case: the pod before, its last state, seconds in which its Node was not Ready, the list, the reason
+    "scaled down": ({}, {"reason": "Terminating"}, 0, *REPORTED),
+    "Job and its TTL": (JOB, {"phase": "Succeeded"}, 0, *REPORTED),
+    "update of a DaemonSet": (AGENT, {"reason": "Terminating"}, 900, *REPORTED),
+    "descheduler": (
+        {},
+        {"disruption": "EvictionByEvictionAPI"},
+        900,
+        "reported",
+        f"{REPORTED[1]} (EvictionByEvictionAPI)",
+    ),
+    "preempted": ({}, {"disruption": "PreemptionByScheduler"}, 0, "reported", f"{REPORTED[1]} (PreemptionByScheduler)"),
+    "evicted by a taint": (
+        {},
+        {"disruption": "DeletionByTaintManager"},
+        0,
+        "lost",
+        f"{REPORTED[1]} (DeletionByTaintManager)",
+    ),
+    "no Node": ({}, {"disruption": "DeletionByPodGC"}, 0, "lost", f"{REPORTED[1]} (DeletionByPodGC)"),
+    "refused, deleted": (AGENT, {**GONE, "fault": "OutOfcpu"}, 0, "lost", "OutOfcpu, then deleted"),
+    "evicted, deleted": ({}, {**GONE, "fault": "Evicted"}, 0, "lost", "Evicted, then deleted"),
+    "unknown, Ready": ({}, None, 0, *REPORTED),
+    "unknown, not Ready for less than it tolerates": ({}, None, 20, *REPORTED),
+    "not Ready for long": ({}, None, 300, "lost", TOO_LONG.format(300, 300)),
+    "tolerates nothing": ({"tolerates": 0}, None, 1, "lost", TOO_LONG.format(1, 0)),
+    "tolerates nothing, Ready": ({"tolerates": 0}, None, 0, *REPORTED),
+    "tolerates it for ever": (AGENT, None, 900, *REPORTED),
+    "an API server without the condition": ({}, {"reason": "Terminating"}, 400, "lost", TOO_LONG.format(400, 300)),
+}
+
+
+@pytest.mark.parametrize(("old", "last", "unready", "kind", "reason"), ABSENT.values(), ids=ABSENT)
 @pytest.mark.fault(case=55)
 def test_a_pod_that_is_gone(old: Pod, last: Pod | None, unready: float, kind: str, reason: str) -> None:
     """Only what the restart caused counts: the pod's last state shows it, or else how long its Node was not Ready."""

@@ -1,15 +1,15 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Dumps, and what plans make of them."""
+"""Dumps and files of nodes, what their kubelets run with them, and what plans make of both."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config, merged_dropins
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import identity
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, identity
 
 from .. import kubelet_model as model
 
@@ -29,6 +29,12 @@ def table(*configs: dict[str, Any], **row: Any) -> dict[str, Any]:
         for position, config in enumerate(configs)
     }
     return {"variants": {identity.variant(config): config for config in configs}, "nodes": nodes}
+
+
+def of_n1(live: dict[str, Any], **row: Any) -> dict[str, Any]:
+    """Return the dump of the node n1 alone, of 1.36 unless the row has another version."""
+    first = {"variant": identity.variant(live), "kubelet_version": "v1.36.2", "source": None, "status": None, **row}
+    return {"variants": {first["variant"]: live}, "nodes": {"n1": first}}
 
 
 def planned(*given: Any, **options: Any) -> dict[str, Any]:
@@ -66,3 +72,47 @@ def status(active: str | None, assigned: str | None = None, error: str | None = 
         return {"configMap": {**reference(name), "uid": "u", "resourceVersion": "1"}} if name else None
 
     return {"assigned": full(assigned or active), "active": full(active), "error": error}
+
+
+HEADER = {"kind": document.KIND, "apiVersion": document.API_VERSION}
+PATH = "/var/lib/kubelet/config.yaml"
+"""The node's own config file."""
+OWN: dict[str, Any] = {
+    **HEADER,
+    "clusterDNS": ["10.96.0.10"],
+    "maxPods": 100,
+    "staticPodPath": "/etc/kubernetes/manifests",
+}
+SOURCE = {"namespace": "kube-system", "name": "c", "kubeletConfigKey": "kubelet"}
+
+
+def facts(own: Any, read: dict[str, Any] | None = None) -> dict[str, Any]:
+    return {
+        "kubelet": {"local_config": PATH},
+        "own": [{"path": PATH, "content": own}, {"path": "/d/10-x.conf", "content": {"maxPods": 5}}],
+        "disk": {
+            "path": "/x",
+            "content": read or own,
+            "checkpoint": {"uid": "u", "resourceVersion": "7"} if read else None,
+        },
+    }
+
+
+def of_36(config: dict[str, Any], *dropins: dict[str, Any]) -> dict[str, Any]:
+    return {**merged_dropins.effective(config, dropins or None, 36), **HEADER}
+
+
+def facts_36(own: Any, read: dict[str, Any], **dropins: dict[str, Any] | None) -> dict[str, Any]:
+    rows = [{"path": f"/d/{name}.conf", "content": content} for name, content in dropins.items()]
+    place = {"folder": "/d/", "link": "/d/90-livenodes-kubelet.conf"}
+    return {**facts(own, read), "own": [{"path": PATH, "content": own}, *rows], "dropin": place}
+
+
+def assigned(record: dict[str, Any]) -> dict[str, Any]:
+    reference = {"configMap": {**SOURCE, "uid": "u", "resourceVersion": "1"}}
+    status = {"assigned": reference, "active": reference, "lastKnownGood": reference}
+    return {"delivery": "checkpoint", "source": SOURCE, "status": status, "own": record}
+
+
+def changes(made: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
+    return {change["path"]: (change["before"], change["after"]) for change in made["nodes"]["n1"]["changes"]}

@@ -1,13 +1,25 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""What a change costs, what its delivery and its host permit, and the layers that it consists of."""
+
 from __future__ import annotations
+
+import copy
+from typing import Any
 
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.compare import Change
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import delivery_rules, host_facts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.costs import Costs
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.layers import Layers, asked
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.document import DocumentError
+from tests.support.table_minors import BEYOND
+from tests.support.upgrading import result
+
+from . import tables
 
 
 def _change(path: str, before: object = 2, after: object = 1) -> Change:
@@ -121,3 +133,266 @@ def test_a_value_that_is_no_map_of_gates_sets_none() -> None:
 def test_a_reason_of_the_other_direction_is_left_out(path: str, before: object, after: object, reason: str) -> None:
     found = Costs({}, {}, 20).of(Change(path, before, after, True))[1]
     assert found.startswith(reason), found
+
+
+NATIVE = {"delivery": "native", "source": tables.reference(), "status": tables.status("other")}
+
+
+@pytest.mark.parametrize(
+    ("declared", "minor", "found"),
+    [
+        ({"evictionHard": None}, 36, [("refusal", "evictionHard", "dropin-null")]),
+        ({"evictionHard": {"memory.available": None}}, 36, []),
+        ({"evictionSoft": None}, 36, []),
+        ({"resolvConf": "/etc/x"}, 30, [("refusal", "resolvConf", "dropin-field")]),
+        ({"resolvConf": None}, 31, [("refusal", "resolvConf", "dropin-field")]),
+        ({"resolvConf": "/etc/x"}, 32, []),
+        ({"mergeDefaultEvictionSettings": True}, 33, [("warning", "mergeDefaultEvictionSettings", "dropin-field")]),
+        ({"tlsCertFile": "pki/kubelet.crt"}, 36, [("refusal", "tlsCertFile", "dropin-path")]),
+        ({"tlsCertFile": "/pki/kubelet.crt"}, 36, []),
+        ({"tlsCertFile": ""}, 36, []),
+        ({"noSuchField": None}, 36, [("refusal", "noSuchField", "unknown-field")]),
+        ({"noSuchField": None}, BEYOND, [("refusal", "noSuchField", "unknown-field")]),
+        ({"maxPods": None}, BEYOND, []),
+        ({"crashLoopBackOff": None}, 31, [("refusal", "crashLoopBackOff", "unknown-field")]),
+        ({"crashLoopBackOff": None}, 32, []),
+    ],
+)
+def test_what_a_drop_in_must_not_hold(declared: dict[str, Any], minor: int, found: list[tuple[str, str, str]]) -> None:
+    problems = delivery_rules.check(declared, minor)
+    assert [(problem.severity, problem.path, problem.rule) for problem in problems] == found
+
+
+@pytest.mark.parametrize(
+    ("live", "declared", "found"),
+    [
+        ({"enforceNodeAllocatable": []}, {}, ["enforceNodeAllocatable"]),
+        ({"enforceNodeAllocatable": []}, {"enforceNodeAllocatable": []}, []),
+        ({"enforceNodeAllocatable": ["pods"]}, {}, []),
+        ({"evictionHard": {}}, {}, []),
+        # Absence is no default of its own.
+        ({"clusterDNS": []}, {}, []),
+    ],
+)
+def test_which_empty_values_a_drop_in_folder_loses(
+    live: dict[str, Any], declared: dict[str, Any], found: list[str]
+) -> None:
+    problems = list(delivery_rules.forgotten(live, declared, 36))
+    assert [problem.path for problem in problems] == found
+    assert {(problem.severity, problem.rule) for problem in problems} <= {("warning", "dropin-empty")}
+
+
+@pytest.mark.parametrize(
+    ("version", "row", "delivery", "message", "remedy"),
+    [
+        (
+            "v1.29.3",
+            {},
+            "dropin",
+            "kubelet v1.29.3 does not read drop-ins, which the delivery dropin needs: kubelets from 1.30 on do",
+            "Set kubelet_config_delivery to auto or checkpoint for the node.",
+        ),
+        (
+            "v1.30.1",
+            NATIVE,
+            "dropin",
+            "the node has a source by the delivery native, which would override the drop-in",
+            "Migrate the node with the playbook migrate, or set kubelet_config_delivery to auto.",
+        ),
+    ],
+)
+def test_a_delivery_that_a_node_cannot_get_refuses_its_change_only(
+    version: str, row: dict[str, Any], delivery: str, message: str, remedy: str
+) -> None:
+    table = tables.table({**tables.LIVE}, kubelet_version=version, **row)
+    made = tables.planned(table, {"maxPods": 50}, deliveries={"n0": delivery})
+    found = [problem for problem in made["nodes"]["n0"]["problems"] if problem["rule"] == "delivery"]
+    assert found == [{"severity": "refusal", "path": "", "message": message, "remedy": remedy, "rule": "delivery"}]
+    unchanged = tables.planned(table, deliveries={"n0": delivery})
+    assert (tables.rules(unchanged), unchanged["nodes"]["n0"]["own"]) == ([], None)
+
+
+def test_every_form_is_read() -> None:
+    read = Layers().read
+    assert read(None, "test") == read([], "test") == ()
+    assert read({}, "test") == ({},)
+    assert read("a: 1", "test") == read([None, {"a": 1}], "test") == ({"a": 1},)
+    assert read([{"a": 1}, ["a: 2", {"a": None}]], "test") == ({"a": 1}, {"a": 2}, {"a": None})
+
+
+def test_equal_layers_are_one_object_that_is_not_shared() -> None:
+    layers, given = Layers(), {"a": {"b": 1}}
+    (first,) = layers.read(given, "one")
+    assert layers.read([{"a": {"b": 1}}], "two")[0] is first
+    assert layers.read({"a": 1, "b": 2}, "three")[0] is layers.read({"b": 2, "a": 1}, "four")[0]
+    assert first is not given and first["a"] is not given["a"]
+
+
+BY_VARIABLE = {"kubelet_config_host": "b: 2", "kubelet_config": {"a": 1}}
+
+
+@pytest.mark.parametrize(
+    ("given", "layers"),
+    [
+        (BY_VARIABLE, ({"a": 1}, {"b": 2})),
+        ({"kubelet_config_host": BY_VARIABLE["kubelet_config_host"]}, ({"b": 2},)),
+        ({"kubelet_config": [{"a": 1}, None]}, ({"a": 1},)),
+        # A configuration, or names that the plan refuses as no fields of a kubelet.
+        ({}, ({},)),
+        ({**BY_VARIABLE, "maxPods": 5}, ({**BY_VARIABLE, "maxPods": 5},)),
+        ([{"a": 1}], ({"a": 1},)),
+        (None, ()),
+    ],
+)
+def test_the_layers_of_a_node_are_those_of_its_variables_in_their_order(given: Any, layers: Any) -> None:
+    assert Layers().of_nodes({"n1": given}) == {"n1": layers}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (5, "the configuration of node n1: the document is a single value"),
+        ([{}, "a: [b"], "entry 2 of the configuration of node n1, line 1"),
+        ([{5: 1}], "the configuration of node n1: the key 5 is not text"),
+        ({"kubelet_config": {5: 1}}, "kubelet_config of node n1: the key 5 is not text"),
+        ({"kubelet_config_host": {True: 1}}, "kubelet_config_host of node n1: the key True is not text"),
+        ({"kubelet_config": {}, "kubelet_config_host": "a: [b"}, "kubelet_config_host of node n1, line 1"),
+        ({"kubelet_config": [{}, {5: 1}]}, "entry 2 of kubelet_config of node n1: the key 5 is not text"),
+    ],
+)
+def test_what_cannot_be_read_is_named(given: Any, message: str) -> None:
+    with pytest.raises(DocumentError, match=f"^{message}"):
+        Layers().of_nodes({"n1": given})
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        (None, []),
+        ([{"maxPods": 1}, "maxPods: 2\nfeatureGates: {A: true}"], ["featureGates.A", "maxPods"]),
+        # The plan names what is wrong with it.
+        ([{"maxPods": 1}, "a: [b"], []),
+    ],
+)
+def test_what_a_binary_is_asked_about_layers(given: Any, names: list[str]) -> None:
+    assert asked(given) == names
+
+
+FILE = "/var/lib/kubelet/config.yaml"
+UPGRADE = result("v1.28.7", "--max-pods=61", config={"maxPods": 3}, own={"maxPods": 4}, dropins={"/d/1.conf": {}})
+UPGRADE["target"] = {
+    "binary": "/k",
+    "version": "v1.36.2",
+    "verdict": "invalid",
+    "messages": ["m"],
+    "refused_flags": ["a"],
+    "unknown_fields": [],
+    "facts": {"version": "v1.36.2", "flags": ["a"], "gates": {"A": "b+"}, "fields": {"maxPods": True}},
+}
+FACTS = {
+    "kubelet": {
+        "version": None,
+        "local_config": FILE,
+        "reason": "",
+        "config_given_by": {"file": "/x", "line": 2},
+        "shadowed": {'evictionHard["memory.available"]': {"flag": "--a", "file": None, "line": None}},
+        "config_dir_files": ["/d/1.conf"],
+        "facts": UPGRADE["target"]["facts"],
+    },
+    "disk": {**UPGRADE["disk"], "started": 1.5, "changed": 2},
+    "own": [{"path": FILE, "content": {"maxPods": 3}}, {"path": "/d/1.conf", "content": None}],
+}
+
+
+def changed(facts: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
+    """Return facts with another value at a path; `...` removes it."""
+    found = copy.deepcopy(facts)
+    *parents, last = path.split(".")
+    inside: Any = found
+    for parent in parents:
+        inside = inside[int(parent)] if parent.isdigit() else inside[parent]
+    if value is ...:
+        del inside[last]
+    else:
+        inside[last] = value
+    return found
+
+
+def test_facts_as_the_modules_return_them() -> None:
+    assert host_facts.of_preflight(FACTS) == host_facts.of_upgrade(UPGRADE) == ""
+    assert host_facts.of_preflight({}) == host_facts.of_preflight({"kubelet": {}, "disk": None}) == ""
+    assert host_facts.of_preflight({**FACTS, "skipped": False, "later": {1}}) == ""
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "at"),
+    [
+        ("kubelet", [], "kubelet"),
+        ("kubelet.version", 5, "kubelet.version"),
+        ("kubelet.shadowed", ["maxPods"], "kubelet.shadowed"),
+        ("kubelet.shadowed", {"two words": {"flag": "--a"}}, "kubelet.shadowed"),
+        ("kubelet.shadowed", {"maxPods": {}}, "kubelet.shadowed"),
+        ("kubelet.shadowed", {"maxPods": {"flag": "--a", "file": "/f"}}, "kubelet.shadowed"),
+        ("kubelet.config_given_by", {"file": "/f"}, "kubelet.config_given_by"),
+        ("kubelet.config_dir_files", [1], "kubelet.config_dir_files"),
+        ("disk", "text", "disk"),
+        ("disk.content", [], "disk.content"),
+        ("disk.content", {"maxPods": float("nan")}, "disk.content"),
+        ("disk.dropins", {"/d": 5}, "disk.dropins"),
+        ("disk.checkpoint.uid", ..., "disk.checkpoint.uid"),
+        ("disk.checkpoint.uid", None, "disk.checkpoint.uid"),
+        ("disk.started", "now", "disk.started"),
+        ("own", {}, "own"),
+        ("own", [5], "own"),
+        ("own", [{"path": FILE}], "own.content"),
+        ("own", [{"path": None, "content": None}], "own.path"),
+    ],
+)
+def test_other_facts(path: str, value: Any, at: str) -> None:
+    assert host_facts.of_preflight(changed(FACTS, path, value)) == at
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "at"),
+    [
+        *((name, ..., name) for name in ("kubelet", "disk", "host", "words")),
+        ("host.container_runtime", ..., "host.container_runtime"),
+        ("words", [{"file": None}], "words"),
+        ("words", [{"text": "--a", "file": "/f"}], "words"),
+        ("own", [], "own"),
+        ("target.binary", ..., "target.binary"),
+        ("target.version", 5, "target.version"),
+        ("target.verdict", ..., "target.verdict"),
+        ("target.messages", [[]], "target.messages"),
+        ("target.refused_flags", 5, "target.refused_flags"),
+        ("target.unknown_fields", ..., "target.unknown_fields"),
+    ],
+)
+def test_other_facts_before_an_upgrade(path: str, value: Any, at: str) -> None:
+    assert host_facts.of_upgrade(changed(UPGRADE, path, value)) == at
+
+
+@pytest.mark.parametrize("facts", [None, [], "text", 5])
+def test_no_facts_at_all(facts: Any) -> None:
+    assert host_facts.of_preflight(facts) == host_facts.of_upgrade(facts) == "the top level"
+
+
+@pytest.mark.parametrize(
+    ("facts", "minor", "known"),
+    [
+        (FACTS, 36, True),
+        # The next start runs another binary.
+        (FACTS, 35, False),
+        ({"kubelet": {"facts": None}}, 36, False),
+        ({"kubelet": {}}, 36, False),
+        (changed(FACTS, "kubelet.facts.gates", {"A": ""}), 36, False),
+        (changed(FACTS, "kubelet.facts.fields", {"maxPods": 1}), 36, False),
+        (changed(FACTS, "kubelet.facts.flags", "a"), 36, False),
+        ({"failed": True, "msg": "no systemd"}, 36, False),
+        (None, 36, False),
+    ],
+)
+def test_what_the_binary_of_a_node_said(facts: Any, minor: int, known: bool) -> None:
+    found = host_facts.binary_of(facts, minor)
+    assert (found is not None) is known
+    assert not known or (found and found.version == "v1.36.2" and found.gates == {"A": "b+"})

@@ -1,19 +1,22 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""A plan for nodes with files of their own, and how what is no longer declared reverts."""
+
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
+from hypothesis import given
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.layers import Declared
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import identity
 
-from . import own_files, tables
-from .own_files import HEADER, OWN, PATH, SOURCE
+from .. import kubelet_model as model
+from . import tables
+from .tables import CHECKPOINTS, HEADER, LIVE, OWN, PATH, SOURCE
 
 
 def _live(config: dict[str, Any], **flags: Any) -> dict[str, Any]:
@@ -21,34 +24,24 @@ def _live(config: dict[str, Any], **flags: Any) -> dict[str, Any]:
 
 
 def _plan(live: dict[str, Any], facts: Any, *layers: dict[str, Any], **row: Any) -> dict[str, Any]:
-    variant = identity.variant(live)
-    first = {
-        "variant": variant,
-        "kubelet_version": "v1.28.7",
-        "delivery": "none",
-        "source": None,
-        "status": None,
-        **row,
-    }
-    return tables.planned(
-        {"variants": {variant: live}, "nodes": {"n1": first}}, None, {"n1": list(layers)}, own={"n1": facts}
-    )
+    table = tables.of_n1(live, **{"kubelet_version": "v1.28.7", "delivery": "none", **row})
+    return tables.planned(table, None, {"n1": list(layers)}, own={"n1": facts})
 
 
 def test_the_source_is_the_own_file_and_what_is_declared() -> None:
     """No defaults, and nothing that a flag or a drop-in sets."""
     live = _live(OWN, maxPods=61, kubeAPIBurst=7)
-    made = _plan(live, own_files.facts(OWN), {"kubeAPIQPS": 9})
+    made = _plan(live, tables.facts(OWN), {"kubeAPIQPS": 9})
     row = made["nodes"]["n1"]
     assert made["variants"][row["variant"]] == {**OWN, "kubeAPIQPS": 9}
-    assert own_files.changes(made) == {"kubeAPIQPS": (50, 9)}
+    assert tables.changes(made) == {"kubeAPIQPS": (50, 9)}
     assert row["own"] == {"complete": True, "source": row["configmap"], "absent": [], "own": {"kubeAPIQPS": [50]}}
     assert not row["whole"]
 
 
 def test_the_first_minor_whose_source_is_the_own_file() -> None:
     for version, expected in (("v1.24.0", {**OWN, "kubeAPIQPS": 9}), ("v1.23.9", {**_live(OWN), "kubeAPIQPS": 9})):
-        made = _plan(_live(OWN), own_files.facts(OWN), {"kubeAPIQPS": 9}, kubelet_version=version)
+        made = _plan(_live(OWN), tables.facts(OWN), {"kubeAPIQPS": 9}, kubelet_version=version)
         assert list(made["variants"].values()) == [expected]
 
 
@@ -57,11 +50,11 @@ def test_a_later_change_of_the_own_file_is_taken_up() -> None:
     own = {**OWN, "clusterDNS": ["10.0.0.1"], "containerLogMaxFiles": 7}
     made = _plan(
         _live(read),
-        own_files.facts(own, read),
+        tables.facts(own, read),
         {"kubeAPIQPS": 9},
-        **own_files.assigned({"complete": True, "source": "c", "absent": [], "own": {"kubeAPIQPS": [50]}}),
+        **tables.assigned({"complete": True, "source": "c", "absent": [], "own": {"kubeAPIQPS": [50]}}),
     )
-    assert own_files.changes(made) == {"clusterDNS": (["10.96.0.10"], ["10.0.0.1"]), "containerLogMaxFiles": (5, 7)}
+    assert tables.changes(made) == {"clusterDNS": (["10.96.0.10"], ["10.0.0.1"]), "containerLogMaxFiles": (5, 7)}
     assert all(change["own_file_changed"] for change in made["nodes"]["n1"]["changes"])
     assert any("(the node's own file changed)" in line for line in made["text"])
     assert made["nodes"]["n1"]["action"] == "assign"
@@ -70,8 +63,8 @@ def test_a_later_change_of_the_own_file_is_taken_up() -> None:
 def test_what_is_no_longer_declared_reverts_to_the_own_file() -> None:
     read = {**OWN, "maxPods": 70, "kubeAPIQPS": 9}
     record = {"complete": True, "source": "c", "absent": [], "own": {"maxPods": [100], "kubeAPIQPS": [50]}}
-    made = _plan(_live(read), own_files.facts(OWN, read), {"kubeAPIQPS": 9}, **own_files.assigned(record))
-    assert own_files.changes(made) == {"maxPods": (70, 100)}
+    made = _plan(_live(read), tables.facts(OWN, read), {"kubeAPIQPS": 9}, **tables.assigned(record))
+    assert tables.changes(made) == {"maxPods": (70, 100)}
     (change,) = made["nodes"]["n1"]["changes"]
     assert change["no_longer_declared"] and "own_file_changed" not in change
     assert made["nodes"]["n1"]["own"]["own"] == {"kubeAPIQPS": [50]}
@@ -81,8 +74,8 @@ def test_a_snapshot_of_an_earlier_release_that_means_the_same_stays() -> None:
     """It holds all defaults, and the next change replaces it."""
     snapshot = _live({**OWN, "kubeAPIQPS": 9})
     record = {"complete": True, "source": "c", "absent": [], "own": {"kubeAPIQPS": [50]}}
-    made = _plan(snapshot, own_files.facts(OWN, snapshot), {"kubeAPIQPS": 9}, **own_files.assigned(record))
-    assert (made["nodes"]["n1"]["action"], own_files.changes(made)) == ("none", {})
+    made = _plan(snapshot, tables.facts(OWN, snapshot), {"kubeAPIQPS": 9}, **tables.assigned(record))
+    assert (made["nodes"]["n1"]["action"], tables.changes(made)) == ("none", {})
 
 
 @pytest.mark.parametrize(
@@ -94,18 +87,18 @@ def test_a_snapshot_of_an_earlier_release_that_means_the_same_stays() -> None:
         ),
         (None, "kubelet_preflight_info has not read it"),
         ({"msg": "no route to host X."}, "(no route to host X), so"),
-        (own_files.facts(None), f"({PATH} cannot be read)"),
-        (own_files.facts_36(OWN, OWN, unreadable=None), "(one of its drop-ins cannot be read)"),
+        (tables.facts(None), f"({PATH} cannot be read)"),
+        (tables.facts_36(OWN, OWN, unreadable=None), "(one of its drop-ins cannot be read)"),
         (
             {
-                **own_files.facts(OWN),
+                **tables.facts(OWN),
                 "disk": {"path": "/x", "content": None, "checkpoint": {"uid": "u", "resourceVersion": "7"}},
             },
             "(/x, which the kubelet reads, cannot be read)",
         ),
         ({"own": [5]}, "what its host returned is malformed at own"),
-        ({**own_files.facts(OWN), "disk": [True]}, "what its host returned is malformed at disk"),
-        (own_files.facts({**OWN, "staticPodURLHeader": {"a": ["********"]}}), "staticPodURLHeader is secret"),
+        ({**tables.facts(OWN), "disk": [True]}, "what its host returned is malformed at disk"),
+        (tables.facts({**OWN, "staticPodURLHeader": {"a": ["********"]}}), "staticPodURLHeader is secret"),
     ],
 )
 def test_a_node_whose_own_file_is_not_known(facts: Any, message: str) -> None:
@@ -119,7 +112,7 @@ def test_a_node_whose_own_file_is_not_known(facts: Any, message: str) -> None:
 def test_the_own_file_of_a_node_that_keeps_its_local_config_does_not_matter() -> None:
     """A source that stays is built on the live configuration as long as the file cannot be read."""
     assert _plan(_live(OWN), None)["nodes"]["n1"]["problems"] == []
-    made = _plan(_live(OWN), None, **own_files.assigned({"complete": True, "source": "c", "absent": [], "own": {}}))
+    made = _plan(_live(OWN), None, **tables.assigned({"complete": True, "source": "c", "absent": [], "own": {}}))
     assert made["nodes"]["n1"]["action"] == "none"
     assert [problem["rule"] for problem in made["nodes"]["n1"]["problems"]] == ["no-own-file"]
 
@@ -128,23 +121,23 @@ def test_a_removal_that_the_checkpoint_made_asks_for_no_permission_again() -> No
     """From 1.35 on, the default of this field is not known: the kubelet runs what it found itself."""
     layer = {"cgroupDriver": None, "maxPods": 60}
     own, live = {**OWN, "cgroupDriver": "systemd"}, {**_live(OWN), "cgroupDriver": "systemd"}
-    first = _plan(live, own_files.facts(own), layer, kubelet_version="v1.36.2", delivery="checkpoint", source=SOURCE)
+    first = _plan(live, tables.facts(own), layer, kubelet_version="v1.36.2", delivery="checkpoint", source=SOURCE)
     assert [problem["path"] for problem in first["nodes"]["n1"]["problems"]] == ["cgroupDriver"]
     record = first["nodes"]["n1"]["own"]
     assert (record["own"]["cgroupDriver"], record["absent"]) == (["systemd"], ["cgroupDriver"])
     read = {**OWN, "maxPods": 60}
-    again = {**own_files.assigned(record), "kubelet_version": "v1.36.2"}
-    for facts in (own_files.facts(own, read), own_files.facts(OWN, read)):
+    again = {**tables.assigned(record), "kubelet_version": "v1.36.2"}
+    for facts in (tables.facts(own, read), tables.facts(OWN, read)):
         made = _plan({**live, "maxPods": 60}, facts, {**layer, "maxPods": 70}, **again)
-        assert (made["refused"], own_files.changes(made)) == (False, {"maxPods": (60, 70)})
+        assert (made["refused"], tables.changes(made)) == (False, {"maxPods": (60, 70)})
 
 
 def test_a_secret_is_that_which_the_kubelet_runs() -> None:
     hidden = {**OWN, "staticPodURLHeader": {"a": ["********"]}}
-    made = _plan(_live({**OWN, "staticPodURLHeader": {"a": ["x"]}}), own_files.facts(hidden), {"kubeAPIQPS": 9})
+    made = _plan(_live({**OWN, "staticPodURLHeader": {"a": ["x"]}}), tables.facts(hidden), {"kubeAPIQPS": 9})
     assert made["variants"][made["nodes"]["n1"]["variant"]]["staticPodURLHeader"] == {"a": ["x"]}
     assert made["nodes"]["n1"]["problems"] == []
-    assert own_files.changes(made) == {"kubeAPIQPS": (50, 9)}
+    assert tables.changes(made) == {"kubeAPIQPS": (50, 9)}
 
 
 def test_a_node_without_a_config_file() -> None:
@@ -193,3 +186,142 @@ def test_which_nodes_are_read(version: str | None, delivery: str, requested: str
 def test_what_the_own_file_has_got_since(own: Any, layers: list[Any], found: list[Any]) -> None:
     changes = own_file.later(own_file.Files(own, {**OWN, "kubeAPIQPS": 9}), Declared(layers), 28)
     assert [(change.path, change.before, change.after) for change in changes] == found
+
+
+@given(model.configs(), model.configs(), model.configs())
+def test_an_applied_plan_leaves_nothing_to_do(live: dict[str, Any], layer: dict[str, Any], own: dict[str, Any]) -> None:
+    table = tables.table(complete_config.restore(model.configz(live)), LIVE)
+    made = tables.planned(table, layer, {"n1": own}, allow_effect="reboot")
+    after = tables.applied(table, made)
+    again = tables.planned(after, layer, {"n1": own}, allow_effect="reboot")
+    assert [row["action"] for row in again["nodes"].values()] == ["none", "none"]
+    assert [row["changes"] for row in again["nodes"].values()] == [[], []]
+    assert again["summary"]["to_change"] == 0
+
+
+def test_a_removal_is_applied_once_although_its_default_is_not_known() -> None:
+    """The kubelet shows its default, which the layer removes again: the same variant, so no assignment and no drain."""
+    layer = {"cgroupDriver": None}
+    # From 1.35 on, the default of this field is not known.
+    table = tables.table({**LIVE, "cgroupDriver": "systemd"}, kubelet_version="v1.36.1")
+    made = tables.planned(table, layer, allow_effect="reboot")
+    assert (made["nodes"]["n0"]["action"], made["nodes"]["n0"]["effect"]) == ("assign", "reboot")
+    row = tables.planned(tables.applied(table, made), layer)["nodes"]["n0"]
+    assert (row["action"], row["effect"], row["changes"], row["problems"]) == ("none", None, [], [])
+    # A value that is set and not live still shows.
+    wanted = {"cgroupDriver": None, "maxPods": 50, "kubeReserved": None}
+    after = tables.applied(table, tables.planned(table, wanted, allow_effect="reboot"))
+    variant = next(iter(after["variants"]))
+    after["variants"][variant] = {**after["variants"][variant], "maxPods": 110, "kubeReserved": {"cpu": "1"}}
+    for record in (after["nodes"]["n0"]["own"], None):
+        after["nodes"]["n0"]["own"] = record
+        row = tables.planned(after, wanted)["nodes"]["n0"]
+        assert (row["action"], row["effect"]) == ("none", "disrupt")
+        assert [change["path"] for change in row["changes"]] == ["kubeReserved.cpu", "maxPods"]
+
+
+@pytest.mark.parametrize(
+    ("live", "layer", "path"),
+    [
+        ({}, {"maxPods": 50}, "maxPods"),
+        ({"maxPods": 200}, {"maxPods": 50}, "maxPods"),
+        ({}, {"authentication": {"webhook": {"cacheTTL": "90s"}}}, "authentication.webhook.cacheTTL"),
+        ({}, {"evictionHard": {"memory.available": "1Gi"}}, 'evictionHard["imagefs.available"]'),
+        ({"featureGates": {"A": False}}, {"featureGates": {"A": True, "B": True}}, "featureGates.B"),
+        ({"kubeReserved": {"cpu": "1"}}, {"kubeReserved": None}, "kubeReserved.cpu"),
+        ({"providerID": "a"}, {"enableServer": False}, "enableServer"),
+    ],
+)
+@pytest.mark.parametrize("kept", [{}, {"eventBurst": 7}])
+@pytest.mark.fault(case=64)
+def test_a_deleted_line_reverts_to_the_nodes_own_value(
+    live: dict[str, Any], layer: dict[str, Any], path: str, kept: dict[str, Any]
+) -> None:
+    before = complete_config.restore(model.configz(live))
+    table = tables.table(before)
+    table = tables.applied(table, tables.planned(table, {**layer, **kept}, allow_effect="reboot"))
+    made = tables.planned(table, [kept], allow_effect="reboot")
+    row = made["nodes"]["n0"]
+    assert row["action"] == "assign"
+    assert (path, True) in {(change["path"], change["no_longer_declared"]) for change in row["changes"]}
+    assert any(path in line and line.endswith("(no longer declared)") for line in made["text"]), made["text"]
+    assert not any("own value" in line for line in made["text"])
+    table = tables.applied(table, made)
+    assert len(table["variants"]) == 1
+    after = next(iter(table["variants"].values()))
+    assert compare.changes(after, {**before, **kept}, 20) == []
+    again = tables.planned(table, [kept], allow_effect="reboot")["nodes"]["n0"]
+    assert (again["action"], again["changes"], again["problems"]) == ("none", [], [])
+
+
+def test_an_own_value_that_is_not_known_is_reported_and_nothing_changes() -> None:
+    """The source is older than the records, so the value that a layer replaces may be that of an earlier layer."""
+    old = {"source": tables.reference(), "status": tables.status("other")}
+    table = tables.table({**LIVE, "maxPods": 50}, **old)
+    table = tables.applied(table, tables.planned(table, {"maxPods": 60}))
+    made = tables.planned(table, [{}])
+    assert (made["nodes"]["n0"]["action"], made["nodes"]["n0"]["changes"]) == ("none", [])
+    assert tables.rules(made) == [("warning", "no-longer-declared", "maxPods")]
+    assert not made["refused"]
+
+
+def test_a_plan_without_an_inventory_reverts_nothing() -> None:
+    """Neither does the plan of a rollback, but its assignment keeps the record."""
+    table = tables.table(LIVE)
+    table = tables.applied(table, tables.planned(table, {"maxPods": 50}))
+    assert tables.planned(table)["nodes"]["n0"]["action"] == "none"
+    assert tables.planned(table, None, {})["nodes"]["n0"]["action"] == "assign"
+    rollback = tables.planned(table, target={**LIVE, "maxPods": 70, "eventBurst": 7})
+    assert [change["after"] for change in rollback["nodes"]["n0"]["changes"]] == [7, 70]
+    assert rollback["nodes"]["n0"]["own"]["own"] == {"maxPods": [110], "eventBurst": [10]}
+    again = tables.planned(tables.applied(table, rollback), {"maxPods": 50})
+    assert [(change["path"], change["after"]) for change in again["nodes"]["n0"]["changes"]] == [
+        ("eventBurst", 10),
+        ("maxPods", 50),
+    ]
+
+
+def test_a_revert_is_a_change_with_the_effect_of_its_field() -> None:
+    table = tables.table(LIVE)
+    table = tables.applied(table, tables.planned(table, {"clusterDNS": ["10.0.0.1"]}, allow_effect="drain"))
+    refused = tables.planned(table, [{}])
+    assert tables.rules(refused) == [("refusal", "effect", "clusterDNS")]
+    assert refused["nodes"]["n0"]["problems"][0]["remedy"] == (
+        "Declare the live value, which keeps it in place of the node's own, or accept it with allow_effect=drain "
+        "(in roles: kubelet_config_allow_effect)."
+    )
+    assert tables.planned(table, [{}], allow_effect="drain")["nodes"]["n0"]["effect"] == "drain"
+
+
+def test_equal_nodes_with_other_values_of_their_own_revert_to_them() -> None:
+    """They share the variant that the layers gave them."""
+    table = tables.table(LIVE, {**LIVE, "maxPods": 200}, {**LIVE, "maxPods": 50})
+    table = tables.applied(
+        table, tables.planned(table, {"eventBurst": 7}, {"n0": {"maxPods": 50}, "n1": {"maxPods": 50}})
+    )
+    assert len({row["variant"] for row in table["nodes"].values()}) == 1
+    made = tables.planned(table, {"eventBurst": 7})
+    desired = {name: made["variants"][row["variant"]]["maxPods"] for name, row in made["nodes"].items()}
+    assert desired == {"n0": 110, "n1": 200, "n2": 50}
+    assert [row["action"] for row in made["nodes"].values()] == ["assign", "assign", "none"]
+
+
+@pytest.mark.fault(case=66)
+def test_a_removal_that_is_applied_asks_for_no_permission_again() -> None:
+    """Another change is assigned, and the null is still declared: the kubelet has its default already."""
+    layer: dict[str, Any] = {"cgroupDriver": None}
+    # From 1.35 on, the default of this field is not known.
+    table = tables.table({**LIVE, "cgroupDriver": "systemd"}, kubelet_version="v1.36.1")
+    table = tables.applied(table, tables.planned(table, layer, allow_effect="reboot", deliveries=CHECKPOINTS))
+    for number in (50, 60):
+        made = tables.planned(table, {**layer, "maxPods": number}, deliveries=CHECKPOINTS)
+        row = made["nodes"]["n0"]
+        assert not made["refused"], made["text"]
+        assert [change["path"] for change in row["changes"]] == ["maxPods"]
+        assert "cgroupDriver" not in made["variants"][row["variant"]]
+        table = tables.applied(table, made)
+    # Where the kubelet runs another source, its value may be another one.
+    table["nodes"]["n0"].update(source=tables.reference(), status=tables.status("other"))
+    assert ("refusal", "effect", "cgroupDriver") in tables.rules(
+        tables.planned(table, {**layer, "maxPods": 70}, deliveries=CHECKPOINTS)
+    )

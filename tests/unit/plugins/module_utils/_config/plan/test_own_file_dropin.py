@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import identity
 
-from . import own_files, tables
-from .own_files import HEADER, OWN, PATH, SOURCE
+from . import tables
+from .tables import HEADER, OWN, PATH, SOURCE
 
 NODEFS = 'evictionHard["nodefs.available"]'
 MERGED = {"mergeDefaultEvictionSettings": True, "evictionHard": {"memory.available": "1Gi"}}
@@ -22,22 +21,14 @@ REMOVED = {"kubeAPIQPS": 9, "evictionHard": {"nodefs.available": None}}
 
 def _migrated(live: dict[str, Any], facts: Any, *layers: dict[str, Any], **options: Any) -> dict[str, Any]:
     record = {"complete": True, "source": "c", "absent": [], "own": {"kubeAPIQPS": [50]}}
-    variant = identity.variant(live)
-    row = {"variant": variant, "kubelet_version": "v1.36.2", **own_files.assigned(record), **options.pop("row", {})}
-    table = {"variants": {variant: live}, "nodes": {"n1": row}}
-    return tables.planned(
-        table,
-        None,
-        {"n1": list(layers)},
-        deliveries={"n1": "dropin"},
-        own={"n1": facts},
-        **{"migrate": "equal", "allow_effect": "reboot", **options},
-    )
+    table = tables.of_n1(live, **{**tables.assigned(record), **options.pop("row", {})})
+    options = {"migrate": "equal", "allow_effect": "reboot", **options}
+    return tables.planned(table, None, {"n1": list(layers)}, deliveries={"n1": "dropin"}, own={"n1": facts}, **options)
 
 
 def test_a_checkpoint_becomes_a_drop_in_if_nothing_changes() -> None:
     read = {**OWN, "kubeAPIQPS": 9}
-    made = _migrated(own_files.of_36(read), own_files.facts_36(OWN, read), {"kubeAPIQPS": 9})
+    made = _migrated(tables.of_36(read), tables.facts_36(OWN, read), {"kubeAPIQPS": 9})
     row = made["nodes"]["n1"]
     assert not made["refused"]
     assert (row["action"], row["delivery"], row["migrates"], row["changes"]) == ("assign", "dropin", True, [])
@@ -58,50 +49,32 @@ def test_what_a_migration_would_change_is_named_and_asked_for(
     own: dict[str, Any], dropins: dict[str, Any], layer: dict[str, Any], path: str, words: str
 ) -> None:
     read = {**OWN, "kubeAPIQPS": 9}
-    made = _migrated(own_files.of_36(read), own_files.facts_36(own, read, **dropins), layer)
+    made = _migrated(tables.of_36(read), tables.facts_36(own, read, **dropins), layer)
     assert [(row["path"], row["rule"]) for row in made["nodes"]["n1"]["problems"]] == [(path, "migration")]
     assert made["refused"] and words in made["nodes"]["n1"]["problems"][0]["message"]
-    variant = identity.variant(own_files.of_36(read))
-    asked = tables.planned(
-        {
-            "variants": {variant: own_files.of_36(read)},
-            "nodes": {
-                "n1": {
-                    "variant": variant,
-                    "kubelet_version": "v1.36.2",
-                    **own_files.assigned({"complete": True, "source": "c", "absent": [], "own": {}}),
-                }
-            },
-        },
-        None,
-        {"n1": [layer]},
-        deliveries={"n1": "dropin"},
-        own={"n1": own_files.facts_36(own, read, **dropins)},
-        migrate="changed",
-    )
+    asked = _migrated(tables.of_36(read), tables.facts_36(own, read, **dropins), layer, migrate="changed")
     assert not asked["refused"] and asked["nodes"]["n1"]["action"] == "assign"
 
 
 def test_other_drop_ins_stay_where_they_are() -> None:
     read = {**OWN, "kubeAPIQPS": 9}
     dropins = {"10-a": {"maxPods": 40}, "95-b": {"kubeAPIBurst": 11}}
-    live = own_files.of_36(read, *dropins.values())
-    made = _migrated(live, own_files.facts_36(OWN, read, **dropins), {"kubeAPIQPS": 9})
+    live = tables.of_36(read, *dropins.values())
+    made = _migrated(live, tables.facts_36(OWN, read, **dropins), {"kubeAPIQPS": 9})
     assert (made["refused"], made["nodes"]["n1"]["changes"]) == (False, [])
 
 
 def test_a_removal_that_the_checkpoint_made_is_no_change_of_a_migration_and_of_later_plans() -> None:
     layer = {"cgroupDriver": None, "kubeAPIQPS": 9}
     read = {**OWN, "kubeAPIQPS": 9}
-    live = own_files.of_36({**read, "cgroupDriver": "systemd"})
-    made = _migrated(live, own_files.facts_36({**OWN, "cgroupDriver": "systemd"}, read), layer)
-    assert (made["refused"], own_files.changes(made)) == (False, {})
+    live = tables.of_36({**read, "cgroupDriver": "systemd"})
+    made = _migrated(live, tables.facts_36({**OWN, "cgroupDriver": "systemd"}, read), layer)
+    assert (made["refused"], tables.changes(made)) == (False, {})
     own = made["nodes"]["n1"]["own"]
     assert own["absent"] == ["cgroupDriver"]
-    later = {**own_files.assigned({**own, "source": "c"}), "variant": "a", "kubelet_version": "v1.36.2"}
-    table = {"variants": {"a": live}, "nodes": {"n1": {**later, "delivery": "dropin"}}}
-    made = tables.planned(table, {**layer, "kubeAPIQPS": 8})
-    assert (made["refused"], own_files.changes(made)) == (False, {"kubeAPIQPS": (9, 8)})
+    later = {**tables.assigned({**own, "source": "c"}), "delivery": "dropin"}
+    made = tables.planned(tables.of_n1(live, **later), {**layer, "kubeAPIQPS": 8})
+    assert (made["refused"], tables.changes(made)) == (False, {"kubeAPIQPS": (9, 8)})
 
 
 @pytest.mark.parametrize("place", [{}, {"dropin": {"link": "/d//90-livenodes-kubelet.conf"}}], ids=["no link", "link"])
@@ -129,16 +102,16 @@ def test_drop_ins_of_a_subfolder_come_after_ours(place: dict[str, Any]) -> None:
 )
 def test_what_a_migration_changes(own: Any, dropins: Any, flags: Any, layer: Any, changes: Any) -> None:
     file = {**OWN, **own}
-    live = {**own_files.of_36(file, *dropins.values()), **flags}
-    made = _migrated(live, own_files.facts_36(file, file, **dropins), layer, migrate="changed")
-    assert own_files.changes(made) == changes
+    live = {**tables.of_36(file, *dropins.values()), **flags}
+    made = _migrated(live, tables.facts_36(file, file, **dropins), layer, migrate="changed")
+    assert tables.changes(made) == changes
 
 
 def test_an_empty_value_that_the_own_file_got_is_a_change_of_a_migration() -> None:
     """From 1.23 on, an empty resolvConf is not the default."""
     read = {**OWN, "resolvConf": "/x"}
-    made = _migrated(own_files.of_36(read), own_files.facts_36({**OWN, "resolvConf": ""}, read), {}, migrate="changed")
-    assert own_files.changes(made) == {"resolvConf": ("/x", "")}
+    made = _migrated(tables.of_36(read), tables.facts_36({**OWN, "resolvConf": ""}, read), {}, migrate="changed")
+    assert tables.changes(made) == {"resolvConf": ("/x", "")}
 
 
 def test_the_record_of_a_migrated_node_has_what_its_file_and_the_drop_ins_of_others_set() -> None:
@@ -146,8 +119,8 @@ def test_the_record_of_a_migrated_node_has_what_its_file_and_the_drop_ins_of_oth
     dropins = {"10-a": {"maxPods": 40, "evictionHard": {"nodefs.available": None}}}
     layer = {"maxPods": 70, "resolvConf": "/x", "evictionHard": {"nodefs.available": "9%"}}
     read = {**file, **layer, "evictionHard": {"memory.available": "1Gi", "nodefs.available": "9%"}}
-    live = own_files.of_36(file, layer)
-    made = _migrated(live, own_files.facts_36(file, read, **dropins), layer)
+    live = tables.of_36(file, layer)
+    made = _migrated(live, tables.facts_36(file, read, **dropins), layer)
     assert made["nodes"]["n1"]["own"]["own"] == {"maxPods": [40], "resolvConf": [""], NODEFS: [None]}
 
 
@@ -155,13 +128,13 @@ def test_the_record_of_a_migrated_node_has_what_its_file_and_the_drop_ins_of_oth
     "row", [{"delivery": "dropin"}, {"delivery": "none", "source": None, "status": None}], ids=["dropin", "none"]
 )
 def test_a_migration_changes_no_other_node(row: dict[str, Any]) -> None:
-    made = _migrated(own_files.of_36(OWN), own_files.facts_36(OWN, OWN), {"kubeAPIQPS": 9}, row=row)
+    made = _migrated(tables.of_36(OWN), tables.facts_36(OWN, OWN), {"kubeAPIQPS": 9}, row=row)
     assert made["nodes"]["n1"]["action"] == "none"
     assert "migrates" not in made["nodes"]["n1"]
 
 
 def test_a_node_whose_own_file_is_not_known_is_not_migrated() -> None:
-    made = _migrated(own_files.of_36(OWN), {"unreachable": True, "msg": "Refused."}, {})
+    made = _migrated(tables.of_36(OWN), {"unreachable": True, "msg": "Refused."}, {})
     assert made["summary"]["from_live"] == 0
     assert made["refused"] and made["nodes"]["n1"]["problems"] == [
         {
@@ -176,29 +149,24 @@ def test_a_node_whose_own_file_is_not_known_is_not_migrated() -> None:
 
 
 def test_a_node_that_cannot_be_migrated_does_not_hide_the_others() -> None:
-    live = own_files.of_36(OWN)
-    row = {
-        **own_files.assigned({"complete": True, "source": "c", "absent": [], "own": {}}),
-        "kubelet_version": "v1.36.2",
-    }
+    live = tables.of_36(OWN)
+    row = {**tables.assigned({"complete": True, "source": "c", "absent": [], "own": {}}), "kubelet_version": "v1.36.2"}
     table = {"variants": {"a": live}, "nodes": {name: {**row, "variant": "a"} for name in ("n1", "n2")}}
     deliveries = dict.fromkeys(table["nodes"], "dropin")
-    made = tables.planned(table, {}, deliveries=deliveries, own={"n2": own_files.facts_36(OWN, OWN)}, migrate="equal")
+    made = tables.planned(table, {}, deliveries=deliveries, own={"n2": tables.facts_36(OWN, OWN)}, migrate="equal")
     assert [made["nodes"][name]["action"] for name in ("n1", "n2")] == ["none", "assign"]
 
 
 def _dropin(own: dict[str, Any], *layers: dict[str, Any], **options: Any) -> dict[str, Any]:
     """Plan a node that runs OWN with the drop-in of a former source, and whose own file changed since its start."""
-    live = options.pop("live", own_files.of_36(OWN, {"kubeAPIQPS": 9}))
-    facts = options.pop("facts", None) or own_files.facts_36(own, own)
+    live = options.pop("live", tables.of_36(OWN, {"kubeAPIQPS": 9}))
+    facts = options.pop("facts", None) or tables.facts_36(own, own)
     facts["disk"].update(checkpoint=None, started=5.0, changed=options.pop("changed", 6.0))
     record = {"complete": True, "source": "c", "absent": [], "own": options.pop("former", {"kubeAPIQPS": [50]})}
-    row = {**own_files.assigned(record), "delivery": "dropin"}
+    row = {**tables.assigned(record), "delivery": "dropin"}
     if "source" in options:
         row["source"] = {**SOURCE, "name": options.pop("source")}
-    variant = identity.variant(live)
-    table = {"variants": {variant: live}, "nodes": {"n1": {"variant": variant, "kubelet_version": "v1.36.2", **row}}}
-    return tables.planned(table, None, {"n1": list(layers)}, own={"n1": facts}, **options)
+    return tables.planned(tables.of_n1(live, **row), None, {"n1": list(layers)}, own={"n1": facts}, **options)
 
 
 CHANGED = {**OWN, "maxPods": 90, "registryPullQPS": 7}
@@ -207,7 +175,7 @@ CHANGED = {**OWN, "maxPods": 90, "registryPullQPS": 7}
 def test_a_drop_in_shows_what_its_restart_takes_up_from_the_own_file() -> None:
     made = _dropin(CHANGED, {"kubeAPIQPS": 10})
     row = made["nodes"]["n1"]
-    assert own_files.changes(made) == {"kubeAPIQPS": (9, 10), "maxPods": (100, 90), "registryPullQPS": (5, 7)}
+    assert tables.changes(made) == {"kubeAPIQPS": (9, 10), "maxPods": (100, 90), "registryPullQPS": (5, 7)}
     assert {change["path"] for change in row["changes"] if change.get("own_file_changed")} == {
         "maxPods",
         "registryPullQPS",
@@ -230,7 +198,7 @@ def test_a_drop_in_shows_what_its_restart_takes_up_from_the_own_file() -> None:
         (
             {
                 "facts": {
-                    **own_files.facts_36(CHANGED, CHANGED, **{"95-b": {"registryPullQPS": 5}}),
+                    **tables.facts_36(CHANGED, CHANGED, **{"95-b": {"registryPullQPS": 5}}),
                     "kubelet": {"local_config": PATH, "shadowed": {"maxPods": {"flag": "--max-pods"}}},
                 }
             },
@@ -242,7 +210,7 @@ def test_a_drop_in_shows_what_its_restart_takes_up_from_the_own_file() -> None:
 )
 def test_what_a_restart_does_not_take_up(options: Any, layers: list[Any], changes: Any) -> None:
     made = _dropin(CHANGED, *layers, **options)
-    assert own_files.changes(made) == changes
+    assert tables.changes(made) == changes
     from_file = {row["path"] for row in made["nodes"]["n1"]["changes"] if "own_file_changed" in row}
     assert from_file == {"maxPods"} & set(changes) - set(layers[0])
 
@@ -276,9 +244,9 @@ def test_what_a_restart_does_not_take_up(options: Any, layers: list[Any], change
 def test_which_values_of_a_changed_own_file_a_restart_takes_up(
     live: dict[str, Any], own: dict[str, Any], layer: dict[str, Any], changes: dict[str, Any]
 ) -> None:
-    runs = {**own_files.of_36(OWN, {"kubeAPIQPS": 9}), **live}
+    runs = {**tables.of_36(OWN, {"kubeAPIQPS": 9}), **live}
     made = _dropin({**OWN, **own}, {"kubeAPIQPS": 10, **layer}, live=runs)
-    assert own_files.changes(made) == {"kubeAPIQPS": (9, 10), **changes}
+    assert tables.changes(made) == {"kubeAPIQPS": (9, 10), **changes}
     declared = {f'evictionHard["{key}"]' for key in layer.get("evictionHard", {})}
     from_file = {row["path"] for row in made["nodes"]["n1"]["changes"] if "own_file_changed" in row}
     assert from_file == set(changes) - declared
@@ -291,16 +259,16 @@ def test_a_threshold_that_a_drop_in_removed_comes_back_from_the_own_file(
     former: dict[str, Any], changed: float
 ) -> None:
     """The kubelet merges defaults into that file only. Without a record, the file alone shows that."""
-    live = own_files.of_36({**OWN, **MERGED}, REMOVED)
+    live = tables.of_36({**OWN, **MERGED}, REMOVED)
     layer = {"kubeAPIQPS": 9, "evictionHard": {"memory.available": "1Gi"}}
     made = _dropin({**OWN, **MERGED}, layer, live=live, former=former, changed=changed)
-    assert own_files.changes(made) == {NODEFS: (None, "10%")}
+    assert tables.changes(made) == {NODEFS: (None, "10%")}
 
 
 def test_what_is_no_longer_declared_reverts_also_where_the_own_file_changed() -> None:
     """The kubelet may have set such a value itself, but the record has it as absent of its own."""
     made = _dropin(
-        CHANGED, {"kubeAPIQPS": 9}, former={"providerID": [None]}, live=own_files.of_36(OWN, {"providerID": "x"})
+        CHANGED, {"kubeAPIQPS": 9}, former={"providerID": [None]}, live=tables.of_36(OWN, {"providerID": "x"})
     )
     [change] = [change for change in made["nodes"]["n1"]["changes"] if change["path"] == "providerID"]
     assert (change["before"], change["after"], change["no_longer_declared"]) == ("x", None, True)
@@ -327,46 +295,45 @@ def test_what_is_no_longer_declared_reverts_to_the_file_as_it_is_now(
     was: dict[str, Any], own: dict[str, Any], change: dict[str, Any]
 ) -> None:
     computed = {"cgroupDriver": "cgroupfs", "reservedSystemCPUs": "0", "kubeReserved": {"cpu": "1"}}
-    live = own_files.of_36({**OWN, "kubeAPIQPS": 9, **computed})
-    facts = own_files.facts_36({**OWN, **own}, OWN, **{"95-b": {"registryBurst": 33}})
+    live = tables.of_36({**OWN, "kubeAPIQPS": 9, **computed})
+    facts = tables.facts_36({**OWN, **own}, OWN, **{"95-b": {"registryBurst": 33}})
     facts["kubelet"]["shadowed"] = {"maxPods": {"flag": "--max-pods"}}
     made = _dropin(OWN, {"eventBurst": 100}, facts=facts, changed=4.0, live=live, former=was)
-    assert own_files.changes(made) == change
+    assert tables.changes(made) == change
     assert all(row["no_longer_declared"] for row in made["nodes"]["n1"]["changes"])
 
 
 def test_a_value_whose_own_is_not_known_comes_back_also_where_the_own_file_changed() -> None:
-    live = own_files.of_36({**OWN, "cgroupDriver": "systemd"}, {"kubeAPIQPS": 9})
+    live = tables.of_36({**OWN, "cgroupDriver": "systemd"}, {"kubeAPIQPS": 9})
     made = _dropin({**OWN, "maxPods": 90}, {"kubeAPIQPS": 9}, live=live, former={"cgroupDriver": []})
-    assert own_files.changes(made) == {"cgroupDriver": ("systemd", None), "maxPods": (100, 90)}
+    assert tables.changes(made) == {"cgroupDriver": ("systemd", None), "maxPods": (100, 90)}
 
 
 def test_a_drop_in_of_others_that_removes_a_threshold_is_part_of_what_is_the_nodes_own() -> None:
-    facts = own_files.facts_36({**OWN, **MERGED}, OWN, **{"10-a": REMOVED})
-    live = own_files.of_36({**OWN, **MERGED}, {"evictionHard": {"nodefs.available": "20%"}, "kubeAPIQPS": 9})
+    facts = tables.facts_36({**OWN, **MERGED}, OWN, **{"10-a": REMOVED})
+    live = tables.of_36({**OWN, **MERGED}, {"evictionHard": {"nodefs.available": "20%"}, "kubeAPIQPS": 9})
     made = _dropin(OWN, {"eventBurst": 100}, facts=facts, changed=4.0, live=live, former={NODEFS: ["12%"]})
-    assert own_files.changes(made) == {NODEFS: ("20%", None)}
+    assert tables.changes(made) == {NODEFS: ("20%", None)}
 
 
 def test_the_record_of_a_threshold_that_a_flag_overrides_stays() -> None:
-    facts = own_files.facts_36({**OWN, **MERGED}, OWN)
+    facts = tables.facts_36({**OWN, **MERGED}, OWN)
     facts["kubelet"]["shadowed"] = {"evictionHard": {"flag": "--eviction-hard"}}
-    live = own_files.of_36({**OWN, **MERGED}, REMOVED)
+    live = tables.of_36({**OWN, **MERGED}, REMOVED)
     made = _dropin(OWN, {"kubeAPIQPS": 9}, facts=facts, changed=4.0, live=live, former={NODEFS: ["12%"]})
-    assert own_files.changes(made) == {NODEFS: (None, "12%")}
+    assert tables.changes(made) == {NODEFS: (None, "12%")}
 
 
 def test_nothing_is_taken_up_without_a_restart() -> None:
     name = _dropin(OWN, {"kubeAPIQPS": 9})["nodes"]["n1"]["configmap"]
     reference = {**SOURCE, "name": name, "uid": "u", "resourceVersion": "1"}
-    live = own_files.of_36(OWN, {"kubeAPIQPS": 9})
-    facts = own_files.facts_36({**CHANGED, "maxPods": -3}, OWN)
+    live = tables.of_36(OWN, {"kubeAPIQPS": 9})
+    facts = tables.facts_36({**CHANGED, "maxPods": -3}, OWN)
     facts["disk"].update(checkpoint=None, started=5.0, changed=6.0)
     status = {part: {"configMap": reference} for part in ("assigned", "active", "lastKnownGood")}
     record = {"complete": True, "source": name, "absent": [], "own": {"kubeAPIQPS": [50]}}
-    row = {"variant": identity.variant(live), "kubelet_version": "v1.36.2", "delivery": "dropin", "own": record}
-    row.update(source={**SOURCE, "name": name}, status=status)
-    table = {"variants": {identity.variant(live): live}, "nodes": {"n1": row}}
+    source = {**SOURCE, "name": name}
+    table = tables.of_n1(live, delivery="dropin", own=record, source=source, status=status)
     made = tables.planned(table, None, {"n1": [{"kubeAPIQPS": 9}]}, own={"n1": facts})
     planned = made["nodes"]["n1"]
     assert (planned["action"], planned["changes"], planned["problems"]) == ("none", [], [])

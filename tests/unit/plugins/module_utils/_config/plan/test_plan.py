@@ -10,11 +10,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan_node
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import (
-    annotation,
-    document,
-    identity,
-)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, document, identity
 
 from . import tables
 from .tables import CHECKPOINTS, LIVE

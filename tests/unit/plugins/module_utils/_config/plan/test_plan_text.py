@@ -20,12 +20,7 @@ from .tables import LIVE
 def _plan(configs: list[dict[str, Any]], *args: Any, version: str = "v1.20.2", **options: Any) -> dict[str, Any]:
     lives = [complete_config.restore(model.configz(config)) for config in configs]
     nodes = {
-        f"n{position}": {
-            "variant": identity.variant(live),
-            "kubelet_version": version,
-            "source": None,
-            "status": None,
-        }
+        f"n{position}": {"variant": identity.variant(live), "kubelet_version": version, "source": None, "status": None}
         for position, live in enumerate(lives)
     }
     return tables.planned(

@@ -9,11 +9,10 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, merged_dropins
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan_text, sources
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, identity
 
 from . import tables
+from .tables import HEADER, of_n1
 
-HEADER = {"kind": document.KIND, "apiVersion": document.API_VERSION}
 OWN_FILE = {
     **HEADER,
     "clusterDNS": ["10.96.0.10"],
@@ -23,23 +22,11 @@ OWN_FILE = {
     "staticPodPath": "/etc/kubernetes/manifests",
     "enforceNodeAllocatable": ["pods"],
 }
-EVICTION = {
-    "imagefs.available": "15%",
-    "imagefs.inodesFree": "5%",
-    "memory.available": "100Mi",
-    "nodefs.available": "10%",
-    "nodefs.inodesFree": "5%",
-}
 
 
 def _live(declared: dict[str, Any] | None = None, own: dict[str, Any] | None = None, minor: int = 36) -> dict[str, Any]:
     """Return what a kubelet runs, with its own file and a drop-in."""
     return {**merged_dropins.effective({**OWN_FILE, **(own or {})}, [declared or {}], minor), **HEADER}
-
-
-def _table(live: dict[str, Any], **row: Any) -> dict[str, Any]:
-    first = {"variant": identity.variant(live), "kubelet_version": "v1.36.2", "source": None, "status": None, **row}
-    return {"variants": {first["variant"]: live}, "nodes": {"n1": first}}
 
 
 def _plan(table: dict[str, Any], *layers: Any, **options: Any) -> dict[str, Any]:
@@ -48,19 +35,11 @@ def _plan(table: dict[str, Any], *layers: Any, **options: Any) -> dict[str, Any]
     )
 
 
-def _changes(made: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
-    return {change["path"]: (change["before"], change["after"]) for change in made["nodes"]["n1"]["changes"]}
-
-
-def _rules(made: dict[str, Any]) -> list[tuple[str, str, str]]:
-    return [(row["severity"], row["rule"], row["path"]) for row in made["nodes"]["n1"]["problems"]]
-
-
 def _applied(made: dict[str, Any], own: dict[str, Any] | None = None) -> dict[str, Any]:
     """Return the dump of the node after it runs its plan."""
     row = made["nodes"]["n1"]
     reference = {"configMap": {**row["source"], "uid": "u", "resourceVersion": "1"}}
-    return _table(
+    return of_n1(
         _live(made["variants"][row["variant"]], own),
         delivery="dropin",
         source=row["source"],
@@ -88,9 +67,9 @@ def _applied(made: dict[str, Any], own: dict[str, Any] | None = None) -> dict[st
 def test_what_a_kubelet_makes_of_a_drop_in(declared: dict[str, Any], changes: dict[str, Any]) -> None:
     """The table of the drop-in folder in facts that kubelets 1.33 and 1.36 have shown."""
     live = _live()
-    made = _plan(_table(live), declared)
+    made = _plan(of_n1(live), declared)
     row = made["nodes"]["n1"]
-    assert _changes(made) == changes
+    assert tables.changes(made) == changes
     assert (row["action"], row["delivery"]) == ("assign", "dropin")
     assert made["variants"][row["variant"]] == {**HEADER, **declared}
     # What the plan expects is what the model of the kubelet runs.
@@ -118,9 +97,9 @@ def test_default_thresholds_are_merged_into_the_own_file_only(
 ) -> None:
     """So a drop-in can remove them. Seen on 1.36."""
     live = _live(own=own)
-    made = _plan(_table(live), declared)
+    made = _plan(of_n1(live), declared)
     row = made["nodes"]["n1"]
-    assert _changes(made) == changes
+    assert tables.changes(made) == changes
     expected = sources.outcome({row["live_variant"]: live}, made["variants"], row)
     assert compare.changes(_live(declared, own), expected, 36, runs=True) == []
 
@@ -130,7 +109,7 @@ def test_the_record_of_a_node_has_what_each_declared_path_had() -> None:
     live = _live({"evictionHard": {"nodefs.available": None}}, {"mergeDefaultEvictionSettings": True})
     live = {name: value for name, value in live.items() if name != "eventBurst"}
     made = _plan(
-        _table({**live, "resolvConf": ""}),
+        of_n1({**live, "resolvConf": ""}),
         {"eventBurst": 7, "resolvConf": "/etc/resolv.conf", "evictionHard": {"nodefs.available": "9%"}},
     )
     assert made["nodes"]["n1"]["own"]["own"] == {
@@ -156,7 +135,7 @@ def test_nodes_that_differ_in_what_is_their_own_share_a_variant() -> None:
 
 def test_group_and_host_layers_are_one_drop_in() -> None:
     made = _plan(
-        _table(_live()),
+        of_n1(_live()),
         {"maxPods": 70, "evictionHard": {"memory.available": "1Gi"}},
         {"evictionHard": {"pid.available": "5%"}},
     )
@@ -168,8 +147,8 @@ def test_group_and_host_layers_are_one_drop_in() -> None:
 
 
 def test_layers_that_no_drop_in_can_unite_are_refused() -> None:
-    made = _plan(_table(_live()), {"evictionHard": None}, {"evictionHard": {"memory.available": "1Gi"}})
-    assert _rules(made) == [("refusal", "layers", "")]
+    made = _plan(of_n1(_live()), {"evictionHard": None}, {"evictionHard": {"memory.available": "1Gi"}})
+    assert tables.rules(made, "n1") == [("refusal", "layers", "")]
     assert made["nodes"]["n1"]["problems"][0]["remedy"] == "Set each key to remove to null, in one layer."
 
 
@@ -186,9 +165,9 @@ def test_layers_that_no_drop_in_can_unite_are_refused() -> None:
     ],
 )
 def test_what_must_not_stand_in_a_drop_in(declared: dict[str, Any], rule: str, path: str) -> None:
-    made = _plan(_table(_live()), declared)
+    made = _plan(of_n1(_live()), declared)
     assert made["refused"]
-    assert ("refusal", rule, path) in _rules(made)
+    assert ("refusal", rule, path) in tables.rules(made, "n1")
 
 
 @pytest.mark.parametrize(
@@ -201,22 +180,22 @@ def test_what_must_not_stand_in_a_drop_in(declared: dict[str, Any], rule: str, p
     ],
 )
 def test_which_kubelets_can_get_a_drop_in(version: str, declared: dict[str, Any], rules: list[Any]) -> None:
-    made = _plan(_table(_live(minor=int(version[3:5])), kubelet_version=version), declared)
-    assert [rule for rule in _rules(made) if rule[0] == "refusal"] == rules
+    made = _plan(of_n1(_live(minor=int(version[3:5])), kubelet_version=version), declared)
+    assert [rule for rule in tables.rules(made, "n1") if rule[0] == "refusal"] == rules
 
 
 def test_a_declared_value_is_assigned_even_if_it_is_live_and_then_nothing_is_left_to_do() -> None:
-    made = _plan(_table(_live()), {"maxPods": 100})
+    made = _plan(of_n1(_live()), {"maxPods": 100})
     assert (made["nodes"]["n1"]["action"], made["nodes"]["n1"]["effect"]) == ("assign", "safe")
     again = _plan(_applied(made), {"maxPods": 100})
     assert (again["nodes"]["n1"]["action"], again["nodes"]["n1"]["changes"]) == ("none", [])
-    assert _plan(_table(_live()))["nodes"]["n1"]["action"] == "none"
+    assert _plan(of_n1(_live()))["nodes"]["n1"]["action"] == "none"
 
 
 def test_what_is_no_longer_declared_goes_back_to_the_nodes_own_value() -> None:
-    made = _plan(_table(_live()), {"maxPods": 70, "evictionHard": {"memory.available": "1Gi", "pid.available": "5%"}})
+    made = _plan(of_n1(_live()), {"maxPods": 70, "evictionHard": {"memory.available": "1Gi", "pid.available": "5%"}})
     after = _plan(_applied(made), {"evictionHard": {"pid.available": "5%"}})
-    assert _changes(after) == {"maxPods": (70, 100), 'evictionHard["memory.available"]': ("1Gi", "100Mi")}
+    assert tables.changes(after) == {"maxPods": (70, 100), 'evictionHard["memory.available"]': ("1Gi", "100Mi")}
     assert all(change["no_longer_declared"] for change in after["nodes"]["n1"]["changes"])
     assert after["variants"][after["nodes"]["n1"]["variant"]] == {**HEADER, "evictionHard": {"pid.available": "5%"}}
     # Only what is declared is recorded.
@@ -228,11 +207,11 @@ def test_what_is_no_longer_declared_goes_back_to_the_nodes_own_value() -> None:
 
 
 def test_an_own_value_that_is_not_known_is_said_to_come_back() -> None:
-    made = _plan(_table(_live()), {"maxPods": 70})
+    made = _plan(of_n1(_live()), {"maxPods": 70})
     table = _applied(made, {"cgroupDriver": "systemd"})
     table["nodes"]["n1"]["own"]["own"]["maxPods"] = []
     after = _plan(table)
-    assert (_changes(after), _rules(after)) == ({"maxPods": (70, None)}, [])
+    assert (tables.changes(after), tables.rules(after, "n1")) == ({"maxPods": (70, None)}, [])
     assert after["nodes"]["n1"]["changes"][0]["known"] is False
     # It is left to the node's own file, not to the kubelet as this removal is.
     other = _plan(table, {"cgroupDriver": None})
@@ -246,35 +225,37 @@ def test_an_own_value_that_is_not_known_is_said_to_come_back() -> None:
 
 
 def test_a_node_with_a_checkpoint_is_migrated_first() -> None:
-    table = _applied(_plan(_table(_live()), {"maxPods": 70}))
+    table = _applied(_plan(of_n1(_live()), {"maxPods": 70}))
     table["nodes"]["n1"]["delivery"] = "checkpoint"
     made = _plan(table, {"maxPods": 71})
-    assert ("refusal", "delivery", "") in _rules(made)
+    assert ("refusal", "delivery", "") in tables.rules(made, "n1")
     assert "playbook migrate" in made["nodes"]["n1"]["problems"][0]["remedy"]
 
 
 def test_without_overrides_nothing_is_planned() -> None:
-    table = _applied(_plan(_table(_live()), {"maxPods": 70}))
+    table = _applied(_plan(of_n1(_live()), {"maxPods": 70}))
     made = tables.planned(table, deliveries={"n1": "dropin"})
     assert (made["nodes"]["n1"]["action"], made["nodes"]["n1"]["changes"]) == ("none", [])
 
 
 def test_a_rollback_declares_what_the_other_drop_in_declared() -> None:
-    table = _applied(_plan(_table(_live()), {"maxPods": 70, "kubeAPIQPS": 7}))
+    table = _applied(_plan(of_n1(_live()), {"maxPods": 70, "kubeAPIQPS": 7}))
     made = tables.planned(table, deliveries={"n1": "dropin"}, target={**HEADER, "maxPods": 60, "providerID": "x"})
     assert made["variants"][made["nodes"]["n1"]["variant"]] == {**HEADER, "maxPods": 60}
-    assert _changes(made) == {"maxPods": (70, 60), "kubeAPIQPS": (7, 50)}
+    assert tables.changes(made) == {"maxPods": (70, 60), "kubeAPIQPS": (7, 50)}
 
 
 def test_an_empty_value_that_a_drop_in_folder_forgets_is_warned_of() -> None:
     live = {**_live(), "enforceNodeAllocatable": []}
-    assert ("warning", "dropin-empty", "enforceNodeAllocatable") in _rules(_plan(_table(live), {"maxPods": 7}))
+    assert ("warning", "dropin-empty", "enforceNodeAllocatable") in tables.rules(
+        _plan(of_n1(live), {"maxPods": 7}), "n1"
+    )
     declared = {"maxPods": 7, "enforceNodeAllocatable": []}
-    assert "dropin-empty" not in {rule for _severity, rule, _path in _rules(_plan(_table(live), declared))}
+    assert "dropin-empty" not in {rule for _severity, rule, _path in tables.rules(_plan(of_n1(live), declared), "n1")}
 
 
 def test_the_diff_shows_live_configurations_not_drop_ins() -> None:
-    table = _table(_live())
+    table = of_n1(_live())
     ((one,),) = [plan_text.diffs(table, _plan(table, {"maxPods": 70}))]
     assert '"maxPods": 100' in one["before"] and '"maxPods": 70' in one["after"]
     assert '"staticPodPath"' in one["after"]

@@ -1,16 +1,25 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""The source that a node gets, and values that several overrides share."""
+
 from __future__ import annotations
 
 import copy
+import functools
 from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import sources
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import (
+    compare,
+    complete_config,
+    fields,
+    overlay,
+)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import shared_overrides, sources
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 
 from .. import kubelet_model as model
@@ -105,3 +114,181 @@ def test_the_effects_of_a_target_are_weighed() -> None:
 def test_a_target_that_is_no_configuration(goal: Any) -> None:
     with pytest.raises(document.DocumentError, match=r"^target[:,]"):
         tables.planned(tables.table(LIVE), target=goal)
+
+
+BASE = {**model.HEADER, "maxPods": 110, "staticPodPath": "/etc/kubernetes/manifests", "kubeReserved": {"cpu": "1"}}
+EVICTION = {"memory.available": "200Mi", "nodefs.available": "5%"}
+
+
+@st.composite
+def layers(draw: st.DrawFn) -> dict[str, Any]:
+    """An override, with some fields removed by null."""
+    layer = draw(model.configs(most=6))
+    for key in draw(
+        st.lists(st.sampled_from([row["name"] for row in model.ROWS if "." not in row["name"]]), max_size=2)
+    ):
+        layer[key] = None
+    return layer
+
+
+NODES = st.lists(st.lists(layers(), max_size=2), max_size=3)
+
+
+def _merged(base: dict[str, Any], overrides: list[dict[str, Any]]) -> dict[str, Any]:
+    return functools.reduce(overlay.merge, overrides, base)
+
+
+def _leaves(config: dict[str, Any]) -> dict[str, Any]:
+    # No defaults are known of this minor, and every value it is given counts.
+    return compare.normalise(config, 36)
+
+
+@given(model.configs(), NODES)
+def test_every_change_is_one_that_every_node_would_make(
+    base: dict[str, Any], nodes: list[list[dict[str, Any]]]
+) -> None:
+    laid = _leaves(shared_overrides.lay_common(base, nodes))
+    results = [_leaves(_merged(base, node)) for node in nodes]
+    for path in {*_leaves(base), *laid}:
+        if not compare.same(_leaves(base).get(path), laid.get(path)):
+            assert nodes
+            assert all(compare.same(result.get(path), laid.get(path)) for result in results), path
+
+
+@given(model.configs(), NODES)
+def test_what_every_node_would_change_alike_is_changed_unless_it_belongs_to_a_machine(
+    base: dict[str, Any], nodes: list[list[dict[str, Any]]]
+) -> None:
+    laid = shared_overrides.lay_common(base, nodes)
+    results = [_merged(base, node) for node in nodes]
+    for name in {name for config in (base, *results) for name in config}:
+        alike = [result.get(name) for result in results]
+        if alike and all(compare.same(alike[0], value) for value in alike):
+            own = complete_config.machine_specific({name: base.get(name)}) or complete_config.machine_specific(
+                {name: alike[0]}
+            )
+            assert compare.same(laid.get(name), base.get(name) if own else alike[0]), name
+
+
+@given(model.configs(), NODES)
+def test_laid_twice_is_laid_once_and_order_and_repetition_do_not_matter(
+    base: dict[str, Any], nodes: list[list[dict[str, Any]]]
+) -> None:
+    laid = shared_overrides.lay_common(base, nodes)
+    assert shared_overrides.lay_common(laid, nodes) == laid
+    assert shared_overrides.lay_common(base, [*nodes[::-1], *nodes]) == laid
+
+
+@given(model.configs(), NODES)
+def test_a_node_without_overrides_has_nothing_in_common_with_others(
+    base: dict[str, Any], nodes: list[list[dict[str, Any]]]
+) -> None:
+    assert shared_overrides.lay_common(base, [*nodes, []]) == base
+    assert shared_overrides.lay_common(base, []) == base
+
+
+@given(model.configs(), NODES)
+def test_the_arguments_are_neither_modified_nor_shared(base: dict[str, Any], nodes: list[list[dict[str, Any]]]) -> None:
+    before = copy.deepcopy((base, nodes))
+    laid = shared_overrides.lay_common(base, nodes)
+    for value in laid.values():
+        if isinstance(value, dict):
+            value["x"] = 1
+        elif isinstance(value, list):
+            value.append("x")
+    assert (base, nodes) == before
+
+
+@pytest.mark.parametrize(
+    ("nodes", "changed"),
+    [
+        ([[{"maxPods": 50}], [{"maxPods": 50}]], {"maxPods": 50}),
+        ([[{"maxPods": 50}], [{"maxPods": 60}]], {}),
+        ([[{"maxPods": 50}, {"maxPods": 60}], [{"maxPods": 60, "port": 1}]], {"maxPods": 60}),
+        ([[{"maxPods": None}], [{"maxPods": None}]], {"maxPods": None}),
+        ([[{"maxPods": None}], [{"maxPods": 50}]], {}),
+        # Maps key by key, also where one node has removed what another keeps.
+        (
+            [[{"kubeReserved": {"cpu": "2", "memory": "1Gi"}}], [{"kubeReserved": {"cpu": "2"}}]],
+            {"kubeReserved": {"cpu": "2"}},
+        ),
+        ([[{"kubeReserved": {"cpu": None}}], [{"kubeReserved": {"cpu": None, "memory": "1Gi"}}]], {"kubeReserved": {}}),
+        ([[{"systemReserved": {"cpu": "2"}}], [{"systemReserved": {"memory": "1Gi"}}]], {}),
+        (
+            [
+                [{"authentication": {"webhook": {"enabled": False}}}],
+                [{"authentication": {"webhook": {"enabled": False, "cacheTTL": "1m"}}}],
+            ],
+            {"authentication": {"webhook": {"enabled": False}}},
+        ),
+        # What a kubelet takes as a whole is common as a whole or not at all.
+        ([[{"evictionHard": EVICTION}], [{"evictionHard": {**EVICTION, "nodefs.available": "6%"}}]], {}),
+        ([[{"evictionHard": EVICTION}], [{"evictionHard": dict(EVICTION)}]], {"evictionHard": EVICTION}),
+        ([[{"evictionHard": {}}]], {"evictionHard": {}}),
+        # Machine-specific in the layer or in the base; an address of no machine is not machine-specific.
+        ([[{"resolvConf": "/x", "maxPods": 50}]], {"maxPods": 50}),
+        ([[{"staticPodPath": None}]], {}),
+        ([[{"address": "10.0.0.7"}]], {}),
+        ([[{"healthzBindAddress": "0.0.0.0"}]], {"healthzBindAddress": "0.0.0.0"}),
+        ([[{"kind": None, "apiVersion": "v2"}]], {}),
+    ],
+)
+def test_what_is_common(nodes: list[list[dict[str, Any]]], changed: dict[str, Any]) -> None:
+    assert shared_overrides.lay_common(BASE, nodes) == {
+        key: value for key, value in {**BASE, **changed}.items() if value is not None
+    }
+
+
+def test_layers_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(overlay.OverlayError, match="maxPods is a mapping in the new layer"):
+        shared_overrides.lay_common(BASE, [[{"maxPods": {"a": 1}}]])
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "minor", "changed"),
+    [
+        ({"syncFrequency": "60s"}, {"syncFrequency": "1m0s"}, 24, []),
+        ({"syncFrequency": "0s"}, {"syncFrequency": "1m"}, 20, []),
+        ({}, {"maxPods": 110}, 20, []),
+        ({"maxPods": 50}, {}, 20, ["maxPods"]),
+        # The default of 1.24 is not in the table, but the field was set and is not set any more.
+        ({"maxPods": 50}, {}, 24, ["maxPods"]),
+        ({"x": 1}, {"x": True}, 24, ["x"]),
+        (
+            {"featureGates": {"A": True}},
+            {"featureGates": {"A": False, "B": True}},
+            20,
+            ["featureGates.A", "featureGates.B"],
+        ),
+        ({"kind": "a"}, {"kind": "b"}, 20, []),
+    ],
+)
+def test_changed_paths(before: dict[str, Any], after: dict[str, Any], minor: int, changed: list[str]) -> None:
+    assert shared_overrides.changed_paths(before, after, minor) == changed
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        ({}, {}),
+        ({"a": [{"maxPods": 50}]}, {}),
+        ({"a": [{"maxPods": 50}], "b": [], "c": [{}]}, {"maxPods": ["b", "c"]}),
+        ({"a": [{"maxPods": 51}]}, {"maxPods": ["a"]}),
+        ({"a": [{"maxPods": None}]}, {"maxPods": ["a"]}),
+        # What the nodes do not set is not written, whatever the others declare.
+        ({"a": [{"maxPods": 50, "eventBurst": 7}]}, {}),
+    ],
+)
+def test_who_does_not_share_the_common_values(others: dict[str, Any], expected: dict[str, list[str]]) -> None:
+    own = [[{"maxPods": 50, "resolvConf": "/x"}]]
+    assert shared_overrides.not_shared(BASE, own, others, 20) == expected
+
+
+def test_keys_of_a_map_are_shared_one_by_one() -> None:
+    own = [[{"kubeReserved": {"cpu": "2", "memory": "1Gi"}}]]
+    found = shared_overrides.not_shared(BASE, own, {"a": [{"kubeReserved": {"cpu": "2"}}]}, 20)
+    assert found == {"kubeReserved.memory": ["a"]}
+
+
+def test_a_value_that_equals_the_default_of_the_minor_is_shared_by_all() -> None:
+    assert shared_overrides.not_shared(BASE, [[{"eventBurst": 10}]], {"a": []}, 20) == {}

@@ -134,16 +134,8 @@ def test_the_binary_gives_what_its_tables_give(version: str, monkeypatch: pytest
         # A gate that no table has: refused only by the binary.
         ({"featureGates": {"New": True}}, None, set()),
         ({"featureGates": {"New": True}}, {"gates": {"New": "a-="}}, set()),
-        (
-            {"featureGates": {"New": True}},
-            {"gates": {"New": "x"}},
-            {("refusal", "featureGates.New", "gate-unknown")},
-        ),
-        (
-            {"featureGates": {"New": True}},
-            {"gates": {"New": "g-!"}},
-            {("refusal", "featureGates.New", "gate-locked")},
-        ),
+        ({"featureGates": {"New": True}}, {"gates": {"New": "x"}}, {("refusal", "featureGates.New", "gate-unknown")}),
+        ({"featureGates": {"New": True}}, {"gates": {"New": "g-!"}}, {("refusal", "featureGates.New", "gate-locked")}),
         # The answer of another binary, which the next start will run, does not count.
         (
             {"newField": 1},

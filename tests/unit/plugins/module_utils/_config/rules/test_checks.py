@@ -1,6 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""All rules together, what they read of a configuration, and what real kubelets answered."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -11,6 +13,17 @@ from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import (
+    LAST_READ,
+    REFUSAL,
+    WARNING,
+    EffectiveConfig,
+    Problem,
+    Rule,
+)
+from tests.support import asked_rules, binary_corpus
+from tests.support.kubelet_starts import ENDS, HIDES, STARTS
+from tests.support.table_minors import BEYOND
 
 from .. import kubelet_model as model
 
@@ -103,3 +116,193 @@ def test_the_remedy_for_a_soft_threshold_holds_for_every_delivery() -> None:
     """A drop-in merges these maps; elsewhere they are replaced as a whole."""
     [problem] = [one for one in checks.problems({"evictionSoft": {"memory.available": "1Gi"}}, 36) if one.path]
     assert "Unless the node gets a drop-in, repeat the other keys of the map." in problem.remedy
+
+
+def test_a_row_is_a_plain_mapping() -> None:
+    row = {"severity": WARNING, "path": "a", "message": "m", "remedy": "r", "rule": "x"}
+    assert Problem(**row).row() == row
+    assert Problem(**row, value="-1").row() == {**row, "value": "-1"}
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "minor", "holds", "certain"),
+    [
+        (0, None, 19, True, False),
+        (0, None, 20, True, True),
+        (0, None, LAST_READ, True, True),
+        (0, None, LAST_READ + 1, True, False),
+        (27, 33, 26, False, False),
+        (27, 33, 27, True, True),
+        (27, 33, 33, True, True),
+        (27, 33, 34, False, False),
+        (19, 19, 19, True, False),
+    ],
+)
+def test_the_versions_of_a_rule(since: int, until: int | None, minor: int, holds: bool, certain: bool) -> None:
+    rule = Rule("one", since, until, lambda _config: iter(()))
+    assert (rule.holds_at(minor), rule.is_certain(EffectiveConfig({}, minor))) == (holds, certain)
+
+
+def test_a_rule_that_distributions_change_is_never_certain() -> None:
+    rule = Rule("one", 0, None, lambda _config: iter(()), sure=False)
+    assert rule.holds_at(33) and not rule.is_certain(EffectiveConfig({}, 33))
+
+
+@pytest.mark.parametrize(
+    ("gates", "certain"),
+    [({}, True), ({"Other": True}, True), ({"AllAlpha": False}, False), ({"AllBeta": True, "Mine": True}, True)],
+)
+def test_a_rule_with_a_gate(gates: dict[str, Any], certain: bool) -> None:
+    rule = Rule("one", 0, None, lambda _config: iter(()), ("Mine",))
+    assert rule.is_certain(EffectiveConfig({"featureGates": gates}, 33)) is certain
+
+
+@pytest.mark.parametrize(
+    ("minor", "pods", "qps"),
+    [(19, None, None), (20, 110, 5), (26, 110, 5), (27, 110, 50), (36, 110, 50), (BEYOND, None, None)],
+)
+def test_the_defaults_are_those_of_the_minor(minor: int, pods: int | None, qps: int | None) -> None:
+    config = EffectiveConfig({}, minor)
+    assert (config.number("maxPods"), config.number("kubeAPIQPS")) == (pods, qps)
+
+
+def test_values_of_another_type_are_invisible() -> None:
+    values = {
+        "maxPods": True,
+        "cgroupDriver": 1,
+        "runOnce": "yes",
+        "clusterDNS": [1, "10.0.0.10"],
+        "clusterDomain": "x",
+    }
+    config = EffectiveConfig(values, 33)
+    assert (config.number("maxPods"), config.text("cgroupDriver"), config.truth("runOnce")) == (None, "", None)
+    assert config.texts("clusterDNS") == ["10.0.0.10"]
+    assert (config.pairs("clusterDNS"), config.texts("clusterDomain"), config.nanoseconds("cgroupDriver")) == (
+        {},
+        [],
+        None,
+    )
+
+
+def test_values_of_their_type_are_seen() -> None:
+    config = EffectiveConfig(
+        {
+            "clusterDomain": "x",
+            "authentication": {"anonymous": {"enabled": True}},
+            "kubeReserved": {"cpu": "1", "memory": 5},
+            "syncFrequency": "1s",
+        },
+        33,
+    )
+    assert (config.text("clusterDomain"), config.truth("authentication.anonymous.enabled")) == ("x", True)
+    assert (config.pairs("kubeReserved"), config.nanoseconds("syncFrequency")) == ({"cpu": "1"}, 10**9)
+
+
+@pytest.mark.parametrize(
+    ("path", "zero", "minor", "seen"),
+    [
+        ("maxPods", 0, 36, 110),
+        ("maxPods", 0, BEYOND, None),
+        ("maxPods", 0, 19, None),
+        ("maxPods", 7, BEYOND, 7),
+        ("readOnlyPort", 0, BEYOND, 0),
+        # A zero is a value since 1.23.
+        ("resolvConf", "", BEYOND, ""),
+        ("resolvConf", "", 19, None),
+        ("notAField", 0, BEYOND, 0),
+    ],
+)
+def test_a_zero_that_means_an_unknown_default_is_unknown(path: str, zero: object, minor: int, seen: object) -> None:
+    assert EffectiveConfig({path: zero}, minor).value(path) == seen
+
+
+@pytest.mark.parametrize(
+    ("gates", "minor", "on"),
+    [
+        ({}, 20, False),
+        ({}, 21, True),
+        ({"GracefulNodeShutdown": False}, 21, False),
+        ({"GracefulNodeShutdown": True}, 20, True),
+    ],
+)
+def test_a_gate_has_the_default_of_the_minor(gates: dict[str, bool], minor: int, on: bool) -> None:
+    assert EffectiveConfig({"featureGates": gates}, minor).gate("GracefulNodeShutdown") is on
+
+
+@pytest.mark.parametrize(
+    ("gates", "known"),
+    [
+        (None, True),
+        ({"NodeSwap": True}, True),
+        ({"AllBeta": False}, False),
+        ({"AllAlpha": True, "GracefulNodeShutdown": False}, True),
+        ("x", True),
+    ],
+)
+def test_whether_a_gate_is_known(gates: object, known: bool) -> None:
+    assert EffectiveConfig({"featureGates": gates}, 33).knows_gate("GracefulNodeShutdown") is known
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "count"),
+    [
+        ("authentication.x509.clientCAFile", None, "/ca.crt", 1),
+        ("authentication.x509.clientCAFile", "/ca.crt", None, 0),
+        ("cgroupDriver", "cgroupfs", "systemd", 1),
+        ("serverTLSBootstrap", False, True, 1),
+        ("serverTLSBootstrap", True, False, 0),
+        ("memorySwap.swapBehavior", "", "LimitedSwap", 1),
+        ("memorySwap.swapBehavior", "", "NoSwap", 0),
+        ("failSwapOn", False, True, 1),
+        ("failSwapOn", True, False, 0),
+        ("maxPods", 1, 2, 0),
+        ("resolvConf", "/a", "/b", 1),
+        ("resolvConf", "/a", "", 0),
+        ("protectKernelDefaults", None, True, 1),
+    ],
+)
+def test_only_changes_that_the_host_must_bear(path: str, before: object, after: object, count: int) -> None:
+    found = list(checks.warnings([compare.Change(path, before, after, True)]))
+    assert [(problem.severity, problem.path, problem.rule) for problem in found] == [("warning", path, "host")] * count
+
+
+def test_paths_into_a_checkpoint() -> None:
+    inside = "/var/lib/kubelet-dynamic/store/checkpoints/147d55bf-dddc/274/ca.crt"
+    [problem] = checks.checkpoint_paths(
+        [("authentication.x509.clientCAFile", inside), ("resolvConf", "/etc/resolv.conf"), ("providerID", inside)]
+    )
+    assert (problem.path, problem.rule) == ("authentication.x509.clientCAFile", "checkpoint-path")
+    assert inside in problem.message
+
+
+MINOR = 36
+
+
+def refusals(config: dict[str, Any]) -> set[str]:
+    found = [problem for problem in checks.problems(config, MINOR) if problem.severity == REFUSAL]
+    assert all(problem.path and problem.message and problem.remedy for problem in found)
+    return {problem.rule for problem in found}
+
+
+@pytest.mark.parametrize(("config", "rule"), [*ENDS, *HIDES])
+def test_what_ends_or_hides_a_kubelet_is_refused(config: dict[str, Any], rule: str) -> None:
+    assert refusals(config) == {rule}
+
+
+@pytest.mark.parametrize("config", STARTS)
+def test_what_starts_is_not_refused(config: dict[str, Any]) -> None:
+    assert refusals(config) == set()
+
+
+OF_BINARIES: dict[str, asked_rules.Answers] = {
+    version: [(config, verdict) for config, verdict, _messages in binary_corpus.recorded_values(version)]
+    for version in binary_corpus.WHOLE
+}
+RECORDED = {**OF_BINARIES, **asked_rules.recorded()}
+
+
+@pytest.mark.parametrize("version", sorted({"v1.28.7", "v1.36.2", *RECORDED}))
+def test_the_rules_agree_with_what_a_real_kubelet_answered(version: str) -> None:
+    answers = RECORDED[version]
+    assert {verdict for _config, verdict in answers} >= {"valid", "invalid"}
+    assert asked_rules.wrong(answers, int(version.split(".")[1])) == []

@@ -79,11 +79,7 @@ REFUSED: tuple[tuple[dict[str, Any], str, Iterable[int]], ...] = (
     # They go together. 1.22 does not know the second one.
     (cpu("full-pcpus-only", "true", CPU, ALPHA_CPU, **ACROSS_NUMA), "cpu-policy-options", {22}),
     ({**cpu("full-pcpus-only"), **off(CPU)}, "cpu-policy-options", range(22, 33)),
-    (
-        {**cpu("full-pcpus-only"), "featureGates": {CPU: True, BETA_CPU: False}},
-        "cpu-policy-options",
-        range(23, 33),
-    ),
+    ({**cpu("full-pcpus-only"), "featureGates": {CPU: True, BETA_CPU: False}}, "cpu-policy-options", range(23, 33)),
     (
         {**cpu("align-by-socket", "true", CPU, ALPHA_CPU), "topologyManagerPolicy": "single-numa-node"},
         "cpu-policy-options",
@@ -175,17 +171,9 @@ DISABLED = 'not enabled, but option "{}" provided'
             "CPU Manager policy options map[full-pcpus-only:true] require feature gates "
             '"CPUManager", "CPUManagerPolicyOptions" enabled',
         ),
-        (
-            cpu("b", "1", CPU, policy="none", a="2"),
-            28,
-            "None policy: received unsupported options=map[a:2 b:1]",
-        ),
+        (cpu("b", "1", CPU, policy="none", a="2"), 28, "None policy: received unsupported options=map[a:2 b:1]"),
         (cpu("no-such"), 28, 'unknown CPU Manager Policy option: "no-such"'),
-        (
-            cpu("align-by-socket"),
-            28,
-            f"CPU Manager Policy Alpha-level Options {DISABLED.format('align-by-socket')}",
-        ),
+        (cpu("align-by-socket"), 28, f"CPU Manager Policy Alpha-level Options {DISABLED.format('align-by-socket')}"),
         (
             {**cpu("full-pcpus-only"), **off(BETA_CPU)},
             28,

@@ -31,112 +31,71 @@ class Tagged(str):
     """A string as ansible-core passes it."""
 
 
+def _at(path: str, value: Any) -> dict[str, Any]:
+    """Return the configuration that has nothing but a value at a path."""
+    for key in reversed(paths.parse(path)):
+        value = [*[{}] * key, value] if isinstance(key, int) else {key: value}
+    return value
+
+
 def _reserved(amount: Any) -> dict[str, Any]:
     return {"reservedMemory": [{"numaNode": 0, "limits": {"memory": amount}}]}
 
 
 @pytest.mark.parametrize(
-    ("config", "path", "found", "wanted", "remedy"),
+    ("path", "value", "found", "wanted", "remedy"),
     [
-        ({"maxPods": "50"}, "maxPods", 'the string "50"', WHOLE, "Write 50 without quotes. A Jinja template"),
-        ({"maxPods": Tagged(" 50")}, "maxPods", 'the string " 50"', WHOLE, "Write 50 without quotes. A Jinja template"),
-        ({"oomScoreAdj": "-5"}, "oomScoreAdj", 'the string "-5"', WHOLE, "Write -5 without quotes."),
-        ({"oomScoreAdj": "5²"}, "oomScoreAdj", 'the string "5²"', WHOLE, "Write a whole number."),
-        ({"maxPods": 50.0}, "maxPods", "the number 50.0", WHOLE, "Write 50 without a decimal point."),
-        ({"maxPods": True}, "maxPods", "the boolean true", WHOLE, "Write a whole number."),
-        ({"enableServer": "false"}, "enableServer", 'the string "false"', "a boolean", "without quotes. A Jinja"),
-        ({"enableServer": 0}, "enableServer", "the number 0", "a boolean", "Write true or false without quotes."),
+        ("maxPods", "50", 'the string "50"', WHOLE, "Write 50 without quotes. A Jinja template"),
+        ("maxPods", Tagged(" 50"), 'the string " 50"', WHOLE, "Write 50 without quotes. A Jinja template"),
+        ("oomScoreAdj", "-5", 'the string "-5"', WHOLE, "Write -5 without quotes."),
+        ("oomScoreAdj", "5²", 'the string "5²"', WHOLE, "Write a whole number."),
+        ("maxPods", 50.0, "the number 50.0", WHOLE, "Write 50 without a decimal point."),
+        ("maxPods", True, "the boolean true", WHOLE, "Write a whole number."),
+        ("enableServer", "false", 'the string "false"', "a boolean", "without quotes. A Jinja"),
+        ("enableServer", 0, "the number 0", "a boolean", "Write true or false without quotes."),
+        ("authentication.webhook.enabled", "yes", 'the string "yes"', "a boolean", "true or false"),
+        ("featureGates.A", "true", 'the string "true"', "a boolean", "without quotes"),
+        ("memoryThrottlingFactor", "1", 'the string "1"', "a number", "without quotes."),
+        ("syncFrequency", 90, "the number 90", DURATION, 'in quotes, such as "90s" for seconds.'),
+        ("syncFrequency", ["1s"], 'a list ["1s"]', DURATION, 'such as "1m30s".'),
+        ("kubeReserved.cpu", 0.1, "the number 0.1", STRING, 'Put it in quotes: "0.1"'),
+        ('evictionHard["memory.available"]', 5, "the number 5", STRING, 'in quotes: "5"'),
+        ("clusterDNS[0]", 1, "the number 1", STRING, "in quotes"),
+        ("clusterDNS[0]", ["a"], 'a list ["a"]', STRING, "Put it in quotes."),
+        ("clusterDNS[0]", None, "the empty entry null", STRING, "Put it in quotes."),
+        ("showHiddenMetricsForVersion", 1.19, "the number 1.19", STRING, '"1.19"'),
+        ("clusterDNS", "10.0.0.1", 'the string "10.0.0.1"', "a list", "Write a list"),
+        ("clusterDNS", 5, "the number 5", "a list", "Write a list"),
+        ("staticPodURLHeader.X", "y", "the string", "a list", "list"),
+        ("staticPodURLHeader.X[0]", 1, "the number", STRING, "Put it in quotes."),
+        ("kubeReserved", "cpu=1", 'the string "cpu=1"', "a mapping", "lines below it"),
         (
-            {"authentication": {"webhook": {"enabled": "yes"}}},
-            "authentication.webhook.enabled",
-            'the string "yes"',
-            "a boolean",
-            "true or false",
-        ),
-        ({"featureGates": {"A": "true"}}, "featureGates.A", 'the string "true"', "a boolean", "without quotes"),
-        ({"memoryThrottlingFactor": "1"}, "memoryThrottlingFactor", 'the string "1"', "a number", "without quotes."),
-        ({"syncFrequency": 90}, "syncFrequency", "the number 90", DURATION, 'in quotes, such as "90s" for seconds.'),
-        ({"syncFrequency": ["1s"]}, "syncFrequency", 'a list ["1s"]', DURATION, 'such as "1m30s".'),
-        ({"kubeReserved": {"cpu": 0.1}}, "kubeReserved.cpu", "the number 0.1", STRING, 'Put it in quotes: "0.1"'),
-        (
-            {"evictionHard": {"memory.available": 5}},
-            'evictionHard["memory.available"]',
-            "the number 5",
-            STRING,
-            'in quotes: "5"',
-        ),
-        ({"clusterDNS": [1]}, "clusterDNS[0]", "the number 1", STRING, "in quotes"),
-        ({"clusterDNS": [["a"]]}, "clusterDNS[0]", 'a list ["a"]', STRING, "Put it in quotes."),
-        ({"clusterDNS": [None]}, "clusterDNS[0]", "the empty entry null", STRING, "Put it in quotes."),
-        ({"showHiddenMetricsForVersion": 1.19}, "showHiddenMetricsForVersion", "the number 1.19", STRING, '"1.19"'),
-        ({"clusterDNS": "10.0.0.1"}, "clusterDNS", 'the string "10.0.0.1"', "a list", "Write a list"),
-        ({"clusterDNS": 5}, "clusterDNS", "the number 5", "a list", "Write a list"),
-        ({"staticPodURLHeader": {"X": "y"}}, "staticPodURLHeader.X", "the string", "a list", "list"),
-        ({"staticPodURLHeader": {"X": [1]}}, "staticPodURLHeader.X[0]", "the number", STRING, "Put it in quotes."),
-        ({"kubeReserved": "cpu=1"}, "kubeReserved", 'the string "cpu=1"', "a mapping", "lines below it"),
-        (
-            {"authentication": {"webhook": True}},
             "authentication.webhook",
+            True,
             "the boolean true",
             "a mapping",
             "Write its members below it: cacheTTL, enabled.",
         ),
-        ({"reservedMemory": ["a"]}, "reservedMemory[0]", 'the string "a"', "a mapping", "Write each entry"),
-        (_reserved(True), "reservedMemory[0].limits.memory", "the boolean true", QUANTITY, 'such as "1Gi".'),
-        (_reserved({"a": "ö"}), "reservedMemory[0].limits.memory", 'a mapping {"a": "ö"}', QUANTITY, 'such as "1Gi".'),
-        (
-            {"registerWithTaints": ["a=b:NoSchedule"]},
-            "registerWithTaints[0]",
-            'the string "a=b:NoSchedule"',
-            "a mapping",
-            "",
-        ),
-        (
-            {"registerWithTaints": [{"value": True}]},
-            "registerWithTaints[0].value",
-            "the boolean true",
-            STRING,
-            '"true"',
-        ),
-        (
-            {"registerWithTaints": [{"key": "a"}, {"timeAdded": 5}]},
-            "registerWithTaints[1].timeAdded",
-            "the number 5",
-            "a time",
-            "RFC 3339",
-        ),
-        (
-            {"logging": {"vmodule": ["kubelet=4"]}},
-            "logging.vmodule[0]",
-            'the string "kubelet=4"',
-            "a mapping",
-            "Write each",
-        ),
-        (
-            {"logging": {"vmodule": [{"filePattern": "a", "verbosity": "4"}]}},
-            "logging.vmodule[0].verbosity",
-            'the string "4"',
-            WHOLE,
-            "Write 4 without quotes.",
-        ),
-        (
-            {"logging": {"vmodule": [{"filePattern": 4}]}},
-            "logging.vmodule[0].filePattern",
-            "the number 4",
-            STRING,
-            '"4"',
-        ),
-        ({"logging": {"verbosity": "3"}}, "logging.verbosity", 'the string "3"', WHOLE, "Write 3 without quotes."),
-        ({"logging": {"flushFrequency": 1.5}}, "logging.flushFrequency", "the number 1.5", DURATION, '"1.5s"'),
-        ({"logging": {"flushFrequency": True}}, "logging.flushFrequency", "the boolean true", DURATION, '"1m30s"'),
-        ({"maxPods": "x" * 58}, "maxPods", f'the string "{"x" * 58}"', WHOLE, ""),
-        ({"maxPods": "x" * 59}, "maxPods", f'the string "{"x" * 56}...', WHOLE, ""),
+        ("reservedMemory[0]", "a", 'the string "a"', "a mapping", "Write each entry"),
+        ("registerWithTaints[0]", "a=b:NoSchedule", 'the string "a=b:NoSchedule"', "a mapping", ""),
+        ("registerWithTaints[0].value", True, "the boolean true", STRING, '"true"'),
+        ("logging.vmodule[0]", "kubelet=4", 'the string "kubelet=4"', "a mapping", "Write each"),
+        ("logging.vmodule[0].filePattern", 4, "the number 4", STRING, '"4"'),
+        ("reservedMemory[0].limits.memory", True, "the boolean true", QUANTITY, 'such as "1Gi".'),
+        ("reservedMemory[0].limits.memory", {"a": "ö"}, 'a mapping {"a": "ö"}', QUANTITY, 'such as "1Gi".'),
+        ("registerWithTaints[1].timeAdded", 5, "the number 5", "a time", "RFC 3339"),
+        ("logging.vmodule[0].verbosity", "4", 'the string "4"', WHOLE, "Write 4 without quotes."),
+        ("logging.verbosity", "3", 'the string "3"', WHOLE, "Write 3 without quotes."),
+        ("logging.flushFrequency", 1.5, "the number 1.5", DURATION, '"1.5s"'),
+        ("logging.flushFrequency", True, "the boolean true", DURATION, '"1m30s"'),
+        ("maxPods", "x" * 58, f'the string "{"x" * 58}"', WHOLE, ""),
+        ("maxPods", "x" * 59, f'the string "{"x" * 56}...', WHOLE, ""),
     ],
 )
 def test_wrong_types_are_refused_with_the_correct_notation(
-    config: dict[str, Any], path: str, found: str, wanted: str, remedy: str
+    path: str, value: Any, found: str, wanted: str, remedy: str
 ) -> None:
-    [problem] = types.check(config, 36)
+    [problem] = types.check(_at(path, value), 36)
     assert (problem.severity, problem.rule, problem.path) == (REFUSAL, "type", path)
     assert problem.message == f"{found} where the kubelet expects {wanted}; it could not load the configuration"
     assert remedy in problem.remedy

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import validation
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import fatal, validation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import (
     FIRST_READ,
     LAST_READ,
@@ -17,22 +17,27 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.pr
     WARNING,
     EffectiveConfig,
 )
+from tests.support.rule_minors import messages, off, on
 
 IC = "invalid configuration: "
 READ = range(FIRST_READ, LAST_READ + 1)
 OUTSIDE = {12, 19, LAST_READ + 1, LAST_READ + 4}
 """Minors whose validation was not read."""
-CFS = {"featureGates": {"CustomCPUCFSQuotaPeriod": True}}
+CFS = on("CustomCPUCFSQuotaPeriod")
+SHUTDOWN_GATE = (
+    f"{IC}Specifying ShutdownGracePeriod or ShutdownGracePeriodCriticalPods requires feature gate GracefulNodeShutdown"
+)
+LISTED_CPUS = (
+    "can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup (--system-reserved-cgroup) or "
+    "kubeReservedCgroup (--kube-reserved-cgroup)"
+)
 
 
-def _messages(config: dict[str, Any], minor: int = 20) -> list[str]:
-    return [problem.message for problem in validation.check(EffectiveConfig(config, minor))]
-
-
-@pytest.mark.parametrize("minor", [12, 17, 20, 21, 27, 36])
+@pytest.mark.parametrize("minor", [12, 17, 20, 21, 25, 27, 36])
 def test_defaults_and_nothing_at_all_break_no_rule(minor: int) -> None:
-    assert _messages(compare.with_defaults({}, minor), minor) == []
-    assert _messages({}, minor) == []
+    for config in (compare.with_defaults({}, minor), {}):
+        assert messages(config, minor) == []
+        assert list(fatal.check(EffectiveConfig(config, minor))) == []
 
 
 @pytest.mark.parametrize(
@@ -70,60 +75,40 @@ def test_defaults_and_nothing_at_all_break_no_rule(minor: int) -> None:
             f"{IC}cpuCFSQuotaPeriod {{50ms}} requires feature gate CustomCPUCFSQuotaPeriod",
         ),
         (
-            {"cpuCFSQuotaPeriod": "2s", "featureGates": {"CustomCPUCFSQuotaPeriod": True}},
+            {"cpuCFSQuotaPeriod": "2s", **on("CustomCPUCFSQuotaPeriod")},
             f"{IC}cpuCFSQuotaPeriod (--cpu-cfs-quota-period) {{2s}} must be between 1usec and 1sec, inclusive",
         ),
         (
-            {"serverTLSBootstrap": True, "featureGates": {"RotateKubeletServerCertificate": False}},
+            {"serverTLSBootstrap": True, **off("RotateKubeletServerCertificate")},
             f"{IC}serverTLSBootstrap true requires feature gate RotateKubeletServerCertificate",
         ),
         (
-            {"topologyManagerPolicy": "restricted", "featureGates": {"TopologyManager": False}},
+            {"topologyManagerPolicy": "restricted", **off("TopologyManager")},
             f"{IC}topologyManagerPolicy restricted requires feature gate TopologyManager",
         ),
         (
-            {"topologyManagerScope": "pod", "featureGates": {"TopologyManager": False}},
+            {"topologyManagerScope": "pod", **off("TopologyManager")},
             f"{IC}topologyManagerScope pod requires feature gate TopologyManager",
         ),
         ({"topologyManagerPolicy": "best"}, f"{IC}topologyManagerPolicy non-allowable value: best"),
         ({"topologyManagerScope": "node"}, f"{IC}topologyManagerScope non-allowable value: node"),
-        (
-            {"shutdownGracePeriod": "30s"},
-            f"{IC}Specifying ShutdownGracePeriod or ShutdownGracePeriodCriticalPods requires feature gate "
-            f"GracefulNodeShutdown",
-        ),
+        ({"shutdownGracePeriod": "30s"}, SHUTDOWN_GATE),
+        ({"shutdownGracePeriod": "1ns"}, SHUTDOWN_GATE),
+        ({"shutdownGracePeriodCriticalPods": "1ns"}, SHUTDOWN_GATE),
         *(
             (
-                {period: "1ns"},
-                f"{IC}Specifying ShutdownGracePeriod or ShutdownGracePeriodCriticalPods requires feature gate "
-                f"GracefulNodeShutdown",
-            )
-            for period in ("shutdownGracePeriod", "shutdownGracePeriodCriticalPods")
-        ),
-        *(
-            (
-                {"shutdownGracePeriod": period, "featureGates": {"GracefulNodeShutdown": True}},
+                {"shutdownGracePeriod": period, **on("GracefulNodeShutdown")},
                 f"{IC}ShutdownGracePeriod {{{period}}} must be either zero or otherwise >= 1 sec",
             )
             for period in ("1ns", "999.999999ms")
         ),
-        (
-            {
-                "shutdownGracePeriod": "1s",
-                "shutdownGracePeriodCriticalPods": "-1s",
-                "featureGates": {"GracefulNodeShutdown": True},
-            },
-            f"{IC}ShutdownGracePeriod {{1s}} must be >= 0, ShutdownGracePeriodCriticalPods {{-1s}} must be >= 0, "
-            "and ShutdownGracePeriodCriticalPods {-1s} must be <= ShutdownGracePeriod {1s}",
-        ),
-        (
-            {
-                "shutdownGracePeriod": "10s",
-                "shutdownGracePeriodCriticalPods": "20s",
-                "featureGates": {"GracefulNodeShutdown": True},
-            },
-            f"{IC}ShutdownGracePeriod {{10s}} must be >= 0, ShutdownGracePeriodCriticalPods {{20s}} must be >= 0, "
-            "and ShutdownGracePeriodCriticalPods {20s} must be <= ShutdownGracePeriod {10s}",
+        *(
+            (
+                {"shutdownGracePeriod": all_, "shutdownGracePeriodCriticalPods": last, **on("GracefulNodeShutdown")},
+                f"{IC}ShutdownGracePeriod {{{all_}}} must be >= 0, ShutdownGracePeriodCriticalPods {{{last}}} must be "
+                f">= 0, and ShutdownGracePeriodCriticalPods {{{last}}} must be <= ShutdownGracePeriod {{{all_}}}",
+            )
+            for all_, last in (("1s", "-1s"), ("10s", "20s"))
         ),
         (
             {"enforceNodeAllocatable": ["kube-reserved"]},
@@ -145,16 +130,8 @@ def test_defaults_and_nothing_at_all_break_no_rule(minor: int) -> None:
             f'{IC}option "x" specified for hairpinMode (--hairpin-mode). Valid options are "none", '
             f'"hairpin-veth" or "promiscuous-bridge"',
         ),
-        (
-            {"reservedSystemCPUs": "0", "kubeReservedCgroup": "/k"},
-            "can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup "
-            "(--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)",
-        ),
-        (
-            {"reservedSystemCPUs": "0", "systemReservedCgroup": "/s"},
-            "can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup "
-            "(--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)",
-        ),
+        ({"reservedSystemCPUs": "0", "kubeReservedCgroup": "/k"}, LISTED_CPUS),
+        ({"reservedSystemCPUs": "0", "systemReservedCgroup": "/s"}, LISTED_CPUS),
         (
             {"reservedSystemCPUs": "0-"},
             'unable to parse reservedSystemCPUs (--reserved-cpus), error: "0-" is not a CPU list',
@@ -174,33 +151,40 @@ def test_a_broken_rule_has_the_message_of_the_kubelet(config: dict[str, Any], me
     assert problem.remedy and problem.value not in ("", "null")
 
 
+NEGATIVE = {"kubeAPIQPS": -1}
+PERIOD = {"cpuCFSQuotaPeriod": "50ms"}
+MICROSECONDS = {"cpuCFSQuotaPeriod": "500us", **on("CustomCPUCFSQuotaPeriod")}
+SHUTDOWN = {"shutdownGracePeriod": "30s"}
+TOPOLOGY = {"topologyManagerPolicy": "restricted", **off("TopologyManager")}
+NONE = {"cgroupsPerQOS": False, "enforceNodeAllocatable": ["none"]}
+COMPRESSIBLE = {
+    "enforceNodeAllocatable": ["kube-reserved-compressible"],
+    "kubeReservedCgroup": "/k",
+    "kubeReserved": {"cpu": "1"},
+}
+CERTIFICATE = {"serverTLSBootstrap": True, **off("RotateKubeletServerCertificate")}
+
+
 @pytest.mark.parametrize(
     ("config", "minor"),
     [
-        ({"shutdownGracePeriod": "30s"}, 21),
-        ({"topologyManagerPolicy": "restricted", "featureGates": {"TopologyManager": False}}, 27),
-        (
-            {
-                "enforceNodeAllocatable": ["kube-reserved-compressible"],
-                "kubeReservedCgroup": "/k",
-                "kubeReserved": {"cpu": "1"},
-            },
-            32,
-        ),
-        ({"cgroupsPerQOS": False, "enforceNodeAllocatable": ["none"]}, 31),
-        ({"cpuCFSQuotaPeriod": "50ms"}, 36),
-        ({"cpuCFSQuotaPeriod": "500us", "featureGates": {"CustomCPUCFSQuotaPeriod": True}}, 25),
+        (SHUTDOWN, 21),
+        (TOPOLOGY, 27),
+        (COMPRESSIBLE, 32),
+        (NONE, 31),
+        (PERIOD, 36),
+        (MICROSECONDS, 25),
         ({"reservedSystemCPUs": "+0-1"}, 20),
         ({"port": 0, "maxPods": 0}, 25),
         # 0 is a value of this field, and not its default.
         ({"eventRecordQPS": 0}, 36),
         ({"healthzPort": 65535, "oomScoreAdj": -1000, "iptablesDropBit": 31}, 20),
         ({"shutdownGracePeriod": "1s", "shutdownGracePeriodCriticalPods": "1s"}, 21),
-        ({"topologyManagerPolicy": "none", "featureGates": {"TopologyManager": False}}, 20),
+        ({"topologyManagerPolicy": "none", **off("TopologyManager")}, 20),
         ({"topologyManagerPolicy": "best-effort", "hairpinMode": "none"}, 20),
         ({"topologyManagerPolicy": "single-numa-node", "hairpinMode": "hairpin-veth"}, 36),
         ({"systemCgroups": "/s", "cgroupRoot": "/"}, 20),
-        ({"featureGates": {"RotateKubeletServerCertificate": False}}, 20),
+        ({**off("RotateKubeletServerCertificate")}, 20),
         ({"cpuCFSQuotaPeriod": "1us", **CFS}, 25),
         ({"cpuCFSQuotaPeriod": "1ms", **CFS}, 26),
         ({"cpuCFSQuotaPeriod": "1s", **CFS}, 36),
@@ -213,21 +197,7 @@ def test_a_broken_rule_has_the_message_of_the_kubelet(config: dict[str, Any], me
     ],
 )
 def test_what_is_allowed_or_not_for_these_rules(config: dict[str, Any], minor: int) -> None:
-    assert _messages(config, minor) == []
-
-
-NEGATIVE = {"kubeAPIQPS": -1}
-PERIOD = {"cpuCFSQuotaPeriod": "50ms"}
-MICROSECONDS = {"cpuCFSQuotaPeriod": "500us", "featureGates": {"CustomCPUCFSQuotaPeriod": True}}
-SHUTDOWN = {"shutdownGracePeriod": "30s"}
-TOPOLOGY = {"topologyManagerPolicy": "restricted", "featureGates": {"TopologyManager": False}}
-NONE = {"cgroupsPerQOS": False, "enforceNodeAllocatable": ["none"]}
-COMPRESSIBLE = {
-    "enforceNodeAllocatable": ["kube-reserved-compressible"],
-    "kubeReservedCgroup": "/k",
-    "kubeReserved": {"cpu": "1"},
-}
-CERTIFICATE = {"serverTLSBootstrap": True, "featureGates": {"RotateKubeletServerCertificate": False}}
+    assert messages(config, minor) == []
 
 
 @pytest.mark.parametrize(
@@ -256,12 +226,8 @@ CERTIFICATE = {"serverTLSBootstrap": True, "featureGates": {"RotateKubeletServer
         (NONE, {12, 19}, range(20, 31)),
         (COMPRESSIBLE, {12, 19}, range(20, 32)),
         # AllAlpha may switch the gate on.
-        ({**PERIOD, "featureGates": {"AllAlpha": True}}, {12, 19, *range(20, 36)}, ()),
-        (
-            {**PERIOD, "featureGates": {"AllAlpha": True, "CustomCPUCFSQuotaPeriod": False}},
-            OUTSIDE,
-            READ,
-        ),
+        ({**PERIOD, **on("AllAlpha")}, {12, 19, *range(20, 36)}, ()),
+        ({**PERIOD, "featureGates": {"AllAlpha": True, "CustomCPUCFSQuotaPeriod": False}}, OUTSIDE, READ),
     ],
 )
 def test_the_versions_that_refuse(config: dict[str, Any], warned: set[int], refused: Iterable[int]) -> None:
@@ -348,7 +314,7 @@ def test_the_versions_that_refuse(config: dict[str, Any], warned: set[int], refu
     ],
 )
 def test_words_of_newer_kubelets(config: dict[str, Any], minor: int, message: str) -> None:
-    assert _messages(config, minor) == [message]
+    assert messages(config, minor) == [message]
 
 
 @pytest.mark.parametrize(

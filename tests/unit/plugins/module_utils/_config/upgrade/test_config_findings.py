@@ -119,10 +119,7 @@ def _needed(name: str) -> bool:
 
 def test_a_locked_gate_says_since_when() -> None:
     (found,) = config_findings.values(facts_of("v1.28.0", config={"featureGates": {"AppArmor": False}}), 31)
-    assert (found.where, found.message) == (
-        OWN,
-        "cannot set feature gate AppArmor to false, feature is locked to true",
-    )
+    assert (found.where, found.message) == (OWN, "cannot set feature gate AppArmor to false, feature is locked to true")
     assert found.remedy == "Remove it, or set it to true. Locked since 1.31."
 
 

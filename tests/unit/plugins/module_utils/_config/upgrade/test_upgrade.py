@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whole upgrades, as tables: a node, a target, and what stops or changes its kubelet; and their text."""
+"""What another minor version would stop or change."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import upgrade
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import finding, upgrade
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade.finding import Finding
 from tests.support.table_minors import BEYOND
 from tests.support.upgrading import CHECKPOINT, ENV, OWN, SOCKET, found, result
@@ -24,85 +24,80 @@ GONE_GATES = ("AnyVolumeDataSource", "RelaxedDNSSearchValidation", "SidecarConta
 GONE_FLAGS = ("--boot-id-file=/etc/boot-id", "--storage-driver-db=cadvisor")
 
 
+FACTOR = {"memoryThrottlingFactor": 0.9}
+
+
+def with_gates(version: str, **gates: bool) -> dict[str, t.Any]:
+    return result(version, config={"featureGates": gates})
+
+
+def in_words(given: dict[str, t.Any], target: int, *severities: str) -> list[str]:
+    return [" ".join(one) for one in found(target, given, *severities)]
+
+
 @pytest.mark.parametrize(
     ("given", "target", "stops"),
     [
         (
             result("v1.23.17", *DOCKERSHIM),
             24,
-            [("flag", "--cni-bin-dir"), ("flag", "--network-plugin"), ("runtime", "--container-runtime")],
+            ["flag --cni-bin-dir", "flag --network-plugin", "runtime --container-runtime"],
         ),
         (result("v1.23.17", "--container-runtime=remote", SOCKET), 24, []),
-        (result("v1.23.17", "--container-runtime=remote"), 24, [("runtime", "--container-runtime-endpoint")]),
-        (result("v1.26.15", "--container-runtime=remote", SOCKET), 27, [("flag", "--container-runtime")]),
-        (result("v1.25.16", "--logtostderr=true", SOCKET), 26, [("flag", "--logtostderr")]),
-        (result("v1.34.1", "--pod-infra-container-image=pause:3.10"), 35, [("flag", "--pod-infra-container-image")]),
+        (result("v1.23.17", "--container-runtime=remote"), 24, ["runtime --container-runtime-endpoint"]),
+        (result("v1.26.15", "--container-runtime=remote", SOCKET), 27, ["flag --container-runtime"]),
+        (result("v1.25.16", "--logtostderr=true", SOCKET), 26, ["flag --logtostderr"]),
+        (result("v1.34.1", "--pod-infra-container-image=pause:3.10"), 35, ["flag --pod-infra-container-image"]),
         (result("v1.33.13"), 36, []),
-        (result("v1.28.7", config=SWAP), 36, [("value", "memorySwap.swapBehavior")]),
+        (result("v1.28.7", config=SWAP), 36, ["value memorySwap.swapBehavior"]),
         (result("v1.28.7", config=SWAP), 29, []),
         # On since 1.28, locked since 1.30, gone since 1.33.
-        (result("v1.28.7", config={"featureGates": {"AdmissionWebhookMatchConditions": True}}), 32, []),
-        (
-            result("v1.28.7", config={"featureGates": {"AdmissionWebhookMatchConditions": False}}),
-            32,
-            [("gate", "AdmissionWebhookMatchConditions")],
-        ),
-        (
-            result("v1.28.7", config={"featureGates": {"AdmissionWebhookMatchConditions": True}}),
-            33,
-            [("gate", "AdmissionWebhookMatchConditions")],
-        ),
+        (with_gates("v1.28.7", AdmissionWebhookMatchConditions=True), 32, []),
+        (with_gates("v1.28.7", AdmissionWebhookMatchConditions=False), 32, ["gate AdmissionWebhookMatchConditions"]),
+        (with_gates("v1.28.7", AdmissionWebhookMatchConditions=True), 33, ["gate AdmissionWebhookMatchConditions"]),
         (
             result("v1.28.7", "--feature-gates=AdmissionWebhookMatchConditions=true"),
             33,
-            [("gate", "AdmissionWebhookMatchConditions")],
+            ["gate AdmissionWebhookMatchConditions"],
         ),
         (
             result("v1.32.0", dropins={"/etc/kubelet.d/10.conf": {"featureGates": {"AppArmor": True}}}),
             33,
-            [("gate", "AppArmor")],
+            ["gate AppArmor"],
         ),
         # Two gates that are on by default need this one from 1.35 on.
-        (result("v1.34.1", config={"featureGates": {"GracefulNodeShutdown": False}}), 34, []),
-        (
-            result("v1.34.1", config={"featureGates": {"GracefulNodeShutdown": False}}),
-            35,
-            [("gate", "GracefulNodeShutdown")] * 2,
-        ),
-        (result("v1.34.1", cgroup_version=1), 35, [("cgroup", "failCgroupV1")]),
+        (with_gates("v1.34.1", GracefulNodeShutdown=False), 34, []),
+        (with_gates("v1.34.1", GracefulNodeShutdown=False), 35, ["gate GracefulNodeShutdown"] * 2),
+        (result("v1.34.1", cgroup_version=1), 35, ["cgroup failCgroupV1"]),
         (result("v1.34.1", cgroup_version=1), 34, []),
         (result("v1.34.1", cgroup_version=1, config={"failCgroupV1": False}), 35, []),
         (result("v1.34.1", "--fail-cgroupv1=false", cgroup_version=1), 35, []),
         # 1.28 ignores the field, and 1.35 reads it.
         (result("v1.28.7", cgroup_version=1, config={"failCgroupV1": False}), 35, []),
-        (result("v1.25.0", SOCKET, runtime_version="1.5.18"), 26, [("runtime", "containerd")]),
+        (result("v1.25.0", SOCKET, runtime_version="1.5.18"), 26, ["runtime containerd"]),
         (result("v1.25.0", SOCKET, runtime_version="1.6.20"), 26, []),
-        (result("v1.30.0", "--cloud-provider=aws"), 31, [("flag", "--cloud-provider")]),
+        (result("v1.30.0", "--cloud-provider=aws"), 31, ["flag --cloud-provider"]),
         (result("v1.30.0", "--cloud-provider", "external"), 31, []),
-        (
-            result("v1.28.0", "--cloud-provider=aws", "--feature-gates=DisableCloudProviders=false"),
-            29,
-            [],
-        ),
+        (result("v1.28.0", "--cloud-provider=aws", "--feature-gates=DisableCloudProviders=false"), 29, []),
         (
             result("v1.23.17", "--dynamic-config-dir=/d", "--container-runtime=remote", SOCKET, dynamic="/d"),
             24,
-            [("flag", "--dynamic-config-dir"), ("delivery", "native")],
+            ["flag --dynamic-config-dir", "delivery native"],
         ),
-        (result("v1.36.2", config={"maxPods": -1}), 36, [("value", "maxPods")]),
+        (result("v1.36.2", config={"maxPods": -1}), 36, ["value maxPods"]),
         (result("v1.33.1", static_pods=[ALONE]), 33, []),
-        (result("v1.33.1", static_pods=[ALONE]), 34, [("pod", "etcd")]),
+        (result("v1.33.1", static_pods=[ALONE]), 34, ["pod etcd"]),
         (result("v1.36.2", static_pods=[ALONE], config=ALLOWED), 36, []),
         # The gate is gone in 1.37, and stops the kubelet too.
         (
             result("v1.36.2", static_pods=[ALONE], config=ALLOWED),
             37,
-            [("gate", "PreventStaticPodAPIReferences"), ("pod", "etcd")],
+            ["gate PreventStaticPodAPIReferences", "pod etcd"],
         ),
     ],
 )
-def test_what_stops_a_kubelet(given: dict[str, t.Any], target: int, stops: list[tuple[str, str]]) -> None:
-    assert found(target, given, "stops", "unknown") == [("stops", *one) for one in stops]
+def test_what_stops_a_kubelet(given: dict[str, t.Any], target: int, stops: list[str]) -> None:
+    assert in_words(given, target, "stops", "unknown") == [f"stops {one}" for one in stops]
 
 
 @pytest.mark.parametrize(
@@ -112,11 +107,8 @@ def test_what_stops_a_kubelet(given: dict[str, t.Any], target: int, stops: list[
             result("v1.26.15", SOCKET),
             27,
             [
-                *(
-                    ("changes", "default", name)
-                    for name in ("eventBurst", "eventRecordQPS", "kubeAPIBurst", "kubeAPIQPS")
-                ),
-                ("changes", "default", "memoryThrottlingFactor"),
+                *(f"changes default {name}" for name in ("eventBurst", "eventRecordQPS", "kubeAPIBurst", "kubeAPIQPS")),
+                "changes default memoryThrottlingFactor",
             ],
         ),
         # What a file, a drop-in or a flag sets does not change.
@@ -126,59 +118,47 @@ def test_what_stops_a_kubelet(given: dict[str, t.Any], target: int, stops: list[
                 SOCKET,
                 "--kube-api-qps=7",
                 config={"eventBurst": 9},
-                dropins={"/d/1.conf": {"eventRecordQPS": 0, "memoryThrottlingFactor": 0.5}},
+                dropins={"/d/1.conf": {"eventRecordQPS": 0, **FACTOR}},
             ),
             27,
-            [("changes", "default", "kubeAPIBurst")],
+            ["changes default kubeAPIBurst"],
         ),
         # Zero means the default where the field is no pointer.
-        (
-            result("v1.29.0", config={"evictionHard": {"memory.available": "1Gi"}}),
-            30,
-            [],
-        ),
-        (result("v1.29.0"), 30, [("changes", "default", "evictionHard")]),
+        (result("v1.29.0", config={"evictionHard": {"memory.available": "1Gi"}}), 30, []),
+        (result("v1.29.0"), 30, ["changes default evictionHard"]),
         (result("v1.33.13"), 36, []),
         (result("v1.35.0", runtime_version="1.7.2"), 36, []),
-        (result("v1.36.2", runtime_version="1.7.2"), 37, [("changes", "default", "memoryThrottlingFactor")]),
+        (result("v1.36.2", runtime_version="1.7.2"), 37, ["changes default memoryThrottlingFactor"]),
+        (result("v1.36.2", config={"eventRecordQPS": 0, **FACTOR}), 37, ["changes value eventRecordQPS"]),
+        (result("v1.36.2", config={"eventRecordQPS": 50, **FACTOR}), 37, []),
         (
-            result("v1.36.2", config={"eventRecordQPS": 0, "memoryThrottlingFactor": 0.9}),
+            result("v1.36.2", "--event-qps=0", config=FACTOR, huge_pages=2**30),
             37,
-            [("changes", "value", "eventRecordQPS")],
-        ),
-        (result("v1.36.2", config={"eventRecordQPS": 50, "memoryThrottlingFactor": 0.9}), 37, []),
-        (
-            result("v1.36.2", "--event-qps=0", config={"memoryThrottlingFactor": 0.9}, huge_pages=2**30),
-            37,
-            [("changes", "default", "memory.available"), ("changes", "value", "eventRecordQPS")],
+            ["changes default memory.available", "changes value eventRecordQPS"],
         ),
         (result("v1.35.0", "--event-qps=0", huge_pages=2**30), 36, []),
         (result("v1.37.0", "--event-qps=0", huge_pages=2**30), 37, []),
         (
-            result(
-                "v1.36.2",
-                config={"memoryThrottlingFactor": 0.9, "featureGates": {"HugepageAwareEviction": False}},
-                huge_pages=2**30,
-            ),
+            result("v1.36.2", config={**FACTOR, "featureGates": {"HugepageAwareEviction": False}}, huge_pages=2**30),
             37,
             [],
         ),
-        (result("v1.33.0", SOCKET), 34, [("changes", "runtime", "--container-runtime-endpoint")]),
+        (result("v1.33.0", SOCKET), 34, ["changes runtime --container-runtime-endpoint"]),
         (
             result("v1.26.15", SOCKET, config={"eventBurst": 10, "eventRecordQPS": 6}, own={"eventRecordQPS": 6}),
             27,
             [
-                ("changes", "default", "kubeAPIBurst"),
-                ("changes", "default", "kubeAPIQPS"),
-                ("changes", "default", "memoryThrottlingFactor"),
-                ("stays", "default", "eventBurst"),
-                ("stays", "delivery", "checkpoint"),
+                "changes default kubeAPIBurst",
+                "changes default kubeAPIQPS",
+                "changes default memoryThrottlingFactor",
+                "stays default eventBurst",
+                "stays delivery checkpoint",
             ],
         ),
     ],
 )
-def test_what_changes_and_what_stays(given: dict[str, t.Any], target: int, changes: list[tuple[str, str, str]]) -> None:
-    assert found(target, given) == changes
+def test_what_changes_and_what_stays(given: dict[str, t.Any], target: int, changes: list[str]) -> None:
+    assert in_words(given, target) == changes
 
 
 @pytest.mark.parametrize("by_flag", [False, True])
@@ -350,3 +330,14 @@ def test_a_target_beyond_the_tables_is_said_once() -> None:
     assert len(upgrade.lines({"n1": node()}, newest)) == 1
     text = upgrade.lines({"n1": node(), "n2": node()}, newest + 1)
     assert len(text) == 2 and f"The tables end with 1.{newest}" in text[0]
+
+
+def test_what_stops_a_kubelet_comes_first_and_order_does_not_depend_on_input() -> None:
+    rows = [
+        finding.Finding(severity, kind, name, "why", "Do.")
+        for severity in finding.SEVERITIES
+        for kind in finding.KINDS
+        for name in ("a", "b")
+    ]
+    shuffled = [*rows[1::2], *rows[::2]]
+    assert sorted(shuffled, key=finding.order) == rows

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The HTML report as text."""
+"""The page."""
 
 from __future__ import annotations
 
@@ -30,3 +30,12 @@ def test_text_from_outside_never_is_markup(evil: str) -> None:
     assert "<b>&" not in odd and "onclick=" not in odd.replace("&quot; onclick=", "").replace('\\" onclick=', "")
     data = json.loads(odd.partition('id="data">')[2].partition("</script>")[0])
     assert evil in [row[0] for row in data["nodes"]]
+
+
+def test_failures_that_differ_in_the_name_only_are_one_card() -> None:
+    names = [f"n{number}" for number in range(1, 31)]
+    made = Played(30, {name: ("differs", f"Node {name}: a flag wins") for name in names}, names).rollout
+    made.end(made.ended)
+    words = page.make(report_document.make(made))
+    assert words.count('<article class="card bad">') == 1
+    assert "18 more" in words

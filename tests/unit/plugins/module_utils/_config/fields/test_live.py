@@ -1,12 +1,25 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""What a kubelet shows: flags that hide fields, what it leaves out, and what a diff masks."""
+
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields, shadow
+import pytest
+from hypothesis import given
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import (
+    compare,
+    complete_config,
+    difftext,
+    fields,
+    shadow,
+)
 from tests.support.table_minors import BEYOND, NEWEST
+
+from .. import kubelet_model as model
 
 READ = range(20, 37)
 
@@ -171,3 +184,87 @@ def test_values_of_repeated_flags() -> None:
 )
 def test_what_the_kubelet_finds_itself(path: str, config: dict[str, object], minor: int, computed: bool) -> None:
     assert shadow.computed(path, config, minor) is computed
+
+
+@pytest.mark.parametrize("row", model.LEAVES, ids=lambda row: row["name"])
+def test_every_field_survives_dump_and_push_with_zero_and_without_a_value(row: dict[str, Any]) -> None:
+    for config in ({}, _only(row["name"], model.ZERO[row["type"]])):
+        live = model.configz(config)
+        assert model.configz(complete_config.restore(live)) == live
+
+
+@given(model.configs(most=40))
+def test_any_configuration_survives_dump_and_push(config: dict[str, Any]) -> None:
+    live = model.configz(config)
+    assert model.configz(complete_config.restore(live)) == live
+
+
+@given(model.configs(most=40))
+def test_what_the_kubelet_shows_means_what_was_written(config: dict[str, Any]) -> None:
+    assert compare.changes(complete_config.restore(model.configz(config)), config, 20) == []
+
+
+def test_explicit_empties_are_restored_and_named() -> None:
+    live = model.configz({"evictionHard": {}, "enforceNodeAllocatable": []})
+    assert "evictionHard" not in live
+    assert complete_config.restore(live) == {**model.HEADER, **live, "evictionHard": {}, "enforceNodeAllocatable": []}
+    assert complete_config.restored(live) == ["enforceNodeAllocatable", "evictionHard"]
+    assert complete_config.restored(model.configz({})) == []
+
+
+def test_the_live_object_is_not_shared() -> None:
+    live = model.configz({})
+    complete_config.restore(live)["authentication"]["webhook"]["enabled"] = False
+    assert live["authentication"]["webhook"]["enabled"] is True
+
+
+def test_machine_specific_fields_are_named_but_not_addresses_of_no_machine() -> None:
+    assert complete_config.machine_specific(
+        {"resolvConf": "/x", "providerID": "", "address": "0.0.0.0", "healthzBindAddress": "10.0.0.7", "maxPods": 5}
+    ) == ["healthzBindAddress", "resolvConf"]
+    assert complete_config.machine_specific({"address": "n1.example", "healthzBindAddress": "127.0.0.1"}) == ["address"]
+
+
+def _only(path: str, value: Any) -> dict[str, Any]:
+    config: dict[str, Any] = {}
+    model.put(config, path, value)
+    return config
+
+
+SECRET = {"maxPods": 1, "staticPodURLHeader": {"Authorization": ["hunter2"]}}
+
+
+def test_secrets_are_masked_but_their_shape_is_seen() -> None:
+    assert difftext.masked(SECRET) == {"maxPods": 1, "staticPodURLHeader": {"Authorization": ["********"]}}
+    assert difftext.mask("staticPodURLHeader.Authorization", ["hunter2"]) == ["********"]
+    assert difftext.mask("staticPodURLHeader.Authorization", None) is None
+    assert difftext.mask("maxPods", 5) == 5
+    assert difftext.mask("staticPodURL", "https://u:hunter2@h/pods?token=hunter3") == "********"
+    assert difftext.mask("manifestURLHeader.Authorization", ["hunter2"]) == ["********"], "its former name"
+    assert difftext.mask('manifestURLHeader["X.Token"]', ["hunter2"]) == ["********"]
+    assert difftext.masked({"manifestURLHeader": {"X": ["hunter2"]}}) == {"manifestURLHeader": {"X": ["********"]}}
+
+
+@pytest.mark.parametrize("name", ["{{ x }}", "", "a.b", "[0]", 'a"b', "(top level)", ".."])
+def test_a_name_that_is_no_path_is_shown(name: str) -> None:
+    """A kubelet may serve fields of any name."""
+    assert difftext.masked({name: {"a": 1}, **SECRET})[name] == {"a": 1}
+
+
+def test_diff_is_ansibles() -> None:
+    entry = difftext.diff(None, SECRET, "nothing", "node n1")
+    text = entry["after"]
+    assert '"maxPods": 1' in text and "hunter2" not in text
+    assert entry == {"before": "", "after": text, "before_header": "nothing", "after_header": "node n1"}
+    assert difftext.diff(SECRET, None, "a", "b") == {
+        "before": text,
+        "after": "",
+        "before_header": "a",
+        "after_header": "b",
+    }
+
+
+def test_keys_that_are_no_names() -> None:
+    """A file may have any key, and a kubelet may ignore it."""
+    config = {"\\staticPodURLHeader": 1, "two words": {"a": 2}, "a.b[0]": 3, "": 4}
+    assert difftext.masked(config) == config

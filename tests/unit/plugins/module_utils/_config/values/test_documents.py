@@ -1,18 +1,28 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""Documents: what is read, what is refused with which words, and the names
+that contents get and are referred to by.
+"""
+
 from __future__ import annotations
 
+import base64
+import contextlib
 import datetime
 import json
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, strict_yaml
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, identity, strict_yaml
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import reference as references
+from tests.support.objects import place, reference
 
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 _JSON = st.recursive(
@@ -150,8 +160,9 @@ def nested(levels: int, lists: bool) -> dict[str, Any]:
 @pytest.mark.parametrize("lists", [False, True])
 def test_limits_of_what_aliases_may_expand_to(lists: bool) -> None:
     assert document.accept(nested(99, lists), "x") == nested(99, lists)
-    with pytest.raises(document.DocumentError, match=r"^x: the document expands to more than 100000 values or 100 lev"):
-        document.accept(nested(100, lists), "x")
+    for levels in (100, 5000):
+        with pytest.raises(document.DocumentError, match=r"^x: the document expands to more than 100000 values or 100"):
+            document.accept(nested(levels, lists), "x")
     # The mapping counts, and so does the list.
     assert document.accept({"a": [0] * 99_998}, "x")
     with pytest.raises(document.DocumentError, match=r"^x: the document expands"):
@@ -188,18 +199,6 @@ def test_json_is_read_without_pyyaml_and_yaml_names_the_missing_package(monkeypa
     assert document.parse('{"a": 1e3}', "x") == {"a": 1000.0}
     with pytest.raises(document.DocumentError, match="PyYAML is not installed"):
         document.parse("a: 1", "x")
-
-
-@pytest.mark.parametrize("levels", [1, 100, 101, 5000])
-def test_levels(levels: int) -> None:
-    value: Any = 1
-    for level in range(levels):
-        value = {"a": value} if level == levels - 1 else [value]
-    if levels <= 100:
-        assert document.accept(value, "x") == value
-    else:
-        with pytest.raises(document.DocumentError, match="100 levels"):
-            document.accept(value, "x")
 
 
 def test_the_names_of_secrets() -> None:
@@ -241,3 +240,132 @@ def test_what_has_no_secrets_is_quoted() -> None:
         document.parse("maxPods: 04711", "the document")
     with pytest.raises(document.DocumentError, match="4711, 1, 1"):
         document.accept({"maxPods": datetime.date(4711, 1, 1)}, "the document")
+
+
+def test_plain_values_are_loaded() -> None:
+    assert strict_yaml.load("a: [1, 1.5, x, true, null]\nb: {}") == {"a": [1, 1.5, "x", True, None], "b": {}}
+    assert strict_yaml.load("# only a comment") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "remedy"),
+    [
+        ("a: 1\nb: 010", 2, "Put it in quotes"),
+        ("a:\n\t- x", 2, "Indent with spaces."),
+        ("a: {% if x %}", 1, "It holds an unresolved template expression"),
+        ("a: {{ pods", 1, "It holds an unresolved template expression"),
+        ("a: 1\nmaxPods: {{ pods }}", 2, "It holds an unresolved template expression"),
+        ("a: {b: {{ pods }}}", 1, "It holds an unresolved template expression"),
+        ("{{ all }}", 1, "It holds an unresolved template expression"),
+        ("? [a]\n: b", 1, "Field names and map keys are text"),
+        ("b: {{ x }}\na: [1", 2, "Check indentation"),
+        ("a: {{ x }}\nb: {\n", 3, "Check indentation"),
+        ("a: 1\n2: b", 2, "Field names and map keys are text"),
+        ("a: 2020-01-01", 1, "Put it in quotes if it is text."),
+        ("a: 1\n---\nb: 2", 2, "Keep one; the kubelet reads only the first."),
+        ("[" * 3000, 1, "A kubelet configuration has four levels at most"),
+        ("a: \x07", None, "Give a YAML or JSON text file in UTF-8."),
+        ("a: 1\na: 2", 2, "Keep one; the kubelet would silently use the last."),
+        ("a: &a {x: 1}\nb: &b {x: 2}\nc: {<<: [*a, *b]}", 3, "Merge one map, as the first key"),
+        ("a: &a {x: 1}\nb: &b {x: 2}\nc: {<<: *a, <<: *b}", 3, "Merge one map, as the first key"),
+        ("a: &a {x: 1}\nc:\n  x: 2\n  <<: *a", 4, "Merge one map, as the first key"),
+    ],
+)
+def test_a_problem_has_its_line_and_a_remedy(text: str, line: int, remedy: str) -> None:
+    with pytest.raises(strict_yaml.YamlError) as error:
+        strict_yaml.load(text)
+    assert error.value.line == line
+    assert error.value.remedy.startswith(remedy)
+    assert str(error.value) == error.value.cause
+
+
+@pytest.mark.parametrize("text", ["{<<: *a, x: 2}", "{<<: [*a], x: 2}"])
+def test_one_map_is_merged_below_its_own_keys(text: str) -> None:
+    assert strict_yaml.load(f"a: &a {{x: 1, w: 3}}\nc: {text}")["c"] == {"x": 2, "w": 3}
+
+
+MERGES = "a0: &a0 {k0: 1}\n" + "".join(f"a{at}: &a{at} {{<<: *a{at - 1}, k{at}: 1}}\n" for at in range(1, 2000))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[" * 30_000, "nested too deeply"),
+        ("a: " + "{a: " * 30_000, "nested too deeply"),
+        ("\n".join(" " * level + "a:" for level in range(1200)), "nested too deeply"),
+        ("- " * 30_000, "nested too deeply"),
+        ("? " * 30_000, "nested too deeply"),
+        ("a: [" + "1," * 500_000 + "]", "more than 20000 values"),
+        ("".join(f"a{number}: 1\n" for number in range(90_000)), "more than 20000 values"),
+        (MERGES, "more than 20000 values"),
+    ],
+    ids=["lists", "maps", "lines", "items", "keys", "long list", "long map", "merge keys"],
+)
+def test_what_would_take_long_is_refused_at_once(text: str, words: str) -> None:
+    """Without the limits, the long list took 20 s, and the merge keys make two million values of 10,000."""
+    begun = time.process_time()
+    with pytest.raises(strict_yaml.YamlError, match=words):
+        strict_yaml.load(text)
+    assert time.process_time() - begun < 10
+
+
+PARTS = ("[", "{", "- ", "? ", "a: ", "{a: ", "\n ", "]", "}")
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.sampled_from(PARTS), min_size=1), st.integers(1, 3000))
+def test_no_nesting_takes_long(parts: list[str], times: int) -> None:
+    begun = time.process_time()
+    with contextlib.suppress(strict_yaml.YamlError):
+        strict_yaml.load("".join(parts) * times)
+    assert time.process_time() - begun < 10
+
+
+VECTORS = json.loads((Path(__file__).parent.parent / "data" / "append-hash.json").read_text(encoding="utf-8"))[
+    "vectors"
+]
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: f"{vector['name']}-{vector['suffix']}")
+def test_suffix_is_kubectls(vector: dict[str, Any]) -> None:
+    binary = {key: base64.b64decode(value) for key, value in vector.get("binaryData", {}).items()}
+    assert identity.append_hash(vector["name"], vector["data"], binary, vector.get("immutable")) == vector["suffix"]
+
+
+def test_name_is_base_and_suffix() -> None:
+    text = "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\nmaxPods: 100\n"
+    assert identity.configmap_name("my-node-config", text) == "my-node-config-b79f6tk8hb"
+    assert identity.configmap_name("my-node-config", text, "other") != identity.configmap_name("my-node-config", text)
+
+
+def test_variants_differ_by_content_and_not_by_order() -> None:
+    assert (
+        identity.variant({"a": 1, "b": 2}) == identity.variant({"b": 2, "a": 1}) != identity.variant({"a": 1, "b": 3})
+    )
+    # The first ten digits of what sha256sum prints for the text.
+    assert identity.variant({"maxPods": 110}) == "2e23fa46bd"
+    assert document.parse(document.render({"b": 1, "a": 2}), "x") == {"a": 2, "b": 1}
+
+
+def test_same_place() -> None:
+    assert references.same_place(reference(revision="1"), reference(revision="2"))
+    assert references.same_place(place(), reference())
+    assert references.same_place(None, None)
+    assert not references.same_place(None, place())
+    assert not references.same_place(place("a"), place("b"))
+    assert not references.same_place(place(key="a"), place(key="b"))
+    assert not references.same_place({**place(), "namespace": "other"}, place())
+
+
+def test_read() -> None:
+    assert references.read(None) is references.read({}) is None
+    assert references.read({"configMap": {**reference(), "more": 1}}) == reference()
+    with pytest.raises(ValueError, match=r"active\.configMap has no namespace"):
+        references.read({"configMap": {}}, "active")
+
+
+def test_describe() -> None:
+    assert references.describe(None) == "the local config"
+    assert references.describe(place()) == "kube-system/config-a key kubelet"
+    assert references.describe(reference()) == "kube-system/config-a key kubelet"
+    assert references.describe({"uid": "a1", "kubeletConfigKey": "kubelet"}) == "the ConfigMap with uid a1"

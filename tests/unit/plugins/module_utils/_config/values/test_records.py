@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a Node records: everything of the right shape is returned unchanged, everything else is named."""
+"""What a Node records: what is of the right shape is returned unchanged, everything else is named."""
 
 from __future__ import annotations
 
@@ -12,9 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, node_row, own_values
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.forms import LATER, TABLES
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.node_row import Row
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_annotation
-from tests.support.objects import place, reference
+from tests.support import objects
+from tests.support.objects import place, reference, status
 
 
 def test_the_names_that_clusters_keep_do_not_change() -> None:
@@ -218,3 +222,174 @@ def test_the_rollout_before_which_a_node_ran_it(noted: dict[str, t.Any], found: 
     records = annotation.records({annotation.PREVIOUS: annotation.text(noted)}, None, None)
     assert records.previous == found
     assert fault in "".join(records.malformed.values()) and bool(records.malformed) == bool(fault)
+
+
+RECORD: own_values.Record = {
+    "complete": True,
+    "source": "config-a",
+    "absent": ["cgroupDriver"],
+    "own": {"maxPods": [110], "clusterDNS": [None], 'evictionHard["memory.available"]': [], "cgroupDriver": ["a"]},
+}
+RECORDED_JSON: st.SearchStrategy[t.Any] = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from([*RECORD, "a", "kind", "a[0]"]), inner),
+)
+
+
+def test_what_is_written_is_read() -> None:
+    assert own_values.read(own_values.text(RECORD)) == (RECORD, {})
+    assert own_values.given(RECORD) == RECORD
+    assert (own_values.read(None), own_values.given(None)) == ((None, {}), None)
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"complete": 1}, "complete is not a bool"),
+        ({"own": []}, "own is not a dict"),
+        ({"source": None}, "source is not a str"),
+        ({"absent": [3]}, "3 is not the path of a field"),
+        ({"absent": ["a..b"]}, "'a..b' is not the path of a field"),
+        ({"own": {"kind": ["Pod"]}}, "'kind' is not the path of a field"),
+        ({"own": {"a[0]": [1]}}, "'a[0]' is not the path of a field"),
+        ({"own": {"": [1]}}, "'' is not the path of a field"),
+        ({"own": {"maxPods": 5}}, "own['maxPods'] is not a list of at most one value"),
+        ({"own": {"maxPods": [5, 6]}}, "own['maxPods'] is not a list of at most one value"),
+        ({"own": {"maxPods": [float("nan")]}}, "it holds a value that is not JSON"),
+        ({"own": {"maxPods": ["\ud800"]}}, "it holds a value that is not JSON"),
+    ],
+)
+def test_what_is_malformed_is_named(change: dict[str, t.Any], fault: str) -> None:
+    found, faults = own_values.read(json.dumps({**RECORD, **change}))
+    assert found is None
+    assert f"{annotation.OWN} is malformed: {fault}. The next assignment writes it" in faults[annotation.OWN]
+    with pytest.raises(ValueError, match="not"):
+        own_values.given({**RECORD, **change})
+
+
+@pytest.mark.parametrize("text", ["", "{", "[" * 200_000, "[1]", "null", 5])
+@pytest.mark.usefixtures("no_garbage")
+def test_a_text_that_is_no_record(text: t.Any) -> None:
+    found, faults = own_values.read(text)
+    assert found is None and set(faults) == {annotation.OWN}
+    with pytest.raises(ValueError, match="not a mapping"):
+        own_values.given([text])
+
+
+@given(RECORDED_JSON)
+def test_whatever_an_annotation_holds_a_record_or_a_fault_is_returned(value: t.Any) -> None:
+    found, faults = own_values.read(json.dumps(value))
+    assert (found is None) == bool(faults)
+
+
+KNOWS_NOTHING = {**own_values.NO_RECORD, "complete": False}
+OUTDATED = {**RECORD, "source": "", "absent": []}
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ({"source": None, "status": None}, own_values.NO_RECORD),
+        # A record that outlives its source.
+        ({"source": None, "status": status(), "own": RECORD}, own_values.NO_RECORD),
+        ({"source": None, "own": RECORD, "malformed": {annotation.SOURCE: "x"}}, OUTDATED),
+        ({"source": place(), "status": status(A, A), "own": RECORD}, RECORD),
+        ({"source": place(), "status": status(A, A)}, KNOWS_NOTHING),
+        ({"source": place(), "status": status(A, A), "own": None}, KNOWS_NOTHING),
+        # What the source leaves to the kubelet counts only where the kubelet runs it.
+        ({"source": place(), "status": status(A, B), "own": RECORD}, OUTDATED),
+        ({"source": place(), "status": status(A, A, error="x"), "own": RECORD}, OUTDATED),
+        ({"source": place("config-b"), "status": status(B, B), "own": RECORD}, OUTDATED),
+        ({"source": place(), "status": None, "own": RECORD}, OUTDATED),
+    ],
+)
+def test_the_record_that_applies(row: dict[str, t.Any], expected: own_values.Record) -> None:
+    assert own_values.of_node(row) == expected
+
+
+def test_a_record_that_does_not_fit_into_an_annotation_knows_nothing() -> None:
+    large = {**RECORD, "own": {"clusterDNS": ["x" * own_values.LIMIT]}}
+    assert own_values.read(own_values.text(large)) == (KNOWS_NOTHING, {})
+
+
+def test_the_tables_judge_the_fields() -> None:
+    assert TABLES.judge("evictionHard", {}) is None
+    assert TABLES.omits_empties
+
+
+def test_the_source_and_the_status() -> None:
+    source, status = objects.place(), objects.status(objects.reference())
+    found, place = LATER.records({}, {"configSource": LATER.config_source(source)}, {"config": status})
+    assert (found.spec, found.config, place) == (source, status, "")
+
+
+def test_a_revision_counts_only_in_the_status() -> None:
+    assert LATER.known(objects.reference()) == objects.reference()
+    assert LATER.same(objects.place(), {**objects.place(), "uid": "u1"})
+    assert not LATER.same(objects.place(), None)
+
+
+def test_a_kubelet_that_reports_can_run_each_key() -> None:
+    assert LATER.unfit(True, "other", "v1.20.2") is None
+    assert "reports no status.config (a new kubelet" in (LATER.unfit(False, "kubelet", "v1.20.2") or "")
+
+
+def test_an_error_without_its_cause() -> None:
+    error = "failed to sync: failed to download config, see Kubelet log for details"
+    assert not LATER.is_sync_error(error) and not LATER.is_explained(error)
+    assert LATER.meaning_of_error(error) == ""
+
+
+def test_a_row_has_all_keys_and_those_of_its_stage() -> None:
+    assert Row(True, "active").shown(differences=[]) == {
+        "ok": True,
+        "state": "active",
+        "message": "",
+        "changed": False,
+        "delivery": "none",
+        "source": None,
+        "error": "",
+        "differences": [],
+    }
+
+
+@pytest.mark.parametrize(
+    ("rows", "stops"),
+    [
+        ([], False),
+        ([Row(True, "drained")], False),
+        ([Row(False, node_row.GONE), Row(False, node_row.REPLACED), Row(True, "drained")], False),
+        ([Row(False, "not_drained"), Row(True, "drained")], True),
+        ([Row(False, "not_drained"), Row(False, node_row.GONE)], True),
+    ],
+)
+def test_what_ends_a_batch(rows: list[Row], stops: bool) -> None:
+    assert node_row.stops({str(index): row.shown() for index, row in enumerate(rows)}) is stops
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("two\nlines\tand umlauts: äöü", "two\nlines\tand umlauts: äöü"),
+        ("\x1b[2J\x1b[31mred\x1b[0m", " red "),
+        ("\x1b]0;title\x07bell\x9b1m", " ]0;title bell 1m"),
+        ("a\rb\x00c\x7f", "a b c "),
+    ],
+)
+def test_what_a_terminal_would_obey_is_removed(text: str, shown: str) -> None:
+    """Also from an error, and from the rows of a result."""
+    assert node_row.printable(text) == shown == ClusterError(text).message
+    row = node_row.Row(False, "failed", text, error=text).shown()
+    assert (row["message"], row["error"]) == (shown, shown)
+
+
+@pytest.mark.parametrize(
+    ("count", "noun", "shown"),
+    [
+        (1, "node", "1 node (n0)"),
+        (5, "pod", "5 pods (n0, n1, n2, n3, n4)"),
+        (7, "node", "7 nodes (n0, n1, n2, n3, n4 and 2 more)"),
+    ],
+)
+def test_nodes_in_words(count: int, noun: str, shown: str) -> None:
+    assert node_row.shown_nodes([f"n{number}" for number in range(count)], noun) == shown

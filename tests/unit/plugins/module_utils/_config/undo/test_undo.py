@@ -1,0 +1,198 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which rollout a rollback undoes, and what nodes that join get then."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.undo import changed_by, undo_plan
+from tests.support.objects import HEADER, live, place, reference
+
+NEW, OLD = {**HEADER, **live(maxPods=80, clusterDNS=["10.0.0.1"])}, {**HEADER, **live(maxPods=90)}
+PART = {**HEADER, "clusterDNS": ["10.0.0.1"], "maxPods": 80}
+RECORD = {"complete": True, "source": "new", "absent": [], "own": {"maxPods": [70], "clusterDNS": [None]}}
+UNKNOWN = {**RECORD, "own": {"maxPods": [70], "clusterDNS": []}}
+VARIANTS = {"live": NEW, "new": NEW, "old": OLD, "part": PART, "empty": {**HEADER}}
+
+
+def row(goal: str | None, running: str | None = "new", **more: Any) -> dict[str, Any]:
+    """Return the row of a node that runs one source and returns to another, or to its own file."""
+    return {
+        "variant": "live",
+        "kubelet_version": "v1.20.2",
+        "delivery": "native",
+        "source": place("new"),
+        "status": {"active": {"configMap": reference("new")}},
+        "goal": {"source": place("old") if goal else None, "variant": goal, "running": running, "fault": ""},
+        **more,
+    }
+
+
+def plan(given: dict[str, Any], allow: str = "disrupt") -> dict[str, Any]:
+    return undo_plan.make({"variants": VARIANTS, "nodes": {"n1": given}}, {}, allow)
+
+
+DROPIN = {"delivery": "dropin", "kubelet_version": "v1.33.0"}
+UNREAD = {"variant": None, "unread": "no answer"}
+
+
+@pytest.mark.parametrize(
+    ("given", "changes", "effect", "warnings"),
+    [
+        pytest.param(row("old"), {"maxPods": 90, "clusterDNS": None}, "drain", [], id="between two sources"),
+        pytest.param(
+            row("old", **UNREAD), {"maxPods": 90, "clusterDNS": None}, "drain", ["no-live-config"], id="unread"
+        ),
+        pytest.param(row("old", None, **UNREAD), {}, "disrupt", ["no-live-config"], id="nothing is known"),
+        pytest.param(row("old", None), {"maxPods": 90, "clusterDNS": None}, "drain", [], id="source gone"),
+        pytest.param(row(None, own=RECORD), {"maxPods": 70, "clusterDNS": None}, "drain", [], id="own values"),
+        pytest.param(row(None, own=UNKNOWN), {"maxPods": 70, "clusterDNS": None}, "drain", [], id="one not known"),
+        pytest.param(row(None), {}, "disrupt", ["no-record"], id="no record"),
+        pytest.param(row(None, "part", **DROPIN), {"maxPods": None, "clusterDNS": None}, "drain", [], id="drop-in"),
+        pytest.param(
+            row("empty", "part", own=RECORD, **DROPIN), {"maxPods": 70, "clusterDNS": None}, "drain", [], id="less"
+        ),
+    ],
+)
+def test_what_changes(given: dict[str, Any], changes: dict[str, Any], effect: str, warnings: list[str]) -> None:
+    made = plan(given, "drain")
+    found = made["nodes"]["n1"]
+    assert {change["path"]: change["after"] for change in found["changes"]} == changes
+    assert (found["effect"], [problem["rule"] for problem in found["problems"]]) == (effect, warnings)
+    assert not made["refused"] and made["summary"]["to_change"] == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "allow", "words"),
+    [
+        (row("old"), "disrupt", "Accept it with allow_effect=drain"),
+        (row(None, own=RECORD), "disrupt", "Accept it with allow_effect=drain"),
+        (row(None), "safe", "Accept it with allow_effect=disrupt"),
+        (row("old", None, **UNREAD), "safe", "its effect is not known"),
+    ],
+)
+def test_a_stronger_effect_is_refused(given: dict[str, Any], allow: str, words: str) -> None:
+    made = plan(given, allow)
+    assert made["refused"] and any(words in line for line in made["text"]), made["text"]
+
+
+def test_a_source_that_cannot_be_used_is_refused_with_the_ways_out() -> None:
+    given = row("old")
+    given["goal"].update(variant=None, fault="there is no such ConfigMap")
+    made = plan(given, "reboot")
+    (problem,) = made["nodes"]["n1"]["problems"]
+    assert made["refused"] and "old: there is no such ConfigMap" in problem["message"]
+    assert "kubelet_config_variant" in problem["remedy"]
+
+
+FORMER, LATTER = "20260101T000000Z-00000000", "20260102T000000Z-00000000"
+GOAL = {"maxPods": 80}
+BEGAN = 1767225600.0
+"""2026-01-01 00:00:00 UTC."""
+NAME = changed_by.of_run({}, [], GOAL, BEGAN)
+
+
+def changed_row(rollout: str = NAME, **more: Any) -> dict[str, Any]:
+    """Return the row of a node that a rollout has changed from a to b."""
+    about = {"previous": reference("a"), "active": reference("b"), "undone": False, "settled": True, "reason": ""}
+    return {"rollout": rollout, **about, **more}
+
+
+def test_a_name_begins_with_the_time_and_ends_with_the_goal() -> None:
+    assert NAME.startswith("20260101T000000Z-") and changed_by.of_run({}, [], {}, BEGAN) != NAME
+
+
+@pytest.mark.parametrize(
+    ("rows", "changing", "continued"),
+    [
+        pytest.param({"n1": changed_row(), "n2": changed_row(FORMER[:-1] + "1")}, ["n2"], True, id="its other nodes"),
+        pytest.param({"n1": changed_row(), "n2": changed_row(undone=True)}, ["n2"], True, id="undone in part"),
+        pytest.param({"n1": changed_row(undone=True)}, ["n1"], False, id="undone"),
+        pytest.param({"n1": changed_row()}, ["n1"], False, id="complete on a node that changes again"),
+        pytest.param({"n1": changed_row(active=reference("a"))}, ["n1"], True, id="a node that was reverted"),
+        pytest.param({"n1": changed_row(settled=False)}, ["n1"], True, id="a node that failed"),
+        pytest.param({"n1": changed_row(reason="on trial; waits")}, ["n1"], True, id="a node that is not confirmed"),
+        pytest.param({"n1": changed_row(), "n2": changed_row(LATTER)}, ["n3"], False, id="not the newest"),
+        pytest.param({"n1": changed_row("20260101T000000Z-00000000")}, ["n3"], False, id="another goal"),
+        pytest.param({"n1": changed_row(""), "n2": changed_row("", previous=None)}, ["n3"], False, id="no name"),
+    ],
+)
+def test_a_run_that_continues_a_rollout(rows: dict[str, Any], changing: list[str], continued: bool) -> None:
+    found = changed_by.of_run(rows, changing, GOAL, BEGAN + 3600)
+    assert found == (NAME if continued else NAME.replace("T00", "T01"))
+
+
+def test_the_newest_rollout_is_undone_unless_another_one_is_named() -> None:
+    rows = {
+        "n1": changed_row(FORMER),
+        "n2": changed_row(LATTER, undone=True),
+        "n3": changed_row(""),
+        "n4": changed_row("", previous=None),
+    }
+    found = {wanted: changed_by.to_undo(rows, wanted) for wanted in ("", None, FORMER, f" {LATTER} ", "unknown")}
+    assert found == {"": LATTER, None: LATTER, FORMER: FORMER, f" {LATTER} ": LATTER, "unknown": ""}
+    assert changed_by.to_undo({"n4": rows["n4"]}) is None
+    with pytest.raises(
+        ValueError, match=f"no node of the group .*{LATTER}: 1 node .n2.; {FORMER}: 1 node .n1.; unknown: 1 node .n3."
+    ):
+        changed_by.to_undo(rows, NAME)
+    with pytest.raises(ValueError, match="there is none"):
+        changed_by.to_undo({"n4": rows["n4"]}, FORMER)
+
+
+OWN = {"kind": "K", "eventBurst": 9}
+FIRST = {"kind": "K", "eventBurst": 31, "maxPods": 80}
+SECOND = {"kind": "K", "eventBurst": 32}
+
+
+def configmap(notes: dict[str, Any]) -> dict[str, Any]:
+    return {"metadata": {"annotations": notes}}
+
+
+def record(*steps: tuple[str, dict[str, Any], dict[str, Any]]) -> changed_by.Record | None:
+    """Return the record after rollouts have written."""
+    found = None
+    for rollout, before, after in steps:
+        found = changed_by.read(configmap(changed_by.written(found, rollout, before, after)))
+    return found
+
+
+BOTH = (("one", OWN, FIRST), ("two", FIRST, SECOND))
+
+
+@pytest.mark.parametrize(
+    ("rollout", "config", "after", "left"),
+    [
+        ("two", SECOND, FIRST, True),
+        ("one", SECOND, SECOND, None),
+        ("all", SECOND, OWN, False),
+        ("all", {**SECOND, "maxPods": 5}, {**OWN, "maxPods": 5}, False),
+        ("two", {**SECOND, "eventBurst": 5}, {**FIRST, "eventBurst": 5}, True),
+    ],
+)
+def test_undoing(rollout: str, config: dict[str, Any], after: dict[str, Any], left: bool | None) -> None:
+    """C(left): whether something is left to undo; None if nothing was."""
+    known = record(*BOTH)
+    assert known
+    found, note = changed_by.undone(known, rollout, config)
+    assert found == after
+    assert (note != {}) == (left is not None) and bool(note.get(changed_by.WRITTEN)) == bool(left)
+
+
+def test_undoing_step_by_step_leaves_nothing() -> None:
+    """Several runs of one rollout are one step."""
+    known = record(("one", OWN, {**OWN, "eventBurst": 31}), ("one", {**OWN, "eventBurst": 31}, FIRST))
+    assert known
+    assert changed_by.undone(known, "one", FIRST) == (OWN, {changed_by.WRITTEN: None})
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "[" * 9999, '{"rollout": "one"}', '{"rollout": "one", "last": {"a": 1}, "all": {}}']
+)
+def test_a_record_that_cannot_be_used(text: str) -> None:
+    assert changed_by.read(configmap({changed_by.WRITTEN: text})) is None
+    assert changed_by.read({"metadata": {}}) is None
