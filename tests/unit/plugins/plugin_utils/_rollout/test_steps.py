@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.action.kubelet_rollout_batch import STEPS
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import rows
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import endings, moves, rows, steps
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.batch import Found
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.steps import PLACEHOLDER, Step
 
 from .steps_at import BAD, LEASE, VARIABLES, at, place, row
 
+STEPS = {**steps.STEPS, **endings.STEPS, **moves.STEPS}
 SOURCES = {"n1": place("a"), "n2": place("a")}
 UNREACHED = {"h2": {"rollout_reached": {"state": "unreachable", "msg": "no route"}}}
 WAITING = {"state": "verified", "wait_timeout": 180, "lease": LEASE}
