@@ -29,7 +29,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.ses
 from tests.lab.console import run
 from tests.sim.cluster import Cluster
 from tests.support.calls import NODES
-from tests.support.cluster import Clock
+from tests.support.clock import Clock
 from tests.support.server import Server
 
 pytestmark = pytest.mark.usefixtures("bare_environment", "clock")

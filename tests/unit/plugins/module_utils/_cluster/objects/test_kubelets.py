@@ -13,7 +13,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubelets
 from tests.support.calls import NODES, Call, Calls
-from tests.support.cluster import Clock
+from tests.support.clock import Clock
 from tests.support.server import Answer, Server
 
 pytestmark = pytest.mark.usefixtures("bare_environment", "clock")

@@ -11,9 +11,10 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
+from tests.sim.api.direct import Direct
 from tests.support import gating
 from tests.support.calls import NODES, PAGE, Call, Calls
-from tests.support.cluster import Clock, Cluster
+from tests.support.clock import Clock
 from tests.support.objects import items, live, node, place, status
 
 OPTIONS: dict[str, t.Any] = {"nodes": ["n1", "n2", "n3"], "label_selectors": None, "skip": True, "unready": False}
@@ -26,7 +27,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return gating.simulated_time(monkeypatch)
 
 
-def info(api: Cluster, **options: t.Any) -> dict[str, t.Any]:
+def info(api: Direct, **options: t.Any) -> dict[str, t.Any]:
     return gate.info(api, {**OPTIONS, **options}, False)  # type: ignore[arg-type]  # by its shape
 
 
@@ -48,7 +49,7 @@ def info(api: Cluster, **options: t.Any) -> dict[str, t.Any]:
 )
 def test_who_is_away(second: t.Any, kubelet: t.Any, unready: bool, expected: str) -> None:
     listed = [node("n1"), *([second] if second else []), node("n3")]
-    found = info(Cluster(*listed, live={"n2": kubelet}), unready=unready)
+    found = info(Direct(*listed, live={"n2": kubelet}), unready=unready)
     assert list(found["nodes"]) == [one["metadata"]["name"] for one in listed]
     assert list(found["away"]) == (["n2"] if expected else [])
     if expected:
@@ -58,15 +59,15 @@ def test_who_is_away(second: t.Any, kubelet: t.Any, unready: bool, expected: str
 
 def test_without_the_option_a_missing_node_is_an_error() -> None:
     with pytest.raises(ClusterError, match="has no node named n2, n3"):
-        info(Cluster(node("n1")), skip=False)
-    assert info(Cluster(node("n1")), skip=False, nodes=["n1"])["away"] == {}
+        info(Direct(node("n1")), skip=False)
+    assert info(Direct(node("n1")), skip=False, nodes=["n1"])["away"] == {}
 
 
 @pytest.mark.parametrize("options", [{"nodes": None}, {"nodes": []}, {"label_selectors": ["a=b"]}])
 def test_nodes_must_be_named(options: dict[str, t.Any]) -> None:
     """Without their names, it is not known who is missing."""
     with pytest.raises(ClusterError, match="skip: name the nodes"):
-        info(Cluster(node("n1")), **options)
+        info(Direct(node("n1")), **options)
 
 
 def test_counts() -> None:

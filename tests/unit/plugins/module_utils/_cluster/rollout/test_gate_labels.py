@@ -11,7 +11,7 @@ import pytest
 
 from tests.support import gating
 from tests.support.calls import NODES
-from tests.support.cluster import Clock
+from tests.support.clock import Clock
 from tests.support.gating import group, refused, run
 from tests.support.objects import node, pod
 
@@ -33,7 +33,7 @@ def placed(*names: str, of: str = "n1") -> list[dict[str, t.Any]]:
 def test_pods_that_a_changed_label_would_cost(clock: Clock) -> None:
     """Without another request, and without waiting: only a change of the labels or of the pods helps."""
     api = group(n1=node("n1", labels={ZONE: "b"}), n2=node("n2", labels={ZONE: "a"}))
-    api.pods = [pod("free", "n1"), *placed("web"), *placed("db", of="n2")]
+    api.pods.add(pod("free", "n1"), *placed("web"), *placed("db", of="n2"))
     began = clock.time()
     error = refused(api, "n1", "n2", max_unavailable=3, pods=True, timeout=60)
     assert clock.time() == began
@@ -62,18 +62,18 @@ def test_pods_that_a_changed_label_would_cost(clock: Clock) -> None:
 def test_losses_that_are_allowed(clock: Clock, options: dict[str, t.Any], begins: bool) -> None:
     """On each node; the pods of a drained node move before its kubelet restarts."""
     api = group()
-    api.pods = [*placed("web", "db"), *placed("log", of="n2")]
+    api.pods.add(*placed("web", "db"), *placed("log", of="n2"))
     given = {"max_unavailable": 3, "pods": True, "allow_pod_loss": "1", **options}
     if begins:
         assert run(api, "n1", "n2", **given)["window"]
     else:
         error = refused(api, "n1", "n2", **given)
-        assert "n1: default/web needs" in error.message and "n2:" not in error.message
+        assert "n1: default/db needs" in error.message and "n2:" not in error.message
 
 
 def test_many_misplaced_pods_are_counted(clock: Clock) -> None:
     api = group()
-    api.pods = placed(*"abcdefg")
+    api.pods.add(*placed(*"abcdefg"))
     message = refused(api, "n1", pods=True).message
     assert "; default/e needs" in message and "; and 2 more\n" in message and "default/f" not in message
 

@@ -11,9 +11,10 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
+from tests.sim.api.direct import Direct
 from tests.support import gating
 from tests.support.calls import NODES
-from tests.support.cluster import Clock, Cluster
+from tests.support.clock import Clock
 from tests.support.objects import node
 
 GROUP = ["n1", "n2", "n3"]
@@ -26,7 +27,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def run(api: Cluster, window: dict[str, t.Any], timeout: int = 0) -> dict[str, t.Any]:
+def run(api: Direct, window: dict[str, t.Any], timeout: int = 0) -> dict[str, t.Any]:
     return gating.look(api, GROUP, ["n1"], timeout=timeout, window=window)
 
 
@@ -36,13 +37,13 @@ def window(clock: Clock, left: float, needs: float) -> dict[str, t.Any]:
 
 def test_a_batch_that_ends_in_time_begins(clock: Clock) -> None:
     """Its result contains the time when it began."""
-    found = run(Cluster(*map(node, GROUP)), window(clock, 300, 300))
+    found = run(Direct(*map(node, GROUP)), window(clock, 300, 300))
     assert found["window"] == {"began": [5.0, clock.time()]} and found["paused"] is None
 
 
 def test_a_batch_that_would_end_too_late_pauses_the_rollout(clock: Clock) -> None:
     """Before the API server is asked for anything."""
-    api = Cluster(*map(node, GROUP))
+    api = Direct(*map(node, GROUP))
     with pytest.raises(ClusterError) as caught:
         run(api, window(clock, 300, 301), timeout=60)
     assert caught.value.message == (
@@ -55,7 +56,7 @@ def test_a_batch_that_would_end_too_late_pauses_the_rollout(clock: Clock) -> Non
 
 
 def test_the_wait_for_the_budget_does_not_outlast_the_window(clock: Clock) -> None:
-    api = Cluster(node("n1"), node("n2", ready="False"), node("n3"))
+    api = Direct(node("n1"), node("n2", ready="False"), node("n3"))
     with pytest.raises(ClusterError, match="the window of 60 minutes ends in 8 s"):
         run(api, window(clock, 20, 10), timeout=600)
     assert api.count("GET", NODES) > 1 and sum(clock.slept) <= 12

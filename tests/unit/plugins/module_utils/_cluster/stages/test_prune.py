@@ -15,9 +15,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import push
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
+from tests.sim.api.direct import Direct
 from tests.support.calls import CONFIGMAPS, NODES, PAGE, Call, Calls
-from tests.support.cluster import Clock
-from tests.support.lease_api import LeaseApi
+from tests.support.clock import Clock
 from tests.support.objects import HEADER, configmap, items, node, place, reference, status
 
 TEXT = document.render({**HEADER, "maxPods": 50})
@@ -33,21 +33,19 @@ class Pruned(Calls):
 
     def __init__(self, *expected: Call) -> None:
         super().__init__(*expected)
-        self.leases = LeaseApi()
+        self.leases = Direct()
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         super().__exit__(kind, *error)
-        assert not any(item["spec"]["holderIdentity"].startswith("prune on ") for item in self.leases.items.values())
+        assert not any(item["spec"]["holderIdentity"].startswith("prune on ") for item in self.leases.leases.values())
 
     def server_time(self) -> float:
         """Return the time of the API server's clock."""
         return self.leases.now
 
-    def request(self, method: str, path: str, *arguments: t.Any, **named: t.Any) -> t.Any:
-        """Answer a request."""
-        if "/leases" in path:
-            return self.leases.request(method, path, *arguments, **named)
-        return super().request(method, path, *arguments, **named)
+    def _send(self, method: str, path: str, *rest: t.Any) -> bytes:  # type: ignore[override]  # the same
+        asked = self.leases if "/leases" in path else super()
+        return asked._send(method, path, *rest)
 
 
 def managed(*found: dict[str, t.Any]) -> Call:
@@ -134,11 +132,11 @@ def test_prune_reports_what_could_not_be_removed() -> None:
     assert (caught.value.result["changed"], caught.value.result["pruned"]) == (True, [two])
 
 
-def under_way(leases: LeaseApi, held: bool = True) -> dict[str, t.Any]:
+def under_way(leases: Direct, held: bool = True) -> dict[str, t.Any]:
     """A rollout of one node of the cluster holds, or claims, its Lease."""
-    claim = lease_objects.create(t.cast("t.Any", leases), "kube-system", "ops@bastion", "workers", ["n7"], 300)
+    claim = lease_objects.create(leases, "kube-system", "ops@bastion", "workers", ["n7"], 300)
     if held:
-        lease_objects.renew(t.cast("t.Any", leases), claim.lease(), held=True)
+        lease_objects.renew(leases, claim.lease(), held=True)
     return claim.lease()
 
 
@@ -155,8 +153,8 @@ def test_prune_removes_nothing_while_a_rollout_is_under_way(waits: Clock, held: 
     with Pruned() as session:
         mine = under_way(session.leases, held)
         with pytest.raises(ClusterError) as caught:
-            push.push(t.cast("t.Any", session), options(state="pruned"), False)
-        assert list(session.leases.items) == [mine["name"]]
+            push.push(session, options(state="pruned"), False)
+        assert list(session.leases.leases) == [mine["name"]]
     first, second, third = caught.value.message.splitlines()
     assert first == (
         "a rollout is under way, and may have pushed ConfigMaps that no node uses yet; nothing was pruned."
@@ -170,8 +168,8 @@ def test_prune_removes_nothing_while_a_rollout_is_under_way(waits: Clock, held: 
 def test_prune_waits_for_a_claim_that_is_withdrawn(waits: Clock) -> None:
     with Pruned(managed(), cluster()) as session:
         under_way(session.leases, held=False)
-        waits.at(3, session.leases.items.clear)
-        assert not push.push(t.cast("t.Any", session), options(state="pruned"), False)["changed"]
+        waits.at(3, session.leases.leases.clear)
+        assert not push.push(session, options(state="pruned"), False)["changed"]
 
 
 def test_prune_in_check_mode_warns_of_a_rollout(waits: Clock) -> None:
@@ -179,8 +177,8 @@ def test_prune_in_check_mode_warns_of_a_rollout(waits: Clock) -> None:
     calls = (managed(configmap(idle, TEXT)), cluster(node("n1")), delete(idle, dry_run=True))
     with Pruned(*calls) as session:
         under_way(session.leases)
-        result = push.push(t.cast("t.Any", session), options(state="pruned"), True)
-        assert len(session.leases.items) == 1
+        result = push.push(session, options(state="pruned"), True)
+        assert len(session.leases.leases) == 1
     assert result["pruned"] == [idle] and result["warnings"][0].startswith("a rollout is under way")
 
 
@@ -190,17 +188,15 @@ def test_no_rollout_begins_while_prune_runs(waits: Clock) -> None:
     given = {"state": "held", "group": "batch", "holder": "me", "duration": 300, "wait": 0, "lease": None}
 
     class Watched(Pruned):
-        def request(self, method: str, path: str, *arguments: t.Any, **named: t.Any) -> t.Any:
+        def _send(self, method: str, path: str, *rest: t.Any) -> bytes:  # type: ignore[override]  # the same
             if path == NODES:
                 with pytest.raises(ClusterError) as caught:
-                    lease.lease(
-                        t.cast("t.Any", self.leases), {**given, "namespace": "kube-system", "nodes": ["n5"]}, False
-                    )
+                    lease.lease(self.leases, {**given, "namespace": "kube-system", "nodes": ["n5"]}, False)
                 refused.append(caught.value.message)
-            return super().request(method, path, *arguments, **named)
+            return super()._send(method, path, *rest)
 
     with Watched(managed(), cluster()) as session:
-        push.push(t.cast("t.Any", session), options(state="pruned"), False)
+        push.push(session, options(state="pruned"), False)
     assert " has been rolling out to all nodes since " in refused[0] and "Nodes in both rollouts: n5." in refused[0]
 
 
@@ -209,31 +205,31 @@ def test_prune_stops_when_it_loses_its_lease(waits: Clock) -> None:
     idle = f"base-{SUFFIX}"
 
     class Slow(Pruned):
-        def request(self, method: str, path: str, *arguments: t.Any, **named: t.Any) -> t.Any:
+        def _send(self, method: str, path: str, *rest: t.Any) -> bytes:  # type: ignore[override]  # the same
             if path == NODES:
                 waits.sleep(60)
-                self.leases.items.clear()
-            return super().request(method, path, *arguments, **named)
+                self.leases.leases.clear()
+            return super()._send(method, path, *rest)
 
     with (
         Slow(managed(configmap(idle, TEXT)), cluster(node("n1"))) as session,
         pytest.raises(ClusterError, match=f"{idle}: this rollout lost its Lease"),
     ):
-        push.push(t.cast("t.Any", session), options(state="pruned"), False)
+        push.push(session, options(state="pruned"), False)
 
 
 def test_prune_on_an_api_server_without_leases() -> None:
     """Older than 1.14: no rollout can hold one either."""
 
     class Old(Calls):
-        def request(self, method: str, path: str, *arguments: t.Any, **named: t.Any) -> t.Any:
+        def _send(self, method: str, path: str, *rest: t.Any) -> bytes:  # type: ignore[override]  # the same
             if "/leases" in path:
                 raise ApiError(404, "the server could not find the requested resource", "NotFound")
-            return super().request(method, path, *arguments, **named)
+            return super()._send(method, path, *rest)
 
     for check_mode in (False, True):
         with Old(managed(), cluster()) as session:
-            assert not push.push(t.cast("t.Any", session), options(state="pruned"), check_mode)["changed"]
+            assert not push.push(session, options(state="pruned"), check_mode)["changed"]
 
 
 @pytest.mark.parametrize(("days", "kept"), [(-1, False), (0, True), (7, True), (None, False)])
