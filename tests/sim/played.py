@@ -11,11 +11,11 @@ import time
 import typing as t
 from pathlib import Path
 
+from tests.sim.api.direct import PlayedKubelets
 from tests.sim.api.handlers import Answer, Api, Request
 from tests.sim.api.objects import Objects
 from tests.sim.api.store import Entry, Page
 from tests.sim.cluster import HEARTBEATS, Cluster
-from tests.sim.kubelets.played import PlayedKubelets
 from tests.support import objects
 from tests.support.ansible import Ansible
 from tests.support.calls import CONFIGMAPS, NODES

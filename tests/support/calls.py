@@ -38,7 +38,7 @@ class InProcess(Session):
 
 @dataclasses.dataclass
 class Call:
-    """One expected request and its answer: JSON, or an exception to raise."""
+    """One expected request and its answer: JSON, bytes of another text, or an exception to raise."""
 
     method: str
     path: str
@@ -83,7 +83,7 @@ class Calls(InProcess):
         """Compare a request with the next expected one and return its answer."""
         assert self._expected, f"one request too many: {method} {path} {query} {body}"
         call = self._expected.pop(0)
-        assert (method, path, list(query), body, more["content_type"]) == (
+        assert (method, path, list(query), body, more.get("content_type", "application/json")) == (
             call.method,
             call.path,
             list(call.query),
@@ -93,4 +93,4 @@ class Calls(InProcess):
         self.budgets.append(budget)
         if isinstance(call.answer, BaseException):
             raise call.answer
-        return json.dumps(call.answer).encode()
+        return call.answer if isinstance(call.answer, bytes) else json.dumps(call.answer).encode()

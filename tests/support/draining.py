@@ -13,8 +13,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import drain
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
-from tests.sim.api.direct import Direct
-from tests.support.clock import Clock
+from tests.sim.api.direct import Clock, Direct
 
 OWNED = {"owner": ("ReplicaSet", "web")}
 BUDGET = "The disruption budget web needs 1 healthy pods and has 1 currently"

@@ -11,8 +11,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
-from tests.sim.api.direct import Direct
-from tests.support.clock import Clock
+from tests.sim.api.direct import Clock, Direct
 from tests.support.objects import node
 
 GROUP = [f"n{number}" for number in range(10)]

@@ -13,8 +13,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api imp
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubelets, lease, pods
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak, verify, watch
-from tests.sim.api.direct import Direct
-from tests.support.clock import Clock
+from tests.sim.api.direct import Clock, Direct
 from tests.support.objects import configmap, live, node, place, reference, status, text
 
 A = reference("config-a")
@@ -47,7 +46,7 @@ def cluster(clock: Clock, *nodes: dict[str, t.Any], pods: t.Sequence[dict[str, t
     )
 
     def beat() -> None:
-        api.renewed = {name: timestamps.text(clock.time() + api.ahead.get(name, 0.0)) for name in names}
+        api.renewed = {name: timestamps.text(clock.time() + api.fast.get(name, 0.0)) for name in names}
 
     beat()
     for second in range(10, 600, 10):

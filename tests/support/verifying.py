@@ -12,8 +12,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import config_sources
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verify, watch
-from tests.sim.api.direct import Direct
-from tests.support.clock import Clock
+from tests.sim.api.direct import Clock, Direct
 from tests.support.objects import Reference, configmap, live, node, place, reference, status, text
 
 PODS = {"maxPods": 50}

@@ -1,7 +1,9 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The simulated API server as a session of the collection, without HTTP: for tests that control every moment."""
+"""The simulated API server as a session of the collection, without HTTP, for tests that control every moment: its
+clock, and what kubelets answer.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +13,100 @@ import typing as t
 import urllib.parse
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import TRANSIENT, ApiError
-from tests.sim.api.handlers import Api, Request
+from tests.sim.api.handlers import Answer, Api, Request
 from tests.sim.api.kinds import KINDS
 from tests.sim.api.objects import Objects
-from tests.sim.api.refusal import Refusal
+from tests.sim.api.refusal import Refusal, unreachable
 from tests.sim.api.server import ADMIN
 from tests.sim.api.store import Store
-from tests.sim.kubelets.played import PlayedKubelets
+from tests.sim.kubelets import pages
 from tests.support.calls import InProcess
-from tests.support.clock import Clock
 
 HEARTBEATS = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 CSRS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+TEXT = {"Content-Type": "text/plain"}
+# The clock starts with the year 2026, when 1000 s are over since some moment.
+EPOCH = 1_767_225_600.0
+
+
+class Clock:
+    """Replaces the module `time`: `sleep` returns at once. Each of `ticks` runs once, when its second is reached.
+
+    `tick` runs at each sleep. `off`: how many seconds it is ahead of the clock of an API server that goes by it.
+    """
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.off = 0.0
+        self.slept: list[float] = []
+        self.tick: t.Callable[[], None] = lambda: None
+        self._ticks: list[tuple[float, t.Callable[[], t.Any]]] = []
+
+    def at(self, second: float, tick: t.Callable[[], t.Any]) -> None:
+        """Call `tick` `second` seconds after the start."""
+        self._ticks.append((1000.0 + second, tick))
+
+    def monotonic(self) -> float:
+        """Return the seconds since some moment."""
+        return self.now + self.off
+
+    def time(self) -> float:
+        """Return the seconds since 1970."""
+        return self.now - 1000.0 + EPOCH + self.off
+
+    def sleep(self, seconds: float) -> None:
+        """Advance the clock."""
+        assert seconds >= 0
+        self.slept.append(seconds)
+        self.now += seconds
+        for moment, tick in [item for item in self._ticks if item[0] <= self.now]:
+            self._ticks.remove((moment, tick))
+            tick()
+        self.tick()
+
+
+class PlayedKubelets:
+    """The part of a cluster that answers for its kubelets.
+
+    `live` is what each kubelet runs, `births` when it was started, `sick` the answers of healthz instead of ok. An
+    exception in place of any of them is raised. `births` are by a clock of which those of the nodes are `fast` by so
+    many seconds. The kubelets in `silent` serve no counter of their relists.
+    """
+
+    def play(self, clock: t.Callable[[], float], names: t.Iterable[str]) -> None:
+        """Begin: none answers for its configuration yet."""
+        self._clock = clock
+        self.live: dict[str, t.Any] = {}
+        self.births: dict[str, t.Any] = dict.fromkeys(names, 1000.0)
+        self.sick: dict[str, t.Any] = {}
+        self.fast: dict[str, float] = {}
+        self.silent: set[str] = set()
+
+    def proxied(self, name: str, path: str) -> Answer:
+        """Answer for a kubelet. Raises Refusal."""
+        if path == "/configz":
+            if name not in self.live:
+                raise unreachable("connection refused")
+            return Answer(200, {"kubeletconfig": _raised(self.live[name])})
+        if path == "/healthz":
+            return Answer(200, _raised(self.sick.get(name, "ok")).encode(), TEXT)
+        if path == "/metrics":
+            return Answer(200, self._metrics(name, _raised(self.births[name])).encode(), TEXT)
+        if path.startswith("/stats/summary"):
+            return Answer(200, {})
+        raise Refusal(404, "404 page not found")
+
+    def _metrics(self, name: str, birth: float) -> str:
+        """Return what a kubelet serves: the first relist is a second after its start, and no jump changes their sum."""
+        relisted = "" if name in self.silent else pages.relists(max(0.0, self._clock() - birth - 1.0))
+        return pages.started(birth + self.fast.get(name, 0.0)) + relisted
+
+
+def _raised(found: t.Any) -> t.Any:
+    if isinstance(found, Exception):
+        raise found
+    return found
 
 
 class Direct(PlayedKubelets, InProcess):
@@ -153,4 +236,6 @@ class Direct(PlayedKubelets, InProcess):
                 error.status in TRANSIENT,
                 dict(error.causes),
             ) from None
+        if answer.status >= 400:
+            raise ApiError(answer.status, answer.content().decode())
         return b"".join(answer.stream) if answer.stream else answer.content()

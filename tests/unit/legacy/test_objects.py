@@ -22,11 +22,10 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign, diagnose, verdict
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import minors
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
-from tests.sim.api.direct import Direct
+from tests.sim.api.direct import EPOCH, Clock, Direct
 from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster as Simulated
 from tests.support.calls import MERGE, NODES, Call, Calls
-from tests.support.clock import EPOCH, Clock
 from tests.support.objects import node, place, reference, status
 
 FORM = minors.source_form(9)

@@ -15,9 +15,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease, lease_objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.sim.api import store
-from tests.sim.api.direct import Direct
+from tests.sim.api.direct import Clock, Direct
 from tests.support.calls import Calls
-from tests.support.clock import Clock
 
 NODES = ["n1", "n2"]
 stamp = functools.partial(store.stamp, micro=True)
@@ -349,9 +348,9 @@ def test_a_lease_that_was_lost(api: Direct, wall: Clock, text: str) -> None:
     else:
         api.leases[held["name"]]["spec"]["holderIdentity"] = "other"
     with pytest.raises(
-        ClusterError,
+        lease_objects.LeaseLost,
         match=f"this rollout lost its Lease kube-system/{held['name']}, held by me: it was deleted, or another rollout "
-        "of the same nodes took over after 60 s",
+        "of the same nodes took over after 60 s.*look for the other rollout",
     ):
         lease.renew(api, held)
 

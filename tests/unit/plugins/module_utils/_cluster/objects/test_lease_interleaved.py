@@ -86,7 +86,7 @@ class Client(InProcess):
     def _send(self, *given: t.Any) -> bytes:
         """Do a request like the session, when it is this client's turn."""
         self._wait_for_turn()
-        return self._api._send(*given)
+        return self._api._send(*given)  # pylint: disable=protected-access
 
     def server_time(self) -> float:
         """Return the time of the API server's clock, as the session does."""

@@ -89,16 +89,6 @@ def test_renew_marks_as_held() -> None:
     assert lease_objects.read(api, "kube-system", ["n1"])[0].held
 
 
-@pytest.mark.parametrize("status", [404, 422])
-def test_renew_of_a_lost_lease(status: int) -> None:
-    api = Direct()
-    api.answers["PATCH *"] = ApiError(status, "lost")
-    with pytest.raises(
-        lease_objects.LeaseLost, match=r"lost its Lease kube-system/mine, held by me: .*look for the other rollout"
-    ):
-        lease_objects.renew(api, HELD)
-
-
 @pytest.mark.parametrize("revision", [None, "9"])
 def test_delete_is_bound_to_what_was_read(revision: str | None) -> None:
     preconditions = {"uid": "u", **({"resourceVersion": revision} if revision else {})}

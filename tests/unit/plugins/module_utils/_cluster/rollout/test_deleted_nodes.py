@@ -18,9 +18,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import drain, gate, revert
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak, verify, watch
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import node_row
-from tests.sim.api.direct import Direct
+from tests.sim.api.direct import Clock, Direct
 from tests.support.calls import NODES
-from tests.support.clock import Clock
 from tests.support.objects import configmap, live, node, place, pod, reference, status, text
 
 NAMES = ("n1", "n2", "n3")

@@ -19,9 +19,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects.pods import PODS
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import drain_steps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
-from tests.sim.api.direct import Direct
+from tests.sim.api.direct import Clock, Direct
 from tests.support.calls import NODES
-from tests.support.clock import Clock
 from tests.support.draining import (
     AWAY,
     BLOCKED,

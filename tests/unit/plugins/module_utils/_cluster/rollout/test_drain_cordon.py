@@ -10,9 +10,8 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import drain_steps
-from tests.sim.api.direct import Direct
+from tests.sim.api.direct import Clock, Direct
 from tests.support.calls import NODES
-from tests.support.clock import Clock
 from tests.support.draining import EVICTIONS, OWNED, cordoned, fail, run, stopped
 from tests.support.objects import node, pod
 

@@ -13,8 +13,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import drain_steps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
+from tests.sim.api.direct import Clock
 from tests.support.calls import DRY, MERGE, NODES, Call, Calls
-from tests.support.clock import Clock
 from tests.support.objects import node
 
 MARK = {"holder": "ops", "time": "2026-01-01T00:00:00.000000Z"}

@@ -11,10 +11,9 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease_objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import node_row
-from tests.sim.api.direct import Direct
+from tests.sim.api.direct import Clock, Direct
 from tests.support import gating
 from tests.support.calls import CONFIGMAPS, NODES
-from tests.support.clock import Clock
 from tests.support.gating import GROUP, LEASE, Node, group, refused, run
 from tests.support.objects import configmap, node, place, pod, reference, status
 

@@ -11,10 +11,9 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
-from tests.sim.api.direct import Direct
+from tests.sim.api.direct import Clock, Direct
 from tests.support import gating
 from tests.support.calls import NODES, PAGE, Call, Calls
-from tests.support.clock import Clock
 from tests.support.objects import items, live, node, place, status
 
 OPTIONS: dict[str, t.Any] = {"nodes": ["n1", "n2", "n3"], "label_selectors": None, "skip": True, "unready": False}

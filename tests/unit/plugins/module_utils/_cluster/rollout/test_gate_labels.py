@@ -9,9 +9,9 @@ import typing as t
 
 import pytest
 
+from tests.sim.api.direct import Clock
 from tests.support import gating
 from tests.support.calls import NODES
-from tests.support.clock import Clock
 from tests.support.gating import group, refused, run
 from tests.support.objects import node, pod
 

@@ -11,9 +11,8 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import timestamps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError
-from tests.sim.api.direct import HEARTBEATS, Direct
+from tests.sim.api.direct import HEARTBEATS, Clock, Direct
 from tests.support import gating
-from tests.support.clock import Clock
 from tests.support.gating import GROUP, Node, group, refused, run
 from tests.support.objects import live, node
 

@@ -13,9 +13,8 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease_objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import revert
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak, verify
-from tests.sim.api.direct import Direct
+from tests.sim.api.direct import Clock, Direct
 from tests.support.calls import NODES
-from tests.support.clock import Clock
 from tests.support.objects import configmap, live, node, place, pod, reference, status, text
 from tests.support.soaking import OWNED, snapshot, stopped
 

@@ -39,9 +39,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config import d
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
-from tests.sim.api.direct import Direct
+from tests.sim.api.direct import Clock, Direct
 from tests.support.calls import MERGE, NODES, Call, Calls
-from tests.support.clock import Clock
 from tests.support.objects import HEADER, configmap, live, node, place, reference, status
 
 OURS = (annotation.SOURCE, annotation.STATUS, annotation.PREVIOUS, annotation.CORDONED, annotation.OWN)

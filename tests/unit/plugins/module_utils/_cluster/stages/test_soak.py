@@ -13,9 +13,8 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease_objects, pods
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak
-from tests.sim.api.direct import HEARTBEATS, Direct
+from tests.sim.api.direct import HEARTBEATS, Clock, Direct
 from tests.support.calls import CONFIGMAPS, NODES
-from tests.support.clock import Clock
 from tests.support.objects import live, node, place, pod, status
 from tests.support.soaking import OWNED, A, cluster, done, fail, run, snapshot, state, stopped
 

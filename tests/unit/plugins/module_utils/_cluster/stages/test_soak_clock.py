@@ -11,8 +11,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import timestamps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError
-from tests.sim.api.direct import Direct
-from tests.support.clock import Clock
+from tests.sim.api.direct import Clock, Direct
 from tests.support.objects import node, status
 from tests.support.soaking import A, cluster, done, fail, run, state, stopped
 
@@ -29,7 +28,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def jump(second: float, seconds: float) -> t.Callable[[Clock, Direct], None]:
     """Set the clock of the node."""
-    return lambda clock, api: clock.at(second, lambda: api.ahead.update(n1=seconds))
+    return lambda clock, api: clock.at(second, lambda: api.fast.update(n1=seconds))
 
 
 def restart(second: float) -> t.Callable[[Clock, Direct], None]:

@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import pods
-from tests.support.clock import Clock
+from tests.sim.api.direct import Clock
 from tests.support.objects import pod
 from tests.support.soaking import OWNED, cluster, done, fail, run, snapshot, state, stopped
 

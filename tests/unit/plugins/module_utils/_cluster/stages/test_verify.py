@@ -13,9 +13,8 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import timestamps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verdict, watch
-from tests.sim.api.direct import CSRS, HEARTBEATS, REVIEWS, Direct
+from tests.sim.api.direct import CSRS, EPOCH, HEARTBEATS, REVIEWS, Clock, Direct
 from tests.support.calls import CONFIGMAPS, NODES
-from tests.support.clock import EPOCH, Clock
 from tests.support.objects import HEADER, configmap, live, node, place, reference, status, text
 from tests.support.verifying import LIVE, PODS, A, cluster, done, fail, noticed, run, stopped, turn, waiting
 

@@ -15,10 +15,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
     NodesFailed,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verify
-from tests.sim.api.direct import Direct
+from tests.sim.api.direct import Clock, Direct
 from tests.support.assigning import patiently
 from tests.support.calls import CONFIGMAPS, NODES
-from tests.support.clock import Clock
 from tests.support.objects import configmap, live, node, place, reference, status, text
 from tests.support.soaking import stopped
 

@@ -10,8 +10,7 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, NodesFailed
-from tests.sim.api.direct import HEARTBEATS
-from tests.support.clock import Clock
+from tests.sim.api.direct import HEARTBEATS, Clock
 from tests.support.objects import node, place
 from tests.support.verifying import WAIT_SLEEP, cluster, done, fail, noticed, run, stopped, turn, waiting
 

@@ -13,8 +13,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import watch
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
-from tests.sim.api.direct import Direct
-from tests.support.clock import Clock
+from tests.sim.api.direct import Clock, Direct
 from tests.support.objects import configmap, live, node, place, reference, status, text
 from tests.support.verifying import fail, run, stopped
 
