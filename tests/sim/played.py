@@ -11,12 +11,11 @@ import time
 import typing as t
 from pathlib import Path
 
+from tests.sim.api.direct import PlayedKubelets
 from tests.sim.api.handlers import Answer, Api, Request
 from tests.sim.api.objects import Objects
-from tests.sim.api.refusal import Refusal, unreachable
 from tests.sim.api.store import Entry, Page
 from tests.sim.cluster import HEARTBEATS, Cluster
-from tests.sim.kubelets import pages
 from tests.support import objects
 from tests.support.ansible import Ansible
 from tests.support.calls import CONFIGMAPS, NODES
@@ -58,13 +57,12 @@ class _Passing(Api):
         return super().answer(request)
 
 
-class PlayedCluster(Cluster):
+class PlayedCluster(PlayedKubelets, Cluster):
     """`with PlayedCluster("n1", ...) as fleet`. `refusing` kubelets revert to their local config when they get another
     one than `BEFORE`, `deaf` ones do nothing.
 
-    All nodes run `BEFORE` except the `local` ones. `live` is what each kubelet runs, `births` when it was started,
-    `sick` the answers of healthz instead of ok. `assigned` lists all assignments. `back` is when the API server answers
-    again, by the monotonic clock.
+    All nodes run `BEFORE` except the `local` ones. `assigned` lists all assignments. `back` is when the API server
+    answers again, by the monotonic clock.
     """
 
     api_class = _Passing
@@ -88,9 +86,8 @@ class PlayedCluster(Cluster):
                 if name in local
                 else objects.node(name, place, objects.status(reference, reference))
             )
-        self.live: dict[str, t.Any] = {name: self.local if name in local else before for name in names}
-        self.births: dict[str, float] = dict.fromkeys(names, 1000.0)
-        self.sick: dict[str, str] = {}
+        self.play(self.clock, names)
+        self.live.update({name: self.local if name in local else before for name in names})
         self.refusing: set[str] = set()
         self.deaf: set[str] = set()
         self.assigned: set[str] = set()
@@ -159,21 +156,6 @@ class PlayedCluster(Cluster):
         """Return the configuration in a source."""
         found: dict[str, t.Any] = json.loads(self.configmaps[reference["name"]]["data"][reference["kubeletConfigKey"]])
         return found
-
-    def proxied(self, name: str, path: str) -> Answer:
-        """Answer for a kubelet."""
-        text = {"Content-Type": "text/plain"}
-        if path == "/configz":
-            if name not in self.live:
-                raise unreachable("connection refused")
-            return Answer(200, {"kubeletconfig": self.live[name]})
-        if path == "/healthz":
-            return Answer(200, self.sick.get(name, "ok").encode(), text)
-        if path == "/metrics":
-            return Answer(200, pages.metrics(self.births[name], self.clock() - self.births[name]), text)
-        if path.startswith("/stats/summary"):
-            return Answer(200, {})
-        raise Refusal(404, "404 page not found")
 
 
 def played_ansible(

@@ -1,13 +1,15 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A session that expects given requests in a given order and returns given answers."""
+"""A session without HTTP, and one that expects given requests in a given order and returns given answers."""
 
 from __future__ import annotations
 
-import copy
 import dataclasses
+import json
 import typing as t
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 
 NODES = "/api/v1/nodes"
 CONFIGMAPS = "/api/v1/namespaces/kube-system/configmaps"
@@ -16,9 +18,27 @@ PAGE = (("limit", 250),)
 MERGE = "application/merge-patch+json"
 
 
+class InProcess(Session):
+    """A session whose `_send` a subclass replaces. It serves one request at a time, so that the order is certain."""
+
+    def __init__(self) -> None:  # pylint: disable=super-init-not-called  # that connects
+        self.host = "https://api.example:6443"
+        self.concurrency = 1
+        self.kubelets = None
+        self.nodes_listed = 0
+
+    def server_time(self) -> float:
+        """Return the time of the API server's clock; no request."""
+        return 1_800_000_000.0
+
+    def dry_runs(self) -> bool:
+        """Return whether the API server has dry runs; no request."""
+        return True
+
+
 @dataclasses.dataclass
 class Call:
-    """One expected request and its answer: JSON, or an exception to raise."""
+    """One expected request and its answer: JSON, bytes of another text, or an exception to raise."""
 
     method: str
     path: str
@@ -28,49 +48,42 @@ class Call:
     content_type: str = "application/json"
 
 
-class Calls:
+class Calls(InProcess):
     """`with Calls(Call(...), ...) as session:` - fails on any other request, and at the end on missing ones.
 
-    It serves one request at a time, so that the order is certain.
+    `old`: the API server has no dry runs.
     """
 
-    host = "https://api.example:6443"
-    concurrency = 1
-    kubelets = None
-    nodes_listed = 0
-
-    def __init__(self, *expected: Call | t.Sequence[Call]) -> None:
+    def __init__(self, *expected: Call | t.Sequence[Call], old: bool = False) -> None:
+        super().__init__()
         self._expected = [call for item in expected for call in ([item] if isinstance(item, Call) else item)]
+        self._old = old
         self.budgets: list[float | None] = []
 
-    def __enter__(self) -> Calls:
+    def __enter__(self) -> t.Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
         if kind is None:
             assert not self._expected, f"never asked for: {self._expected}"
 
-    def server_time(self) -> float:
-        """Return the time of the API server's clock, as the session does."""
-        return 1_800_000_000.0
-
     def dry_runs(self) -> bool:
-        """Return whether the API server has dry runs, as the session does."""
-        return True
+        """Return whether the API server has dry runs."""
+        return not self._old
 
-    def request(
+    def _send(
         self,
         method: str,
         path: str,
-        query: t.Sequence[tuple[str, t.Any]] = (),
-        body: t.Any = None,
-        content_type: str = "application/json",
-        budget: float | None = None,
-    ) -> t.Any:
+        query: t.Sequence[tuple[str, t.Any]],
+        body: t.Any,
+        more: dict[str, t.Any],
+        budget: float | None,
+    ) -> bytes:
         """Compare a request with the next expected one and return its answer."""
         assert self._expected, f"one request too many: {method} {path} {query} {body}"
         call = self._expected.pop(0)
-        assert (method, path, list(query), body, content_type) == (
+        assert (method, path, list(query), body, more.get("content_type", "application/json")) == (
             call.method,
             call.path,
             list(call.query),
@@ -80,12 +93,4 @@ class Calls:
         self.budgets.append(budget)
         if isinstance(call.answer, BaseException):
             raise call.answer
-        return copy.deepcopy(call.answer)
-
-
-class OldCalls(Calls):
-    """The same with an API server that has no dry runs."""
-
-    def dry_runs(self) -> bool:
-        """Return that it has none."""
-        return False
+        return call.answer if isinstance(call.answer, bytes) else json.dumps(call.answer).encode()

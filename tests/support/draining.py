@@ -13,8 +13,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import drain
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
-from tests.support.cluster import Clock
-from tests.support.pod_cluster import PodCluster
+from tests.sim.api.direct import Clock, Direct
 
 OWNED = {"owner": ("ReplicaSet", "web")}
 BUDGET = "The disruption budget web needs 1 healthy pods and has 1 currently"
@@ -26,6 +25,7 @@ BLOCKED = ApiError(
     True,
     {"DisruptionBudget": BUDGET},
 )
+EVICTIONS = "POST */eviction"
 AWAY = ApiError(0, "no usable answer from the API server", transient=True)
 
 
@@ -37,7 +37,7 @@ def stopped(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def run(api: PodCluster, check_mode: bool = False, **options: t.Any) -> dict[str, t.Any]:
+def run(api: Direct, check_mode: bool = False, **options: t.Any) -> dict[str, t.Any]:
     """Drain or restore the nodes of a cluster; return the result of the stage."""
     given = {
         "state": "drained",
@@ -51,17 +51,22 @@ def run(api: PodCluster, check_mode: bool = False, **options: t.Any) -> dict[str
     return drain.drain(api, {**given, **options}, check_mode)
 
 
-def fail(api: PodCluster, check_mode: bool = False, **options: t.Any) -> NodesFailed:
+def fail(api: Direct, check_mode: bool = False, **options: t.Any) -> NodesFailed:
     """Return the error of a drain in which nodes fail."""
     with pytest.raises(NodesFailed) as caught:
         run(api, check_mode, **options)
     return caught.value
 
 
-def cordoned(api: PodCluster, name: str = "n1") -> tuple[bool, bool]:
+def cordoned(api: Direct, name: str = "n1") -> tuple[bool, bool]:
     """Return whether a node is cordoned, and whether our mark is on it."""
     found = api.nodes[name]
     return bool(found["spec"].get("unschedulable")), annotation.CORDONED in (found["metadata"].get("annotations") or {})
+
+
+def eviction(pod: str) -> str:
+    """Return the key of `answers` for the evictions of a pod."""
+    return f"POST */pods/{pod}/eviction"
 
 
 def names(found: list[dict[str, str]]) -> list[str]:

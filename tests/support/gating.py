@@ -11,12 +11,13 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
-from tests.support.cluster import Clock, Cluster
+from tests.sim.api.direct import Clock, Direct
 from tests.support.objects import node
 
 GROUP = [f"n{number}" for number in range(10)]
 Node = dict[str, t.Any]
 
+LEASE = {"name": "mine", "namespace": "kube-system", "uid": "u", "holder": "me", "group": "batch", "duration": 60}
 OPTIONS: dict[str, t.Any] = {
     "max_unavailable": "1",
     "allow_unready": False,
@@ -45,21 +46,23 @@ def simulated_time(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Return the clock that the gate and each cluster in memory have from now on."""
     clock = Clock()
     monkeypatch.setattr(gate, "time", clock)
-    monkeypatch.setattr(Cluster, "server_time", lambda _cluster: clock.time())
+    monkeypatch.setattr(Direct, "server_time", lambda _cluster: clock.time())
     return clock
 
 
-def group(**others: Node) -> Cluster:
-    """Ten nodes that are Ready, but for those given."""
-    return Cluster(*(others.get(name) or node(name) for name in GROUP))
+def group(**others: Node) -> Direct:
+    """Ten nodes that are Ready, but for those given, and the Lease LEASE."""
+    api = Direct(*(others.get(name) or node(name) for name in GROUP))
+    api.leases["mine"] = {"metadata": {"name": "mine", "uid": "u"}, "spec": {"holderIdentity": "me"}}
+    return api
 
 
-def run(api: Cluster, *batch: str, check: bool = False, **options: t.Any) -> dict[str, t.Any]:
+def run(api: Direct, *batch: str, check: bool = False, **options: t.Any) -> dict[str, t.Any]:
     """Ask for a batch of the ten nodes."""
     return look(api, GROUP, batch, check, **options)
 
 
-def refused(api: Cluster, *batch: str, **options: t.Any) -> ClusterError:
+def refused(api: Direct, *batch: str, **options: t.Any) -> ClusterError:
     """Return the error of a batch that may not begin."""
     with pytest.raises(ClusterError) as caught:
         run(api, *batch, **options)

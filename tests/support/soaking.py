@@ -13,9 +13,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api imp
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubelets, lease, pods
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak, verify, watch
-from tests.support.cluster import EPOCH, Clock
+from tests.sim.api.direct import Clock, Direct
 from tests.support.objects import configmap, live, node, place, reference, status, text
-from tests.support.pod_cluster import REVISION, PodCluster
 
 A = reference("config-a")
 LIVE = live(maxPods=50)
@@ -35,28 +34,32 @@ def done(name: str = "n1", **more: t.Any) -> dict[str, t.Any]:
     return node(name, place(), status(A, A), **more)
 
 
-def cluster(clock: Clock, *nodes: dict[str, t.Any], pods: t.Sequence[dict[str, t.Any]] = ()) -> PodCluster:
+def cluster(clock: Clock, *nodes: dict[str, t.Any], pods: t.Sequence[dict[str, t.Any]] = ()) -> Direct:
     """Return nodes that run config-a, with heartbeats every 10 s by their own clocks."""
     names = [item["metadata"]["name"] for item in nodes]
-    api = PodCluster(
-        *nodes, pods=pods, configmaps=[configmap("config-a", text(maxPods=50))], live=dict.fromkeys(names, LIVE)
+    api = Direct(
+        *nodes,
+        pods=pods,
+        configmaps=[configmap("config-a", text(maxPods=50))],
+        live=dict.fromkeys(names, LIVE),
+        clock=clock,
     )
 
     def beat() -> None:
-        api.renewed = {name: timestamps.text(clock.time() + api.ahead.get(name, 0.0)) for name in names}
+        api.renewed = {name: timestamps.text(clock.time() + api.fast.get(name, 0.0)) for name in names}
 
     beat()
     for second in range(10, 600, 10):
         clock.at(second, beat)
-    api.now = clock.monotonic
     return api
 
 
-def snapshot(api: PodCluster) -> dict[str, t.Any]:
+def snapshot(api: Direct) -> dict[str, t.Any]:
     """Return the current pods of each node."""
+    revision = str(api.store.revision)
     return {
         name: {
-            item["metadata"]["uid"]: pods.row(item, REVISION, EPOCH)
+            item["metadata"]["uid"]: pods.row(item, revision, api.now)
             for item in api.pods.values()
             if item["spec"]["nodeName"] == name
         }
@@ -64,7 +67,7 @@ def snapshot(api: PodCluster) -> dict[str, t.Any]:
     }
 
 
-def run(api: PodCluster, **options: t.Any) -> dict[str, t.Any]:
+def run(api: Direct, **options: t.Any) -> dict[str, t.Any]:
     """Soak for a minute, unless the options set another time."""
     given = {
         "nodes": list(api.nodes),
@@ -80,7 +83,7 @@ def run(api: PodCluster, **options: t.Any) -> dict[str, t.Any]:
     return soak.soak(api, {**given, **options}, False)
 
 
-def fail(api: PodCluster, **options: t.Any) -> NodesFailed:
+def fail(api: Direct, **options: t.Any) -> NodesFailed:
     """Run a soak that must fail; return its failure."""
     with pytest.raises(NodesFailed) as caught:
         run(api, **options)

@@ -12,7 +12,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import config_sources
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verify, watch
-from tests.support.cluster import Clock, Cluster
+from tests.sim.api.direct import Clock, Direct
 from tests.support.objects import Reference, configmap, live, node, place, reference, status, text
 
 PODS = {"maxPods": 50}
@@ -39,16 +39,16 @@ def done(name: str = "n1") -> dict[str, t.Any]:
     return node(name, place(), status(A, A))
 
 
-def cluster(*nodes: dict[str, t.Any], content: str | None = None) -> Cluster:
+def cluster(*nodes: dict[str, t.Any], content: str | None = None) -> Direct:
     """Return nodes on whose kubelets the content of config-a is live."""
-    return Cluster(
+    return Direct(
         *nodes,
         configmaps=[configmap("config-a", text(**PODS) if content is None else content)],
         live={item["metadata"]["name"]: LIVE for item in nodes},
     )
 
 
-def turn(api: Cluster, *nodes: dict[str, t.Any]) -> t.Callable[[], None]:
+def turn(api: Direct, *nodes: dict[str, t.Any]) -> t.Callable[[], None]:
     """Return a function that replaces Node objects."""
     return lambda: api.nodes.update({item["metadata"]["name"]: item for item in nodes})
 
@@ -59,7 +59,7 @@ def noticed(clock: Clock, second: float) -> bool:
     return 0 <= late <= min(WAIT_SLEEP, max(0.1, second / 10))
 
 
-def run(api: Cluster, wanted: dict[str, Reference | None] | None = None, **options: t.Any) -> dict[str, t.Any]:
+def run(api: Direct, wanted: dict[str, Reference | None] | None = None, **options: t.Any) -> dict[str, t.Any]:
     """Verify within a minute, unless the options set another time."""
     given = {name: config_sources.Wanted(source) for name, source in wanted.items()} if wanted is not None else None
     return verify.verify(
@@ -67,7 +67,7 @@ def run(api: Cluster, wanted: dict[str, Reference | None] | None = None, **optio
     )
 
 
-def fail(api: Cluster, wanted: dict[str, Reference | None] | None = None, **options: t.Any) -> NodesFailed:
+def fail(api: Direct, wanted: dict[str, Reference | None] | None = None, **options: t.Any) -> NodesFailed:
     """Run a verification that must fail; return its failure, which must list the failed rows."""
     with pytest.raises(NodesFailed) as caught:
         run(api, wanted, **options)

@@ -194,9 +194,11 @@ class Api:
             at = int(page.metadata["resourceVersion"])
             for entry in page.entries:
                 yield _line("ADDED", entry)
-        while time.monotonic() < end:
+        left = 1.0
+        while left > 0:
+            left = end - time.monotonic()
             try:
-                changes = self.store.since(at, min(TICK, max(0.0, end - time.monotonic())))
+                changes = self.store.since(at, min(TICK, max(0.0, left)))
             except Refusal as error:
                 yield json.dumps({"type": "ERROR", "object": error.body()}).encode() + b"\n"
                 return

@@ -14,30 +14,40 @@ from tests.sim.api.store import Entry, Store
 
 
 class Objects(collections.abc.MutableMapping[str, dict[str, t.Any]]):
-    """The objects of one kind and namespace by name."""
+    """The objects of one kind and namespace, or of all namespaces (None), by name."""
 
-    def __init__(self, store: Store, plural: str, namespace: str = "") -> None:
+    def __init__(self, store: Store, plural: str, namespace: str | None = "") -> None:
         self._store, self._kind, self._namespace = store, KINDS[plural], namespace
+
+    def add(self, *items: dict[str, t.Any]) -> None:
+        """Put objects by their names."""
+        self.update({item["metadata"]["name"]: item for item in items})
 
     def _table(self) -> dict[tuple[str, str], Entry]:
         return self._store.tables.setdefault(self._kind.plural, {})
 
+    def _key(self, name: str) -> tuple[str, str]:
+        if self._namespace is not None:
+            return self._namespace, name
+        return next((key for key in self._table() if key[1] == name), ("", name))
+
     def __getitem__(self, name: str) -> dict[str, t.Any]:
-        entry = self._table()[(self._namespace, name)]
+        entry = self._table()[self._key(name)]
         entry.fluid = True
         return entry.item
 
     def __setitem__(self, name: str, item: dict[str, t.Any]) -> None:
-        header = {"kind": self._kind.kind, "apiVersion": self._kind.version}
-        item["metadata"] = {"uid": f"uid-{name}", "resourceVersion": "1", **item["metadata"]}
-        self._table()[(self._namespace, name)] = Entry({**header, **item})
+        meta = {"uid": f"uid-{name}", "resourceVersion": "1", **item["metadata"]}
+        namespace = meta["namespace"] if self._namespace is None else self._namespace
+        whole = {"kind": self._kind.kind, "apiVersion": self._kind.version, **item, "metadata": meta}
+        self._table()[(namespace, name)] = Entry(whole)
 
     def __delitem__(self, name: str) -> None:
-        del self._table()[(self._namespace, name)]
+        del self._table()[self._key(name)]
 
     def __iter__(self) -> t.Iterator[str]:
         with self._store.lock:
-            return iter([name for namespace, name in self._table() if namespace == self._namespace])
+            return iter([name for namespace, name in self._table() if self._namespace in (None, namespace)])
 
     def __len__(self) -> int:
         return len(list(iter(self)))

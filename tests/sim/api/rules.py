@@ -44,7 +44,8 @@ def updated(kind: Kind, old: Item, new: Item, sub: str, store: Store) -> None:
             new.pop(kept, None)
     if kind.plural == "nodes":
         _drop_sources(new, old, store)
-        _check_sources(new)
+        if store.strict:
+            _check_sources(new)
     if kind.plural == "configmaps" and old.get("immutable"):
         for field in ("data", "binaryData", "immutable"):
             if new.get(field) != old.get(field):

@@ -74,13 +74,15 @@ Tables = dict[str, dict[tuple[str, str], Entry]]
 class Store:
     """All objects. `minor` is the minor version of the API server, `clock` its clock in seconds since 1970.
 
-    `dynamic`: whether its feature gate DynamicKubeletConfig is on. `listeners` are called after each change, while no
+    `dynamic`: whether its feature gate DynamicKubeletConfig is on. `strict`: whether it validates what it stores, so
+    that no Node holds a malformed source. `listeners` are called after each change, while no
     other change can happen.
     """
 
     def __init__(self, minor: int, clock: t.Callable[[], float] = time.time) -> None:
         self.minor, self.clock = minor, clock
         self.dynamic = minor <= rules.LAST_DYNAMIC
+        self.strict = True
         self.lock = threading.RLock()
         self.changed = threading.Condition(self.lock)
         self.revision = 1

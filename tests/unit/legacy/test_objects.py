@@ -22,10 +22,10 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign, diagnose, verdict
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import minors
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
+from tests.sim.api.direct import EPOCH, Clock, Direct
 from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster as Simulated
 from tests.support.calls import MERGE, NODES, Call, Calls
-from tests.support.cluster import EPOCH, Clock, Cluster
 from tests.support.objects import node, place, reference, status
 
 FORM = minors.source_form(9)
@@ -157,11 +157,11 @@ def test_a_dead_first_kubelet_is_reported(clock: Clock) -> None:
     found["spec"]["configSource"] = {"configMapRef": {"namespace": "kube-system", "name": "bad", "uid": "uid-bad"}}
     for condition in found["status"]["conditions"]:
         condition["lastHeartbeatTime"] = timestamps.text(EPOCH - 90)
-    cluster = Cluster(found)
-    cluster.renewed = ApiError(404, "404 page not found")
+    cluster = Direct(found)
+    cluster.store.minor = 9
     with pytest.raises(NodesFailed, match=r"has sent no heartbeat for 90 s.* empty checkpoints/.cur"):
         revert.revert(
-            t.cast(t.Any, cluster),
+            cluster,
             {"nodes": {"n1": row(None)}, "current": None, "wait_timeout": 30, "wait_sleep": 2, "lease": None},
             False,
         )

@@ -16,7 +16,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api imp
     errors,
     session,
 )
-from tests.support.cluster import Clock
+from tests.sim.api.direct import Clock
 
 
 @pytest.fixture

@@ -27,9 +27,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api imp
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 from tests.lab.console import run
+from tests.sim.api.direct import Clock
 from tests.sim.cluster import Cluster
 from tests.support.calls import NODES
-from tests.support.cluster import Clock
 from tests.support.server import Server
 
 pytestmark = pytest.mark.usefixtures("bare_environment", "clock")

@@ -16,7 +16,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
     ClusterError,
     NodesFailed,
 )
-from tests.support.cluster import Clock
+from tests.sim.api.direct import Clock
 
 
 def test_nodes_failed_names_every_node() -> None:

@@ -22,8 +22,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import session
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError
+from tests.sim.api.direct import Clock
 from tests.support.calls import NODES
-from tests.support.cluster import Clock
 from tests.support.server import Answer, Server
 
 pytestmark = pytest.mark.usefixtures("bare_environment", "clock")

@@ -10,7 +10,7 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import timestamps
-from tests.support.cluster import Clock
+from tests.sim.api.direct import Clock
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import configmaps
-from tests.support.calls import CONFIGMAPS, DRY, MERGE, Call, Calls, OldCalls
+from tests.support.calls import CONFIGMAPS, DRY, MERGE, Call, Calls
 from tests.support.objects import configmap, items, reference
 
 GONE = ApiError(404, 'configmaps "config-a" not found', "NotFound")
@@ -124,7 +124,7 @@ def test_write_key(dry_run: bool) -> None:
 
 def test_an_api_server_without_dry_runs() -> None:
     """Nothing is sent."""
-    with OldCalls() as session:
+    with Calls(old=True) as session:
         assert configmaps.create(session, configmap(), True) == configmap()
         assert configmaps.write_key(session, configmap(), "kubelet", "x", True) == configmap(content="x")
         configmaps.delete(session, configmap(), True)

@@ -10,15 +10,11 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubelets
 from tests.support.calls import NODES, Call, Calls
-from tests.support.cluster import Clock
-from tests.support.server import Answer, Server
 
-pytestmark = pytest.mark.usefixtures("bare_environment", "clock")
-
-PATH = f"{NODES}/n1/proxy/configz"
+PROXIED = f"{NODES}/n1/proxy"
+PATH = f"{PROXIED}/configz"
 METRICS = b"""# HELP process_start_time_seconds Start time of the process since unix epoch in seconds.
 # TYPE process_start_time_seconds gauge
 process_start_time_seconds 1.7952760277e+09
@@ -100,10 +96,9 @@ def test_values_that_no_kubelet_has(config: t.Any) -> None:
     ],
 )
 def test_a_process(more: bytes, relisted: float | None) -> None:
-    with Server(Answer(body=METRICS + more)) as server:
-        found = kubelets.process(Session({"host": server.url}), "n1")
+    with Calls(Call("GET", f"{PROXIED}/metrics", METRICS + more)) as session:
+        found = kubelets.process(session, "n1")
     assert (found.started, found.relisted) == (1795276027.7, relisted) and found.asked <= found.answered
-    assert server.seen[0].path == "/api/v1/nodes/n1/proxy/metrics"
 
 
 # By how much the start moved between two looks, how long the process had relisted at each, and the seconds between.
@@ -155,23 +150,23 @@ def test_restarted(
 )
 def test_what_has_no_start(body: bytes) -> None:
     with (
-        Server(Answer(body=body)) as server,
+        Calls(Call("GET", f"{PROXIED}/metrics", body)) as session,
         pytest.raises(ApiError, match="has no process_start_time_seconds; is this a kubelet"),
     ):
-        kubelets.process(Session({"host": server.url}), "n1")
+        kubelets.process(session, "n1")
 
 
 @pytest.mark.parametrize(("body", "ok"), [(b"ok", True), (b"ok\n", True), (b"", False), (b"[-]etcd failed", False)])
 def test_healthy(body: bytes, ok: bool) -> None:
-    with Server(Answer(body=body)) as server:
-        assert kubelets.healthy(Session({"host": server.url}), "n1") is ok
+    with Calls(Call("GET", f"{PROXIED}/healthz", body)) as session:
+        assert kubelets.healthy(session, "n1") is ok
 
 
-def test_healthz_is_not_repeated(clock: Clock) -> None:
+def test_healthz_is_not_repeated() -> None:
     """It must answer several times in a row, so a failure in between counts."""
     with (
-        Server(Answer(500, b"[-]syncloop failed"), Answer(body=b"ok")) as server,
+        Calls(Call("GET", f"{PROXIED}/healthz", ApiError(500, "syncloop failed", transient=True))) as session,
         pytest.raises(ApiError, match="syncloop failed"),
     ):
-        kubelets.healthy(Session({"host": server.url}), "n1")
-    assert (len(server.seen), clock.slept) == (1, [])
+        kubelets.healthy(session, "n1")
+    assert session.budgets == [0]

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import typing as t
 
@@ -13,22 +14,23 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease, lease_objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
-from tests.support.calls import Call, Calls
-from tests.support.lease_api import LeaseApi, Wall, stamp
+from tests.sim.api import store
+from tests.sim.api.direct import Clock, Direct
+from tests.support.calls import Calls
 
 NODES = ["n1", "n2"]
+stamp = functools.partial(store.stamp, micro=True)
 
 
 @pytest.fixture
-def api() -> LeaseApi:
-    return LeaseApi()
+def api() -> Direct:
+    return Direct()
 
 
 @pytest.fixture
-def wall(api: LeaseApi, monkeypatch: pytest.MonkeyPatch) -> Wall:
-    wall = Wall(api)
-    monkeypatch.setattr(lease, "time", wall)
-    return wall
+def wall(api: Direct, monkeypatch: pytest.MonkeyPatch) -> Clock:
+    monkeypatch.setattr(lease, "time", api.clock)
+    return api.clock
 
 
 def hold(api: t.Any, nodes: t.Sequence[str] = tuple(NODES), check: bool = False, **options: t.Any) -> dict[str, t.Any]:
@@ -55,15 +57,16 @@ def release(api: t.Any, held: dict[str, t.Any], check: bool = False) -> bool:
     return bool(lease.lease(api, {"state": "released", "lease": held}, check)["changed"])
 
 
-def methods(api: LeaseApi) -> list[str]:
-    return [method for method, _name in api.requests]
+def methods(api: Direct) -> list[str]:
+    assert not any("resourceVersion=0" in request.url for request in api.asked), "a LIST from the cache may be old"
+    return [method for method, _path in api.requests]
 
 
-def test_hold(api: LeaseApi, wall: Wall) -> None:
+def test_hold(api: Direct, wall: Clock) -> None:
     """Three requests; everything another rollout wants to know stands in the Lease."""
     found = hold(api, ["n2", "n1"])
     assert methods(api) == ["POST", "GET", "PATCH"]
-    ((name, item),) = api.items.items()
+    ((name, item),) = api.leases.items()
     assert found == {
         "changed": True,
         "taken_over": [],
@@ -95,19 +98,19 @@ def test_hold(api: LeaseApi, wall: Wall) -> None:
     }
 
 
-def test_names_are_random(api: LeaseApi, wall: Wall) -> None:
+def test_names_are_random(api: Direct, wall: Clock) -> None:
     assert len({hold(api, [f"n{number}"])["lease"]["name"] for number in range(20)}) == 20
 
 
-def test_three_thousand_nodes(api: LeaseApi, wall: Wall) -> None:
+def test_three_thousand_nodes(api: Direct, wall: Clock) -> None:
     names = [f"ip-10-{number // 250}-{number % 250}-7.eu-central-1.compute.internal.example" for number in range(3000)]
     hold(api, names)
-    assert json.loads(next(iter(api.items.values()))["metadata"]["annotations"][lease_objects.NODES]) == sorted(names)
+    assert json.loads(next(iter(api.leases.values()))["metadata"]["annotations"][lease_objects.NODES]) == sorted(names)
     text = refused(api, nodes=names[-1:], wait=0).message
     assert f"Nodes in both rollouts: {names[-1]}." in text
 
 
-def test_more_names_than_a_lease_can_keep(api: LeaseApi, wall: Wall) -> None:
+def test_more_names_than_a_lease_can_keep(api: Direct, wall: Clock) -> None:
     error = refused(api, nodes=[f"{number:0200}" for number in range(2000)])
     assert (
         "the names of 2000 nodes take 406001 bytes, and a Lease can hold 256000: roll out to fewer nodes at a time"
@@ -124,26 +127,31 @@ def test_more_names_than_a_lease_can_keep(api: LeaseApi, wall: Wall) -> None:
         ({"duration": -5}, "duration is -5"),
     ],
 )
-def test_options_that_make_no_sense(api: LeaseApi, wall: Wall, options: dict[str, t.Any], text: str) -> None:
+def test_options_that_make_no_sense(api: Direct, wall: Clock, options: dict[str, t.Any], text: str) -> None:
     assert text in refused(api, **options).message
     assert not api.requests
 
 
-def test_a_live_holder_is_named(api: LeaseApi, wall: Wall) -> None:
+def test_a_live_holder_is_named(api: Direct, wall: Clock) -> None:
     """At once when it cannot expire within the wait; our claim is gone again."""
     theirs = hold(api, [f"n{number:02}" for number in range(20)], holder="ops@bastion", group="frontend")["lease"]
     began = stamp(api.now)
     api.now += 100
-    lease.renew(t.cast("t.Any", api), theirs)
+    lease.renew(api, theirs)
     api.now += 12
-    api.requests.clear()
+    api.asked.clear()
     error = refused(api, nodes=[f"n{number:02}" for number in range(5, 30)], wait=30)
     assert methods(api) == ["POST", "GET", "DELETE"] and not wall.slept
-    assert list(api.items) == [theirs["name"]]
+    assert list(api.leases) == [theirs["name"]]
     assert error.result == {
         "changed": False,
         "obstacles": [
-            {"name": theirs["name"], "holder": "ops@bastion", "group": "frontend", "renewed": stamp(api.now - 12)}
+            {
+                "name": theirs["name"],
+                "holder": "ops@bastion",
+                "group": "frontend",
+                "renewed": stamp(api.now - 12),
+            }
         ],
     }
     for text in (
@@ -157,33 +165,33 @@ def test_a_live_holder_is_named(api: LeaseApi, wall: Wall) -> None:
         assert text in error.message
 
 
-def test_other_nodes_are_no_obstacle(api: LeaseApi, wall: Wall) -> None:
+def test_other_nodes_are_no_obstacle(api: Direct, wall: Clock) -> None:
     hold(api, ["n3"])
     assert hold(api, ["n1", "n2"])["taken_over"] == []
-    assert len(api.items) == 2
+    assert len(api.leases) == 2
 
 
-def test_a_dead_holder_is_waited_for_and_taken_over(api: LeaseApi, wall: Wall) -> None:
+def test_a_dead_holder_is_waited_for_and_taken_over(api: Direct, wall: Clock) -> None:
     """By default the wait is long enough for any holder of the same duration; only a LIST a look."""
     dead = hold(api, holder="dead")["lease"]
     died = api.now
-    api.requests.clear()
+    api.asked.clear()
     found = hold(api)
     assert found["taken_over"] == [{"name": dead["name"], "holder": "dead", "group": "batch", "renewed": stamp(died)}]
-    assert list(api.items) == [found["lease"]["name"]]
+    assert list(api.leases) == [found["lease"]["name"]]
     assert 65 < api.now - died <= 70
     looks = len(wall.slept)
     assert methods(api) == ["POST", "GET", "DELETE", *["GET"] * looks, "POST", "GET", "DELETE", "PATCH"]
 
 
-def test_one_that_is_dead_already_is_not_waited_for(api: LeaseApi, wall: Wall) -> None:
+def test_one_that_is_dead_already_is_not_waited_for(api: Direct, wall: Clock) -> None:
     hold(api, holder="dead")
     api.now += 65.1
     assert [row["holder"] for row in hold(api)["taken_over"]] == ["dead"]
     assert not wall.slept
 
 
-def test_some_seconds_of_skew_expire_no_lease(api: LeaseApi, wall: Wall) -> None:
+def test_some_seconds_of_skew_expire_no_lease(api: Direct, wall: Clock) -> None:
     hold(api, holder="alive")
     api.now += 60
     wall.off = 4.9
@@ -191,85 +199,82 @@ def test_some_seconds_of_skew_expire_no_lease(api: LeaseApi, wall: Wall) -> None
 
 
 @pytest.mark.parametrize("wait", [None, 1000])
-def test_a_sign_of_life_ends_the_wait(api: LeaseApi, wall: Wall, wait: int | None) -> None:
+def test_a_sign_of_life_ends_the_wait(api: Direct, wall: Clock, wait: int | None) -> None:
     """However long one would wait."""
     theirs = hold(api, holder="alive")["lease"]
     began = api.now
 
     def beat() -> None:
         if api.now - began >= 20:
-            lease.renew(t.cast("t.Any", api), theirs)
+            lease.renew(api, theirs)
 
     wall.tick = beat
     assert "alive has been rolling out to batch" in refused(api, wait=wait).message
     assert 20 <= api.now - began <= 22
 
 
-def test_a_claim_is_waited_for_until_it_is_held_or_gone(api: LeaseApi, wall: Wall) -> None:
+def test_a_claim_is_waited_for_until_it_is_held_or_gone(api: Direct, wall: Clock) -> None:
     """Its expiry does not matter, since a claim lasts only a moment."""
-    other = lease_objects.create(t.cast("t.Any", api), "kube-system", "other", "theirs", NODES, 60)
+    other = lease_objects.create(api, "kube-system", "other", "theirs", NODES, 60)
     assert "other has been waiting to roll out to theirs" in refused(api, wait=0).message
-    wall.tick = lambda: lease_objects.renew(t.cast("t.Any", api), other.lease(), held=True)
+    wall.tick = lambda: lease_objects.renew(api, other.lease(), held=True)
     assert "other has been rolling out to theirs" in refused(api, wait=10).message
-    wall.tick = api.items.clear
-    lease_objects.delete(t.cast("t.Any", api), "kube-system", other.name, other.uid)
-    lease_objects.create(t.cast("t.Any", api), "kube-system", "other", "theirs", NODES, 60)
+    wall.tick = api.leases.clear
+    lease_objects.delete(api, "kube-system", other.name, other.uid)
+    lease_objects.create(api, "kube-system", "other", "theirs", NODES, 60)
     assert hold(api, wait=10)["taken_over"] == []
 
 
-def test_a_holder_that_renews_at_the_last_moment_keeps_its_lease(api: LeaseApi, wall: Wall) -> None:
+def test_a_holder_that_renews_at_the_last_moment_keeps_its_lease(api: Direct, wall: Clock) -> None:
     """It renews between our look and our delete."""
     theirs = hold(api, holder="slow")["lease"]
     api.now += 70
-    api.requests.clear()
+    api.asked.clear()
 
     def back() -> None:
         if methods(api)[-1] == "GET":
             api.look = lambda: None
-            lease.renew(t.cast("t.Any", api), theirs)
+            lease.renew(api, theirs)
 
     api.look = back
     assert "slow has been rolling out to batch" in refused(api, wait=0).message
-    assert list(api.items) == [theirs["name"]]
+    assert list(api.leases) == [theirs["name"]]
 
 
-def test_a_claim_that_was_taken_for_dead_is_not_held(api: LeaseApi, wall: Wall) -> None:
+def test_a_claim_that_was_taken_for_dead_is_not_held(api: Direct, wall: Clock) -> None:
     """Another rollout deleted our claim between the LIST and the last step."""
-    api.look = lambda: api.items.clear() if methods(api)[-1] == "GET" else None
+    api.look = lambda: api.leases.clear() if methods(api)[-1] == "GET" else None
     assert "this rollout lost its Lease" in refused(api).message
 
 
-def test_nothing_is_left_when_the_look_fails(api: LeaseApi, wall: Wall) -> None:
-    def fail(_ask: t.Callable[[], t.Any]) -> t.Any:
-        raise ApiError(403, "leases is forbidden")
-
-    api.answers["GET"] = fail
+def test_nothing_is_left_when_the_look_fails(api: Direct, wall: Clock) -> None:
+    api.answers["GET *"] = ApiError(403, "leases is forbidden")
     assert refused(api).message == "leases is forbidden"
-    assert not api.items
+    assert not api.leases
 
 
-def test_an_answer_that_was_lost_on_the_way(api: LeaseApi, wall: Wall) -> None:
+def test_an_answer_that_was_lost_on_the_way(api: Direct, wall: Clock) -> None:
     """The session repeats the request: our own claim is there already."""
 
     def twice(ask: t.Callable[[], t.Any]) -> t.Any:
         ask()
         return ask()
 
-    api.answers["POST"] = twice
-    assert hold(api)["lease"]["name"] in api.items
+    api.answers["POST *"] = twice
+    assert hold(api)["lease"]["name"] in api.leases
     assert methods(api) == ["POST", "GET", "GET", "PATCH"]
 
 
 @pytest.mark.parametrize("mine", [-4000.0, 14.0, 4000.0])
 @pytest.mark.parametrize("theirs", [-4000.0, 0.0, 4000.0])
 @pytest.mark.fault(case=57)
-def test_a_wrong_clock_neither_steals_nor_loses_a_lease(api: LeaseApi, wall: Wall, mine: float, theirs: float) -> None:
+def test_a_wrong_clock_neither_steals_nor_loses_a_lease(api: Direct, wall: Clock, mine: float, theirs: float) -> None:
     """The API server's clock decides alone: for a live holder, for one that has just died, for one that is dead."""
     wall.off = theirs
     held = hold(api, holder="other")["lease"]
     api.now += 60
-    lease.renew(t.cast("t.Any", api), held)
-    assert api.items[held["name"]]["spec"]["renewTime"] == stamp(api.now)
+    lease.renew(api, held)
+    assert api.leases[held["name"]]["spec"]["renewTime"] == stamp(api.now)
     wall.off = mine
     api.now += 64.9
     assert "other has been rolling out to batch" in refused(api, wait=0).message
@@ -277,48 +282,48 @@ def test_a_wrong_clock_neither_steals_nor_loses_a_lease(api: LeaseApi, wall: Wal
     assert [row["name"] for row in hold(api, wait=0)["taken_over"]] == [held["name"]]
 
 
-def test_the_time_of_a_claim_is_that_of_its_creation(api: LeaseApi, wall: Wall) -> None:
+def test_the_time_of_a_claim_is_that_of_its_creation(api: Direct, wall: Clock) -> None:
     """Set by the API server. Its clock is not known before the first answer."""
     wall.off = 4000
-    made = lease_objects.create(t.cast("t.Any", api), "kube-system", "me", "batch", NODES, 60)
-    assert set(api.items[made.name]["spec"]) == {"holderIdentity", "leaseDurationSeconds"}
+    made = lease_objects.create(api, "kube-system", "me", "batch", NODES, 60)
+    assert set(api.leases[made.name]["spec"]) == {"holderIdentity", "leaseDurationSeconds"}
     assert made.acquired == made.renewed == made.created == api.now
 
 
-def test_damaged_leases(api: LeaseApi, wall: Wall) -> None:
+def test_damaged_leases(api: Direct, wall: Clock) -> None:
     """Whatever is not readable is in the way, and expires."""
     name = hold(api, ["other"], holder="x")["lease"]["name"]
-    notes = api.items[name]["metadata"]["annotations"]
+    notes = api.leases[name]["metadata"]["annotations"]
     for text in ("[", '"n1"', ""):
         notes[lease_objects.NODES] = text
         assert "Nodes in both rollouts: n1, n2." in refused(api, wait=0).message
     notes.clear()
     assert "x has been rolling out to an unnamed group" in refused(api, wait=0).message
-    api.items[name]["spec"] = {}
+    api.leases[name]["spec"] = {}
     api.now += 20
     assert [row["holder"] for row in hold(api)["taken_over"]] == ["unknown"]
 
 
-def test_check_mode(api: LeaseApi, wall: Wall) -> None:
+def test_check_mode(api: Direct, wall: Clock) -> None:
     """One LIST; nothing is created, and the obstacles are reported."""
     assert hold(api, check=True) == {"changed": True, "lease": {}, "taken_over": [], "obstacles": [], "warnings": []}
-    assert methods(api) == ["GET"] and not api.items
+    assert methods(api) == ["GET"] and not api.leases
     theirs = hold(api, holder="other")["lease"]
     found = hold(api, check=True)
     assert [row["holder"] for row in found["obstacles"]] == ["other"]
     assert "other has been rolling out to batch" in found["warnings"][0]
-    assert list(api.items) == [theirs["name"]] and not wall.slept
+    assert list(api.leases) == [theirs["name"]] and not wall.slept
 
 
-def test_renew(api: LeaseApi, wall: Wall) -> None:
+def test_renew(api: Direct, wall: Clock) -> None:
     """One request; the acquireTime stays."""
     held = hold(api)["lease"]
     began = api.now
     api.now += 30
-    api.requests.clear()
-    lease.renew(t.cast("t.Any", api), held)
+    api.asked.clear()
+    lease.renew(api, held)
     assert methods(api) == ["PATCH"]
-    assert api.items[held["name"]]["spec"] == {
+    assert api.leases[held["name"]]["spec"] == {
         "holderIdentity": "me",
         "leaseDurationSeconds": 60,
         "acquireTime": stamp(began),
@@ -329,38 +334,33 @@ def test_renew(api: LeaseApi, wall: Wall) -> None:
 @pytest.mark.parametrize("held", [None, {}, {"name": ""}])
 def test_without_a_lease_nothing_is_renewed_or_released(held: dict[str, t.Any] | None) -> None:
     with Calls() as session:
-        lease.renew(t.cast("t.Any", session), held)
+        lease.renew(session, held)
         assert release(session, held or {}) is False
 
 
 @pytest.mark.parametrize("text", ["is gone", "other uid", "other holder"])
-def test_a_lease_that_was_lost(api: LeaseApi, wall: Wall, text: str) -> None:
+def test_a_lease_that_was_lost(api: Direct, wall: Clock, text: str) -> None:
     held = hold(api)["lease"]
     if text == "is gone":
-        api.items.clear()
+        api.leases.clear()
     elif text == "other uid":
-        api.items[held["name"]]["metadata"]["uid"] = "other"
+        api.leases[held["name"]]["metadata"]["uid"] = "other"
     else:
-        api.items[held["name"]]["spec"]["holderIdentity"] = "other"
+        api.leases[held["name"]]["spec"]["holderIdentity"] = "other"
     with pytest.raises(
-        ClusterError,
+        lease_objects.LeaseLost,
         match=f"this rollout lost its Lease kube-system/{held['name']}, held by me: it was deleted, or another rollout "
-        "of the same nodes took over after 60 s",
+        "of the same nodes took over after 60 s.*look for the other rollout",
     ):
-        lease.renew(t.cast("t.Any", api), held)
+        lease.renew(api, held)
 
 
-def test_a_renewal_that_fails_for_another_reason() -> None:
-    call = Call("PATCH", lease_objects.path("kube-system", "a"), ApiError(403, "forbidden"))
+def test_a_renewal_that_fails_for_another_reason(api: Direct) -> None:
+    api.answers["PATCH *"] = ApiError(403, "forbidden")
     held = {"name": "a", "namespace": "kube-system", "uid": "u", "holder": "me", "duration": 60}
-
-    class Forbidding(Calls):
-        def request(self, method: str, path: str, *_arguments: t.Any, **_named: t.Any) -> t.Any:
-            assert (method, path) == (call.method, call.path)
-            raise call.answer
-
     with pytest.raises(ApiError, match="forbidden"):
-        lease.renew(t.cast("t.Any", Forbidding()), held)
+        lease.renew(api, held)
+    assert api.requests == [("PATCH", lease_objects.path("kube-system", "a"))]
 
 
 def test_an_incomplete_lease() -> None:
@@ -369,7 +369,7 @@ def test_an_incomplete_lease() -> None:
             ClusterError,
             match="lease has no duration, holder, namespace, uid: pass the value `lease` of kubelet_rollout_lease",
         ):
-            lease.renew(t.cast("t.Any", session), {"name": "a"})
+            lease.renew(session, {"name": "a"})
         with pytest.raises(
             ClusterError,
             match="lease has no duration, holder, namespace, uid: pass the value `lease` of kubelet_rollout_lease",
@@ -377,63 +377,49 @@ def test_an_incomplete_lease() -> None:
             release(session, {"name": "a"})
 
 
-def test_release(api: LeaseApi, wall: Wall) -> None:
+def test_release(api: Direct, wall: Clock) -> None:
     """Forecast, done, and again; one request each. That of another rollout stays."""
     held = hold(api)["lease"]
     other = hold(api, ["n9"])["lease"]
-    api.requests.clear()
-    assert release(api, held, check=True) and held["name"] in api.items
+    api.asked.clear()
+    assert release(api, held, check=True) and held["name"] in api.leases
     assert release(api, held)
     assert not release(api, held, check=True)
     assert not release(api, held)
     assert not release(api, {**other, "uid": "not ours"}) and not release(api, {**other, "uid": "not ours"}, check=True)
     assert methods(api) == ["GET", "DELETE", "GET", "DELETE", "DELETE", "GET"]
-    assert list(api.items) == [other["name"]]
+    assert list(api.leases) == [other["name"]]
 
 
 @pytest.mark.parametrize("check", [False, True])
-def test_an_api_server_without_leases(check: bool) -> None:
+def test_an_api_server_without_leases(api: Direct, check: bool) -> None:
     """Before 1.14. A namespace that does not exist is another error."""
-    path = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
-
-    class Old:
-        """Answers every request for Leases in this way."""
-
-        def __init__(self, reason: str) -> None:
-            self.reason = reason
-
-        def server_time(self) -> float:
-            """Return some time."""
-            return 1_800_000_000.0
-
-        def request(self, _method: str, asked: str, *_rest: t.Any, **_named: t.Any) -> t.Any:
-            """Refuse."""
-            assert asked.startswith(path)
-            raise ApiError(404, "404 page not found", self.reason)
-
-    found = hold(Old(""), check=check)
+    pattern = f"* {lease_objects.path('kube-system')}*"
+    api.answers[pattern] = ApiError(404, "404 page not found")
+    found = hold(api, check=check)
     assert (found["lease"], found["warnings"]) == ({}, [lease.NO_LEASES])
-    assert not release(Old(""), found["lease"])
+    assert not release(api, found["lease"])
+    api.answers[pattern] = ApiError(404, "404 page not found", "NotFound")
     with pytest.raises(ClusterError, match="page not found"):
-        hold(Old("NotFound"), check=check)
+        hold(api, check=check)
 
 
 MASTERS = (("m1", "m2"), ("m3",), ("m4", "w1"))
 
 
-def test_only_one_rollout_changes_the_control_plane(api: LeaseApi, wall: Wall) -> None:
+def test_only_one_rollout_changes_the_control_plane(api: Direct, wall: Clock) -> None:
     """Three rollouts to three masters would change two of them at a time: they have no node in common."""
     first = hold(api, MASTERS[0], control_plane=True, wait=0)["lease"]
     for names in MASTERS[1:]:
         error = refused(api, nodes=names, control_plane=True, wait=0)
         assert "Both change control-plane nodes" in error.message and "/control-plane" not in error.message
     workers = hold(api, ["w2"], wait=0)["lease"]
-    assert set(api.items) == {first["name"], workers["name"]}
+    assert set(api.leases) == {first["name"], workers["name"]}
     release(api, first)
-    assert hold(api, MASTERS[1], control_plane=True, wait=0)["lease"]["name"] in api.items
+    assert hold(api, MASTERS[1], control_plane=True, wait=0)["lease"]["name"] in api.leases
 
 
-def test_common_nodes_of_the_control_plane_are_named(api: LeaseApi, wall: Wall) -> None:
+def test_common_nodes_of_the_control_plane_are_named(api: Direct, wall: Clock) -> None:
     hold(api, MASTERS[0], control_plane=True, wait=0)
     message = refused(api, nodes=("m2", "w1"), control_plane=True, wait=0).message
     assert "Nodes in both rollouts: m2." in message and "Both change" not in message

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import threading
 import types
@@ -14,9 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease, lease_objects
+from tests.sim.api.direct import Direct
+from tests.support.calls import InProcess
 from tests.support.examples import examples
-from tests.support.lease_api import Client, LeaseApi
 
 DURATION = 60
 SETS = (("n1",), ("n2",), ("n1", "n2"), ("n2", "n3"), ("n3",), ("n1", "n2", "n3"))
@@ -24,6 +27,81 @@ PLAN = st.lists(
     st.tuples(st.sampled_from(("step", "step", "step", "step", "step", "kill", "late", "renew")), st.integers(0, 3)),
     max_size=60,
 )
+
+
+class Killed(BaseException):
+    """SIGKILL: the client does nothing more, not even a cleanup."""
+
+
+class Client(InProcess):
+    """A program that uses an API, in a thread that does one request or one pause per `step`.
+
+    Replaces the session and the module `time`; its clock differs from the API server's by `off` seconds.
+    """
+
+    def __init__(self, api: Direct, work: t.Callable[[Client], t.Any], off: float = 0.0) -> None:
+        super().__init__()
+        self._api = api
+        self._off = off
+        self._turn = threading.Semaphore(0)
+        self._parked = threading.Semaphore(0)
+        self._killed = False
+        self.asleep = 0.0
+        self.done = False
+        self.value: t.Any = None
+        self.error: ClusterError | None = None
+        self._thread = threading.Thread(target=self._run, args=(work,), daemon=True)
+        self._thread.start()
+        self._parked.acquire()
+
+    def _run(self, work: t.Callable[[Client], t.Any]) -> None:
+        try:
+            with contextlib.suppress(Killed):
+                self.value = work(self)
+        except ClusterError as error:
+            self.error = error
+        finally:
+            self.done = True
+            self._parked.release()
+
+    def _wait_for_turn(self) -> None:
+        if not self._killed:
+            self._parked.release()
+            self._turn.acquire()
+        if self._killed:
+            raise Killed
+
+    def step(self) -> None:
+        """Let the client do its next request; return before the one after that."""
+        if not self.done:
+            self._turn.release()
+            self._parked.acquire()
+
+    def kill(self) -> None:
+        """Kill the client before its next request."""
+        self._killed = True
+        self.step()
+        self._thread.join()
+
+    def _send(self, *given: t.Any) -> bytes:
+        """Do a request like the session, when it is this client's turn."""
+        self._wait_for_turn()
+        return self._api._send(*given)  # pylint: disable=protected-access
+
+    def server_time(self) -> float:
+        """Return the time of the API server's clock, as the session does."""
+        return self._api.now
+
+    def sleep(self, seconds: float) -> None:
+        """Sleep; time passes for all clients."""
+        self._wait_for_turn()
+        self._api.now += seconds
+
+    def time(self) -> float:
+        """Return the time of this client's clock."""
+        return self._api.now + self._off
+
+    monotonic = time
 
 
 class Clocks:
@@ -54,7 +132,7 @@ class Race:
     """Claimants on one API server, and the rule, looked at after every single request."""
 
     def __init__(self, clocks: Clocks, sets: t.Sequence[tuple[str, ...]], offs: t.Sequence[float], wait: int) -> None:
-        self.api = LeaseApi()
+        self.api = Direct()
         self.api.look = self._never_two
         self.problems: list[str] = []
         self.sets = sets
@@ -78,21 +156,21 @@ class Race:
 
         def work(client: Client) -> t.Any:
             clocks.mine.client = client
-            held = lease.lease(client, options, False)  # type: ignore[arg-type]  # a session by its shape
+            held = lease.lease(client, options, False)
             while True:
-                lease.renew(client, held["lease"])  # type: ignore[arg-type]
+                lease.renew(client, held["lease"])
 
         return work
 
     def _never_two(self) -> None:
-        held = [item for item in map(lease_objects.trim, self.api.items.values()) if item.held]
+        held = [item for item in map(lease_objects.trim, self.api.leases.values()) if item.held]
         for one, other in itertools.combinations(held, 2):
             assert one.nodes is not None and other.nodes is not None
             if one.nodes & other.nodes:
                 self.problems.append(f"{one.holder} and {other.holder} both hold {sorted(one.nodes & other.nodes)}")
 
     def holders(self) -> set[int]:
-        return {int(item.holder[1:]) for item in map(lease_objects.trim, self.api.items.values()) if item.held}
+        return {int(item.holder[1:]) for item in map(lease_objects.trim, self.api.leases.values()) if item.held}
 
     def follow(self, plan: t.Sequence[tuple[str, int]]) -> None:
         for what, number in plan:
@@ -144,7 +222,7 @@ def test_of_two_exactly_one_begins(
         lost = race.clients[1 - race.holders().pop()]
         assert lost.error and "another rollout is running" in lost.error.message
         # The one that gave way left nothing behind.
-        assert len(race.api.items) == 1
+        assert len(race.api.leases) == 1
     finally:
         race.end()
 
@@ -173,7 +251,7 @@ def test_after_a_kill_at_any_request_one_of_two_that_wait_begins(
         second += [Client(race.api, Race._work(clocks, ("n1", f"n{number}"), number, 70)) for number in (1, 2)]
         for number in [*order, *[0, 1] * 60]:
             second[number].step()
-        alive = [item for item in map(lease_objects.trim, race.api.items.values()) if item.held]
+        alive = [item for item in map(lease_objects.trim, race.api.leases.values()) if item.held]
         assert [item.holder for item in alive] in (["h1"], ["h2"])
     finally:
         race.end()

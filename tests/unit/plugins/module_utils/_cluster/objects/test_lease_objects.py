@@ -12,8 +12,8 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease_objects
+from tests.sim.api.direct import Direct
 from tests.support.calls import Call, Calls
-from tests.support.lease_api import LeaseApi
 
 PATH = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 HELD = {"name": "mine", "namespace": "kube-system", "uid": "u", "holder": "me", "duration": 60}
@@ -73,32 +73,20 @@ def test_older_compares_revisions_as_numbers(one: str, other: str, older: bool) 
 
 def test_create_and_read() -> None:
     """A new claim is not held; a LIST returns only the claims on the given nodes."""
-    api = LeaseApi()
+    api = Direct()
     claim = create(api, ["n2", "n1"])
     assert not claim.held and claim.nodes == {"n1", "n2"}
-    assert json.loads(api.items[claim.name]["metadata"]["annotations"][lease_objects.NODES]) == ["n1", "n2"]
-    assert lease_objects.read(t.cast("t.Any", api), "kube-system", ["n1", "n9"]) == [claim]
-    assert lease_objects.read(t.cast("t.Any", api), "kube-system", ["n9"]) == []
+    assert json.loads(api.leases[claim.name]["metadata"]["annotations"][lease_objects.NODES]) == ["n1", "n2"]
+    assert lease_objects.read(api, "kube-system", ["n1", "n9"]) == [claim]
+    assert lease_objects.read(api, "kube-system", ["n9"]) == []
 
 
 def test_renew_marks_as_held() -> None:
-    api = LeaseApi()
+    api = Direct()
     claim = create(api)
     api.now += 20
-    lease_objects.renew(t.cast("t.Any", api), claim.lease(), held=True)
-    assert lease_objects.read(t.cast("t.Any", api), "kube-system", ["n1"])[0].held
-
-
-@pytest.mark.parametrize("status", [404, 422])
-def test_renew_of_a_lost_lease(status: int) -> None:
-    class Lost(LeaseApi):
-        def request(self, *_given: t.Any, **_named: t.Any) -> t.Any:
-            raise ApiError(status, "lost")
-
-    with pytest.raises(
-        lease_objects.LeaseLost, match=r"lost its Lease kube-system/mine, held by me: .*look for the other rollout"
-    ):
-        lease_objects.renew(t.cast("t.Any", Lost()), HELD)
+    lease_objects.renew(api, claim.lease(), held=True)
+    assert lease_objects.read(api, "kube-system", ["n1"])[0].held
 
 
 @pytest.mark.parametrize("revision", [None, "9"])
@@ -107,7 +95,7 @@ def test_delete_is_bound_to_what_was_read(revision: str | None) -> None:
     body = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": preconditions}
     for answer, deleted in (({}, True), (ApiError(404, "gone"), False), (ApiError(409, "changed"), False)):
         with Calls(Call("DELETE", f"{PATH}/mine", answer, (), body)) as session:
-            found = lease_objects.delete(t.cast("t.Any", session), "kube-system", "mine", "u", revision)
+            found = lease_objects.delete(session, "kube-system", "mine", "u", revision)
         assert found is deleted
 
 
@@ -115,6 +103,6 @@ def test_exists() -> None:
     other = lease(metadata={**lease()["metadata"], "uid": "other"})
     for answer, there in ((lease(), True), (other, False), (ApiError(404, "gone"), False)):
         with Calls(Call("GET", f"{PATH}/mine", answer)) as session:
-            assert lease_objects.exists(t.cast("t.Any", session), HELD) is there
+            assert lease_objects.exists(session, HELD) is there
     with Calls(Call("GET", f"{PATH}/mine", ApiError(403, "no"))) as session, pytest.raises(ApiError, match="no"):
-        lease_objects.exists(t.cast("t.Any", session), HELD)
+        lease_objects.exists(session, HELD)

@@ -10,9 +10,8 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests
-from tests.sim.played import PlayedCluster
+from tests.sim.api.direct import Direct
 from tests.support.calls import NODES, PAGE, Call, Calls
 from tests.support.objects import items, node
 
@@ -135,14 +134,12 @@ def test_an_outage_of_the_api_server_is_no_missing_node() -> None:
     ("count", "wanted", "lists", "gets_of_nodes"),
     [(3, 3, 1, 0), (20, 20, 1, 0), (600, 1, 1, 0), (600, 8, 1, 7), (600, 60, 1, 34), (600, 600, 3, 0)],
 )
-def test_requests_of_a_real_session(
-    bare_environment: None, count: int, wanted: int, lists: int, gets_of_nodes: int
-) -> None:
+def test_requests_of_an_api_server(count: int, wanted: int, lists: int, gets_of_nodes: int) -> None:
     """Few nodes of a large cluster cost neither its pages nor the bytes of all its nodes."""
     names = [f"n{number}" for number in range(count)]
-    with PlayedCluster(*names) as api:
-        chosen = names[:: max(1, count // wanted)][:wanted]
-        found = node_requests.read(Session({"host": api.url}), chosen)
+    api = Direct(*map(node, names))
+    chosen = names[:: max(1, count // wanted)][:wanted]
+    found = node_requests.read(api, chosen)
     assert list(found) == chosen
     assert (api.count("GET", NODES), sum(path != NODES for _method, path in api.requests)) == (lists, gets_of_nodes)
 

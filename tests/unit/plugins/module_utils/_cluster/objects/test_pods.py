@@ -11,11 +11,9 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, NodesFailed
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import pods
 from tests.support.calls import Call, Calls
 from tests.support.objects import items, pod
-from tests.support.server import Answer, Server
 
 
 def listed(node: str, answer: t.Any) -> Call:
@@ -162,6 +160,11 @@ def event(kind: str, content: t.Any) -> str:
     return json.dumps({"type": kind, "object": content}) + "\n"
 
 
+def watch(answer: t.Any) -> Call:
+    query = [("watch", "true"), ("fieldSelector", "spec.nodeName=n1"), ("resourceVersion", "77"), ("timeoutSeconds", 1)]
+    return Call("GET", pods.PODS, answer, query)
+
+
 @pytest.mark.parametrize(
     ("answer", "names"),
     [
@@ -174,20 +177,15 @@ def event(kind: str, content: t.Any) -> str:
 )
 def test_deleted_pods(answer: str, names: list[str]) -> None:
     """One watch of a second from the LIST on."""
-    with Server(Answer(body=answer.encode())) as server:
-        found = pods.deleted_since(Session({"host": server.url}), "n1", "77")
+    with Calls(watch(answer.encode())) as session:
+        found = pods.deleted_since(session, "n1", "77")
     assert [row["name"] for row in found.values()] == names
-    (seen,) = server.seen
-    assert (seen.method, seen.path) == (
-        "GET",
-        "/api/v1/pods?watch=true&fieldSelector=spec.nodeName%3Dn1&resourceVersion=77&timeoutSeconds=1",
-    )
 
 
 @pytest.mark.parametrize("status", [403, 410])
 def test_events_that_are_not_known(status: int) -> None:
-    with Server(Answer(status, {"message": "no"})) as server:
-        assert pods.deleted_since(Session({"host": server.url}), "n1", "77") == {}
+    with Calls(watch(ApiError(status, "no"))) as session:
+        assert pods.deleted_since(session, "n1", "77") == {}
 
 
 def test_a_list_names_its_revision() -> None:

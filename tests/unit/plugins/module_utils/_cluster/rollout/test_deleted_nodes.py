@@ -18,45 +18,38 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import drain, gate, revert
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak, verify, watch
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import node_row
-from tests.support.cluster import Clock
+from tests.sim.api.direct import Clock, Direct
+from tests.support.calls import NODES
 from tests.support.objects import configmap, live, node, place, pod, reference, status, text
-from tests.support.pod_cluster import PodCluster
 
 NAMES = ("n1", "n2", "n3")
 LOST, OTHERS = "n2", ("n1", "n3")
 A, OLD = reference("config-a"), reference("old")
 OURS = {"holder": "me", "time": "2026-01-01T00:00:00Z"}
-Call = t.Callable[[PodCluster], dict[str, t.Any]]
+Call = t.Callable[[Direct], dict[str, t.Any]]
 SOURCES = {name: {**place("config-a"), "node_uid": f"uid-{name}"} for name in NAMES}
 
 
-class Autoscaled(PodCluster):
+class Autoscaled(Direct):
     """A cluster whose node LOST is deleted, or replaced by a new one, before request number `before`."""
 
     def __init__(self, *found: dict[str, t.Any], before: int = -1, again: bool = False, **more: t.Any) -> None:
         super().__init__(*found, **more)
         self.before = before
         self.again = again
-        for name, item in self.nodes.items():
-            item["metadata"]["uid"] = f"uid-{name}"
 
-    def _answer(self, method: str, path: str, query: dict[str, t.Any], body: t.Any) -> t.Any:
+    def _send(self, method: str, path: str, *rest: t.Any) -> bytes:
         self._scale()
-        answer = super()._answer(method, path, query, body)
-        if method == "PATCH" and path.startswith("/api/v1/nodes/") and "configSource" in body.get("spec", {}):
+        answer = super()._send(method, path, *rest)
+        if method == "PATCH" and path.startswith(NODES) and "configSource" in rest[1].get("spec", {}):
             self._follow(path.rpartition("/")[2])
         return answer
 
-    def text(self, path: str, budget: float | None = None) -> str:
-        """Return what a kubelet serves as text."""
-        self._scale(1)
-        return super().text(path, budget)
-
-    def _scale(self, late: int = 0) -> None:
-        if len(self.requests) + late > self.before >= 0 and LOST in self.nodes:
+    def _scale(self) -> None:
+        if len(self.asked) >= self.before >= 0 and LOST in self.nodes:
             self.before = -1
             del self.nodes[LOST]
-            self.pods = {name: item for name, item in self.pods.items() if item["spec"]["nodeName"] != LOST}
+            self.pods.pop(f"web-{LOST}", None)
             if self.again:
                 self.nodes[LOST] = node(LOST, config=status(), revision="9")
                 self.nodes[LOST]["metadata"]["uid"] = "uid-of-the-new-one"
@@ -78,7 +71,7 @@ def cluster(source: str, **more: t.Any) -> Autoscaled:
         live=dict.fromkeys(NAMES, live(maxPods=50)),
         **more,
     )
-    made.renewed = dict.fromkeys(NAMES, "2026-01-01T00:16:40Z")
+    made.renewed = dict.fromkeys(NAMES, "2026-01-01T00:00:00Z")
     return made
 
 
@@ -213,7 +206,7 @@ def play(stage: str, clock: Clock, before: int, again: bool) -> tuple[dict[str, 
 
 def beat(api: Autoscaled, second: int) -> None:
     """Renew the heartbeats of all kubelets."""
-    api.renewed = dict.fromkeys(NAMES, f"2026-01-01T00:{16 + second // 60:02}:{second % 60:02}Z")
+    api.renewed = dict.fromkeys(NAMES, f"2026-01-01T00:{second // 60:02}:{second % 60:02}Z")
 
 
 def requests(stage: str, clock: Clock) -> int:

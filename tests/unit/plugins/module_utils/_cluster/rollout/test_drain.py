@@ -19,11 +19,22 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects.pods import PODS
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import drain_steps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
+from tests.sim.api.direct import Clock, Direct
 from tests.support.calls import NODES
-from tests.support.cluster import Clock
-from tests.support.draining import AWAY, BLOCKED, BUDGET, OWNED, cordoned, fail, names, run, stopped
+from tests.support.draining import (
+    AWAY,
+    BLOCKED,
+    BUDGET,
+    EVICTIONS,
+    OWNED,
+    cordoned,
+    eviction,
+    fail,
+    names,
+    run,
+    stopped,
+)
 from tests.support.objects import node, pod
-from tests.support.pod_cluster import PodCluster
 
 
 @pytest.fixture
@@ -33,7 +44,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def test_drain(clock: Clock) -> None:
     """Three LISTs a node and one POST a pod; static pods and those of a DaemonSet stay."""
-    api = PodCluster(
+    api = Direct(
         node("n1"),
         node("n2"),
         pods=[
@@ -55,7 +66,12 @@ def test_drain(clock: Clock) -> None:
         (True, True),
         ["etcd-n1", "proxy"],
     )
-    assert [api.count("GET", NODES), api.count("GET", "/api/v1"), api.count("GET", PODS), len(api.evictions)] == [
+    assert [
+        api.count("GET", NODES),
+        api.count("GET", "/api/v1"),
+        api.count("GET", PODS),
+        len(api.bodies(EVICTIONS)),
+    ] == [
         1,
         1,
         2 * 3,
@@ -66,15 +82,16 @@ def test_drain(clock: Clock) -> None:
         "n2": [],
     }
     assert len(api.requests) == 1 + 1 + 2 * 3 + 2 + 3
+    assert {body["apiVersion"] for body in api.bodies(EVICTIONS)} == {"policy/v1beta1"}
     assert {"n1", "n2"} == {line["after_header"][5:] for line in result["diff"]}
 
 
 def test_drain_again(clock: Clock) -> None:
     """Nothing is left to do, and nothing is done."""
-    api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
+    api = Direct(node("n1"), pods=[pod("a", **OWNED)])
     run(api)
     mark = api.nodes["n1"]["metadata"]["annotations"][annotation.CORDONED]
-    api.requests.clear()
+    api.asked.clear()
     again = run(api)
     assert (again["changed"], again["nodes"]["n1"]["cordoned"], again["diff"]) == (False, True, [])
     assert api.requests == [("GET", NODES), ("GET", PODS), ("GET", PODS)]
@@ -82,7 +99,7 @@ def test_drain_again(clock: Clock) -> None:
 
 
 def test_the_mark_names_the_holder(clock: Clock) -> None:
-    api = PodCluster(node("n1"))
+    api = Direct(node("n1"))
     run(api, lease={"holder": "awx-17"})
     mark = json.loads(api.nodes["n1"]["metadata"]["annotations"][annotation.CORDONED])
     assert mark.keys() == {"holder", "time"} and mark["holder"] == "awx-17"
@@ -90,7 +107,7 @@ def test_the_mark_names_the_holder(clock: Clock) -> None:
 
 def test_cordoned_by_another_user(clock: Clock) -> None:
     """Drained, not marked, and left cordoned afterwards."""
-    api = PodCluster(node("n1", unschedulable=True), pods=[pod("a", **OWNED)])
+    api = Direct(node("n1", unschedulable=True), pods=[pod("a", **OWNED)])
     assert names(run(api)["nodes"]["n1"]["evicted"]) == ["a"]
     assert cordoned(api) == (True, False)
     restored = run(api, state="restored")
@@ -124,7 +141,7 @@ def test_refused_before_anything_is_done(clock: Clock, options: dict[str, t.Any]
     data, both = pod("data", **OWNED), pod("both")
     for item in (data, both):
         item["spec"]["volumes"] = [{"name": "tmp", "emptyDir": {}}]
-    api = PodCluster(node("n1"), node("n2"), pods=[pod("alone"), data, both, pod("fine", "n2", **OWNED)])
+    api = Direct(node("n1"), node("n2"), pods=[pod("alone"), data, both, pod("fine", "n2", **OWNED)])
     failed = fail(api, **options)
     assert failed.message.startswith("draining (no node was cordoned, no pod evicted): 1 node failed.\nn1: ")
     for text in texts:
@@ -141,7 +158,7 @@ def test_finished_pods_go_without_leave(clock: Clock) -> None:
     done = pod("done", ready=False)
     done["status"]["phase"] = "Succeeded"
     done["spec"]["volumes"] = [{"name": "tmp", "emptyDir": {}}]
-    api = PodCluster(node("n1"), pods=[done])
+    api = Direct(node("n1"), pods=[done])
     assert names(run(api)["nodes"]["n1"]["evicted"]) == ["done"]
     assert api.pods == {}
 
@@ -150,8 +167,8 @@ def test_finished_pods_go_without_leave(clock: Clock) -> None:
 def test_a_budget_that_blocks_until_the_end(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """The others go on; what is left is named with its budget, and the cordon stays."""
     monkeypatch.setattr("random.uniform", lambda _least, most: most)
-    api = PodCluster(node("n1"), node("n2"), pods=[pod("a", **OWNED), pod("b", **OWNED), pod("c", "n2", **OWNED)])
-    api.budgets["a"] = BLOCKED
+    api = Direct(node("n1"), node("n2"), pods=[pod("a", **OWNED), pod("b", **OWNED), pod("c", "n2", **OWNED)])
+    api.answers[eviction("a")] = BLOCKED
     failed = fail(api)
     assert failed.failures == {
         "n1": "the timeout of 60 s is over, and these pods are left: "
@@ -165,25 +182,25 @@ def test_a_budget_that_blocks_until_the_end(clock: Clock, monkeypatch: pytest.Mo
         "1 pods evicted",
     )
     # At once, after 1, 2 and 4 s more, then every 5 s and at the end; the node that is done is not listed any more.
-    asked = len([body for body in api.evictions if body["metadata"]["name"] == "a"])
+    asked = len(api.bodies(eviction("a")))
     assert asked == 15
     assert api.count("GET", PODS) == 2 + asked
 
 
 def test_a_budget_that_is_freed(clock: Clock) -> None:
-    api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
-    api.budgets["a"] = BLOCKED
-    clock.at(20, api.budgets.clear)
+    api = Direct(node("n1"), pods=[pod("a", **OWNED)])
+    api.answers[eviction("a")] = BLOCKED
+    clock.at(20, api.answers.clear)
     assert names(run(api)["nodes"]["n1"]["evicted"]) == ["a"]
     assert 1020 <= clock.now <= 1030
 
 
 def test_retry_after(clock: Clock) -> None:
     """The API server sets the earliest time of the next request."""
-    api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
-    api.budgets["a"] = ApiError(429, "busy", retry_after=25.0, transient=True)
+    api = Direct(node("n1"), pods=[pod("a", **OWNED)])
+    api.answers[eviction("a")] = ApiError(429, "busy", retry_after=25.0, transient=True)
     fail(api)
-    assert len(api.evictions) <= 3
+    assert len(api.bodies(EVICTIONS)) <= 3
 
 
 @pytest.mark.parametrize(
@@ -199,18 +216,18 @@ def test_retry_after(clock: Clock) -> None:
 )
 def test_an_eviction_that_will_never_be(clock: Clock, error: ApiError) -> None:
     """The drain does not wait for it, but evicts the other pods."""
-    api = PodCluster(node("n1"), pods=[pod("a", **OWNED), pod("b", **OWNED)])
-    api.budgets["a"] = error
+    api = Direct(node("n1"), pods=[pod("a", **OWNED), pod("b", **OWNED)])
+    api.answers[eviction("a")] = error
     failed = fail(api)
     assert failed.failures["n1"] == f"default/a: {error.message}. It stays cordoned; state restored uncordons it"
-    assert (sorted(api.pods), len(api.evictions)) == (["a"], 2)
+    assert (sorted(api.pods), len(api.bodies(EVICTIONS))) == (["a"], 2)
     assert clock.now < 1003
 
 
 def test_a_namespace_that_goes(clock: Clock) -> None:
     """The pod goes with it."""
-    api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
-    api.budgets["a"] = ApiError(
+    api = Direct(node("n1"), pods=[pod("a", **OWNED)])
+    api.answers[eviction("a")] = ApiError(
         403,
         "unable to create new content in namespace x",
         "Forbidden",
@@ -222,50 +239,44 @@ def test_a_namespace_that_goes(clock: Clock) -> None:
 
 def test_pods_take_time_to_go(clock: Clock) -> None:
     """The drain waits for a pod that is already being deleted and does not evict it again."""
-    api = PodCluster(node("n1"), pods=[pod("a", **OWNED), pod("b")])
-    api.lingering = {"a"}
+    api = Direct(node("n1"), pods=[pod("a", **OWNED), pod("b")])
+    api.pods["a"]["metadata"]["finalizers"] = ["slow"]
     api.pods["b"]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     clock.at(20, api.pods.clear)
     assert names(run(api)["nodes"]["n1"]["evicted"]) == ["a"]
-    assert len(api.evictions) == 1 and clock.now >= 1020
+    assert len(api.bodies(EVICTIONS)) == 1 and clock.now >= 1020
 
 
 def test_a_pod_that_does_not_go(clock: Clock) -> None:
-    api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
-    api.lingering = {"a"}
+    api = Direct(node("n1"), pods=[pod("a", **OWNED)])
+    api.pods["a"]["metadata"]["finalizers"] = ["slow"]
     assert "default/a: it is still being deleted (a long grace period, a finalizer" in fail(api).failures["n1"]
 
 
 def test_only_this_pod(clock: Clock) -> None:
     """Its successor of the same name is evicted if it runs on this node, and not changed elsewhere."""
-    api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
-    listing = api.request
-
-    def replace(method: str, path: str, *given: t.Any, **named: t.Any) -> t.Any:
-        if method == "POST":
-            api.pods["a"]["metadata"]["uid"] = "another"
-            api.pods["a"]["spec"]["nodeName"] = "n9"
-        return listing(method, path, *given, **named)
-
-    api.request = replace  # type: ignore[method-assign]
+    api = Direct(node("n1"), pods=[pod("a", **OWNED)])
+    api.before(
+        EVICTIONS, lambda: api.pods.update(a=pod("a", "n9") | {"metadata": {**pod("a")["metadata"], "uid": "b"}})
+    )
     assert run(api)["nodes"]["n1"]["evicted"] == []
-    assert (list(api.pods), api.evictions) == (["a"], [])
+    assert (list(api.pods), len(api.bodies(EVICTIONS))) == (["a"], 1)
 
 
 def test_bound_in_the_moment_of_the_cordon(clock: Clock) -> None:
-    api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
-    api.meddle = lambda _name: api.pods.update(late=pod("late", **OWNED))
+    api = Direct(node("n1"), pods=[pod("a", **OWNED)])
+    api.before("PATCH *", lambda: api.pods.add(pod("late", **OWNED)))
     assert names(run(api)["nodes"]["n1"]["evicted"]) == ["a", "late"]
-    api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
-    api.meddle = lambda _name: api.pods.update(late=pod("late"))
+    api = Direct(node("n1"), pods=[pod("a", **OWNED)])
+    api.before("PATCH *", lambda: api.pods.add(pod("late")))
     assert "default/late has no controller" in fail(api).failures["n1"]
 
 
 def test_options_of_the_eviction(clock: Clock) -> None:
-    api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
-    api.eviction_version = "v1"
+    api = Direct(node("n1"), pods=[pod("a", **OWNED)])
+    api.store.minor = 22
     run(api, grace_period=0)
-    assert api.evictions == [
+    assert api.bodies(EVICTIONS) == [
         {
             "apiVersion": "policy/v1",
             "kind": "Eviction",
@@ -277,8 +288,8 @@ def test_options_of_the_eviction(clock: Clock) -> None:
 
 def test_check_mode(clock: Clock) -> None:
     """No change and no wait; budgets are checked, and pods that would block are reported."""
-    api = PodCluster(node("n1"), node("n2"), pods=[pod("a", **OWNED), pod("b", "n2", **OWNED)])
-    api.budgets["b"] = BLOCKED
+    api = Direct(node("n1"), node("n2"), pods=[pod("a", **OWNED), pod("b", "n2", **OWNED)])
+    api.answers[eviction("b")] = BLOCKED
     result = run(api, check_mode=True)
     assert {name: names(row["evicted"]) for name, row in result["nodes"].items()} == {"n1": ["a"], "n2": []}
     assert result["warnings"] == [f"n2: would wait for default/b: {BUDGET}"]
@@ -289,36 +300,31 @@ def test_check_mode(clock: Clock) -> None:
         (False, False),
         (False, False),
     )
-    assert all(body["deleteOptions"]["dryRun"] == ["All"] for body in api.evictions)
-    api.budgets["b"] = ApiError(403, "forbidden")
+    assert all(body["deleteOptions"]["dryRun"] == ["All"] for body in api.bodies(EVICTIONS))
+    api.answers[eviction("b")] = ApiError(403, "forbidden")
     assert fail(api, check_mode=True).failures == {"n2": "default/b: forbidden"}
 
 
 def test_an_answer_that_was_lost(clock: Clock) -> None:
     """The pod went: that was us."""
-    api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
-    api.budgets["a"] = AWAY
+    api = Direct(node("n1"), pods=[pod("a", **OWNED)])
+    api.answers[eviction("a")] = AWAY
     clock.at(0.1, api.pods.clear)
     result = run(api)
     assert (names(result["nodes"]["n1"]["evicted"]), result["changed"]) == (["a"], True)
 
 
 def test_a_passing_outage_of_the_api_server(clock: Clock) -> None:
-    api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
-    api.budgets["a"] = BLOCKED
-    clock.at(4, lambda: setattr(api, "outage", AWAY))
-    clock.at(30, lambda: (setattr(api, "outage", None), api.budgets.clear()))
+    api = Direct(node("n1"), pods=[pod("a", **OWNED)])
+    api.answers[eviction("a")] = BLOCKED
+    clock.at(4, lambda: api.answers.update({"*": AWAY}))
+    clock.at(30, api.answers.clear)
     assert names(run(api)["nodes"]["n1"]["evicted"]) == ["a"]
 
 
 def test_pods_that_cannot_be_listed(clock: Clock) -> None:
-    api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
-    asking = api.request
-    api.request = lambda method, path, *given, **named: (  # type: ignore[method-assign]
-        (dummy for dummy in ()).throw(ApiError(403, "cannot list pods"))
-        if path == PODS
-        else asking(method, path, *given, **named)
-    )
+    api = Direct(node("n1"), pods=[pod("a", **OWNED)])
+    api.answers[f"GET {PODS}"] = ApiError(403, "cannot list pods")
     failed = fail(api)
     assert failed.message == "draining (no node was cordoned, no pod evicted): 1 node failed.\nn1: cannot list pods"
     assert cordoned(api) == (False, False)
@@ -326,16 +332,13 @@ def test_pods_that_cannot_be_listed(clock: Clock) -> None:
 
 def test_no_nodes(clock: Clock) -> None:
     with pytest.raises(ClusterError, match="nodes is an empty list"):
-        run(PodCluster(node("n1")), nodes=[])
+        run(Direct(node("n1")), nodes=[])
 
 
 def test_a_server_without_evictions(clock: Clock) -> None:
     """Found out before anything is cordoned."""
-    api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
-    asking = api.request
-    api.request = lambda method, path, *given, **named: (  # type: ignore[method-assign]
-        {"resources": []} if path == drain_steps.DISCOVERY else asking(method, path, *given, **named)
-    )
+    api = Direct(node("n1"), pods=[pod("a", **OWNED)])
+    api.answers[f"GET {drain_steps.DISCOVERY}"] = {"resources": []}
     with pytest.raises(ApiError, match="has no resource pods/eviction"):
         run(api)
     assert cordoned(api) == (False, False)
@@ -354,8 +357,8 @@ def test_the_lease_is_kept(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Non
             raise ClusterError(f"the lease {lease['name']} is not ours any more")
 
     monkeypatch.setattr(lease_objects, "renew", renew)
-    api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
-    api.budgets["a"] = BLOCKED
+    api = Direct(node("n1"), pods=[pod("a", **OWNED)])
+    api.answers[eviction("a")] = BLOCKED
     failed = fail(api, lease=LEASE)
     assert failed.failures["n1"].startswith(
         "the lease rollout is not ours any more, and these pods are left: default/a: "

@@ -10,11 +10,10 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import drain_steps
+from tests.sim.api.direct import Clock, Direct
 from tests.support.calls import NODES
-from tests.support.cluster import Clock
-from tests.support.draining import OWNED, cordoned, fail, run, stopped
+from tests.support.draining import EVICTIONS, OWNED, cordoned, fail, run, stopped
 from tests.support.objects import node, pod
-from tests.support.pod_cluster import PodCluster
 
 OURS = {"holder": "ops", "time": "2026-01-01T00:00:00.000000Z"}
 
@@ -26,8 +25,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def test_another_user_cordons_at_the_same_time(clock: Clock) -> None:
     """Our patch is refused, and the cordon is theirs."""
-    api = PodCluster(node("n1"))
-    api.meddle = lambda name: api.nodes.update({name: node(name, revision="9", unschedulable=True)})
+    api = Direct(node("n1"))
+    api.before("PATCH *", lambda: api.nodes.add(node("n1", revision="9", unschedulable=True)))
     assert run(api)["nodes"]["n1"] == {
         "ok": True,
         "state": "drained",
@@ -44,31 +43,26 @@ def test_another_user_cordons_at_the_same_time(clock: Clock) -> None:
 
 
 def test_something_else_changes_at_the_same_moment(clock: Clock) -> None:
-    api = PodCluster(node("n1"))
-    first = [lambda: api.nodes.update(n1=node("n1", revision="9", labels={"a": "b"}))]
-    api.meddle = lambda _name: first.pop()() if first else None
+    api = Direct(node("n1"))
+    first = [node("n1", revision="9", labels={"a": "b"})]
+    api.before("PATCH *", lambda: api.nodes.add(first.pop()) if first else None)
     assert run(api)["changed"]
     assert (cordoned(api), api.nodes["n1"]["metadata"]["labels"]) == ((True, True), {"a": "b"})
 
 
 def test_a_node_that_never_holds_still(clock: Clock) -> None:
-    api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
+    api = Direct(node("n1"), pods=[pod("a", **OWNED)])
     revisions = iter(range(10, 99))
-    api.meddle = lambda name: api.nodes.update({name: node(name, revision=str(next(revisions)))})
+    api.before("PATCH *", lambda: api.nodes.add(node("n1", revision=str(next(revisions)))))
     assert "it was not cordoned and no pod was evicted: the Node object changes faster" in fail(api).failures["n1"]
-    assert (api.count("PATCH", f"{NODES}/n1"), api.evictions) == (drain_steps.TRIES, [])
+    assert (api.count("PATCH", f"{NODES}/n1"), api.bodies(EVICTIONS)) == (drain_steps.TRIES, [])
 
 
-def test_a_cordon_that_is_not_stored(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
-    asking = api.request
-
-    def stored(method: str, path: str, *given: t.Any, **named: t.Any) -> t.Any:
-        return node("n1") if method == "PATCH" else asking(method, path, *given, **named)
-
-    monkeypatch.setattr(api, "request", stored)
+def test_a_cordon_that_is_not_stored(clock: Clock) -> None:
+    api = Direct(node("n1"), pods=[pod("a", **OWNED)])
+    api.answers["PATCH *"] = node("n1")
     assert "did not store the cordon, and no pod was evicted: does an admission webhook" in fail(api).failures["n1"]
-    assert api.evictions == []
+    assert api.bodies(EVICTIONS) == []
 
 
 @pytest.mark.parametrize(
@@ -92,7 +86,7 @@ def test_a_cordon_that_is_not_stored(clock: Clock, monkeypatch: pytest.MonkeyPat
 )
 def test_restore(clock: Clock, before: dict[str, t.Any], changed: bool, after: tuple[bool, bool], message: str) -> None:
     """Also after another run's cordon; check mode reports the same without a change; a second run changes nothing."""
-    api = PodCluster(node("n1", **before))
+    api = Direct(node("n1", **before))
     was = cordoned(api)
     assert run(api, state="restored", check_mode=True)["nodes"]["n1"] == {
         "ok": True,
@@ -113,14 +107,9 @@ def test_restore(clock: Clock, before: dict[str, t.Any], changed: bool, after: t
     assert cordoned(api) == after
 
 
-def test_an_uncordon_that_is_not_stored(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    api = PodCluster(node("n1", cordoned=OURS, unschedulable=True))
-    asking = api.request
-
-    def stored(method: str, path: str, *given: t.Any, **named: t.Any) -> t.Any:
-        return api.nodes["n1"] if method == "PATCH" else asking(method, path, *given, **named)
-
-    monkeypatch.setattr(api, "request", stored)
+def test_an_uncordon_that_is_not_stored(clock: Clock) -> None:
+    api = Direct(node("n1", cordoned=OURS, unschedulable=True))
+    api.answers["PATCH *"] = api.nodes["n1"]
     failed = fail(api, state="restored")
     assert (
         "did not store that it was uncordoned: does an admission webhook" in failed.failures["n1"]

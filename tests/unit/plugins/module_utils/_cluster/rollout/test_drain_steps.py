@@ -13,8 +13,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import drain_steps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
-from tests.support.calls import DRY, MERGE, NODES, Call, Calls, OldCalls
-from tests.support.cluster import Clock
+from tests.sim.api.direct import Clock
+from tests.support.calls import DRY, MERGE, NODES, Call, Calls
 from tests.support.objects import node
 
 MARK = {"holder": "ops", "time": "2026-01-01T00:00:00.000000Z"}
@@ -74,9 +74,9 @@ def test_choose(fields: dict[str, t.Any], options: tuple[str, ...], action: str,
 def test_eviction_version(resource: dict[str, str], version: str) -> None:
     """An API server without group and version has policy/v1beta1."""
     with Calls(Call("GET", "/api/v1", {"resources": [{"name": "pods"}, {"name": "pods/eviction", **resource}]})) as api:
-        assert drain_steps.eviction_version(t.cast("t.Any", api)) == version
+        assert drain_steps.eviction_version(api) == version
     with Calls(Call("GET", "/api/v1", {"resources": []})) as api, pytest.raises(ApiError, match="pods/eviction"):
-        drain_steps.eviction_version(t.cast("t.Any", api))
+        drain_steps.eviction_version(api)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_evict(grace_period: int | None, dry_run: bool, options: dict[str, t.Any
     }
     with Calls(Call("POST", "/api/v1/namespaces/default/pods/a/eviction", {}, (), body)) as api:
         pod = ("u", {"namespace": "default", "name": "a"})
-        drain_steps.evict(t.cast("t.Any", api), "policy/v1", pod, grace_period, dry_run)
+        drain_steps.evict(api, "policy/v1", pod, grace_period, dry_run)
     assert api.budgets == [0.0]
 
 
@@ -130,9 +130,9 @@ def test_eviction_answer(error: ClusterError | None, answer: drain_steps.Answer)
 
 def test_an_eviction_without_dry_runs() -> None:
     """Nothing is sent: the pod would be gone."""
-    with OldCalls() as session:
+    with Calls(old=True) as session:
         row = {"namespace": "default", "name": "web"}
-        drain_steps.evict(t.cast("t.Any", session), "policy/v1beta1", ("u1", row), None, True)
+        drain_steps.evict(session, "policy/v1beta1", ("u1", row), None, True)
 
 
 @pytest.fixture(autouse=True)
@@ -159,7 +159,7 @@ def get(answer: dict[str, t.Any]) -> Call:
 
 
 def set_cordon(session: Calls, found: dict[str, t.Any], dry_run: bool = False) -> nodes.Node:
-    return drain_steps.cordon(t.cast("t.Any", session), nodes.trim(found), "ops", dry_run)
+    return drain_steps.cordon(session, nodes.trim(found), "ops", dry_run)
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
@@ -194,9 +194,9 @@ def test_uncordon_removes_the_mark() -> None:
     """Also from a node that another user has uncordoned; a node without our mark is not patched."""
     for found in (node(cordoned=MARK, unschedulable=True), node(cordoned=MARK)):
         with Calls(patch(node(), None)) as session:
-            assert not drain_steps.uncordon(t.cast("t.Any", session), nodes.trim(found), False).unschedulable
+            assert not drain_steps.uncordon(session, nodes.trim(found), False).unschedulable
     with Calls() as session:
-        assert drain_steps.uncordon(t.cast("t.Any", session), nodes.trim(node(unschedulable=True)), False).unschedulable
+        assert drain_steps.uncordon(session, nodes.trim(node(unschedulable=True)), False).unschedulable
 
 
 @pytest.mark.parametrize(
@@ -214,9 +214,9 @@ def test_cordoned_by_us(fields: dict[str, t.Any], ours: bool) -> None:
 
 def test_a_cordon_without_dry_runs() -> None:
     """Nothing is sent."""
-    with OldCalls() as session:
+    with Calls(old=True) as session:
         found = set_cordon(session, node(), True)
         assert drain_steps.cordoned_by_us(found)
-        back = drain_steps.uncordon(t.cast("t.Any", session), found, True)
+        back = drain_steps.uncordon(session, found, True)
         assert (back.unschedulable, back.cordoned) == (False, None)
         assert not drain_steps.cordoned_by_us(set_cordon(session, node(unschedulable=True), True))

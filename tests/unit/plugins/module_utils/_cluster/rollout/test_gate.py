@@ -9,16 +9,14 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease_objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import node_row
+from tests.sim.api.direct import Clock, Direct
 from tests.support import gating
 from tests.support.calls import CONFIGMAPS, NODES
-from tests.support.cluster import Clock, Cluster
-from tests.support.gating import GROUP, Node, group, refused, run
+from tests.support.gating import GROUP, LEASE, Node, group, refused, run
 from tests.support.objects import configmap, node, place, pod, reference, status
 
-LEASE = {"name": "mine", "namespace": "kube-system", "uid": "u", "holder": "me", "group": "batch", "duration": 60}
 MASTER = {"node-role.kubernetes.io/control-plane": ""}
 
 
@@ -232,7 +230,7 @@ def test_check_mode_neither_waits_nor_renews(clock: Clock) -> None:
 
 def test_a_lost_lease_stops_before_any_node_is_looked_at(clock: Clock) -> None:
     api = group()
-    api.lease = ApiError(404, "not found")
+    api.leases.clear()
     assert "this rollout lost its Lease kube-system/mine" in refused(api, "n1", lease=LEASE).message
     assert NODES not in {path for _method, path in api.requests}
 
@@ -291,10 +289,9 @@ def test_an_empty_batch_asks_for_the_pause_alone(clock: Clock) -> None:
     assert "rollouts are paused" in refused(api).message
 
 
-def plane(*unready: str) -> Cluster:
+def plane(*unready: str) -> Direct:
     """Three nodes of the control plane with their static pods, and a worker."""
-    api = Cluster(*(node(name, labels=MASTER) for name in ("m1", "m2", "m3")), node("n1"))
-    api.pods = [
+    pods = [
         pod(
             f"{component}-{name}",
             name,
@@ -308,7 +305,7 @@ def plane(*unready: str) -> Cluster:
         for name in ("m1", "m2", "m3")
         for component in ("kube-apiserver", "etcd", "kube-scheduler")
     ]
-    return api
+    return Direct(*(node(name, labels=MASTER) for name in ("m1", "m2", "m3")), node("n1"), pods=pods)
 
 
 MASTERS: dict[str, t.Any] = {"group_nodes": ["m1", "m2", "m3"]}
@@ -335,10 +332,8 @@ def test_the_rest_of_the_control_plane_must_be_ready(clock: Clock, unready: str)
         in error.message
     )
     assert clock.slept == [2.0, 2.0]
-    api.pods[[item["metadata"]["name"] for item in api.pods].index(unready)]["status"]["conditions"][1]["status"] = (
-        "True"
-    )
-    api.requests.clear()
+    api.pods[unready]["status"]["conditions"][1]["status"] = "True"
+    api.asked.clear()
     assert run(api, "m1", group_nodes=["m1"])
     assert [path for _method, path in api.requests].count("/api/v1/namespaces/kube-system/pods") == 1
     assert len(api.requests) == 3
@@ -349,7 +344,7 @@ def test_what_the_control_plane_does_not_wait_for(clock: Clock) -> None:
     for unready in ("kube-apiserver-m1", "kube-scheduler-m2"):
         assert run(plane(unready), "m1", **MASTERS)
     external = plane()
-    external.pods = []
+    external.pods.clear()
     assert run(external, "m1", **MASTERS)
     worker = plane("etcd-m2")
     assert run(worker, "n1", group_nodes=["n1"])
@@ -359,9 +354,9 @@ def test_what_the_control_plane_does_not_wait_for(clock: Clock) -> None:
 def test_pods(clock: Clock) -> None:
     """Those of the batch, and only once it may begin."""
     api = group(n7=node("n7", ready="False"))
-    api.pods = [pod("a", "n1"), pod("b", "n1"), pod("c", "n3")]
+    api.pods.add(pod("a", "n1"), pod("b", "n1"), pod("c", "n3"))
     found = run(api, "n1", "n2", max_unavailable=3, pods=True)["pods"]
     assert {name: sorted(rows) for name, rows in found.items()} == {"n1": ["uid-a", "uid-b"], "n2": []}
-    api.requests.clear()
+    api.asked.clear()
     assert refused(api, "n1", pods=True).result["pods"] == {}
     assert api.count("GET", "/api/v1/pods") == 0

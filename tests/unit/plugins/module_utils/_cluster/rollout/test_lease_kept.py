@@ -10,21 +10,19 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease_objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import revert
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak, verify
+from tests.sim.api.direct import Clock, Direct
 from tests.support.calls import NODES
-from tests.support.cluster import Clock
 from tests.support.objects import configmap, live, node, place, pod, reference, status, text
-from tests.support.pod_cluster import PodCluster
 from tests.support.soaking import OWNED, snapshot, stopped
 
 LEASE = {"name": "mine", "namespace": "kube-system", "uid": "u", "holder": "me", "group": "batch", "duration": 30}
 A, BAD = reference(), reference("bad")
 
 
-class Leased(PodCluster):
+class Leased(Direct):
     """A node whose kubelet does nothing; `renewed` are the seconds of all renewals, from `lost` on they fail."""
 
     def __init__(self, clock: Clock, *nodes: dict[str, t.Any]) -> None:
@@ -33,22 +31,21 @@ class Leased(PodCluster):
             pods=[pod("a", **OWNED)],
             configmaps=[configmap(content=text(maxPods=50))],
             live={"n1": live(maxPods=50)},
+            clock=clock,
         )
-        self.clock = clock
+        self.leases["mine"] = {"metadata": {"name": "mine", "uid": "u"}, "spec": {"holderIdentity": "me"}}
         self.lost = 1e9
         self.moments: list[float] = []
         self.writes: list[float] = []
+        self.before(f"PATCH {NODES}/*", lambda: self.writes.append(clock.now - 1000))
+        self.before(f"PATCH {lease_objects.path('kube-system', 'mine')}", self._renew)
 
-    def _answer(self, method: str, path: str, query: dict[str, t.Any], body: t.Any) -> t.Any:
+    def _renew(self) -> None:
         now = self.clock.now - 1000
-        if method == "PATCH" and path == lease_objects.path("kube-system", "mine"):
-            if now >= self.lost:
-                return ApiError(404, "leases mine not found", "NotFound")
+        if now >= self.lost:
+            self.leases.clear()
+        else:
             self.moments.append(now)
-            return {}
-        if method == "PATCH" and path.startswith(NODES):
-            self.writes.append(now)
-        return super()._answer(method, path, query, body)
 
 
 OPTIONS: dict[str, t.Any] = {

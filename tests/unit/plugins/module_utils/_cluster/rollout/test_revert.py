@@ -18,8 +18,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import revert
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, identity
+from tests.sim.api.direct import Clock, Direct
 from tests.support.calls import NODES
-from tests.support.cluster import Clock, Cluster
 from tests.support.objects import live, node, place, reference, status
 
 BEFORE = identity.variant(complete_config.restore(live(maxPods=110)))
@@ -42,9 +42,9 @@ def row(
     return {"changed": True, "delivery": delivery, "source": source or place("bad"), "previous": previous}
 
 
-def go(cluster: Cluster, check_mode: bool = False, **rows: t.Any) -> dict[str, t.Any]:
+def go(cluster: Direct, check_mode: bool = False, **rows: t.Any) -> dict[str, t.Any]:
     return revert.revert(
-        t.cast(t.Any, cluster),
+        cluster,
         {"nodes": rows, "current": TABLE, "wait_timeout": 30, "wait_sleep": 2, "lease": None},
         check_mode,
     )
@@ -52,9 +52,7 @@ def go(cluster: Cluster, check_mode: bool = False, **rows: t.Any) -> dict[str, t
 
 def test_a_kubelet_that_differs_is_assigned_its_previous_source(clock: Clock) -> None:
     """It counts as reverted once its status and its live configuration show the previous one."""
-    cluster = Cluster(
-        node("n1", place("bad"), status(reference("bad"), reference("bad"))), live={"n1": live(maxPods=7)}
-    )
+    cluster = Direct(node("n1", place("bad"), status(reference("bad"), reference("bad"))), live={"n1": live(maxPods=7)})
     clock.at(10, lambda: cluster.nodes["n1"]["status"].update(config=status(reference("good"), reference("good"))))
     clock.at(14, lambda: cluster.live.update(n1=live(maxPods=110)))
     result = go(cluster, n1=row(place("good")))
@@ -73,7 +71,7 @@ def test_a_kubelet_that_differs_is_assigned_its_previous_source(clock: Clock) ->
 
 
 def test_revert_to_local(clock: Clock) -> None:
-    cluster = Cluster(node("n1", place("bad"), status()), live={"n1": live(maxPods=110)})
+    cluster = Direct(node("n1", place("bad"), status()), live={"n1": live(maxPods=110)})
     assert go(cluster, n1=row())["nodes"]["n1"]["state"] == "reverted"
     assert "configSource" not in cluster.nodes["n1"]["spec"]
 
@@ -102,7 +100,7 @@ def test_revert_to_local(clock: Clock) -> None:
     ],
 )
 def test_an_automatic_revert_keeps_the_evidence(clock: Clock, found: dict[str, t.Any]) -> None:
-    cluster = Cluster(found, live={"n1": live(maxPods=110)})
+    cluster = Direct(found, live={"n1": live(maxPods=110)})
     delivery = "native" if "configSource" in found["spec"] else "checkpoint"
     result = go(cluster, n1=row(reference("good"), delivery, reference("bad")))
     assert (result["nodes"]["n1"]["state"], result["changed"]) == ("reverted", False)
@@ -128,14 +126,15 @@ def test_an_automatic_revert_keeps_the_evidence(clock: Clock, found: dict[str, t
 def test_only_a_node_that_was_changed_is_reverted(
     clock: Clock, delivery: str, changed: bool, assigned: str, error: str, state: str
 ) -> None:
-    reported = {**status(reference(assigned), reference("good"), error=error), "started": "2025-01-01T00:00:00Z"}
+    found = status(reference(assigned), reference("good"), error=error)
+    reported = {**found, "started": "2025-01-01T00:00:00Z"}
     source = reference("bad") if changed else reference("good")
-    found = (
-        node("n1", {key: source[key] for key in place()}, reported)
+    made = (
+        node("n1", {key: source[key] for key in place()}, found)
         if delivery == "native"
         else node("n1", marked=source, delivery=delivery, reported=reported, version="v1.36.2")
     )
-    cluster = Cluster(found, live={"n1": live(maxPods=110)})
+    cluster = Direct(made, live={"n1": live(maxPods=110)})
     result = go(cluster, n1={**row(reference("good"), delivery, reference("bad")), "changed": changed})
     assert (result["nodes"]["n1"]["state"], result["nodes"]["n1"]["ok"]) == (state, True), result
     assert [result["summary"][key] for key in ("reverted", "refused")] == [state == "reverted", state == "refused"]
@@ -144,7 +143,7 @@ def test_only_a_node_that_was_changed_is_reverted(
 def test_a_kubelet_that_fell_back_too_far_is_assigned_its_previous_source(clock: Clock) -> None:
     """Its last-known-good is 10 minutes behind."""
     failed = status(reference("bad"), error="failed to validate config, see Kubelet log for details")
-    cluster = Cluster(node("n1", place("bad"), failed), live={"n1": live(maxPods=110)})
+    cluster = Direct(node("n1", place("bad"), failed), live={"n1": live(maxPods=110)})
     clock.at(12, lambda: cluster.nodes["n1"]["status"].update(config=status(reference("good"), reference("good"))))
     result = go(cluster, n1=row(reference("good")))
     assert cluster.nodes["n1"]["spec"]["configSource"] == {"configMap": place("good")}
@@ -158,7 +157,7 @@ def test_a_kubelet_that_fell_back_too_far_is_assigned_its_previous_source(clock:
 def test_a_guard_that_reverted_further_is_reported(clock: Clock) -> None:
     """The previous configuration had not become last-known-good; only another switch would restore it."""
     reported = status(reference("bad"), reference("older"), reference("older"), "reverted it")
-    cluster = Cluster(node("n1", marked=reference("bad"), reported=reported), live={"n1": live(maxPods=7)})
+    cluster = Direct(node("n1", marked=reference("bad"), reported=reported), live={"n1": live(maxPods=7)})
     result = go(cluster, n1=row(reference("good"), "checkpoint", reference("bad")))["nodes"]["n1"]
     assert (
         result["ok"]
@@ -172,14 +171,14 @@ def test_a_guard_that_reports_late(clock: Clock) -> None:
     nothing more is waited for.
     """
     reported = status(reference("worse"), reference("older"), reference("older"), "reverted it")
-    cluster = Cluster(node("n1", marked=reference("bad"), reported=reported), live={"n1": live(maxPods=7)})
+    cluster = Direct(node("n1", marked=reference("bad"), reported=reported), live={"n1": live(maxPods=7)})
     result = go(cluster, n1=row(reference("good"), "checkpoint", reference("bad")))["nodes"]["n1"]
     assert result["ok"] and result["changed"] and "last-known-good, kube-system/older" in result["message"]
 
 
 def test_a_kubelet_that_could_not_fetch_it_is_assigned_its_previous_source(clock: Clock) -> None:
     """It would take it up later."""
-    cluster = Cluster(
+    cluster = Direct(
         node(
             "n1", place("bad"), status(error="failed to sync: failed to download config, see Kubelet log for details")
         ),
@@ -196,16 +195,16 @@ def test_a_migration_that_failed_leaves_the_delivery_as_it_was(clock: Clock) -> 
     found = node(
         "n1", version="v1.36.2", marked=reference("bad"), delivery="dropin", reported=status(good, good, error=WORDS)
     )
-    cluster = Cluster(found, live={"n1": live(maxPods=110)})
+    cluster = Direct(found, live={"n1": live(maxPods=110)})
     result = go(cluster, n1=row({**good, "delivery": "checkpoint"}, "dropin", reference("bad")))["nodes"]["n1"]
     assert (result["state"], result["source"]) == ("reverted", good)
     noted = json.loads(cluster.nodes["n1"]["metadata"]["annotations"][annotation.SOURCE])
-    assert noted == {"configMap": good}
+    assert noted == {"configMap": good, "nodeUID": "uid-n1"}
 
 
 def test_a_checkpoint_that_never_got_there(clock: Clock) -> None:
     """The node was refused or out of reach: only the annotation is restored."""
-    cluster = Cluster(
+    cluster = Direct(
         node("n1", marked=reference("bad"), reported=status(reference("good"), reference("good"))),
         live={"n1": live(maxPods=110)},
     )
@@ -214,13 +213,13 @@ def test_a_checkpoint_that_never_got_there(clock: Clock) -> None:
     # Nothing was changed on the node, so nothing runs again.
     assert result["nodes"]["n1"]["message"] == "still running its previous configuration"
     assert cluster.nodes["n1"]["metadata"]["annotations"][annotation.SOURCE] == annotation.text(
-        {"configMap": reference("good")}
+        {"configMap": reference("good"), "nodeUID": "uid-n1"}
     )
 
 
 def test_a_guard_that_has_not_acted(clock: Clock) -> None:
     reported = {**status(reference("bad"), reference("bad")), "error": WORDS}
-    cluster = Cluster(node("n1", marked=reference("bad"), reported=reported), live={"n1": live(maxPods=110)})
+    cluster = Direct(node("n1", marked=reference("bad"), reported=reported), live={"n1": live(maxPods=110)})
     with pytest.raises(
         NodesFailed, match=f"n1: not reverted within 30 s: its guard has not reverted it yet and reports `{WORDS}`"
     ):
@@ -236,7 +235,7 @@ def test_why_a_node_is_not_reverted(clock: Clock) -> None:
         (node("n1", place("good"), settled), live(maxPods=7), "not the one from before the rollout"),
         (node("n1", place("good"), settled), ApiError(503, "kubelet away", transient=True), "kubelet away"),
     ):
-        cluster = Cluster(found, live={"n1": lived})
+        cluster = Direct(found, live={"n1": lived})
         with pytest.raises(NodesFailed, match=message) as caught:
             go(cluster, n1=row(place("good")))
         assert caught.value.result["nodes"]["n1"]["state"] == "not_reverted"
@@ -244,14 +243,14 @@ def test_why_a_node_is_not_reverted(clock: Clock) -> None:
 
 
 def test_a_dead_kubelet_is_reported(clock: Clock) -> None:
-    cluster = Cluster(node("n1", place("bad"), status(reference("bad"), reference("bad")), ready="Unknown"))
+    cluster = Direct(node("n1", place("bad"), status(reference("bad"), reference("bad")), ready="Unknown"))
     cluster.renewed = {"n1": "2025-12-31T00:00:00.000000Z"}
     with pytest.raises(NodesFailed, match=r"has sent no heartbeat for .* empty store/meta/assigned"):
         go(cluster, n1=row(place("good")))
 
 
 def test_the_assignment_of_another_user_is_kept(clock: Clock) -> None:
-    cluster = Cluster(node("n1", place("theirs"), status(reference("bad"), reference("bad"))))
+    cluster = Direct(node("n1", place("theirs"), status(reference("bad"), reference("bad"))))
     with pytest.raises(NodesFailed, match="another user or program has assigned kube-system/theirs") as caught:
         go(cluster, n1=row(place("good")))
     assert caught.value.result["nodes"]["n1"]["state"] == "reassigned"
@@ -259,38 +258,36 @@ def test_the_assignment_of_another_user_is_kept(clock: Clock) -> None:
 
 
 def test_a_passing_outage_of_the_api_server(clock: Clock) -> None:
-    cluster = Cluster(
+    cluster = Direct(
         node("n1", place("bad"), status(reference("bad"), reference("bad"))), live={"n1": live(maxPods=110)}
     )
-    clock.at(2, lambda: setattr(cluster, "outage", ApiError(0, "no answer", transient=True)))
-    clock.at(6, lambda: setattr(cluster, "outage", None))
+    clock.at(2, lambda: cluster.answers.update({"*": ApiError(0, "no answer", transient=True)}))
+    clock.at(6, lambda: cluster.answers.pop("*"))
     clock.at(8, lambda: cluster.nodes["n1"]["status"].update(config=status(reference("good"), reference("good"))))
     assert go(cluster, n1=row(place("good")))["nodes"]["n1"]["ok"]
 
 
 def test_what_an_earlier_run_had_switched_is_not_held_against_what_was_live_then(clock: Clock) -> None:
-    cluster = Cluster(
-        node("n1", place("bad"), status(reference("bad"), reference("bad"))), live={"n1": live(maxPods=7)}
-    )
+    cluster = Direct(node("n1", place("bad"), status(reference("bad"), reference("bad"))), live={"n1": live(maxPods=7)})
     clock.at(2, lambda: cluster.nodes["n1"]["status"].update(config=status(reference("good"), reference("good"))))
     assert go(cluster, n1={**row(place("good")), "changed": False})["nodes"]["n1"]["ok"]
 
 
 def test_no_api_server_at_the_start(clock: Clock) -> None:
     """Every node is named all the same."""
-    cluster = Cluster(node("n1", place("bad"), status(reference("bad"), reference("bad"))))
-    cluster.outage = ApiError(0, "no answer", transient=True)
+    cluster = Direct(node("n1", place("bad"), status(reference("bad"), reference("bad"))))
+    cluster.answers["*"] = ApiError(0, "no answer", transient=True)
     with pytest.raises(NodesFailed, match=r"n1: not reverted: no answer. .* run again") as caught:
         go(cluster, n1=row(place("good")))
     assert caught.value.result["nodes"]["n1"]["state"] == "not_reverted"
 
 
 def test_check_mode_waits_for_nothing(clock: Clock) -> None:
-    cluster = Cluster(node("n1", place("bad"), status(reference("bad"), reference("bad"))))
+    cluster = Direct(node("n1", place("bad"), status(reference("bad"), reference("bad"))))
     assert go(cluster, check_mode=True, n1=row(place("good")))["changed"]
     assert clock.slept == []
 
 
 def test_rows_that_are_none() -> None:
     with pytest.raises(ClusterError, match="the value of n1 is not a row of node_config_source"):
-        go(Cluster(), n1={"source": None})
+        go(Direct(), n1={"source": None})

@@ -12,8 +12,8 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import drift, dump
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import identity
+from tests.sim.api.direct import Direct
 from tests.support.calls import CONFIGMAPS, NODES
-from tests.support.cluster import Cluster
 from tests.support.objects import Reference, configmap, live, node, place, reference, status, text
 
 TEXT = text(maxPods=50)
@@ -27,8 +27,8 @@ def runs(name: str = "n1", source: Reference = A, **given: t.Any) -> dict[str, t
     return node(name, {key: source[key] for key in place()}, **{"config": status(source, source), **given})
 
 
-def cluster(*nodes: dict[str, t.Any], maps: t.Sequence[dict[str, t.Any]] | None = None, **configz: t.Any) -> Cluster:
-    return Cluster(
+def cluster(*nodes: dict[str, t.Any], maps: t.Sequence[dict[str, t.Any]] | None = None, **configz: t.Any) -> Direct:
+    return Direct(
         *nodes,
         configmaps=[configmap(NAME, TEXT)] if maps is None else maps,
         live={item["metadata"]["name"]: configz.get(item["metadata"]["name"], live(maxPods=50)) for item in nodes},
@@ -40,7 +40,7 @@ def run(api: t.Any, **options: t.Any) -> dict[str, t.Any]:
     return drift.detect(api, {**dict.fromkeys(names), **options}, False)
 
 
-def causes(api: Cluster, name: str = "n1", **options: t.Any) -> dict[str, str]:
+def causes(api: Direct, name: str = "n1", **options: t.Any) -> dict[str, str]:
     return {row["path"]: row["cause"] for row in run(api, **options)["nodes"][name]["drift"]}
 
 
@@ -63,7 +63,7 @@ def test_what_was_just_dumped_is_not_read_again() -> None:
         "kubelet_configz"
     ]
     read = run(api)
-    api.requests.clear()
+    api.asked.clear()
     assert run(api, current=table) == read
     assert api.count("GET", f"{NODES}/n1/proxy/configz") + api.count("GET", f"{NODES}/n2/proxy/configz") == 0
     del table["nodes"]["n2"]
@@ -171,7 +171,7 @@ def test_a_kubelet_that_does_not_answer_is_drift_too() -> None:
 
 def test_a_configmap_that_may_not_be_read_is_not_gone() -> None:
     api = cluster(runs())
-    api.configmaps[NAME] = t.cast("t.Any", ApiError(403, "configmaps is forbidden", "Forbidden"))
+    api.answers[f"GET {CONFIGMAPS}/{NAME}"] = ApiError(403, "configmaps is forbidden", "Forbidden")
     with pytest.raises(ClusterError, match=r"Grant the verb get on configmaps.*\nkube-system/config-.*forbidden"):
         run(api)
 

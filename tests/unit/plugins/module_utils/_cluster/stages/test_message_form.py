@@ -18,7 +18,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import minors
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.forms import LATER
-from tests.support.cluster import Cluster
+from tests.sim.api.direct import Direct
 from tests.support.objects import HEADER, node, place, reference, status
 
 NAME = "worker-17.example"
@@ -82,9 +82,7 @@ DIFFERS = [
     for count in (1, 2, 6)
     for minor, delivery in ((20, "native"), (24, "checkpoint"), (36, "checkpoint"))
 ]
-LOST = node_requests.lost(
-    t.cast("t.Any", Cluster()), {"a": "", "b": "u1"}, {"b": dataclasses.replace(nodes.trim(node("b")), uid="u2")}
-)
+LOST = node_requests.lost(Direct(), {"a": "", "b": "u1"}, {"b": dataclasses.replace(nodes.trim(node("b")), uid="u2")})
 ABSENT = [verdict.Verdict(row.state, row.message, True) for row in LOST.values()]
 ALL = [
     *JUDGED,

@@ -15,10 +15,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import push
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
-from tests.support.calls import CONFIGMAPS, NODES, PAGE, Call, Calls
-from tests.support.cluster import Clock
-from tests.support.lease_api import LeaseApi
-from tests.support.objects import HEADER, configmap, items, node, place, reference, status
+from tests.sim.api.direct import Clock, Direct
+from tests.support.calls import CONFIGMAPS, NODES
+from tests.support.objects import HEADER, configmap, node, place, reference, status
 
 TEXT = document.render({**HEADER, "maxPods": 50})
 SUFFIX = "abcdefghkm"
@@ -28,54 +27,27 @@ def options(**given: t.Any) -> dict[str, t.Any]:
     return {"name": "base", "namespace": "kube-system", "key": "kubelet", **given}
 
 
-class Pruned(Calls):
-    """The expected requests without those for Leases, which an API server in memory answers."""
-
-    def __init__(self, *expected: Call) -> None:
-        super().__init__(*expected)
-        self.leases = LeaseApi()
-
-    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
-        super().__exit__(kind, *error)
-        assert not any(item["spec"]["holderIdentity"].startswith("prune on ") for item in self.leases.items.values())
-
-    def server_time(self) -> float:
-        """Return the time of the API server's clock."""
-        return self.leases.now
-
-    def request(self, method: str, path: str, *arguments: t.Any, **named: t.Any) -> t.Any:
-        """Answer a request."""
-        if "/leases" in path:
-            return self.leases.request(method, path, *arguments, **named)
-        return super().request(method, path, *arguments, **named)
+def cluster(*idle: str, nodes: t.Sequence[dict[str, t.Any]] = (), clock: Clock | None = None) -> Direct:
+    """Return an API server with these ConfigMaps and nodes, by default one that uses none of them."""
+    return Direct(*(nodes or [node("n1")]), configmaps=[configmap(name, TEXT) for name in idle], clock=clock)
 
 
-def managed(*found: dict[str, t.Any]) -> Call:
-    return Call(
-        "GET", CONFIGMAPS, items(*found), (("labelSelector", "app.kubernetes.io/managed-by=livenodes.kubelet"),)
-    )
-
-
-def delete(name: str, answer: t.Any = None, dry_run: bool = False) -> Call:
-    preconditions = {"uid": f"uid-{name}", "resourceVersion": "7"}
-    asked = {
-        "kind": "DeleteOptions",
-        "apiVersion": "v1",
-        "preconditions": preconditions,
-        **({"dryRun": ["All"]} if dry_run else {}),
-    }
-    return Call("DELETE", f"{CONFIGMAPS}/{name}", {} if answer is None else answer, body=asked)
-
-
-def cluster(*found: dict[str, t.Any]) -> Call:
-    return Call("GET", NODES, items(*found), PAGE)
+def prune(api: Direct, check_mode: bool = False) -> dict[str, t.Any]:
+    """Prune; its own Lease must not stay."""
+    try:
+        return push.push(api, options(state="pruned"), check_mode)
+    finally:
+        assert not any(item["spec"]["holderIdentity"].startswith("prune on ") for item in api.leases.values())
 
 
 @pytest.mark.parametrize("check_mode", [False, True])
 def test_prune_removes_unused_configmaps(check_mode: bool) -> None:
     idle = f"base-{SUFFIX}"
-    with Pruned(managed(configmap(idle, TEXT)), cluster(node("n1")), delete(idle, dry_run=check_mode)) as session:
-        result = push.push(session, options(state="pruned"), check_mode)
+    api = cluster(idle)
+    result = prune(api, check_mode)
+    assert list(api.configmaps) == ([idle] if check_mode else [])
+    (asked,) = api.bodies(f"DELETE {CONFIGMAPS}/*")
+    assert asked["preconditions"] == {"uid": f"uid-{idle}", "resourceVersion": "7"}
     assert (result["changed"], result["pruned"], result["kept"], result["summary"]) == (
         True,
         [idle],
@@ -97,10 +69,8 @@ def test_prune_removes_unused_configmaps(check_mode: bool) -> None:
 def test_prune_keeps_what_any_node_has_anywhere(using: dict[str, t.Any]) -> None:
     """Also a node that is not Ready and whose kubelet has another version by now."""
     name = f"base-{SUFFIX}"
-    with Pruned(
-        managed(configmap(name, TEXT)), cluster(node("n1"), node("n2", ready="Unknown", version="v1.24.0", **using))
-    ) as session:
-        result = push.push(session, options(state="pruned"), False)
+    api = cluster(name, nodes=[node("n1"), node("n2", ready="Unknown", version="v1.24.0", **using)])
+    result = prune(api)
     assert (result["changed"], result["pruned"], result["kept"]) == (False, [], [name])
 
 
@@ -109,36 +79,32 @@ def test_prune_keeps_what_any_node_has_anywhere(using: dict[str, t.Any]) -> None
 )
 def test_prune_keeps_other_names(name: str) -> None:
     """A name that begins like ours is not ours: ours is the first part and the hash, nothing between them."""
-    with Pruned(managed(configmap(name, TEXT)), cluster(node("n1"))) as session:
-        result = push.push(session, options(state="pruned"), False)
+    result = prune(cluster(name))
     assert (result["changed"], result["kept"]) == (False, [name])
 
 
 def test_prune_sees_the_same_name_in_another_namespace() -> None:
     name = f"base-{SUFFIX}"
     elsewhere = node("n1", {**place(name), "namespace": "other"})
-    with Pruned(managed(configmap(name, TEXT)), cluster(elsewhere), delete(name)) as session:
-        assert push.push(session, options(state="pruned"), False)["pruned"] == [name]
+    assert prune(cluster(name, nodes=[elsewhere]))["pruned"] == [name]
 
 
 def test_prune_reports_what_could_not_be_removed() -> None:
     one, two = f"base-{SUFFIX}", f"base-{SUFFIX[::-1]}"
-    calls = (
-        managed(configmap(one, TEXT), configmap(two, "garbage: [")),
-        cluster(),
-        delete(one, ApiError(403, "forbidden")),
-        delete(two),
-    )
-    with Pruned(*calls) as session, pytest.raises(ClusterError, match=f"{one}: forbidden") as caught:
-        push.push(session, options(state="pruned"), False)
+    api = cluster(one)
+    api.configmaps.add(configmap(two, "garbage: ["))
+    api.answers[f"DELETE */{one}"] = ApiError(403, "forbidden")
+    with pytest.raises(ClusterError, match=f"{one}: forbidden") as caught:
+        prune(api)
+    assert list(api.configmaps) == [one]
     assert (caught.value.result["changed"], caught.value.result["pruned"]) == (True, [two])
 
 
-def under_way(leases: LeaseApi, held: bool = True) -> dict[str, t.Any]:
+def under_way(api: Direct, held: bool = True) -> dict[str, t.Any]:
     """A rollout of one node of the cluster holds, or claims, its Lease."""
-    claim = lease_objects.create(t.cast("t.Any", leases), "kube-system", "ops@bastion", "workers", ["n7"], 300)
+    claim = lease_objects.create(api, "kube-system", "ops@bastion", "workers", ["n7"], 300)
     if held:
-        lease_objects.renew(t.cast("t.Any", leases), claim.lease(), held=True)
+        lease_objects.renew(api, claim.lease(), held=True)
     return claim.lease()
 
 
@@ -152,11 +118,12 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> Clock:
 @pytest.mark.parametrize("held", [True, False])
 def test_prune_removes_nothing_while_a_rollout_is_under_way(waits: Clock, held: bool) -> None:
     """It may have pushed what it has not assigned yet. Nothing is read, and its Lease stays."""
-    with Pruned() as session:
-        mine = under_way(session.leases, held)
-        with pytest.raises(ClusterError) as caught:
-            push.push(t.cast("t.Any", session), options(state="pruned"), False)
-        assert list(session.leases.items) == [mine["name"]]
+    api = cluster()
+    mine = under_way(api, held)
+    with pytest.raises(ClusterError) as caught:
+        prune(api)
+    assert list(api.leases) == [mine["name"]]
+    assert all("/leases" in path for _method, path in api.requests)
     first, second, third = caught.value.message.splitlines()
     assert first == (
         "a rollout is under way, and may have pushed ConfigMaps that no node uses yet; nothing was pruned."
@@ -168,72 +135,53 @@ def test_prune_removes_nothing_while_a_rollout_is_under_way(waits: Clock, held: 
 
 
 def test_prune_waits_for_a_claim_that_is_withdrawn(waits: Clock) -> None:
-    with Pruned(managed(), cluster()) as session:
-        under_way(session.leases, held=False)
-        waits.at(3, session.leases.items.clear)
-        assert not push.push(t.cast("t.Any", session), options(state="pruned"), False)["changed"]
+    api = cluster()
+    under_way(api, held=False)
+    waits.at(3, api.leases.clear)
+    assert not prune(api)["changed"]
 
 
 def test_prune_in_check_mode_warns_of_a_rollout(waits: Clock) -> None:
     idle = f"base-{SUFFIX}"
-    calls = (managed(configmap(idle, TEXT)), cluster(node("n1")), delete(idle, dry_run=True))
-    with Pruned(*calls) as session:
-        under_way(session.leases)
-        result = push.push(t.cast("t.Any", session), options(state="pruned"), True)
-        assert len(session.leases.items) == 1
+    api = cluster(idle)
+    under_way(api)
+    result = prune(api, True)
+    assert len(api.leases) == 1
     assert result["pruned"] == [idle] and result["warnings"][0].startswith("a rollout is under way")
 
 
 def test_no_rollout_begins_while_prune_runs(waits: Clock) -> None:
     """Any rollout, since the Lease covers all nodes."""
-    refused: list[str] = []
+    api = cluster()
     given = {"state": "held", "group": "batch", "holder": "me", "duration": 300, "wait": 0, "lease": None}
+    refused: list[str] = []
 
-    class Watched(Pruned):
-        def request(self, method: str, path: str, *arguments: t.Any, **named: t.Any) -> t.Any:
-            if path == NODES:
-                with pytest.raises(ClusterError) as caught:
-                    lease.lease(
-                        t.cast("t.Any", self.leases), {**given, "namespace": "kube-system", "nodes": ["n5"]}, False
-                    )
-                refused.append(caught.value.message)
-            return super().request(method, path, *arguments, **named)
+    def begin() -> None:
+        with pytest.raises(ClusterError) as caught:
+            lease.lease(api, {**given, "namespace": "kube-system", "nodes": ["n5"]}, False)
+        refused.append(caught.value.message)
 
-    with Watched(managed(), cluster()) as session:
-        push.push(t.cast("t.Any", session), options(state="pruned"), False)
+    api.before(f"GET {NODES}", begin)
+    prune(api)
     assert " has been rolling out to all nodes since " in refused[0] and "Nodes in both rollouts: n5." in refused[0]
 
 
 def test_prune_stops_when_it_loses_its_lease(waits: Clock) -> None:
     """Its node list took long, and a rollout has taken the Lease over."""
     idle = f"base-{SUFFIX}"
-
-    class Slow(Pruned):
-        def request(self, method: str, path: str, *arguments: t.Any, **named: t.Any) -> t.Any:
-            if path == NODES:
-                waits.sleep(60)
-                self.leases.items.clear()
-            return super().request(method, path, *arguments, **named)
-
-    with (
-        Slow(managed(configmap(idle, TEXT)), cluster(node("n1"))) as session,
-        pytest.raises(ClusterError, match=f"{idle}: this rollout lost its Lease"),
-    ):
-        push.push(t.cast("t.Any", session), options(state="pruned"), False)
+    api = cluster(idle, clock=waits)
+    api.before(f"GET {NODES}", lambda: (waits.sleep(60), api.leases.clear()))
+    with pytest.raises(ClusterError, match=f"{idle}: this rollout lost its Lease"):
+        prune(api)
+    assert list(api.configmaps) == [idle]
 
 
-def test_prune_on_an_api_server_without_leases() -> None:
+@pytest.mark.parametrize("check_mode", [False, True])
+def test_prune_on_an_api_server_without_leases(check_mode: bool) -> None:
     """Older than 1.14: no rollout can hold one either."""
-
-    class Old(Calls):
-        def request(self, method: str, path: str, *arguments: t.Any, **named: t.Any) -> t.Any:
-            if "/leases" in path:
-                raise ApiError(404, "the server could not find the requested resource", "NotFound")
-            return super().request(method, path, *arguments, **named)
-
-    for check_mode in (False, True):
-        with Old(managed(), cluster()) as session:
-            assert not push.push(t.cast("t.Any", session), options(state="pruned"), check_mode)["changed"]
+    api = cluster()
+    api.store.minor = 13
+    assert not prune(api, check_mode)["changed"]
 
 
 @pytest.mark.parametrize(("days", "kept"), [(-1, False), (0, True), (7, True), (None, False)])
@@ -241,9 +189,7 @@ def test_a_staged_configmap_is_kept_until_its_day(days: int | None, kept: bool) 
     """A label that is not a day protects nothing: no later prune would remove the ConfigMap."""
     today = datetime.datetime.now(datetime.UTC).date()
     until = "soon" if days is None else (today + datetime.timedelta(days=days)).isoformat()
-    staged = configmap(f"base-{SUFFIX}", TEXT)
-    staged["metadata"]["labels"] = {f"{PREFIX}staged-until": until}
-    removal = [] if kept else [delete(f"base-{SUFFIX}")]
-    with Pruned(managed(staged), cluster(node("n1")), *removal) as session:
-        result = push.push(session, options(state="pruned"), False)
+    api = cluster(f"base-{SUFFIX}")
+    api.configmaps[f"base-{SUFFIX}"]["metadata"]["labels"][f"{PREFIX}staged-until"] = until
+    result = prune(api)
     assert (result["kept"], result["pruned"]) == (([f"base-{SUFFIX}"], []) if kept else ([], [f"base-{SUFFIX}"]))

@@ -18,8 +18,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign, drift, dump, verify
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
+from tests.sim.api.direct import Direct
 from tests.support.assigning import options
-from tests.support.cluster import Cluster
 from tests.support.objects import HEADER, configmap, live, node, place, reference, status
 
 A = reference("config-a")
@@ -41,7 +41,7 @@ def installed(machine: str = "machine-1", uid: str = "uid-1", recorded: t.Any = 
 def cluster(found: dict[str, t.Any], pods: int = 110) -> t.Any:
     """Return a cluster with this node, which runs with maxPods `pods`. The ConfigMap has WANTED."""
     content = json.dumps({**HEADER, **live(**WANTED)})
-    return Cluster(found, configmaps=[configmap("config-a", content)], live={"n1": live(maxPods=pods)})
+    return Direct(found, configmaps=[configmap("config-a", content)], live={"n1": live(maxPods=pods)})
 
 
 def action(api: t.Any) -> str:

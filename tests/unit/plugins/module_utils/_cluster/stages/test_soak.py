@@ -13,10 +13,9 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease_objects, pods
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak
+from tests.sim.api.direct import HEARTBEATS, Clock, Direct
 from tests.support.calls import CONFIGMAPS, NODES
-from tests.support.cluster import LEASES, Clock
 from tests.support.objects import live, node, place, pod, status
-from tests.support.pod_cluster import PodCluster
 from tests.support.soaking import OWNED, A, cluster, done, fail, run, snapshot, state, stopped
 
 AWAY = ApiError(0, "no usable answer from the API server", transient=True)
@@ -44,7 +43,8 @@ def test_requests(clock: Clock, count: int) -> None:
     proxied = f"{NODES}/n0/proxy"
     assert [api.count("GET", f"{proxied}/{endpoint}") for endpoint in ("metrics", "configz", "healthz")] == [3, 1, 3]
     # After 0, 5, ... 60 s, and at the beginning.
-    assert (api.count("GET", NODES), api.count("GET", LEASES), api.count("GET", f"{CONFIGMAPS}/config-a")) == (14, 2, 1)
+    counted = [api.count("GET", path) for path in (NODES, HEARTBEATS, f"{CONFIGMAPS}/config-a")]
+    assert counted == [14, 2, 1]
     assert len(api.requests) == 14 + 2 + 1 + 7 * count
 
 
@@ -52,7 +52,7 @@ def test_no_time_to_soak(clock: Clock) -> None:
     """Everything is checked once, without a wait and without a comparison to an earlier state."""
     api = cluster(clock, done(), pods=[pod("a", **OWNED)])
     assert run(api, seconds=0, pods=snapshot(api))["summary"]["ok"] == 1
-    assert (clock.slept, api.count("GET", LEASES)) == ([], 0)
+    assert (clock.slept, api.count("GET", HEARTBEATS)) == ([], 0)
     assert (api.count("GET", NODES), api.count("GET", pods.PODS)) == (1, 1)
     assert [api.count("GET", f"{NODES}/n1/proxy/{endpoint}") for endpoint in ("metrics", "configz", "healthz")] == [
         0,
@@ -129,7 +129,7 @@ def test_the_live_configuration_changed(clock: Clock) -> None:
         pytest.param(lambda api: api.births.update(n1=REFUSED), id="kubelet dead"),
     ],
 )
-def test_unwell_for_long(clock: Clock, look: t.Callable[[PodCluster], None]) -> None:
+def test_unwell_for_long(clock: Clock, look: t.Callable[[Direct], None]) -> None:
     """It is not waited for until the end of a long soak."""
     api = cluster(clock, done())
     clock.at(12, lambda: look(api))
@@ -159,7 +159,7 @@ def test_a_kubelet_that_is_dead_from_the_beginning(clock: Clock) -> None:
 
 def test_not_a_kubelet(clock: Clock) -> None:
     api = cluster(clock, done())
-    api.births["n1"] = t.cast(float, "some_metric 1\n")
+    api.answers["GET */proxy/metrics"] = "some_metric 1\n"
     assert "its /metrics has no process_start_time_seconds" in fail(api).failures["n1"]
 
 
@@ -201,7 +201,7 @@ def test_a_heartbeat_of_the_node_object(clock: Clock) -> None:
 def test_heartbeats_that_may_not_be_read(clock: Clock) -> None:
     """Reported at the start, not after the soak."""
     api = cluster(clock, done())
-    api.renewed = ApiError(403, "cannot list leases")
+    api.answers[f"GET {HEARTBEATS}"] = ApiError(403, "cannot list leases")
     assert "not soaked: cannot list leases" in fail(api).failures["n1"]
     assert clock.slept == []
 
@@ -209,11 +209,11 @@ def test_heartbeats_that_may_not_be_read(clock: Clock) -> None:
 def test_a_passing_outage_of_the_api_server(clock: Clock) -> None:
     """Even if longer than UNWELL: no state of the kubelets is known during the outage."""
     api = cluster(clock, done("n1"), done("n2"))
-    clock.at(3, lambda: setattr(api, "outage", AWAY))
-    clock.at(50, lambda: setattr(api, "outage", None))
+    clock.at(3, lambda: api.answers.update({"*": AWAY}))
+    clock.at(50, lambda: api.answers.pop("*"))
     assert run(api)["summary"]["ok"] == 2
-    clock.at(clock.now - 1000 + 50, lambda: setattr(api, "outage", AWAY))
-    clock.at(clock.now - 1000 + 110, lambda: setattr(api, "outage", None))
+    clock.at(clock.now - 1000 + 50, lambda: api.answers.update({"*": AWAY}))
+    clock.at(clock.now - 1000 + 110, lambda: api.answers.pop("*"))
     assert run(api)["summary"]["ok"] == 2
 
 
@@ -221,8 +221,8 @@ def test_what_was_not_seen_does_not_count(clock: Clock) -> None:
     """A node that was not Ready before and after the API server was away may have been Ready in between."""
     api = cluster(clock, done())
     clock.at(18, lambda: api.nodes.update(n1=done(ready="False")))
-    clock.at(22, lambda: setattr(api, "outage", AWAY))
-    clock.at(100, lambda: setattr(api, "outage", None))
+    clock.at(22, lambda: api.answers.update({"*": AWAY}))
+    clock.at(100, lambda: api.answers.pop("*"))
     clock.at(120, lambda: api.nodes.update(n1=done()))
     assert run(api, seconds=240)["summary"]["ok"] == 1
 
@@ -239,7 +239,7 @@ def test_an_outage_of_the_api_server_until_the_end(clock: Clock) -> None:
     """The last verdict on each is reported; a node that had failed before has its own cause."""
     api = cluster(clock, done("n1"), done("n2"))
     clock.at(12, lambda: api.nodes.update(n2=node("n2", place("theirs"), status(A, A))))
-    clock.at(22, lambda: setattr(api, "outage", AWAY))
+    clock.at(22, lambda: api.answers.update({"*": AWAY}))
     failed = fail(api, sources={"n1": place(), "n2": place()})
     assert failed.failures["n1"] == (
         "no usable answer from the API server; last seen: runs kube-system/config-a key kubelet. "
@@ -251,7 +251,7 @@ def test_an_outage_of_the_api_server_until_the_end(clock: Clock) -> None:
 
 def test_no_api_server_at_the_start(clock: Clock) -> None:
     api = cluster(clock, done("n1"), done("n2"))
-    api.outage = AWAY
+    api.answers["*"] = AWAY
     failed = fail(api)
     assert set(failed.failures) == {"n1", "n2"} and "not soaked: no usable answer" in failed.failures["n1"]
 
@@ -259,7 +259,7 @@ def test_no_api_server_at_the_start(clock: Clock) -> None:
 def test_permission_lost(clock: Clock) -> None:
     """Waiting does not restore it."""
     api = cluster(clock, done())
-    clock.at(12, lambda: setattr(api, "outage", ApiError(403, "forbidden")))
+    clock.at(12, lambda: api.answers.update({"*": ApiError(403, "forbidden")}))
     assert fail(api).failures["n1"].startswith("forbidden; last seen: runs kube-system/config-a")
     assert clock.now == 1015
 

@@ -11,9 +11,8 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import timestamps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError
-from tests.support.cluster import Clock
+from tests.sim.api.direct import Clock, Direct
 from tests.support.objects import node, status
-from tests.support.pod_cluster import PodCluster
 from tests.support.soaking import A, cluster, done, fail, run, state, stopped
 
 REFUSED = ApiError(503, "connection refused", transient=True)
@@ -27,33 +26,33 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return stopped(monkeypatch)
 
 
-def jump(second: float, seconds: float) -> t.Callable[[Clock, PodCluster], None]:
+def jump(second: float, seconds: float) -> t.Callable[[Clock, Direct], None]:
     """Set the clock of the node."""
-    return lambda clock, api: clock.at(second, lambda: api.ahead.update(n1=seconds))
+    return lambda clock, api: clock.at(second, lambda: api.fast.update(n1=seconds))
 
 
-def restart(second: float) -> t.Callable[[Clock, PodCluster], None]:
+def restart(second: float) -> t.Callable[[Clock, Direct], None]:
     """Start the kubelet again."""
     return lambda clock, api: clock.at(second, lambda: api.births.update(n1=1000.0 + second))
 
 
-def away(second: float, until: float, birth: float) -> t.Callable[[Clock, PodCluster], None]:
+def away(second: float, until: float, birth: float) -> t.Callable[[Clock, Direct], None]:
     """Let the kubelet not answer for a while."""
 
-    def set_up(clock: Clock, api: PodCluster) -> None:
+    def set_up(clock: Clock, api: Direct) -> None:
         clock.at(second, lambda: api.births.update(n1=REFUSED))
         clock.at(until, lambda: api.births.update(n1=birth))
 
     return set_up
 
 
-def crash_loop(clock: Clock, api: PodCluster) -> None:
+def crash_loop(clock: Clock, api: Direct) -> None:
     """Start the kubelet again every 8 s."""
     for second in range(8, 120, 8):
         restart(second)(clock, api)
 
 
-Acts = tuple[t.Callable[[Clock, PodCluster], None], ...]
+Acts = tuple[t.Callable[[Clock, Direct], None], ...]
 SAME: dict[str, Acts] = {
     "nothing": (),
     "ahead": (jump(12, HOUR),),

@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import pods
-from tests.support.cluster import Clock
+from tests.sim.api.direct import Clock
 from tests.support.objects import pod
 from tests.support.soaking import OWNED, cluster, done, fail, run, snapshot, state, stopped
 
@@ -103,11 +103,11 @@ def test_losses_of_pods_that_are_deleted_then(clock: Clock, status: dict[str, t.
 @pytest.mark.parametrize(
     ("since", "tolerations", "lost"),
     [
-        pytest.param("2025-12-31T23:43:00Z", [], False, id="Ready all the time"),
-        pytest.param("2025-12-31T23:43:40Z", [], True, id="not Ready for 20 s, tolerates nothing"),
-        pytest.param("2025-12-31T23:43:40Z", 300, False, id="not Ready for 20 s, tolerates 300 s"),
-        pytest.param("2025-12-31T23:50:00Z", 300, True, id="not Ready for 400 s, tolerates 300 s"),
-        pytest.param("2025-12-31T23:50:00Z", FOREVER, False, id="not Ready for 400 s, tolerates it for ever"),
+        pytest.param("2025-12-31T23:59:40Z", [], False, id="Ready all the time"),
+        pytest.param("2026-01-01T00:00:20Z", [], True, id="not Ready for 20 s, tolerates nothing"),
+        pytest.param("2026-01-01T00:00:20Z", 300, False, id="not Ready for 20 s, tolerates 300 s"),
+        pytest.param("2026-01-01T00:06:40Z", 300, True, id="not Ready for 400 s, tolerates 300 s"),
+        pytest.param("2026-01-01T00:06:40Z", FOREVER, False, id="not Ready for 400 s, tolerates it for ever"),
     ],
 )
 def test_deleted_pods_whose_last_state_is_unknown(
@@ -123,7 +123,7 @@ def test_deleted_pods_whose_last_state_is_unknown(
     api = cluster(clock, done(), pods=[made])
     before = snapshot(api)
     api.delete("a")
-    api.watch_error = ApiError(error, "no events")
+    api.answers["WATCH *"] = ApiError(error, "no events")
     api.nodes["n1"]["status"]["conditions"][1]["lastTransitionTime"] = since
     row = (fail(api, pods=before).result if lost else run(api, pods=before))["nodes"]["n1"]
     assert [len(row["pods"][kind]) for kind in ("lost", "reported")] == [int(lost), int(not lost)]
@@ -137,8 +137,8 @@ def test_an_outage_during_the_watch(clock: Clock) -> None:
     before = snapshot(api)
     put(api.pods["a"], phase="Failed", reason="Evicted")
     api.delete("a")
-    api.watch_error = ApiError(503, "away", transient=True)
-    clock.at(40, lambda: setattr(api, "watch_error", None))
+    api.answers["WATCH *"] = ApiError(503, "away", transient=True)
+    clock.at(40, lambda: api.answers.clear())
     assert "default/a: Evicted" in fail(api, pods=before).failures["n1"]
 
 

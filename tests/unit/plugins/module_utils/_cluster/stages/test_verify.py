@@ -13,8 +13,8 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import timestamps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verdict, watch
+from tests.sim.api.direct import CSRS, EPOCH, HEARTBEATS, REVIEWS, Clock, Direct
 from tests.support.calls import CONFIGMAPS, NODES
-from tests.support.cluster import CSRS, EPOCH, LEASES, REVIEWS, Clock, Cluster
 from tests.support.objects import HEADER, configmap, live, node, place, reference, status, text
 from tests.support.verifying import LIVE, PODS, A, cluster, done, fail, noticed, run, stopped, turn, waiting
 
@@ -139,7 +139,7 @@ def test_fell_back_names_the_cause(clock: Clock, content: str, cause: str) -> No
 
 
 def test_configmap_that_does_not_exist(clock: Clock) -> None:
-    api = Cluster(waiting("n1", config=status(B, B)))
+    api = Direct(waiting("n1", config=status(B, B)))
     failed = fail(api, {"n1": place()})
     assert (
         "the ConfigMap kube-system/config-a key kubelet does not exist; its kubelet still runs "
@@ -150,7 +150,7 @@ def test_configmap_that_does_not_exist(clock: Clock) -> None:
 
 def test_reassigned_while_its_configmap_is_gone(clock: Clock) -> None:
     """The message names both sources."""
-    failed = fail(Cluster(node("n1", place("theirs"), status())), {"n1": place()})
+    failed = fail(Direct(node("n1", place("theirs"), status())), {"n1": place()})
     assert failed.failures["n1"].startswith(
         "its spec.configSource names kube-system/theirs key kubelet, not kube-system/config-a key kubelet"
     )
@@ -284,7 +284,7 @@ def test_everything_is_listed_at_the_timeout(clock: Clock) -> None:
         done("good"),
     )
     api.renewed = {"alive": heartbeat(3), "dead": heartbeat(70), "unready": heartbeat(3), "good": heartbeat(999)}
-    api.review = {"status": {"allowed": False, "reason": "no relationship found"}}
+    api.answers[f"POST {REVIEWS}"] = {"status": {"allowed": False, "reason": "no relationship found"}}
     failed = fail(api, dict.fromkeys(api.nodes, place()))
     assert clock.now == 1060
     assert {name: row["state"] for name, row in failed.result["nodes"].items()} == {
@@ -300,7 +300,7 @@ def test_everything_is_listed_at_the_timeout(clock: Clock) -> None:
     assert "no heartbeat for 70 s" in failed.failures["dead"]
     assert "gave up after 60 s" in failed.failures["unknown"]
     assert "system:node:forbidden is forbidden to read it (no relationship found)" in failed.failures["forbidden"]
-    assert (api.count("GET", LEASES), api.count("POST", REVIEWS)) == (1, 1)
+    assert (api.count("GET", HEARTBEATS), api.count("POST", REVIEWS)) == (1, 1)
     assert failed.result["summary"]["ok"] == 1
     assert failed.result["summary"]["waited_seconds"] == 60.0
 
@@ -320,7 +320,8 @@ def test_a_certificate_that_waits_is_named_at_the_timeout(
     api = cluster(done(), content=json.dumps({**HEADER, **given}))
     api.live["n1"] = ApiError(503, "remote error: tls: internal error", transient=True)
     spec = {"signerName": "kubernetes.io/kubelet-serving", "username": "system:node:n1"}
-    api.csrs = {"items": [{"metadata": {"name": "csr-x"}, "spec": spec}]} if may else ApiError(403, "forbidden")
+    waiting_one = {"items": [{"metadata": {"name": "csr-x"}, "spec": spec}]}
+    api.answers[f"GET {CSRS}"] = waiting_one if may else ApiError(403, "forbidden")
     failed = fail(api, {"n1": place()})
     assert failed.result["nodes"]["n1"]["state"] == "not_ready"
     assert failed.failures["n1"].endswith(end)
@@ -354,13 +355,11 @@ def test_what_comes_up_during_the_last_sleep_is_seen(clock: Clock) -> None:
 def test_a_slow_api_server_is_asked_less_often(clock: Clock) -> None:
     """At most a third of the time is spent on requests."""
     api = cluster(waiting())
-    quick = api.request
 
-    def slow(*given: t.Any, **named: t.Any) -> t.Any:
+    def slow() -> None:
         clock.now += 5
-        return quick(*given, **named)
 
-    api.request = slow  # type: ignore[method-assign]
+    api.look = slow
     fail(api, {"n1": place()}, wait_timeout=60)
     assert clock.slept == [20, 10, 10]
 
@@ -398,7 +397,7 @@ def test_a_configmap_edited_after_it_was_copied(clock: Clock) -> None:
 
 def test_a_configmap_removed_after_it_was_copied(clock: Clock) -> None:
     """The node no longer needs it, but what it should run cannot be determined."""
-    failed = fail(Cluster(switched(), live={"n1": LIVE}), {"n1": place()})
+    failed = fail(Direct(switched(), live={"n1": LIVE}), {"n1": place()})
     assert (
         "its config is active but cannot be compared with the live one: there is no such ConfigMap"
         in failed.failures["n1"]

@@ -10,7 +10,7 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, NodesFailed
-from tests.support.cluster import LEASES, Clock
+from tests.sim.api.direct import HEARTBEATS, Clock
 from tests.support.objects import node, place
 from tests.support.verifying import WAIT_SLEEP, cluster, done, fail, noticed, run, stopped, turn, waiting
 
@@ -24,8 +24,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def test_a_passing_outage_of_the_api_server(clock: Clock) -> None:
     api = cluster(waiting())
-    clock.at(4, lambda: setattr(api, "outage", AWAY))
-    clock.at(20, lambda: setattr(api, "outage", None))
+    clock.at(4, lambda: api.answers.update({"*": AWAY}))
+    clock.at(20, lambda: api.answers.pop("*"))
     clock.at(30, turn(api, done()))
     assert run(api, {"n1": place()})["nodes"]["n1"]["ok"]
     assert noticed(clock, 30) and max(clock.slept) == WAIT_SLEEP
@@ -34,18 +34,18 @@ def test_a_passing_outage_of_the_api_server(clock: Clock) -> None:
 def test_an_outage_of_the_api_server_until_the_end(clock: Clock) -> None:
     """Each node is named with its last verdict, and no further request is sent."""
     api = cluster(waiting("n1"), done("n2"), waiting("n3"))
-    clock.at(4, lambda: setattr(api, "outage", AWAY))
+    clock.at(4, lambda: api.answers.update({"*": AWAY}))
     failed = fail(api, dict.fromkeys(["n1", "n2", "n3"], place()))
     assert set(failed.failures) == {"n1", "n3"}
     assert failed.failures["n1"].startswith(
         "no usable answer from the API server; last seen: waiting for its kubelet to take up"
     )
-    assert (clock.now, api.count("GET", LEASES)) == (1060, 0)
+    assert (clock.now, api.count("GET", HEARTBEATS)) == (1060, 0)
 
 
 def test_no_api_server_at_the_start(clock: Clock) -> None:
     api = cluster(waiting("n1"), waiting("n2"))
-    api.outage = AWAY
+    api.answers["*"] = AWAY
     failed = fail(api, dict.fromkeys(["n1", "n2"], place()))
     assert set(failed.failures) == {"n1", "n2"}
     assert "not verified: no usable answer" in failed.failures["n1"]
@@ -54,7 +54,7 @@ def test_no_api_server_at_the_start(clock: Clock) -> None:
 def test_permission_lost_while_waiting(clock: Clock) -> None:
     """Waiting does not restore it; the last verdicts are kept."""
     api = cluster(waiting("n1"), done("n2"))
-    clock.at(4, lambda: setattr(api, "outage", ApiError(403, "forbidden")))
+    clock.at(4, lambda: api.answers.update({"*": ApiError(403, "forbidden")}))
     with pytest.raises(NodesFailed, match="n1: forbidden; last seen: waiting") as caught:
         run(api, dict.fromkeys(["n1", "n2"], place()))
     assert (noticed(clock, 4), caught.value.result["nodes"]["n2"]["ok"]) == (True, True)

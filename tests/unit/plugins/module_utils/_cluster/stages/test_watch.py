@@ -13,7 +13,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import watch
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
-from tests.support.cluster import Clock, Cluster
+from tests.sim.api.direct import Clock, Direct
 from tests.support.objects import configmap, live, node, place, reference, status, text
 from tests.support.verifying import fail, run, stopped
 
@@ -27,10 +27,10 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return stopped(monkeypatch)
 
 
-def _cluster(declared: dict[str, t.Any], **now: t.Any) -> Cluster:
+def _cluster(declared: dict[str, t.Any], **now: t.Any) -> Direct:
     """A node that runs a drop-in with what is declared."""
     one = node("n1", marked=A, reported=status(A, A), delivery="dropin", version="v1.36.2", own=OWN)
-    return Cluster(one, configmaps=[configmap("config-a", text(**declared))], live={"n1": live(**now)})
+    return Direct(one, configmaps=[configmap("config-a", text(**declared))], live={"n1": live(**now)})
 
 
 def _before(*declared: str) -> dict[str, t.Any]:
@@ -150,7 +150,7 @@ def test_a_table_of_another_form(table: t.Any) -> None:
 )
 def test_a_value_of_the_own_file_that_a_flag_overrides(version: str, record: t.Any, ok: bool) -> None:
     one = node("n1", marked=A, reported=status(A, A), version=version, own=record)
-    api = Cluster(one, configmaps=[configmap("config-a", text(maxPods=100))], live={"n1": live(maxPods=61)})
+    api = Direct(one, configmaps=[configmap("config-a", text(maxPods=100))], live={"n1": live(maxPods=61)})
     found = run(api, {"n1": place()}) if ok else fail(api, {"n1": place()}).result
     assert found["nodes"]["n1"]["state"] == ("active" if ok else "differs")
 
@@ -171,7 +171,7 @@ def test_the_whole_source_of_a_checkpoint_is_compared(hosts: t.Any, content: t.A
     one = node("n1", marked=A, reported=status(A, A), version="v1.28.7", own=OWN)
     if "kubeAPIQPS" in content:
         one["metadata"]["annotations"].update(node("n1", own={**OWN, "own": {}})["metadata"]["annotations"])
-    api = Cluster(one, configmaps=[configmap("config-a", text(**content))], live={"n1": live(maxPods=61, kubeAPIQPS=5)})
+    api = Direct(one, configmaps=[configmap("config-a", text(**content))], live={"n1": live(maxPods=61, kubeAPIQPS=5)})
     options = {"hosts": hosts}
     found = run(api, {"n1": place()}, **options) if ok else fail(api, {"n1": place()}, **options).result
     assert found["nodes"]["n1"]["state"] == ("active" if ok else "differs")
