@@ -109,11 +109,8 @@ def _not_negative(config: EffectiveConfig) -> Iterator[Finding]:
 def _lease(config: EffectiveConfig) -> Iterator[Finding]:
     value = config.number("nodeLeaseDurationSeconds")
     if value is not None and value < 0:
-        yield (
-            "nodeLeaseDurationSeconds",
-            f"{_IC}nodeLeaseDurationSeconds must be greater than 0",
-            "Give 1 or more seconds; 40 is the default.",
-        )
+        message = f"{_IC}nodeLeaseDurationSeconds must be greater than 0"
+        yield "nodeLeaseDurationSeconds", message, "Give 1 or more seconds; 40 is the default."
 
 
 def _image_thresholds(config: EffectiveConfig) -> Iterator[Finding]:
@@ -131,11 +128,8 @@ def _status_images(config: EffectiveConfig) -> Iterator[Finding]:
     value = config.number("nodeStatusMaxImages")
     if value is not None and value < -1:
         shown = f"{value} " if config.minor >= 24 else ""
-        yield (
-            "nodeStatusMaxImages",
-            f"{_IC}nodeStatusMaxImages (--node-status-max-images) {shown}must be -1 or greater",
-            "Give -1 for all images, or a count.",
-        )
+        message = f"{_IC}nodeStatusMaxImages (--node-status-max-images) {shown}must be -1 or greater"
+        yield "nodeStatusMaxImages", message, "Give -1 for all images, or a count."
 
 
 def _allocatable_needs_qos(config: EffectiveConfig) -> Iterator[Finding]:
@@ -217,22 +211,17 @@ def _cfs_period(config: EffectiveConfig) -> Iterator[Finding]:
 
 def _server_certificate(config: EffectiveConfig) -> Iterator[Finding]:
     if config.truth("serverTLSBootstrap") and not config.gate("RotateKubeletServerCertificate"):
-        yield (
-            "serverTLSBootstrap",
-            f"{_IC}serverTLSBootstrap true requires feature gate RotateKubeletServerCertificate",
-            "Remove RotateKubeletServerCertificate: false from featureGates, or set serverTLSBootstrap: false.",
-        )
+        message = f"{_IC}serverTLSBootstrap true requires feature gate RotateKubeletServerCertificate"
+        remedy = "Remove RotateKubeletServerCertificate: false from featureGates, or set serverTLSBootstrap: false."
+        yield "serverTLSBootstrap", message, remedy
 
 
 def _topology_gate(config: EffectiveConfig) -> Iterator[Finding]:
     for path, plain in (("topologyManagerPolicy", "none"), ("topologyManagerScope", "container")):
         value = config.text(path)
         if value not in ("", plain) and not config.gate("TopologyManager"):
-            yield (
-                path,
-                f"{_IC}{path} {value} requires feature gate TopologyManager",
-                "Set featureGates.TopologyManager: true, or use the default.",
-            )
+            message = f"{_IC}{path} {value} requires feature gate TopologyManager"
+            yield path, message, "Set featureGates.TopologyManager: true, or use the default."
 
 
 def _topology_values(config: EffectiveConfig) -> Iterator[Finding]:
@@ -276,11 +265,7 @@ def _shutdown(config: EffectiveConfig) -> Iterator[Finding]:
     for name, value, shown in ((path, total, shown_total), (part, critical, shown_critical)):
         if 0 < value < 10**9 or (newer and value < 0):
             word = name if newer else name[0].upper() + name[1:]
-            yield (
-                name,
-                f"{_IC}{word} {shown} must be either zero or otherwise >= 1 sec",
-                "Give 0s, or 1s and more.",
-            )
+            yield (name, f"{_IC}{word} {shown} must be either zero or otherwise >= 1 sec", "Give 0s, or 1s and more.")
 
 
 def _hairpin(config: EffectiveConfig) -> Iterator[Finding]:
@@ -309,11 +294,8 @@ def _reserved_cpus(config: EffectiveConfig) -> Iterator[Finding]:
     try:
         short_texts.cpu_ranges(value)
     except ValueError as error:
-        yield (
-            path,
-            f"{start}unable to parse reservedSystemCPUs (--reserved-cpus){shown}, error: {error}",
-            'Write a Linux CPU list such as "0-1,4".',
-        )
+        message = f"{start}unable to parse reservedSystemCPUs (--reserved-cpus){shown}, error: {error}"
+        yield path, message, 'Write a Linux CPU list such as "0-1,4".'
 
 
 def _hidden_metrics(config: EffectiveConfig) -> Iterator[Finding]:
