@@ -21,7 +21,7 @@ def test_the_source_and_the_status() -> None:
 
 
 def test_a_revision_counts_only_in_the_status() -> None:
-    assert LATER.known(objects.reference()) == objects.reference()
+    assert LATER.as_reported(objects.reference()) == objects.reference()
     assert LATER.same(objects.place(), {**objects.place(), "uid": "u1"})
     assert not LATER.same(objects.place(), None)
 
