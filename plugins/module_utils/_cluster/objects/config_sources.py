@@ -312,7 +312,6 @@ def _patch(
 
 
 def _noted(node: nodes.Node, source: dict[str, str], delivery: str) -> str:
-    """Return the annotation of a source."""
     noted: dict[str, t.Any] = {"configMap": source, "delivery": delivery, **node.machine}
     if delivery == deliveries.CHECKPOINT:
         del noted["delivery"]

@@ -129,7 +129,6 @@ def _judge_without_status(node: Node) -> Verdict:
 
 
 def _judge_active(node: Node, expected: dict[str, str], beaten: bool) -> Verdict:
-    """Judge a node whose source is active."""
     if node.ready != "True":
         return Verdict(
             "not_ready", f"its config is active but the Node is not Ready ({node.ready_reason or node.ready})"

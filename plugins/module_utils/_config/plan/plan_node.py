@@ -47,7 +47,7 @@ class NodePlan:
             for row in change_rows
             if (row["known"] or row["after"] is not None) and row["path"] not in source.by_restart
         ]
-        self._problem_rows = {False: rows_of(problems), True: rows_of([*problems, *on_assign])}
+        self._problem_rows = {False: _rows_of(problems), True: _rows_of([*problems, *on_assign])}
 
     def rows(self, assign: bool) -> list[dict[str, Any]]:
         """Return the changes; if nothing is assigned, without removals whose result is not known.
@@ -359,7 +359,6 @@ def _not_for_all(changes: list[compare.Change], layers: Layers, shared: Collecti
             yield Problem(WARNING, path, cause, remedy, "machine-specific")
 
 
-def rows_of(problems: list[Problem]) -> list[dict[str, str]]:
-    """Return problems as the rows of a plan, in its order."""
+def _rows_of(problems: list[Problem]) -> list[dict[str, str]]:
     order = sorted(problems, key=lambda problem: (problem.severity, problem.path, problem.rule, problem.message))
     return [problem.row() for problem in order]

@@ -41,31 +41,16 @@ def _shown(config: EffectiveConfig, path: str) -> str:
     return show(difftext.mask(path, value))
 
 
-# path, lowest, highest, the kubelet's message
+# path, flag, lowest, the lowest that the kubelet's message names, highest
 _RANGES = (
-    ("healthzPort", 0, 65535, "healthzPort (--healthz-port) {} must be between 1 and 65535, inclusive"),
-    (
-        "imageGCHighThresholdPercent",
-        0,
-        100,
-        "imageGCHighThresholdPercent (--image-gc-high-threshold) {} must be between 0 and 100, inclusive",
-    ),
-    (
-        "imageGCLowThresholdPercent",
-        0,
-        100,
-        "imageGCLowThresholdPercent (--image-gc-low-threshold) {} must be between 0 and 100, inclusive",
-    ),
-    ("iptablesDropBit", 0, 31, "iptablesDropBit (--iptables-drop-bit) {} must be between 0 and 31, inclusive"),
-    (
-        "iptablesMasqueradeBit",
-        0,
-        31,
-        "iptablesMasqueradeBit (--iptables-masquerade-bit) {} must be between 0 and 31, inclusive",
-    ),
-    ("oomScoreAdj", -1000, 1000, "oomScoreAdj (--oom-score-adj) {} must be between -1000 and 1000, inclusive"),
-    ("port", 1, 65535, "port (--port) {} must be between 1 and 65535, inclusive"),
-    ("readOnlyPort", 0, 65535, "readOnlyPort (--read-only-port) {} must be between 0 and 65535, inclusive"),
+    ("healthzPort", "healthz-port", 0, 1, 65535),
+    ("imageGCHighThresholdPercent", "image-gc-high-threshold", 0, 0, 100),
+    ("imageGCLowThresholdPercent", "image-gc-low-threshold", 0, 0, 100),
+    ("iptablesDropBit", "iptables-drop-bit", 0, 0, 31),
+    ("iptablesMasqueradeBit", "iptables-masquerade-bit", 0, 0, 31),
+    ("oomScoreAdj", "oom-score-adj", -1000, -1000, 1000),
+    ("port", "port", 1, 1, 65535),
+    ("readOnlyPort", "read-only-port", 0, 0, 65535),
 )
 _NOT_NEGATIVE = {
     "eventBurst": "event-burst",
@@ -93,10 +78,11 @@ _ENFORCEABLE = {
 
 
 def _ranges(config: EffectiveConfig) -> Iterator[Finding]:
-    for path, low, high, message in _RANGES:
+    for path, flag, low, named, high in _RANGES:
         value = config.number(path)
         if value is not None and not low <= value <= high:
-            yield path, _IC + message.format(value), f"Give a number from {low} to {high}."
+            message = f"{_IC}{path} (--{flag}) {value} must be between {named} and {high}, inclusive"
+            yield path, message, f"Give a number from {low} to {high}."
 
 
 def _not_negative(config: EffectiveConfig) -> Iterator[Finding]:
