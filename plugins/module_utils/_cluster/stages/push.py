@@ -203,11 +203,7 @@ def _idle(
     """Return the ConfigMaps of this name that no node uses, and that wait for no rollout; none with `access_only`."""
     if options.get("access_only"):
         return []
-    used: set[tuple[str, str]] = set()
-    uids: set[str] = set()
-    for node in found:
-        uids |= node.uids
-        used.update((reference["namespace"], reference["name"]) for reference in node.references)
+    used, uids = _used(found), set().union(*(node.uids for node in found))
     # Only the hash may follow: the ConfigMaps of another name, such as `NAME-gpu`, begin with the same text.
     made = re.compile(re.escape(options["name"]) + "-[a-z0-9]{10}")
     idle = []
@@ -221,6 +217,11 @@ def _idle(
 
 def _names(found: list[dict[str, t.Any]]) -> list[str]:
     return sorted(item["metadata"]["name"] for item in found)
+
+
+def _used(all_nodes: t.Iterable[nodes.Node]) -> set[tuple[str, str]]:
+    """Return the ConfigMaps (namespace, name) that any node is assigned, runs or could revert to."""
+    return {(reference["namespace"], reference["name"]) for node in all_nodes for reference in node.references}
 
 
 def _is_staged(configmap: dict[str, t.Any]) -> bool:

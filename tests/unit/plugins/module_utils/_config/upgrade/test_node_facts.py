@@ -99,7 +99,6 @@ def test_values_that_are_absent() -> None:
     config = {"a": {"b": None}}
     assert node_facts.has(config, ("a", "b")) and not node_facts.has(config, ("a", "c"))
     assert not node_facts.has(config, ("a", "b", "c"))
-    assert (node_facts.at(config, "a.b.c"), node_facts.at({"a": {"b": 2}}, "a.b")) == (None, 2)
 
 
 def test_a_node_without_a_config_file_has_flags_only() -> None:
