@@ -39,7 +39,7 @@ def of(options: dict[str, t.Any]) -> t.Any:
         )
     elif not options.get("host") or options.get("kubeconfig"):
         _load_kubeconfig(options, configuration)
-    if any(options.get(option) for option in cluster_options.CREDENTIALS):
+    if any(map(options.get, cluster_options.CREDENTIALS)):
         # An API server asks for a client certificate first: that of the kubeconfig would win over a token.
         _forget_credentials(configuration)
     for option, attribute in (

@@ -21,6 +21,7 @@ from ansible.module_utils.basic import env_fallback
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.module_utils.common.yaml import yaml_load
 
+from ..._config.values.paths import typed
 from . import kubelet_on_host, library
 from .errors import ClusterError
 
@@ -95,16 +96,16 @@ def argument_spec() -> dict[str, dict[str, t.Any]]:
 
 def kubeconfig_secrets(kubeconfig: t.Any) -> set[str]:
     """Return the secret strings of a kubeconfig that is set as a mapping, so that they stay out of logs."""
-    found = []
-    users = _mapping(kubeconfig).get("users")
-    for user in users if isinstance(users, list) else []:
-        values = _mapping(_mapping(user).get("user"))
-        found += [values.get(key) for key in ("token", "password", "client-key-data")]
-        provider = _mapping(_mapping(values.get("auth-provider")).get("config"))
-        found += [provider.get(key) for key in ("access-token", "client-secret", "id-token", "refresh-token")]
-        variables = _mapping(values.get("exec")).get("env")
-        found += [_mapping(variable).get("value") for variable in (variables if isinstance(variables, list) else [])]
-    return {str(value) for value in found if value}
+    found: list[t.Any] = []
+    # Loading the kubeconfig reports what is malformed.
+    for user in typed(typed(kubeconfig, dict).get("users"), list):
+        values = typed(typed(user, dict).get("user"), dict)
+        found += map(values.get, ("token", "password", "client-key-data"))
+        provider = typed(typed(values.get("auth-provider"), dict).get("config"), dict)
+        found += map(provider.get, ("access-token", "client-secret", "id-token", "refresh-token"))
+        for variable in typed(typed(values.get("exec"), dict).get("env"), list):
+            found.append(typed(variable, dict).get("value"))
+    return set(map(str, filter(None, found)))
 
 
 def shown(arguments: t.Any, spec: t.Mapping[str, t.Any]) -> t.Any:
@@ -123,7 +124,7 @@ def shown(arguments: t.Any, spec: t.Mapping[str, t.Any]) -> t.Any:
         elif "options" in known[name]:
             found[name] = shown(value, known[name]["options"])
         else:
-            found[name] = without_login(value) if isinstance(value, str) else value
+            found[name] = _without_logins(value)
     return found
 
 
@@ -139,21 +140,23 @@ def is_path(kubeconfig: t.Any) -> bool:
 
 def _kubeconfig(value: t.Any) -> t.Any:
     if isinstance(value, dict):
-        return {key: _HIDDEN if key == "users" else _addresses(inner) for key, inner in value.items()}
-    return value if value is None or is_path(value) else _HIDDEN
+        shown_config = _without_logins(value)
+        if "users" in value:
+            shown_config["users"] = _HIDDEN
+        return shown_config
+    if value is None or is_path(value):
+        return value
+    return _HIDDEN
 
 
-def _addresses(value: t.Any) -> t.Any:
+def _without_logins(value: t.Any) -> t.Any:
     if isinstance(value, dict):
-        return {key: _addresses(inner) for key, inner in value.items()}
+        return {key: _without_logins(inner) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_addresses(inner) for inner in value]
-    return without_login(value) if isinstance(value, str) else value
-
-
-def _mapping(value: t.Any) -> dict[str, t.Any]:
-    """Return a mapping as it is, and an empty one for any other value: loading the kubeconfig reports the error."""
-    return value if isinstance(value, dict) else {}
+        return list(map(_without_logins, value))
+    if isinstance(value, str):
+        return without_login(value)
+    return value
 
 
 def completed(options: _Options) -> _Options:
@@ -165,7 +168,9 @@ def completed(options: _Options) -> _Options:
     given = {name: value for name, value in options.items() if value not in (None, "")}
     if _any(given, _CLUSTER):
         # A context is one of the kubeconfig, wherever that is named.
-        kept = ("kubeconfig",) if not _any(given, ("host", "kubeconfig", "in_cluster")) else ()
+        replaced = {*_CLUSTER, *_TRUST, *CREDENTIALS}
+        if not _any(given, ("host", "kubeconfig", "in_cluster")):
+            replaced.remove("kubeconfig")
         stray = [VARIABLES[name][0] for name in CREDENTIALS if name in found]
         if stray and not _any(given, ("kubeconfig", "context", "in_cluster", *CREDENTIALS)):
             raise ClusterError(
@@ -173,7 +178,7 @@ def completed(options: _Options) -> _Options:
                 f"{', '.join(stray)} of the environment is not sent there, since it was not given for this host. Set "
                 "api_key, client_cert or username beside host, or set the host as K8S_AUTH_HOST too"
             )
-        found = _without(found, {*_CLUSTER, *_TRUST, *CREDENTIALS} - {*kept})
+        found = _without(found, replaced)
     if _any(given, CREDENTIALS):
         found = _without(found, CREDENTIALS)
     if _any(given, _IDENTITY):
@@ -186,8 +191,10 @@ def completed(options: _Options) -> _Options:
 def _of_environment() -> _Options:
     """Return the options that K8S_AUTH_* sets. An empty variable sets none, as where AWX has no value."""
     spec = argument_spec()
-    texts = {name: next(filter(None, map(os.environ.get, variables)), None) for name, variables in VARIABLES.items()}
-    given = {name: text for name, text in texts.items() if text}
+    given: dict[str, str] = {}
+    for name, variables in VARIABLES.items():
+        for text in filter(None, map(os.environ.get, variables)):
+            given.setdefault(name, text)
     checked = ArgumentSpecValidator({name: spec[name] for name in given}).validate(given)
     if checked.error_messages:
         raise ClusterError(f"{'; '.join(checked.error_messages)}: correct the K8S_AUTH_ variable")
@@ -196,8 +203,7 @@ def _of_environment() -> _Options:
 
 def environment_secrets() -> set[str]:
     """Return the secret texts of the environment, so that they stay out of logs."""
-    found = (os.environ.get(variable) for name in ("api_key", "password") for variable in VARIABLES[name])
-    return {text for text in found if text}
+    return set(filter(None, map(os.environ.get, (*VARIABLES["api_key"], *VARIABLES["password"]))))
 
 
 def _check(both: _Options) -> None:
@@ -217,7 +223,7 @@ def _check(both: _Options) -> None:
 
 
 def _any(options: _Options, names: t.Iterable[str]) -> bool:
-    return any(options.get(name) for name in names)
+    return any(map(options.get, names))
 
 
 def _without(options: _Options, names: t.Container[str]) -> _Options:
@@ -233,17 +239,18 @@ def in_words(options: t.Mapping[str, t.Any]) -> str:
         return "the cluster in which Ansible runs"
     if options.get("host"):
         return without_login(str(options["host"]))
-    given = options.get("kubeconfig")
-    path = "" if isinstance(given, dict) else kubeconfig_path(given)
+    files_of, given = "a kubeconfig given as a mapping", options.get("kubeconfig")
+    if not isinstance(given, dict):
+        files_of = kubeconfig_path(given)
     try:
         files = _files(given)
-        context = options.get("context") or _current(given, path)
+        context = options.get("context") or _current(given)
         cluster = _named(files, "contexts", context)["context"]["cluster"]
         server = _named(files, "clusters", cluster)["cluster"]["server"]
     # Whatever is wrong with a kubeconfig, the client reports it.
     except Exception:  # pylint: disable=broad-except
         return ""
-    return f"{without_login(str(server))} (context {context} of {path or 'a kubeconfig given as a mapping'})"
+    return f"{without_login(str(server))} (context {context} of {files_of})"
 
 
 def contexts(options: t.Mapping[str, t.Any]) -> list[str]:
@@ -259,22 +266,22 @@ def contexts(options: t.Mapping[str, t.Any]) -> list[str]:
 
 def kubeconfig_path(given: t.Any) -> str:
     """Return the path of the kubeconfig, several ones with colons between them, as kubectl takes them."""
-    return os.path.expanduser(given) if given else os.environ.get("KUBECONFIG") or os.path.expanduser("~/.kube/config")
+    if not given and os.environ.get("KUBECONFIG"):
+        return os.environ["KUBECONFIG"]
+    return os.path.expanduser(given or "~/.kube/config")
 
 
-def _current(given: t.Any, path: str) -> str:
+def _current(given: t.Any) -> str:
     """Return the current context. Of several files, each release of the client takes another one's."""
     if isinstance(given, dict):
         return str(given["current-context"])
-    return str(library.kubernetes.config.list_kube_config_contexts(path)[1]["name"])
+    return str(library.kubernetes.config.list_kube_config_contexts(kubeconfig_path(given))[1]["name"])
 
 
 def _files(given: t.Any) -> list[dict[str, t.Any]]:
-    return (
-        [given]
-        if isinstance(given, dict)
-        else [_kubeconfig_at(part) for part in kubeconfig_path(given).split(os.pathsep)]
-    )
+    if isinstance(given, dict):
+        return [given]
+    return list(map(_kubeconfig_at, kubeconfig_path(given).split(os.pathsep)))
 
 
 def _kubeconfig_at(path: str) -> dict[str, t.Any]:

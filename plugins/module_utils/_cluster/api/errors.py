@@ -67,6 +67,14 @@ class NodesFailed(ClusterError):
         self.failures = failures
 
 
+def without_failure(what: str, result: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Return a result whose rows are all ok. Raises NodesFailed, which names the others."""
+    failures = node_row.failures(result["nodes"])
+    if failures:
+        raise NodesFailed(what, failures, result)
+    return result
+
+
 def short(error: Exception) -> str:
     """Return the type and the text of an exception of another package on one line."""
     text = str(getattr(error, "reason", "") or error).strip()

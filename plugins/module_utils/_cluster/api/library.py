@@ -39,7 +39,7 @@ def check() -> None:
     """Raise MissingLibrary unless a usable `kubernetes` package was imported."""
     if IMPORT_ERROR is not None:
         raise MissingLibrary("the Python package kubernetes could not be imported", {"exception": IMPORT_ERROR})
-    found = tuple(int(part) for part in re.findall(r"\d+", kubernetes.__version__)[:3])
+    found = tuple(map(int, re.findall(r"\d+", kubernetes.__version__)[:3]))
     if found < _LOWEST or found in _BROKEN:
         raise MissingLibrary(
             f"the Python package kubernetes {kubernetes.__version__} at {os.path.dirname(kubernetes.__file__)} "

@@ -29,6 +29,17 @@ class Outcome(t.Generic[_Item, _Value]):
     value: _Value | None = None
     error: ClusterError | None = None
 
+    @property
+    def why(self) -> str:
+        """Why there is no value."""
+        return self.error.message if self.error else "no answer"
+
+    def result(self) -> _Value:
+        """Return the value. Raises the error that prevented it."""
+        if self.error:
+            raise self.error
+        return t.cast("_Value", self.value)
+
 
 def each(
     items: t.Sequence[_Item], work: t.Callable[[_Item], _Value], concurrency: int, share: int = 1

@@ -10,6 +10,7 @@ import json
 import re
 import threading
 import typing as t
+import urllib.parse
 from types import MappingProxyType
 
 from ..._config.values.short_texts import minor_of
@@ -29,6 +30,21 @@ _LASTING = ("CERTIFICATE_VERIFY_FAILED", "SSLError", "Name or service not known"
 _BY_AUTHORIZER = re.compile(r"\buser .* cannot ", re.IGNORECASE)
 # The first minor with dry runs by default (KEP-576). Those before 1.12 ignore the parameter, and write.
 _FIRST_DRY_RUN = 13
+
+
+def object_path(api: str, namespace: str, resource: str, name: str = "") -> str:
+    """Return the path of one object in a namespace, or of all of a resource there. `api` such as `/api/v1`."""
+    path = f"{api}/namespaces/{urllib.parse.quote(namespace, safe='')}/{resource}"
+    if name:
+        path += f"/{urllib.parse.quote(name, safe='')}"
+    return path
+
+
+def dry_run_query(dry_run: bool) -> list[tuple[str, str]]:
+    """Return the query of a request that must not write with `dry_run`."""
+    if dry_run:
+        return [("dryRun", "All")]
+    return []
 
 
 class Session:
@@ -120,8 +136,7 @@ class Session:
         # RecursionError: what a kubelet answers through the proxy may be nothing but brackets.
         except (ValueError, RecursionError) as error:
             raise ApiError(
-                200,
-                f"{self.host} answered {method} {path} with text that is not JSON; is it a Kubernetes API server?",
+                200, f"{self.host} answered {method} {path} with text that is not JSON; is it a Kubernetes API server?"
             ) from error
 
     def text(self, path: str, budget: float | None = None, query: t.Sequence[tuple[str, t.Any]] = ()) -> str:

@@ -13,7 +13,7 @@ from ..._config.minors import api_versions
 from ..._config.values import annotation, document, node_row, own_values, reference
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError
-from ..api.session import Session
+from ..api.session import Session, dry_run_query
 from . import configmaps, node_requests, nodes
 
 Source = t.Optional[t.Dict[str, str]]
@@ -76,6 +76,12 @@ class FoundConfig:
             return self.fault
         return fault(self.configmap, self.key, minor)
 
+    def content(self, minor: int | None = None) -> dict[str, t.Any] | None:
+        """Return the configuration, None if it is unusable for kubelets of a minor; with None, for every kubelet."""
+        if self.configmap is None or self.fault_at(minor):
+            return None
+        return document.parse(self.configmap["data"][self.key], self.key)
+
 
 def wanted(options: dict[str, t.Any]) -> dict[str, Wanted]:
     """Return what each node must have, by node name, from a module's options.
@@ -89,11 +95,20 @@ def wanted(options: dict[str, t.Any]) -> dict[str, Wanted]:
     if options["state"] == "absent":
         given_nodes = options["nodes"] or options["sources"] or {}
         return dict.fromkeys(given_nodes, Wanted(None, delivery, undoes=undoes))
-    given = options["sources"]
-    if given is None:
-        given = dict.fromkeys(options["nodes"] or [], options["source"])
-    found = {name: _complete(name, source, delivery) for name, source in given.items()}
-    return {name: dataclasses.replace(one, rollout=rollout, undoes=undoes) for name, one in found.items()}
+    sources = options["sources"]
+    if sources is None:
+        sources = dict.fromkeys(options["nodes"] or [], options["source"])
+    found = {}
+    for name, source in sources.items():
+        found[name] = dataclasses.replace(_complete(name, source, delivery), rollout=rollout, undoes=undoes)
+    return found
+
+
+def given(options: dict[str, t.Any]) -> dict[str, Wanted] | None:
+    """Return the same for options that name sources; None for those that do not, as what is assigned now counts."""
+    if options["sources"] is None and options["source"] is None:
+        return None
+    return wanted(options)
 
 
 def _rollout(options: dict[str, t.Any]) -> str:
@@ -137,20 +152,19 @@ def find(session: Session, wanted_ones: t.Iterable[dict[str, str]]) -> dict[str,
     If a ConfigMap cannot be read, its fault states why. A ConfigMap of which only the uid is known is not read.
     """
     distinct = {nodes.describe(source): source for source in wanted_ones}
-    nameless = {text: FoundConfig(None, NAMELESS) for text, source in distinct.items() if "name" not in source}
     outcomes = parallel.each(
-        [item for item in distinct.items() if item[0] not in nameless],
-        lambda item: configmaps.read(session, item[1]["namespace"], item[1]["name"]),
+        [source for source in distinct.values() if "name" in source],
+        lambda source: configmaps.read(session, source["namespace"], source["name"]),
         session.concurrency,
     )
-    found = {}
+    found = dict.fromkeys(distinct, FoundConfig(None, NAMELESS))
     for outcome in outcomes:
-        text, source = outcome.item
-        why = fault(outcome.value, source["kubeletConfigKey"])
+        key = outcome.item["kubeletConfigKey"]
+        why = fault(outcome.value, key)
         if outcome.error:
-            why = f"the ConfigMap could not be read: {outcome.error.message}"
-        found[text] = FoundConfig(outcome.value, why, source["kubeletConfigKey"])
-    return {**found, **nameless}
+            why = f"the ConfigMap could not be read: {outcome.why}"
+        found[nodes.describe(outcome.item)] = FoundConfig(outcome.value, why, key)
+    return found
 
 
 def fault(configmap: dict[str, t.Any] | None, key: str, minor: int | None = 0) -> str | None:
@@ -240,12 +254,11 @@ def write_source(
     if dry_run and not session.dry_runs():
         return _forecast(node, source, sides, notes)
     path = node_requests.path(node.name)
-    query = [("dryRun", "All")] if dry_run else []
     current = node
     for _attempt in range(5):
         try:
             patch = _patch(current, source, sides, notes)
-            stored = session.request("PATCH", path, query, patch, "application/merge-patch+json")
+            stored = session.request("PATCH", path, dry_run_query(dry_run), patch, "application/merge-patch+json")
             return nodes.trim(stored).with_delivery(node.delivery)
         except ApiError as error:
             if error.status != 409:
@@ -283,18 +296,26 @@ def _refuse_other(before: nodes.Node, node: nodes.Node, sides: t.Collection[str]
 def _patch(
     node: nodes.Node, source: dict[str, str] | None, sides: t.Collection[str], notes: t.Mapping[str, str | None]
 ) -> dict[str, t.Any]:
-    whole = {"configMap": source} if source else None
     body: dict[str, t.Any] = {"metadata": {"resourceVersion": node.resource_version}}
     noted, native = _places(sides)
+    text = config_source = None
+    if source:
+        text, config_source = _noted(node, source, noted), node.form.config_source(source)
     annotations = dict(notes)
     if noted:
-        named = {} if noted == deliveries.CHECKPOINT else {"delivery": noted}
-        annotations[annotation.SOURCE] = annotation.text({**whole, **named, **node.machine}) if whole else None
+        annotations[annotation.SOURCE] = text
     if annotations:
         body["metadata"]["annotations"] = annotations
     if native:
-        body["spec"] = {"configSource": node.form.config_source(source) if source else None}
+        body["spec"] = {"configSource": config_source}
     return body
+
+
+def _noted(node: nodes.Node, source: dict[str, str], delivery: str) -> str:
+    noted: dict[str, t.Any] = {"configMap": source, "delivery": delivery, **node.machine}
+    if delivery == deliveries.CHECKPOINT:
+        del noted["delivery"]
+    return annotation.text(noted)
 
 
 def _forecast(
@@ -302,20 +323,19 @@ def _forecast(
 ) -> nodes.Node:
     """Return a node as an API server without dry runs would store it, as far as assignments look at it."""
     noted, native = _places(sides)
+    changed: dict[str, t.Any] = {"previous": _previous(node, notes), "noted": node.noted}
+    if native:
+        changed["native"] = dataclasses.replace(node.native, source=source)
+    if noted:
+        changed.update(noted_delivery=noted, assigned_to=node.machine)
+        changed["noted"] = dataclasses.replace(node.noted, source=source)
+    if notes.get(annotation.STATUS, "") is None:
+        changed["noted"] = dataclasses.replace(changed["noted"], status=None)
+    if notes.get(annotation.OWN, "") is None:
+        changed["own"] = None
     written = {*notes, *(deliveries.of(side).source_at for side in sides)}
-    gone = {key for key, text in notes.items() if text is None}
-    return dataclasses.replace(
-        node,
-        native=dataclasses.replace(node.native, source=source if native else node.native.source),
-        noted=nodes.SourceAndStatus(
-            source if noted else node.noted.source, None if annotation.STATUS in gone else node.noted.status
-        ),
-        noted_delivery=noted or node.noted_delivery,
-        assigned_to=node.machine if noted else node.assigned_to,
-        previous=_previous(node, notes),
-        own=None if annotation.OWN in gone else node.own,
-        malformed={place: fault for place, fault in node.malformed.items() if place not in written},
-    )
+    malformed = {place: fault for place, fault in node.malformed.items() if place not in written}
+    return dataclasses.replace(node, malformed=malformed, **changed)
 
 
 def _places(sides: t.Collection[str]) -> tuple[str, bool]:

@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 import typing as t
-import urllib.parse
 
 from ..._config.values.annotation import PREFIX
 from ..api.errors import ApiError
-from ..api.session import Session
+from ..api.session import Session, dry_run_query, object_path
 
 # Label of the ConfigMaps that this collection creates; only objects with this label are ever removed.
 MANAGED_LABEL = "app.kubernetes.io/managed-by"
@@ -24,8 +23,7 @@ STAGED_LABEL = PREFIX + "staged-until"
 
 def path(namespace: str, name: str = "") -> str:
     """Return the API path of one ConfigMap, or of a namespace's collection of them."""
-    base = f"/api/v1/namespaces/{urllib.parse.quote(namespace, safe='')}/configmaps"
-    return f"{base}/{urllib.parse.quote(name, safe='')}" if name else base
+    return object_path("/api/v1", namespace, "configmaps", name)
 
 
 def read(session: Session, namespace: str, name: str) -> dict[str, t.Any] | None:
@@ -51,11 +49,11 @@ def create(session: Session, body: dict[str, t.Any], dry_run: bool) -> dict[str,
     if dry_run and not session.dry_runs():
         return body
     try:
-        return t.cast(
-            "dict[str, t.Any]", session.request("POST", path(namespace), [("dryRun", "All")] if dry_run else [], body)
-        )
+        return t.cast("dict[str, t.Any]", session.request("POST", path(namespace), dry_run_query(dry_run), body))
     except ApiError as error:
-        there = read(session, namespace, name) if error.status == 409 else None
+        if error.status != 409:
+            raise
+        there = read(session, namespace, name)
         if there is None:
             raise
         return there
@@ -76,15 +74,13 @@ def write_key(
     The patch contains the resourceVersion that was read. Raises ApiError 409 if the object was changed since then.
     """
     meta = configmap["metadata"]
-    noted = {"annotations": dict(notes)} if notes else {}
-    body = {"metadata": {"resourceVersion": meta["resourceVersion"], **noted}, "data": {key: text}}
+    body: dict[str, t.Any] = {"metadata": {"resourceVersion": meta["resourceVersion"]}, "data": {key: text}}
+    if notes:
+        body["metadata"]["annotations"] = dict(notes)
     if dry_run and not session.dry_runs():
         return {**configmap, "data": {**(configmap.get("data") or {}), key: text}}
-    query = [("dryRun", "All")] if dry_run else []
-    return t.cast(
-        "dict[str, t.Any]",
-        session.request("PATCH", path(meta["namespace"], meta["name"]), query, body, "application/merge-patch+json"),
-    )
+    place, query = path(meta["namespace"], meta["name"]), dry_run_query(dry_run)
+    return t.cast("dict[str, t.Any]", session.request("PATCH", place, query, body, "application/merge-patch+json"))
 
 
 def delete(session: Session, configmap: dict[str, t.Any], dry_run: bool) -> None:
@@ -105,6 +101,12 @@ def delete(session: Session, configmap: dict[str, t.Any], dry_run: bool) -> None
     except ApiError as error:
         if error.status != 404:
             raise
+
+
+def is_ours(item: t.Mapping[str, t.Any]) -> bool:
+    """Return whether this collection created an object."""
+    labels = item["metadata"].get("labels") or {}
+    return bool(labels.get(MANAGED_LABEL) == MANAGED_BY)
 
 
 REFERENCE = ("namespace", "name", "uid", "resourceVersion", "kubeletConfigKey")

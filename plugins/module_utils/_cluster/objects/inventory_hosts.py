@@ -39,7 +39,12 @@ def variables(node: nodes.Node) -> dict[str, t.Any]:
 
     All names have a prefix: Ansible itself uses `roles` and `tags`, and inventories often use `labels`.
     """
-    active = node.part("active")
+    active, variant, minor = node.part("active"), "local", ""
+    if active:
+        # Of some ConfigMaps, some kubelets report the uid alone.
+        variant = active.get("name") or active["uid"]
+    if node.minor:
+        minor = f"1.{node.minor}"
     settled = nodes.settled(node)
     return {
         "kubelet_config_node_name": node.name,
@@ -48,7 +53,7 @@ def variables(node: nodes.Node) -> dict[str, t.Any]:
         "node_delivery": node.delivery,
         "node_drift": not settled,
         "node_error": node.error or node.fault,
-        "node_kubelet_minor": f"1.{node.minor}" if node.minor else "",
+        "node_kubelet_minor": minor,
         "node_kubelet_version": node.kubelet_version,
         "node_labels": node.labels,
         "node_os": node.os,
@@ -57,8 +62,7 @@ def variables(node: nodes.Node) -> dict[str, t.Any]:
         "node_schedulable": not node.unschedulable,
         "node_settled": settled,
         "node_taints": node.taints,
-        # Of some ConfigMaps, some kubelets report the uid alone.
-        "node_variant": (active.get("name") or active["uid"]) if active else "local",
+        "node_variant": variant,
     }
 
 
@@ -75,9 +79,10 @@ def address(host: t.Mapping[str, t.Any], wanted: t.Sequence[str]) -> str | None:
 
 def _labels(host: t.Mapping[str, t.Any], keys: t.Sequence[str]) -> list[str]:
     labels = host["node_labels"]
-    chosen = sorted(labels) if _ALL_LABELS in keys else [key for key in keys if key in labels]
+    if _ALL_LABELS in keys:
+        keys = sorted(labels)
     # A label may have an empty value, as role labels do.
-    return ["_".join(filter(None, ("label", key, labels[key]))) for key in chosen]
+    return ["_".join(filter(None, ("label", key, labels[key]))) for key in keys if key in labels]
 
 
 # Group names of a host by its variables. The caller makes the names valid for Ansible.
@@ -95,4 +100,7 @@ def groups(host: t.Mapping[str, t.Any], kinds: t.Collection[str], labels: t.Sequ
 
     `kinds` are keys of GROUPS; `labels` are label keys, or `*` for all labels.
     """
-    return [name for kind in kinds for name in GROUPS[kind](host)] + _labels(host, labels)
+    found = []
+    for kind in kinds:
+        found += GROUPS[kind](host)
+    return found + _labels(host, labels)

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._config.fields import difftext, fields, overlay
+from ..._config.fields import compare, difftext, fields, overlay
 from ..._config.plan import shared_overrides
 from ..._config.plan.layers import Layers
 from ..._config.rules import checks
 from ..._config.rules.problem import REFUSAL, Problem
 from ..._config.undo import changed_by
 from ..._config.values import document, identity
+from ..._config.values.node_row import first_of
 from ..._config.values.short_texts import minor_of
 from ..api.errors import ApiError, ClusterError
 from ..api.session import Session
@@ -165,7 +166,9 @@ def _update(
             # An earlier try has written it, and its answer was lost.
             return {**row, **configmaps.reference(current, KEY)}, difference
         before, after, changes = _decide(current, declared.nodes, minor)
-        refused = _refusal(before, declared, minor) if changes else ""
+        refused, note = "", {}
+        if changes:
+            refused = _refusal(before, declared, minor)
         if refused and not dry_run:
             raise ClusterError(refused)
         row = {"changed": bool(changes), "changes": changes, "refused": refused, "variant": identity.variant(after)}
@@ -177,7 +180,8 @@ def _update(
         # treats the configuration as edited by an administrator, as after `kubectl edit`.
         sent, difference = document.render(after), [difftext.diff(before, after, header, header)]
         # Without a name there is nothing that a rollback could undo.
-        note = changed_by.written(changed_by.read(current), rollout, before, after) if rollout else {}
+        if rollout:
+            note = changed_by.written(changed_by.read(current), rollout, before, after)
         try:
             stored = configmaps.write_key(session, current, KEY, sent, dry_run, note)
             return {**row, **configmaps.reference(stored, KEY)}, difference
@@ -199,13 +203,13 @@ def _undo(session: Session, rollout: str, check_mode: bool) -> dict[str, t.Any]:
         name = configmap["metadata"]["name"]
         row: dict[str, t.Any] = {"changed": False, "changes": [], "refused": ""}
         record = changed_by.read(configmap)
-        fault = config_sources.fault(configmap, KEY) if record else None
-        if fault:
+        fault = config_sources.fault(configmap, KEY)
+        if record and fault:
             raise ClusterError(f"ConfigMap {NAMESPACE}/{name}: {fault}", _result(rows, diffs, check_mode))
         if record:
             before = document.parse(configmap["data"][KEY], f"key {KEY}", complete=True)
             after, note = changed_by.undone(record, rollout, before)
-            row["changes"] = sorted(field for field in {*before, *after} if before.get(field) != after.get(field))
+            row["changes"] = compare.changed_keys(before, after)
             row.update(changed=bool(row["changes"]), variant=identity.variant(after))
             if row["changes"]:
                 header = f"ConfigMap {NAMESPACE}/{name}"
@@ -265,15 +269,11 @@ def _refusal(before: dict[str, t.Any], declared: _Declared, minor: int) -> str:
         return ""
     names = {name for without in not_shared.values() for name in without}
     return (
-        f"{_some(sorted(not_shared))} would get the values of one group. They are not declared for "
-        f"{_some(sorted(names))}, and nodes of all groups join with this ConfigMap. Nothing was written. Declare the "
-        "same for all nodes of the cluster, name all groups in kubelet_config_hosts, or set kubelet_config_kubeadm to "
-        "check"
+        f"{first_of(sorted(not_shared), _SHOWN)} would get the values of one group. They are not declared for "
+        f"{first_of(sorted(names), _SHOWN)}, and nodes of all groups join with this ConfigMap. Nothing was written. "
+        "Declare the same for all nodes of the cluster, name all groups in kubelet_config_hosts, or set "
+        "kubelet_config_kubeadm to check"
     )
-
-
-def _some(names: t.Sequence[str]) -> str:
-    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
 
 
 def _result(rows: dict[str, dict[str, t.Any]], diffs: list[dict[str, str]], check_mode: bool) -> dict[str, t.Any]:

@@ -18,6 +18,7 @@ import socket
 import time
 import typing as t
 
+from ..._config.values.node_row import first_of
 from ..api import timestamps
 from ..api.errors import ApiError, ClusterError
 from ..api.session import Session
@@ -180,7 +181,7 @@ def _wait_for_others(
         alive = any(first.get(claim.uid) != claim.renewed for claim in holders)
         if alive or left <= 0 or any(claim.expires - now > left for claim in holders):
             raise ClusterError(
-                _refusal(options, obstacles, now), {"changed": False, "obstacles": [_row(claim) for claim in obstacles]}
+                _refusal(options, obstacles, now), {"changed": False, "obstacles": list(map(_row, obstacles))}
             )
         time.sleep(min(_POLL, left))
         obstacles = _standing(session, options)
@@ -200,7 +201,7 @@ def _forecast(session: Session, options: dict[str, t.Any]) -> dict[str, t.Any]:
         "changed": True,
         "lease": {},
         "taken_over": [],
-        "obstacles": [_row(claim) for claim in obstacles],
+        "obstacles": list(map(_row, obstacles)),
         "warnings": [_refusal(options, obstacles, session.server_time())] if obstacles else [],
     }
 
@@ -236,7 +237,7 @@ def _refusal(options: dict[str, t.Any], obstacles: t.Sequence[lease_objects.Clai
     ]
     for claim in obstacles:
         shared = claim.shared(set(options["nodes"] or ()) - {lease_objects.CONTROL_PLANE})
-        names = ", ".join(shared[:_NAMED]) + (f" and {len(shared) - _NAMED} more" if len(shared) > _NAMED else "")
+        names = first_of(shared, _NAMED)
         both = f" Nodes in both rollouts: {names}." if names else ""
         if claim.nodes and lease_objects.CONTROL_PLANE in claim.nodes and not names:
             both = " Both change control-plane nodes, and the cluster changes these in one rollout at a time."

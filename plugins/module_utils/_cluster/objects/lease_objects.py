@@ -14,12 +14,11 @@ import dataclasses
 import json
 import secrets
 import typing as t
-import urllib.parse
 
 from ..._config.values.annotation import PREFIX
 from ..api import timestamps
 from ..api.errors import ApiError, ClusterError
-from ..api.session import Session
+from ..api.session import Session, object_path
 from . import configmaps
 
 _LABEL, _ROLLOUT = PREFIX + "lease", "rollout"
@@ -99,8 +98,7 @@ class Claim:
 
 def path(namespace: str, name: str = "") -> str:
     """Return the API path of one Lease, or of a namespace's collection of them."""
-    base = f"/apis/coordination.k8s.io/v1/namespaces/{urllib.parse.quote(namespace, safe='')}/leases"
-    return f"{base}/{urllib.parse.quote(name, safe='')}" if name else base
+    return object_path("/apis/coordination.k8s.io/v1", namespace, "leases", name)
 
 
 def trim(item: dict[str, t.Any]) -> Claim:
@@ -137,7 +135,7 @@ def read(session: Session, namespace: str, names: t.Collection[str] | None) -> l
     The answer never comes from the API server's cache: it contains every claim that was created before the request.
     """
     query = [("labelSelector", f"{_LABEL}={_ROLLOUT}")]
-    found = [trim(item) for item in session.request("GET", path(namespace), query).get("items") or []]
+    found = list(map(trim, session.request("GET", path(namespace), query).get("items") or []))
     return sorted((claim for claim in found if claim.overlaps(names)), key=lambda claim: (claim.acquired, claim.name))
 
 
@@ -148,7 +146,9 @@ def create(
 
     Its times are that of its creation, which the API server sets. Raises ClusterError if a Lease cannot hold the names.
     """
-    text = json.dumps(None if names is None else sorted(names), separators=(",", ":"))
+    text = "null"
+    if names is not None:
+        text = json.dumps(sorted(names), separators=(",", ":"))
     if names is not None and len(text.encode()) > _NAMES_FIT:
         raise ClusterError(
             f"the names of {len(names)} nodes take {len(text.encode())} bytes, and a Lease can hold {_NAMES_FIT}: "
@@ -205,7 +205,9 @@ def renew(session: Session, lease: dict[str, t.Any], held: bool = False) -> None
 
 def delete(session: Session, namespace: str, name: str, uid: str, revision: str | None = None) -> bool:
     """Delete a Lease by name and uid, with `revision` only if unchanged since then; return whether it was deleted."""
-    preconditions = {"uid": uid, **({"resourceVersion": revision} if revision else {})}
+    preconditions = {"uid": uid}
+    if revision:
+        preconditions["resourceVersion"] = revision
     body = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": preconditions}
     try:
         session.request("DELETE", path(namespace, name), body=body)

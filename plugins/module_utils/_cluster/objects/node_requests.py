@@ -61,7 +61,7 @@ def _listed(session: Session, names: t.Collection[str] | None, selectors: t.Sequ
     elif len(names) * _MANY <= session.nodes_listed:
         found = _each(session, list(names))
     else:
-        found = {node.name: node for node in _pages(session, (), names)}
+        found = _pages(session, (), names)
         missing = [name for name in names if name not in found]
         # Unless the LIST ended early, they do not exist.
         if len(found) < session.nodes_listed:
@@ -76,7 +76,7 @@ def _selected(session: Session, names: t.Collection[str] | None, selectors: t.Se
     query = [("labelSelector", ",".join(selectors))] if selectors else []
     if names is not None and len(names) == 1:
         query.append(("fieldSelector", f"metadata.name={next(iter(names))}"))
-    return {node.name: node for node in _pages(session, query)}
+    return _pages(session, query)
 
 
 def _each(session: Session, names: list[str]) -> dict[str, Node]:
@@ -116,6 +116,13 @@ def lost(session: Session, uids: t.Mapping[str, str], found: t.Mapping[str, Node
     return rows
 
 
+def find_known(session: Session, uids: t.Mapping[str, str]) -> tuple[dict[str, Node], dict[str, node_row.Row]]:
+    """Return the nodes of `uids` that are there as known, and the rows of the others, as `find` and `lost`."""
+    found = find(session, uids)
+    gone = lost(session, uids, found)
+    return {name: node for name, node in found.items() if name not in gone}, gone
+
+
 def path(name: str) -> str:
     """Return the API path of a Node."""
     return f"{_NODES}/{urllib.parse.quote(name)}"
@@ -123,9 +130,11 @@ def path(name: str) -> str:
 
 def _pages(
     session: Session, query: t.Sequence[tuple[str, t.Any]], names: t.Collection[str] | None = None
-) -> list[Node]:
+) -> dict[str, Node]:
     """List nodes page by page: all, or those of `names` until the missing ones are few of those not listed yet."""
-    wanted = None if names is None else set(names)
+    wanted = None
+    if names is not None:
+        wanted = set(names)
     try:
         return _pages_once(session, query, wanted)
     except ApiError as error:
@@ -135,8 +144,8 @@ def _pages(
     return _pages_once(session, query, wanted)
 
 
-def _pages_once(session: Session, query: t.Sequence[tuple[str, t.Any]], wanted: set[str] | None) -> list[Node]:
-    nodes: list[Node] = []
+def _pages_once(session: Session, query: t.Sequence[tuple[str, t.Any]], wanted: set[str] | None) -> dict[str, Node]:
+    nodes: dict[str, Node] = {}
     listed = 0
     more: list[tuple[str, str]] = []
     # In a large cluster, few names cost only a few nodes more than their own.
@@ -146,7 +155,10 @@ def _pages_once(session: Session, query: t.Sequence[tuple[str, t.Any]], wanted: 
         items = page.get("items") or []
         listed += len(items)
         # Reading a Node object takes longer than receiving it.
-        nodes.extend(trim(item) for item in items if wanted is None or item["metadata"]["name"] in wanted)
+        for item in items:
+            name = item["metadata"]["name"]
+            if wanted is None or name in wanted:
+                nodes[name] = trim(item)
         about = page.get("metadata") or {}
         # Absent on the last page, and if the LIST has selectors.
         left = about.get("remainingItemCount") or 0

@@ -36,6 +36,15 @@ class SourceAndStatus:
     source: dict[str, str] | None = None
     status: dict[str, t.Any] | None = None
 
+    def part(self, name: str) -> dict[str, str] | None:
+        """Return the reference under `assigned`, `active` or `lastKnownGood` of the status, None for local."""
+        found: dict[str, dict[str, str]] = (self.status or {}).get(name) or {}
+        return found.get("configMap")
+
+    def parts(self) -> list[dict[str, str] | None]:
+        """Return the three references of the status."""
+        return list(map(self.part, annotation.PARTS))
+
 
 @dataclasses.dataclass(frozen=True)
 class Node:
@@ -88,8 +97,9 @@ class Node:
     @property
     def roles(self) -> list[str]:
         """The roles that `kubectl get nodes` shows, an empty list for <none>."""
-        marked = {key[len(_ROLE_PREFIX) :] for key in self.labels if key.startswith(_ROLE_PREFIX)}
-        return sorted(filter(None, marked | {self.labels.get(_ROLE, "")}))
+        found = {self.labels.get(_ROLE, "")}
+        found.update(key[len(_ROLE_PREFIX) :] for key in self.labels if key.startswith(_ROLE_PREFIX))
+        return sorted(filter(None, found))
 
     @property
     def control_plane(self) -> bool:
@@ -132,7 +142,9 @@ class Node:
 
     def side(self, delivery: str) -> SourceAndStatus:
         """Return the node as one delivery sees it, including what is left over."""
-        return self.noted if deliveries.of(delivery).on_node else self.native
+        if deliveries.of(delivery).on_node:
+            return self.noted
+        return self.native
 
     def named(self, delivery: str) -> bool:
         """Return whether its source is there for this delivery, and not for the other one with an annotation."""
@@ -150,7 +162,9 @@ class Node:
 
     @property
     def _current(self) -> SourceAndStatus:
-        return SourceAndStatus() if not self.on_node and self.left_over else self.side(self.delivery)
+        if not self.on_node and self.left_over:
+            return SourceAndStatus()
+        return self.side(self.delivery)
 
     @property
     def fault(self) -> str:
@@ -165,7 +179,7 @@ class Node:
 
     def part(self, name: str) -> dict[str, str] | None:
         """Return the reference under `assigned`, `active` or `lastKnownGood` of its status, None for local."""
-        return _part(self.status, name)
+        return self._current.part(name)
 
     @property
     def error(self) -> str:
@@ -175,26 +189,23 @@ class Node:
     @property
     def references(self) -> list[dict[str, str]]:
         """All ConfigMap references of the node, of every delivery."""
-        found = [
-            reference
-            for side in (self.native, self.noted)
-            for reference in (
-                side.source,
-                *(_part(side.status, name) for name in annotation.PARTS),
-            )
-        ]
-        named = (*found, (self.previous or {}).get("configMap"))
-        return [reference for reference in named if reference and reference.get("name")]
+        found = [(self.previous or {}).get("configMap")]
+        for side in (self.native, self.noted):
+            found += [side.source, *side.parts()]
+        return [reference for reference in found if reference and reference.get("name")]
 
     @property
     def uids(self) -> set[str]:
         """The uids of all ConfigMaps that the node has, also of those whose name it does not report."""
-        parts = [_part(self.native.status, name) for name in annotation.PARTS] if self.form.by_uid else []
-        return {part["uid"] for part in parts if part and part.get("uid")}
+        if not self.form.by_uid:
+            return set()
+        return {part["uid"] for part in self.native.parts() if part and part.get("uid")}
 
-    def known(self, reference: dict[str, str]) -> dict[str, str]:
+    def as_reported(self, reference: dict[str, str]) -> dict[str, str]:
         """Return a full reference as the kubelet reports it."""
-        return reference if self.on_node else self.form.known(reference)
+        if self.on_node:
+            return reference
+        return self.form.as_reported(reference)
 
     @property
     def reads_by_role(self) -> bool:
@@ -203,12 +214,9 @@ class Node:
 
     def with_delivery(self, delivery: str) -> Node:
         """Return the node with `delivery` as the one that counts; `auto` changes nothing."""
-        return self if delivery == AUTO else dataclasses.replace(self, delivery=delivery)
-
-
-def _part(status: dict[str, t.Any] | None, name: str) -> dict[str, str] | None:
-    part: dict[str, dict[str, str]] = (status or {}).get(name) or {}
-    return part.get("configMap")
+        if delivery == AUTO:
+            return self
+        return dataclasses.replace(self, delivery=delivery)
 
 
 def trim(node: dict[str, t.Any]) -> Node:
@@ -229,7 +237,7 @@ def trim(node: dict[str, t.Any]) -> Node:
         native=SourceAndStatus(records.spec, records.config),
         noted=SourceAndStatus(records.source, records.status),
         noted_delivery=noted,
-        delivery=NONE if annotation.SOURCE not in notes and annotation.STATUS not in notes else noted,
+        delivery=noted if annotation.SOURCE in notes or annotation.STATUS in notes else NONE,
         previous=records.previous,
         ready=_text(ready, "status") or "Unknown",
         ready_reason=": ".join(filter(None, (ready.get("reason"), ready.get("message")))),
@@ -252,7 +260,9 @@ def trim(node: dict[str, t.Any]) -> Node:
         place=place,
         malformed={**records.malformed, **own_fault},
     )
-    return dataclasses.replace(found, delivery=NATIVE) if _is_native(found) else found
+    if _is_native(found):
+        return found.with_delivery(NATIVE)
+    return found
 
 
 def _ready(status: dict[str, t.Any]) -> dict[str, str]:
@@ -279,8 +289,8 @@ def _text(holder: dict[str, t.Any], key: str) -> str:
 
 def row(node: Node) -> dict[str, t.Any]:
     """Return the row of a node. For every delivery, the four parts have the names and shape of Node.status.config."""
-    explained = {"place": node.place, "explanation": node.form.meaning_of_error(node.error)}
-    return {
+    previous = node.previous or {}
+    found = {
         "delivery": node.delivery,
         "listening": node.listening,
         "kubelet_version": node.kubelet_version,
@@ -289,9 +299,9 @@ def row(node: Node) -> dict[str, t.Any]:
         "assigned": node.part("assigned"),
         "active": node.part("active"),
         "lastKnownGood": node.part("lastKnownGood"),
-        "previous": None if node.previous is None else node.previous.get("configMap") or {},
-        "rollout": (node.previous or {}).get("rollout") or "",
-        "undone": bool((node.previous or {}).get("undone")),
+        "previous": None,
+        "rollout": previous.get("rollout") or "",
+        "undone": bool(previous.get("undone")),
         "error": node.error,
         "fell_back": fell_back(node),
         "reason": (node.status or {}).get("reason") or "",
@@ -303,8 +313,12 @@ def row(node: Node) -> dict[str, t.Any]:
         "cordon": node.cordoned,
         "schedulable": not node.unschedulable,
         "control_plane": node.control_plane,
-        **(explained if node.form.explains_errors else {}),
     }
+    if node.previous is not None:
+        found["previous"] = previous.get("configMap") or {}
+    if node.form.explains_errors:
+        found.update(place=node.place, explanation=node.form.meaning_of_error(node.error))
+    return found
 
 
 def settled(node: Node) -> bool:
@@ -342,13 +356,12 @@ def summarise(rows: dict[str, dict[str, t.Any]]) -> dict[str, t.Any]:
     """Return the counts for budgets and reports. A node is unavailable if it is not Ready or not schedulable, whatever
     the cause.
     """
-    values = list(rows.values())
-    return {
-        "nodes": len(values),
-        "ready": sum(item["ready"] for item in values),
-        "unschedulable": sum(not item["schedulable"] for item in values),
-        "unavailable": sum(not (item["ready"] and item["schedulable"]) for item in values),
-        **{name: sum(item["delivery"] == name for item in values) for name in deliveries.NAMES},
-        "settled": sum(item["settled"] for item in values),
-        "failed": sorted(name for name, item in rows.items() if item["error"]),
-    }
+    counts: dict[str, t.Any] = dict.fromkeys(("ready", "unschedulable", "unavailable", *deliveries.NAMES, "settled"), 0)
+    for row in rows.values():
+        counts["ready"] += row["ready"]
+        counts["unschedulable"] += not row["schedulable"]
+        counts["unavailable"] += not (row["ready"] and row["schedulable"])
+        counts["settled"] += row["settled"]
+        if row["delivery"] in counts:
+            counts[row["delivery"]] += 1
+    return {"nodes": len(rows), **counts, "failed": sorted(name for name, row in rows.items() if row["error"])}

@@ -39,15 +39,23 @@ def read(session: Session, node: Node) -> NodeUsage:
             error.reason,
             transient=error.transient,
         ) from error
-    capacity = {name: amounts.parse_quantity(str(amount)) for name, amount in node.capacity.items()}
+    capacity = _amounts(node.capacity)
     try:
         usage = parse(capacity, found, kubelet_endpoint.read(session, node.name, "stats/summary", PATIENCE))
     except ApiError as error:
         if error.status in HOPELESS:
             raise
-        usage = NodeUsage(capacity, tuple(pod(item, {}) for item in found), unread=error.message)
-    misplaced = {one.key: pods.misplaced(item, node.labels) for one, item in zip(usage.pods, found)}
-    return dataclasses.replace(usage, misplaced={key: text for key, text in misplaced.items() if text})
+        usage = _unread(capacity, found, error.message)
+    misplaced = {}
+    for one, item in zip(usage.pods, found):
+        text = pods.misplaced(item, node.labels)
+        if text:
+            misplaced[one.key] = text
+    return dataclasses.replace(usage, misplaced=misplaced)
+
+
+def _unread(capacity: t.Mapping[str, Fraction], items: t.Sequence[_Json], why: str) -> NodeUsage:
+    return NodeUsage(capacity, tuple(pod(item, {}) for item in items), unread=why)
 
 
 def parse(capacity: t.Mapping[str, Fraction], items: t.Sequence[_Json], summary: _Json) -> NodeUsage:
@@ -59,37 +67,28 @@ def parse(capacity: t.Mapping[str, Fraction], items: t.Sequence[_Json], summary:
     try:
         return _parsed(capacity, items, summary)
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
-        return NodeUsage(capacity, tuple(pod(item, {}) for item in items), unread=_MALFORMED)
+        return _unread(capacity, items, _MALFORMED)
 
 
 def _parsed(capacity: t.Mapping[str, Fraction], items: t.Sequence[_Json], summary: _Json) -> NodeUsage:
     about = summary.get("node") or {}
     root, images = about.get("fs") or {}, (about.get("runtime") or {}).get("imageFs") or {}
-    usage = {
-        (item["podRef"]["namespace"], item["podRef"]["name"]): _usage(item, _one_disk(root, images))
-        for item in summary.get("pods") or []
-    }
-    places = ((item["metadata"]["namespace"], item["metadata"]["name"]) for item in items)
-    group = _group_of_pods(about)
-    return NodeUsage(
-        capacity,
-        tuple(pod(item, usage.get(place, {})) for item, place in zip(items, places)),
-        _signals(about, root, images),
-        _number((group.get("memory") or {}).get("workingSetBytes")),
-    )
+    usage = {_place(item["podRef"]): _usage(item, _one_disk(root, images)) for item in summary.get("pods") or []}
+    found = tuple(pod(item, usage.get(_place(item["metadata"]), {})) for item in items)
+    group: _Json = next((item for item in about.get("systemContainers") or [] if item.get("name") == "pods"), {})
+    memory = _number((group.get("memory") or {}).get("workingSetBytes"))
+    return NodeUsage(capacity, found, _signals(about, root, images), memory)
 
 
-def _group_of_pods(about: _Json) -> _Json:
-    for item in about.get("systemContainers") or []:
-        if item.get("name") == "pods":
-            return t.cast("_Json", item)
-    return {}
+def _place(about: _Json) -> tuple[str, str]:
+    return about["namespace"], about["name"]
 
 
 def pod(item: _Json, usage: t.Mapping[str, Fraction]) -> Pod:
     """Return the Pod for a Pod object of the API."""
     about, spec = item["metadata"], item["spec"]
-    asked = [_requests(container) for container in spec["containers"]]
+    asked = list(map(_requests, spec["containers"]))
+    resources = set().union(*asked)
     return Pod(
         about["namespace"],
         about["name"],
@@ -101,16 +100,17 @@ def pod(item: _Json, usage: t.Mapping[str, Fraction]) -> Pod:
         (item.get("status") or {}).get("qosClass") or "BestEffort",
         _total(spec, asked),
         any(one.get("cpu") and one["cpu"].denominator == 1 for one in asked),
-        any(_is_device(name) for one in asked for name in one),
+        any("/" in name and not name.split("/")[0].endswith("kubernetes.io") for name in resources),
         usage,
     )
 
 
 def _requests(container: _Json) -> dict[str, Fraction]:
-    return {
-        name: amounts.parse_quantity(str(amount))
-        for name, amount in ((container.get("resources") or {}).get("requests") or {}).items()
-    }
+    return _amounts((container.get("resources") or {}).get("requests"))
+
+
+def _amounts(given: t.Mapping[str, t.Any] | None) -> dict[str, Fraction]:
+    return {name: amounts.parse_quantity(str(amount)) for name, amount in (given or {}).items()}
 
 
 def _total(spec: _Json, asked: t.Sequence[t.Mapping[str, Fraction]]) -> dict[str, Fraction]:
@@ -120,31 +120,20 @@ def _total(spec: _Json, asked: t.Sequence[t.Mapping[str, Fraction]]) -> dict[str
     Source: k8s.io/component-helpers/resource PodRequests; sidecars are init containers with restartPolicy Always, from
     1.28 on.
     """
-    total = _sum(asked)
-    beside: dict[str, Fraction] = {}
+    sidecars: dict[str, Fraction] = {}
     most: dict[str, Fraction] = {}
     for container in spec.get("initContainers") or []:
-        own = _requests(container)
-        at_once = _sum([beside, own])
-        most = {name: max(most.get(name, Fraction(0)), at_once.get(name, Fraction(0))) for name in {*most, *at_once}}
+        at_once = _combined(sum, sidecars, _requests(container))
+        most = _combined(max, most, at_once)
         if container.get("restartPolicy") == "Always":
-            beside = at_once
-    total = _sum([total, beside])
-    overhead = {name: amounts.parse_quantity(str(amount)) for name, amount in (spec.get("overhead") or {}).items()}
-    return _sum(
-        [{name: max(total.get(name, Fraction(0)), most.get(name, Fraction(0))) for name in {*total, *most}}, overhead]
-    )
+            sidecars = at_once
+    running = _combined(sum, *asked, sidecars)
+    return _combined(sum, _combined(max, running, most), _amounts(spec.get("overhead")))
 
 
-def _sum(parts: t.Sequence[t.Mapping[str, Fraction]]) -> dict[str, Fraction]:
-    return {
-        name: sum((part.get(name, Fraction(0)) for part in parts), Fraction(0))
-        for name in {name for part in parts for name in part}
-    }
-
-
-def _is_device(resource: str) -> bool:
-    return "/" in resource and not resource.split("/")[0].endswith("kubernetes.io")
+def _combined(combine: t.Callable[[list[Fraction]], t.Any], *parts: t.Mapping[str, Fraction]) -> dict[str, Fraction]:
+    """Return for each name of the parts the sum or maximum of their amounts."""
+    return {name: combine([part.get(name, Fraction(0)) for part in parts]) for name in set().union(*parts)}
 
 
 def _signals(about: _Json, root: _Json, images: _Json) -> dict[str, Observed]:
@@ -202,20 +191,28 @@ def _disks(item: _Json, signal: str, statistic: str, one_disk: bool) -> dict[str
         return {f"nodefs.{signal}": total, f"imagefs.{signal}": total}
     # Writable layers are on the disk of the images; all other data of the pod is on the node's disk.
     layers = _over_containers(item, "rootfs", statistic)
-    rest = total if total is None or layers is None else total - layers
+    rest = total
+    if total is not None and layers is not None:
+        rest = total - layers
     return {f"nodefs.{signal}": rest, f"imagefs.{signal}": layers}
 
 
 def _number(value: t.Any) -> Fraction | None:
-    return None if value is None else Fraction(value)
+    if value is None:
+        return None
+    return Fraction(value)
 
 
 def _over_containers(item: _Json, part: str, statistic: str) -> Fraction | None:
     """Return the sum of a statistic over the containers of a pod, None if no container has it."""
     values = [(one.get(part) or {}).get(statistic) for one in item.get("containers") or []]
     known = [value for value in values if value is not None]
-    return Fraction(sum(known)) if known else None
+    if not known:
+        return None
+    return Fraction(sum(known))
 
 
 def _sum_of(one: int | None, other: int | None, sign: int = 1) -> int | None:
-    return None if one is None or other is None else one + sign * other
+    if one is None or other is None:
+        return None
+    return one + sign * other

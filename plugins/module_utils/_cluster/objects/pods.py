@@ -45,7 +45,7 @@ def snapshot(
 
     for outcome in parallel.each(names, look, session.concurrency, parallel.SHORT):
         if outcome.value is None:
-            failures[outcome.item] = outcome.error.message if outcome.error else "no answer"
+            failures[outcome.item] = outcome.why
         else:
             found[outcome.item] = outcome.value
     if failures:
@@ -101,7 +101,7 @@ def row(pod: dict[str, t.Any], revision: str = "", at: float = 0.0, labels: _Lab
     and from 1.28 on some keep running.
     """
     meta, spec, status = pod["metadata"], pod.get("spec") or {}, pod.get("status") or {}
-    disrupted = _condition(status, "DisruptionTarget")
+    disrupted = _condition(status, "DisruptionTarget") or {}
     main = status.get("containerStatuses") or []
     containers = [*(status.get("initContainerStatuses") or []), *main]
     restarts = {item["name"]: item.get("restartCount") or 0 for item in containers}
@@ -112,13 +112,13 @@ def row(pod: dict[str, t.Any], revision: str = "", at: float = 0.0, labels: _Lab
         "restarts": sum(restarts.values()),
         "containers": restarts,
         "ids": _ids(main),
-        "emptydir": _has_emptydir(spec),
+        "emptydir": any("emptyDir" in volume for volume in spec.get("volumes") or []),
         "static": _is_static(meta),
         "owner": _owner(meta),
         "phase": status.get("phase") or "",
         "reason": _reason(meta, status, containers),
         "fault": _fault(status, containers),
-        "disruption": (disrupted.get("reason") or disrupted["type"]) if disrupted else "",
+        "disruption": disrupted.get("reason") or disrupted.get("type", ""),
         "tolerates": _tolerates(spec.get("tolerations") or []),
         "misplaced": misplaced(pod, labels) if labels is not None else "",
         "revision": revision,
@@ -134,7 +134,9 @@ def misplaced(pod: t.Mapping[str, t.Any], labels: _Labels) -> str:
     """
     meta, status = pod["metadata"], pod.get("status") or {}
     ends = meta.get("deletionTimestamp") or status.get("phase") in FINISHED
-    return "" if ends or _is_static(meta) else admission.unmet(pod.get("spec"), labels)
+    if ends or _is_static(meta):
+        return ""
+    return admission.unmet(pod.get("spec"), labels)
 
 
 def _ids(containers: list[dict[str, t.Any]]) -> dict[str, str]:
@@ -143,10 +145,6 @@ def _ids(containers: list[dict[str, t.Any]]) -> dict[str, str]:
     Without init containers: the kubelet may remove finished ones.
     """
     return {item["name"]: item["containerID"] for item in containers if item.get("containerID")}
-
-
-def _has_emptydir(spec: dict[str, t.Any]) -> bool:
-    return any("emptyDir" in volume for volume in spec.get("volumes") or [])
 
 
 def _is_static(meta: dict[str, t.Any]) -> bool:
@@ -171,18 +169,18 @@ def _reason(meta: dict[str, t.Any], status: dict[str, t.Any], containers: list[d
     """Return why a pod is not running, in the word that kubectl shows, empty if there is no reason."""
     if meta.get("deletionTimestamp"):
         return "Terminating"
-    waiting = ((item.get("state") or {}).get("waiting") or {} for item in containers)
-    return status.get("reason") or next((item["reason"] for item in waiting if item.get("reason")), "")
+    reasons = [((item.get("state") or {}).get("waiting") or {}).get("reason") for item in containers]
+    return next(filter(None, (status.get("reason"), *reasons)), "")
 
 
 def _fault(status: dict[str, t.Any], containers: list[dict[str, t.Any]]) -> str:
     """Return the reason for which a kubelet ended or refused a pod, empty if it did not."""
     if status.get("phase") != "Failed":
         return ""
-    ended = ((item.get("state") or {}).get("terminated") or {} for item in containers)
-    return status.get("reason") or next(
-        (_LOST_CONTAINER for item in ended if item.get("reason") == _LOST_CONTAINER), ""
-    )
+    reasons = [((item.get("state") or {}).get("terminated") or {}).get("reason") for item in containers]
+    if not status.get("reason") and _LOST_CONTAINER in reasons:
+        return _LOST_CONTAINER
+    return status.get("reason") or ""
 
 
 def _tolerates(tolerations: list[dict[str, t.Any]]) -> int | None:

@@ -11,11 +11,10 @@ the parameter dryRun.
 from __future__ import annotations
 
 import typing as t
-import urllib.parse
 
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError
-from ..api.session import Session
+from ..api.session import Session, object_path
 from . import configmaps, nodes
 
 Place = t.Tuple[str, str]
@@ -31,8 +30,7 @@ _GRANT = "grant the verbs get, create and patch on roles and rolebindings there,
 
 def _path(resource: str, namespace: str, name: str = "") -> str:
     """Return the API path of a Role or RoleBinding, or of a namespace's collection of them."""
-    base = f"/apis/{GROUP}/v1/namespaces/{urllib.parse.quote(namespace, safe='')}/{resource}"
-    return f"{base}/{urllib.parse.quote(name, safe='')}" if name else base
+    return object_path(f"/apis/{GROUP}/v1", namespace, resource, name)
 
 
 def in_use(found: t.Iterable[nodes.Node]) -> dict[Place, set[str]]:
@@ -42,8 +40,8 @@ def in_use(found: t.Iterable[nodes.Node]) -> dict[Place, set[str]]:
     """
     users: dict[Place, set[str]] = {}
     for node in found:
-        source = node.native.source if node.form.by_role else None
-        if source:
+        source = node.native.source
+        if source and node.form.by_role:
             users.setdefault((source["namespace"], source["name"]), set()).add(node.name)
     return users
 
@@ -88,7 +86,7 @@ def _ensure_role(session: Session, place: Place, check_mode: bool) -> bool:
         return True
     if any(_allows(given, name) for given in there.get("rules") or []):
         return False
-    if not _is_ours(there):
+    if not configmaps.is_ours(there):
         raise ClusterError(
             f"the Role {namespace}/{name}{_SUFFIX} exists, and does not let a node get the ConfigMap: delete it"
         )
@@ -125,7 +123,7 @@ def _write_binding(session: Session, place: Place, there: dict[str, t.Any] | Non
         if there is None:
             ref = {"apiGroup": GROUP, "kind": "Role", "name": place[1] + _SUFFIX}
             body = {"kind": "RoleBinding", "apiVersion": f"{GROUP}/v1", "metadata": _meta(place), "roleRef": ref}
-            subjects = [_subject(name) for name in names]
+            subjects = list(map(_subject, names))
             session.request("POST", _path(_BINDINGS, place[0]), (), {**body, "subjects": subjects})
         else:
             added = sorted({*names} - _nodes_of(there))
@@ -219,11 +217,6 @@ def _meta(place: Place) -> dict[str, t.Any]:
     return {"namespace": place[0], "name": place[1] + _SUFFIX, "labels": label}
 
 
-def _is_ours(item: t.Mapping[str, t.Any]) -> bool:
-    labels = item["metadata"].get("labels") or {}
-    return bool(labels.get(configmaps.MANAGED_LABEL) == configmaps.MANAGED_BY)
-
-
 def _subject(name: str) -> dict[str, str]:
     return {"apiGroup": GROUP, "kind": "User", "name": _USER + name}
 
@@ -235,4 +228,4 @@ def _node_of(subject: t.Mapping[str, t.Any]) -> str | None:
 
 
 def _nodes_of(binding: t.Mapping[str, t.Any]) -> set[str]:
-    return {name for name in map(_node_of, binding.get("subjects") or []) if name}
+    return set(filter(None, map(_node_of, binding.get("subjects") or [])))

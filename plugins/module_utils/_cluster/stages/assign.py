@@ -98,7 +98,9 @@ def assign(
     _refuse_unfit(plan, check_mode)
     if keeper and rows:
         keeper.keep()
-    seen = None if check_mode else _seen_before(session, plan.changing)
+    seen = None
+    if not check_mode:
+        seen = _seen_before(session, plan.changing)
     granted = _grant(session, plan.steps, rows, check_mode)
     _write(session, {name: step for name, step in plan.changing.items() if rows[name]["ok"]}, rows, check_mode)
     result = _result(rows, False)
@@ -109,19 +111,17 @@ def assign(
         result["before"] = seen
     result["configmaps"] = _contents(plan)
     if result["summary"]["failed"]:
-        raise NodesFailed("assigning", _failures(rows), result)
+        raise NodesFailed("assigning", node_row.failures(rows), result)
     return result
 
 
 def _plan(session: Session, options: dict[str, t.Any]) -> _Plan:
     wanted = config_sources.wanted(options)
     try:
-        found = node_requests.find(session, wanted)
+        found, lost = node_requests.find_known(session, {name: one.uid for name, one in wanted.items()})
     except ApiError as error:
         raise ClusterError(f"assigning: {error.message}. Nothing was written to any node; run again") from error
-    lost = node_requests.lost(session, {name: one.uid for name, one in wanted.items()}, found)
-    there = {name: node for name, node in found.items() if name not in lost}
-    current = {name: node.with_delivery(_deliver(node, wanted[name])) for name, node in there.items()}
+    current = {name: node.with_delivery(_deliver(node, wanted[name])) for name, node in found.items()}
     needed = _needed(wanted, current, options["check_source"])
     configs = config_sources.find(session, needed.values())
     steps = {name: _step(found[name], node, wanted[name], configs) for name, node in current.items()}
@@ -179,7 +179,8 @@ def _refuse_unfit(plan: _Plan, check_mode: bool) -> None:
         if fault:
             plan.rows[name].update(_failed(fault))
     if any(unfit.values()):
-        raise NodesFailed("assigning (nothing was written to any node)", _failures(plan.rows), _result(plan.rows, True))
+        failures = node_row.failures(plan.rows)
+        raise NodesFailed("assigning (nothing was written to any node)", failures, _result(plan.rows, True))
 
 
 def _seen_before(session: Session, changing: dict[str, _Step]) -> dict[str, dict[str, t.Any]] | None:
@@ -215,7 +216,7 @@ def _write(session: Session, steps: dict[str, _Step], rows: dict[str, dict[str, 
     for outcome in parallel.each(list(steps), write, session.concurrency):
         step, row, stored = steps[outcome.item], rows[outcome.item], outcome.value
         if stored is None:
-            row.update(_refused(session, step, outcome.error))
+            row.update(_refused(session, step, outcome))
         elif not step.reached(stored):
             row.update(_failed(_dropped(stored)), source=stored.source)
         elif stored.source:
@@ -225,16 +226,15 @@ def _write(session: Session, steps: dict[str, _Step], rows: dict[str, dict[str, 
             row.update(changed=True, source=stored.source, state="reset", message="its source was removed")
 
 
-def _refused(session: Session, step: _Step, error: ClusterError | None) -> dict[str, t.Any]:
+def _refused(session: Session, step: _Step, outcome: parallel.Outcome[str, nodes.Node]) -> dict[str, t.Any]:
     """Return what changes in the row of a node whose PATCH has failed."""
-    absent = node_requests.absence(session, error)
+    absent = node_requests.absence(session, outcome.error)
     if absent:
         return absent.shown(previous=None)
-    why = error.message if error else "no answer"
-    if isinstance(error, ApiError) and error.status == 0:
+    if isinstance(outcome.error, ApiError) and outcome.error.status == 0:
         # It may have been written. A revert of the node must find what it may have to undo.
-        return {**_failed(why), "state": "unknown", "source": step.goal}
-    return _failed(why)
+        return {**_failed(outcome.why), "state": "unknown", "source": step.goal}
+    return _failed(outcome.why)
 
 
 def _failed(why: str) -> dict[str, t.Any]:
@@ -268,7 +268,9 @@ def _step(
     if wanted.source is None:
         return _removal(found, node, wanted.delivery, undone)
     goal = _goal(node, wanted.source, configs)
-    own = {annotation.OWN: own_values.text(wanted.own)} if wanted.own else {}
+    own: dict[str, str | None] = {}
+    if wanted.own:
+        own = {annotation.OWN: own_values.text(wanted.own)}
     if wanted.migrates and found.delivery == deliveries.CHECKPOINT and node.delivery == deliveries.DROPIN:
         # A rollback must not deliver the whole configuration of the checkpoint as a drop-in.
         return _Step(node, goal, [node.delivery], {annotation.PREVIOUS: None, **own}, found.delivery)
@@ -299,7 +301,9 @@ def _goal(node: nodes.Node, source: dict[str, str], configs: dict[str, config_so
     if not node.on_node and not node.form.by_uid:
         return source
     configmap = configs[nodes.describe(source)].configmap
-    return node.known(configmaps.reference(configmap, source["kubeletConfigKey"])) if configmap else source
+    if configmap is None:
+        return source
+    return node.as_reported(configmaps.reference(configmap, source["kubeletConfigKey"]))
 
 
 def _has(node: nodes.Node, key: str) -> bool:
@@ -356,8 +360,12 @@ def _is_known(node: nodes.Node, rollout: str) -> bool:
 
 
 def _record(before: Source, rollout: str) -> str:
-    held = {"configMap": before, "rollout": rollout}
-    return annotation.text({key: value for key, value in held.items() if value})
+    held: dict[str, t.Any] = {}
+    if before:
+        held["configMap"] = before
+    if rollout:
+        held["rollout"] = rollout
+    return annotation.text(held)
 
 
 def _dropped(stored: nodes.Node) -> str:
@@ -373,13 +381,9 @@ def _dropped(stored: nodes.Node) -> str:
     )
 
 
-def _failures(rows: dict[str, dict[str, t.Any]]) -> dict[str, str]:
-    return {name: row["message"] for name, row in rows.items() if not row["ok"]}
-
-
 def _result(rows: dict[str, dict[str, t.Any]], refused: bool) -> dict[str, t.Any]:
     changed = [name for name, row in rows.items() if row["changed"]]
-    failed = len(_failures(rows))
+    failed = len(node_row.failures(rows))
     return {
         "changed": bool(changed),
         "stop": refused,

@@ -15,6 +15,7 @@ from ..api import timestamps
 from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
 from ..objects import nodes
+from . import verdict
 from .verdict import MEANING_FOLLOWS, Verdict
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
@@ -35,21 +36,7 @@ def unseen(what: str, undone: str, names: t.Sequence[str], error: ClusterError) 
     """Return the failure of all nodes if the API server is unavailable from the start, so that no state is known."""
     message = f"{undone}: {error.message}. Its kubelet keeps running; run again to see its state"
     rows = {name: node_row.Row(False, "pending", message, error=error.message).shown(differences=[]) for name in names}
-    return NodesFailed(
-        what,
-        dict.fromkeys(names, message),
-        {
-            "changed": False,
-            "nodes": rows,
-            "summary": {
-                "nodes": len(rows),
-                "ok": 0,
-                "failed": len(rows),
-                "states": {"pending": len(rows)},
-                "waited_seconds": 0.0,
-            },
-        },
-    )
+    return NodesFailed(what, dict.fromkeys(names, message), verdict.result(rows, 0.0))
 
 
 def missing(source: dict[str, str], node: nodes.Node) -> Verdict:
@@ -77,7 +64,9 @@ def refusal(found: Verdict, fault: str | None, problems: t.Sequence[t.Any]) -> V
 def _about(problem: t.Any) -> str:
     """Return a problem's message, which in the kubelet's words may name the field already."""
     words = str(problem.message).replace("invalid configuration: ", "")
-    return words if words.startswith(problem.path) else f"{problem.path}: {words}"
+    if words.startswith(problem.path):
+        return words
+    return f"{problem.path}: {words}"
 
 
 def differs(differences: t.Sequence[dict[str, t.Any]], minor: int, delivery: str) -> Verdict:
@@ -87,14 +76,11 @@ def differs(differences: t.Sequence[dict[str, t.Any]], minor: int, delivery: str
     configuration. Over a file go also the drop-ins of --config-dir, which exists from 1.28 on (KEP-3983).
     """
     shown = [f"{item['path']} is {_short(item['live'])}, not {_short(item['expected'])}" for item in differences]
-    more = f"; and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
-    causes = " ".join(f"{cause}." for cause in _overrides(differences, minor, delivery)).rstrip(".")
-    return Verdict(
-        "differs", f"its config is active, but not all is live: {'; '.join(shown[:_SHOWN])}{more}. {causes}", True
-    )
+    causes = ". ".join(_overrides(differences, minor, delivery))
+    return Verdict("differs", f"its config is active, but not all is live: {_listed(shown)}. {causes}", True)
 
 
-def beside(found: t.Sequence[dict[str, t.Any]]) -> str:
+def undeclared_changes(found: t.Sequence[dict[str, t.Any]]) -> str:
     """Return in words what has changed on a node that no drop-in declares, and what of the node explains it."""
     return (
         f"beside what is declared, the restart changed {_changed(found)}. The node's own configuration changed before "
@@ -114,12 +100,17 @@ def unexplained(found: t.Sequence[dict[str, t.Any]]) -> Verdict:
 
 
 def _changed(found: t.Sequence[dict[str, t.Any]]) -> str:
-    shown = [
-        f"{item['path']} was {_short(item['before'])}, now {_short(item['live'])}"
-        f"{' (' + item['cause'] + ')' if item['cause'] else ''}"
-        for item in found
-    ]
-    return "; ".join(shown[:_SHOWN]) + (f"; and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else "")
+    shown = []
+    for item in found:
+        text = f"{item['path']} was {_short(item['before'])}, now {_short(item['live'])}"
+        if item["cause"]:
+            text += f" ({item['cause']})"
+        shown.append(text)
+    return _listed(shown)
+
+
+def _listed(shown: t.Sequence[str]) -> str:
+    return node_row.first_of(shown, _SHOWN, "; ", "; and ")
 
 
 def _overrides(differences: t.Sequence[dict[str, t.Any]], minor: int, delivery: str) -> t.Iterator[str]:
@@ -128,14 +119,15 @@ def _overrides(differences: t.Sequence[dict[str, t.Any]], minor: int, delivery: 
     if not absent:
         yield _override(differences, minor, delivery)
         return
-    yield f"Kubelet 1.{minor} does not have {_names(absent)}: remove the field"
+    yield f"Kubelet 1.{minor} does not have {node_row.first_of(absent, _SHOWN)}: remove the field"
     if any(item["path"] not in absent for item in differences):
         yield "The playbook drift names what overrides the rest"
 
 
 def _override(differences: t.Sequence[dict[str, t.Any]], minor: int, delivery: str) -> str:
     """Return the same for fields that the kubelet has."""
-    flags = _names(" or ".join(f"--{name}" for name in item["flags"]) for item in differences if item["flags"])
+    names = [f"--{' or --'.join(item['flags'])}" for item in differences if item["flags"]]
+    flags = node_row.first_of(names, _SHOWN)
     which = "them" if len(differences) > 1 else "it"
     if deliveries.of(delivery).on_node and minor >= _CONFIG_DIR_MINOR:
         what = f"a flag ({flags}) or a drop-in" if flags else "a drop-in"
@@ -152,13 +144,6 @@ def exists(path: str, minor: int) -> bool:
     """Return whether kubelets of a minor version have a field; true for what is not known."""
     owner = fields.owner(path)
     return owner is None or owner.exists_at(minor)
-
-
-def _names(found: t.Iterable[str]) -> str:
-    """Return the first names, and how many more there are."""
-    names = list(found)
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"{', '.join(names[:_SHOWN])}{more}"
 
 
 def _short(value: t.Any) -> str:
@@ -206,12 +191,6 @@ def sync_error(session: Session, node: str, source: dict[str, str], found: Verdi
     )
 
 
-def asking(found: t.Mapping[str, Verdict], configs: t.Mapping[str, t.Mapping[str, t.Any] | None]) -> list[str]:
-    """Return the nodes that do not answer and whose kubelets ask the cluster for their serving certificates."""
-    silent = [name for name, verdict in found.items() if verdict.state == "not_ready"]
-    return [name for name in silent if (configs[name] or {}).get("serverTLSBootstrap") is True]
-
-
 def certificates(session: Session, names: t.Collection[str]) -> dict[str, str]:
     """Return the remedy for each node whose serving certificate waits for an approval (one LIST, none without nodes).
 
@@ -234,7 +213,7 @@ def certificates(session: Session, names: t.Collection[str]) -> dict[str, str]:
             "Its certificate waits for an approval, and its kubelet refuses connections until then: look at the "
             f"request, and run `kubectl certificate approve {item['metadata']['name']}`"
         )
-    return {name: found[name] for name in names if name in found}
+    return {name: text for name, text in found.items() if name in names}
 
 
 def _waiting_for(request: dict[str, t.Any]) -> str:
@@ -265,10 +244,13 @@ def silence(
     except ApiError:
         renewals = {}
     for name, node in (found or {}).items():
-        beat = None if node.form.has_lease or node.ready != "Unknown" else timestamps.parse(node.heartbeat)
-        if beat and name in names:
-            renewals.setdefault(name, beat)
-    now = session.server_time() if renewals else 0.0
+        if name in names and node.ready == "Unknown" and not node.form.has_lease:
+            beat = timestamps.parse(node.heartbeat)
+            if beat:
+                renewals.setdefault(name, beat)
+    if not renewals:
+        return {}
+    now = session.server_time()
     return {name: max(0.0, now - renewed) for name, renewed in renewals.items()}
 
 
@@ -284,5 +266,9 @@ def heartbeats(session: Session, names: t.Iterable[str]) -> dict[str, float]:
         if error.status != 404 or error.reason:
             raise
         items = []
-    renewals = {item["metadata"]["name"]: timestamps.parse((item.get("spec") or {}).get("renewTime")) for item in items}
-    return {name: renewed for name, renewed in renewals.items() if name in wanted and renewed}
+    renewals = {}
+    for item in items:
+        name, renewed = item["metadata"]["name"], timestamps.parse((item.get("spec") or {}).get("renewTime"))
+        if name in wanted and renewed:
+            renewals[name] = renewed
+    return renewals

@@ -122,26 +122,20 @@ def _maps(session: Session, found: t.Iterable[nodes.Node]) -> dict[str, config_s
 
     Raises ClusterError if one cannot be read, since it may still exist.
     """
-    references = []
+    references: list[dict[str, str]] = []
     for node in found:
-        references += [reference for reference in (node.source, node.part("assigned")) if reference]
+        references += filter(None, (node.source, node.part("assigned")))
     maps = config_sources.find(session, references)
-    unread = [
-        f"{name}: {item.fault}"
-        for name, item in maps.items()
-        if item.configmap is None
-        and not (item.fault or "").startswith((config_sources.ABSENT, config_sources.NAMELESS))
+    lines = [
+        "drift cannot be determined without the ConfigMaps of the nodes. Grant the verb get on configmaps, as "
+        "docs/rbac.yaml does for the user of a rollout."
     ]
-    if unread:
-        raise ClusterError(
-            "\n".join(
-                [
-                    "drift cannot be determined without the ConfigMaps of the nodes. Grant the verb get on configmaps, "
-                    "as docs/rbac.yaml does for the user of a rollout.",
-                    *unread,
-                ]
-            )
-        )
+    for name, item in maps.items():
+        known = (item.fault or "").startswith((config_sources.ABSENT, config_sources.NAMELESS))
+        if item.configmap is None and not known:
+            lines.append(f"{name}: {item.fault}")
+    if len(lines) > 1:
+        raise ClusterError("\n".join(lines))
     return maps
 
 
@@ -195,14 +189,13 @@ def _facts(
     argv: t.Sequence[str],
 ) -> NodeFacts:
     source = node.source
-    found = maps[nodes.describe(source)] if source else None
-    configmap = found.configmap if found else None
+    found = config_sources.FoundConfig(None, None)
+    if source:
+        found = maps[nodes.describe(source)]
     ours, pushed = True, None
-    if configmap:
-        labels = configmap["metadata"].get("labels") or {}
-        ours = labels.get(configmaps.MANAGED_LABEL) == configmaps.MANAGED_BY
-    if configmap and source:
-        pushed = node.known(configmaps.reference(configmap, source["kubeletConfigKey"]))
+    if found.configmap:
+        ours = configmaps.is_ours(found.configmap)
+        pushed = node.as_reported(configmaps.reference(found.configmap, found.key))
     return NodeFacts(
         minor=node.minor,
         checkpoint=node.delivery == delivery.CHECKPOINT,
@@ -215,9 +208,9 @@ def _facts(
         meaning=verdict.meaning(node),
         pushed=pushed,
         ours=ours,
-        edited=bool(configmap and ours and _edited(configmap)),
+        edited=bool(found.configmap and ours and _edited(found.configmap)),
         recorded=str((node.own or {}).get("source", "")),
-        fault=_fault(found, node.minor) if found else "",
+        fault=_fault(found, node.minor),
         host=host,
         host_missing=missing,
         flags=shadow.shadows(argv, node.minor or None),
@@ -227,7 +220,9 @@ def _facts(
 def _fault(found: config_sources.FoundConfig, minor: int) -> str:
     """Return why a ConfigMap is unusable. That it must be pushed is advice for an assignment."""
     fault = found.fault_at(minor) or ""
-    return config_sources.ABSENT if fault.startswith(config_sources.ABSENT) else fault
+    if fault.startswith(config_sources.ABSENT):
+        return config_sources.ABSENT
+    return fault
 
 
 def _edited(configmap: dict[str, t.Any]) -> bool:
@@ -239,21 +234,20 @@ def _edited(configmap: dict[str, t.Any]) -> bool:
 def _content(
     maps: dict[str, config_sources.FoundConfig], source: dict[str, str] | None, minor: int
 ) -> dict[str, t.Any] | None:
-    found = maps[nodes.describe(source)] if source else None
-    if source is None or found is None or found.fault_at(minor) or found.configmap is None:
+    if not source:
         return None
-    return document.parse(found.configmap["data"][source["kubeletConfigKey"]], source["kubeletConfigKey"])
+    return maps[nodes.describe(source)].content(minor)
 
 
 def _assigned(maps: dict[str, config_sources.FoundConfig], node: nodes.Node) -> dict[str, t.Any] | None:
     """Return the content of the assigned source, None if its ConfigMap no longer has the assigned revision."""
     reference = node.part("assigned")
-    found = maps[nodes.describe(reference)].configmap if reference else None
-    if reference is None or found is None:
+    if not reference:
         return None
-    if node.known(configmaps.reference(found, reference["kubeletConfigKey"])) != reference:
+    found = maps[nodes.describe(reference)]
+    if found.configmap is None or node.as_reported(configmaps.reference(found.configmap, found.key)) != reference:
         return None
-    return _content(maps, reference, node.minor)
+    return found.content(node.minor)
 
 
 def _kubeadm(session: Session, node_configs: dict[str, t.Any]) -> dict[str, tuple[t.Any, t.Any]]:
@@ -275,9 +269,8 @@ def _kubeadm(session: Session, node_configs: dict[str, t.Any]) -> dict[str, tupl
         except overlay.OverlayError as error:
             raise ClusterError(f"{name}: {error}") from error
         old, new = compare.normalise(before, minor), compare.normalise(after, minor)
-        paths.update(
-            {path: (old.get(path), new.get(path)) for path in shared_overrides.changed_paths(before, after, minor)}
-        )
+        for path in shared_overrides.changed_paths(before, after, minor):
+            paths[path] = old.get(path), new.get(path)
     return paths
 
 

@@ -27,8 +27,11 @@ def dump(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
     which names every node whose configuration cannot be read.
     """
     goals = options.get("goals")
-    extra = _configmap(session, options["configmap"]) if options.get("configmap") else {}
-    names = options["nodes"] if goals is None else list(goals)
+    extra, names = {}, options["nodes"]
+    if options.get("configmap"):
+        extra = _configmap(session, options["configmap"])
+    if goals is not None:
+        names = list(goals)
     found = node_requests.read(session, names, options["label_selectors"] or ())
     table, failures = _table(session, found, options)
     if goals is not None:
@@ -76,16 +79,14 @@ def _live(table: dict[str, t.Any], node: nodes.Node, live: dict[str, t.Any]) -> 
 def _row(node: nodes.Node, read: str | None) -> dict[str, t.Any]:
     """Return what a row has of the Node object. `read` is the way by which its kubelet is read."""
     has = {resource: node.capacity[resource] for resource in allocatable.RESERVABLE if resource in node.capacity}
-    row = {
-        "kubelet_version": node.kubelet_version,
-        "delivery": node.delivery,
+    source, status, own = node.source, node.status, node.own
+    if node.reimaged:
         # What was assigned to another machine is not on the disk of this one.
-        "source": None if node.reimaged else node.source,
-        "status": None if node.reimaged else node.status,
-    }
-    own = None if node.reimaged else node.own
-    way = read if read == kubelet_endpoint.NODE else None
-    more = {"own": own, "uid": node.uid, "malformed": node.malformed, "capacity": has, "read": way}
+        source = status = own = None
+    row = {"kubelet_version": node.kubelet_version, "delivery": node.delivery, "source": source, "status": status}
+    more = {"own": own, "uid": node.uid, "malformed": node.malformed, "capacity": has}
+    if read == kubelet_endpoint.NODE:
+        more["read"] = read
     return {**row, **{key: value for key, value in more.items() if value}}
 
 
@@ -95,16 +96,16 @@ def _hidden(session: Session, unread: t.Mapping[str, nodes.Node]) -> dict[str, s
     One GET for each distinct source.
     """
     active = {name: node.part("active") for name, node in unread.items()}
-    maps = config_sources.find(session, [source for source in active.values() if source])
-    fields = {
-        name: start_rules.unread_by(_content(maps, source, unread[name].minor)) for name, source in active.items()
-    }
-    return {
-        name: f"it runs {nodes.describe(active[name])} with {field}: false, so that no user can read its live values. "
-        "Roll it back or reset the node first"
-        for name, field in fields.items()
-        if field
-    }
+    maps = config_sources.find(session, filter(None, active.values()))
+    found = {}
+    for name, source in active.items():
+        field = start_rules.unread_by(_content(maps, source, unread[name].minor))
+        if field:
+            found[name] = (
+                f"it runs {nodes.describe(source)} with {field}: false, so that no user can read its live values. "
+                "Roll it back or reset the node first"
+            )
+    return found
 
 
 def _goals(
@@ -117,10 +118,12 @@ def _goals(
     source that is `running`, if it can be read.
     """
     active = {name: node.part("active") for name, node in found.items()}
-    maps = config_sources.find(session, [one for one in (*goals.values(), *active.values()) if one])
+    maps = config_sources.find(session, filter(None, (*goals.values(), *active.values())))
     for name, node in found.items():
         goal = goals[name] or None
-        fault = maps[nodes.describe(goal)].fault_at(node.minor) if goal else None
+        fault = None
+        if goal:
+            fault = maps[nodes.describe(goal)].fault_at(node.minor)
         table["nodes"][name]["goal"] = {
             "source": goal,
             "fault": fault or "",
@@ -142,18 +145,13 @@ def _content(
     maps: t.Mapping[str, config_sources.FoundConfig], source: dict[str, str] | None, minor: int
 ) -> dict[str, t.Any] | None:
     """Return the configuration in a source, None if it cannot be read."""
-    one = maps[nodes.describe(source)] if source else None
-    if source is None or one is None or one.configmap is None or one.fault_at(minor):
+    if not source:
         return None
-    return document.parse(one.configmap["data"][source["kubeletConfigKey"]], source["kubeletConfigKey"])
+    return maps[nodes.describe(source)].content(minor)
 
 
 def _configmap(session: Session, given: dict[str, t.Any]) -> dict[str, t.Any]:
-    source = {
-        "namespace": given["namespace"],
-        "name": given["name"],
-        "kubeletConfigKey": given["kubelet_config_key"],
-    }
+    source = {"namespace": given["namespace"], "name": given["name"], "kubeletConfigKey": given["kubelet_config_key"]}
     ((place, found),) = config_sources.find(session, [source]).items()
     fault = found.fault_at(None)
     if fault or found.configmap is None:

@@ -9,8 +9,7 @@ import typing as t
 
 from ..._config.fields.fields import NEWEST_MINOR
 from ..._config.forecast import pod_forecast
-from ..._config.forecast.node_usage import NodeUsage
-from ..._config.forecast.pod_forecast import KINDS, ConfigChange
+from ..._config.forecast.pod_forecast import ConfigChange
 from ..._config.plan import plan_text, sources
 from ..._config.plan.plan import Request, make_plan
 from ..._config.undo import undo_plan
@@ -33,11 +32,10 @@ def edit(options: dict[str, t.Any], _check_mode: bool) -> dict[str, t.Any]:
     back = given.pop("back", False)
     _check(options["current"], back)
     try:
-        made = (
-            undo_plan.make(given["current"], given["flags"], given["allow_effect"], given["allow_effects"])
-            if back
-            else make_plan(Request(given.pop("current"), configmap_name=given.pop("name"), **given))
-        )
+        if back:
+            made = undo_plan.make(given["current"], given["flags"], given["allow_effect"], given["allow_effects"])
+        else:
+            made = make_plan(Request(given.pop("current"), configmap_name=given.pop("name"), **given))
     except ValueError as error:
         raise ClusterError(str(error)) from error
     result = {"changed": False, "plan": made, "diff": plan_text.diffs(options["current"], made)}
@@ -51,7 +49,9 @@ def _check(current: dict[str, t.Any], back: bool) -> None:
     variants, rows = current.get("variants"), current.get("nodes")
     if isinstance(variants, dict) and isinstance(rows, dict):
         named = {row.get("variant") if isinstance(row, dict) else "" for row in rows.values()}
-        if named <= ({*variants, None} if back else variants.keys()):
+        if back:
+            named.discard(None)
+        if named <= variants.keys():
             return
     raise ClusterError(
         "current is not a result of kubelet_configz_facts, which has nodes and the variants that they name. Pass its "
@@ -84,12 +84,15 @@ def forecast(session: Session, options: dict[str, t.Any], check_mode: bool) -> d
 def _forecasts(session: Session, changes: dict[str, ConfigChange]) -> tuple[_Rows, dict[str, str]]:
     """Return the rows of nodes with these changes, and by node why its pods are unknown."""
     asked = [name for name, change in changes.items() if change.touches()]
-    rows: _Rows = {name: {kind: [] for kind in (*KINDS, "notes")} for name in changes}
+    rows: _Rows = {name: pod_forecast.nothing() for name in changes}
     failures: dict[str, str] = {}
-    for outcome in _usages(session, asked):
+    found: list[nodes.Node] = []
+    if asked:
+        found = list(node_requests.read(session, asked).values())
+    for outcome in parallel.each(found, lambda node: pod_usage.read(session, node), session.concurrency):
         name = outcome.item.name
         if outcome.value is None:
-            failures[name] = outcome.error.message if outcome.error else ""
+            failures[name] = outcome.why
         else:
             rows[name] = pod_forecast.forecast(changes[name], outcome.value)
     return rows, failures
@@ -123,7 +126,9 @@ def _refusal(rows: _Rows, plan: dict[str, t.Any], allowed: int, names: list[str]
     """Return why the forecast of these nodes refuses the plan; empty if it does not."""
     of_these = {name: rows[name] for name in names}
     counts = pod_forecast.summary(of_these, plan)
-    return pod_forecast.refusal(of_these, counts, allowed) if pod_forecast.at_risk(counts) > allowed else ""
+    if pod_forecast.at_risk(counts) <= allowed:
+        return ""
+    return pod_forecast.refusal(of_these, counts, allowed)
 
 
 def _changes(plan: dict[str, t.Any], current: dict[str, t.Any]) -> dict[str, ConfigChange]:
@@ -138,10 +143,8 @@ def _changes(plan: dict[str, t.Any], current: dict[str, t.Any]) -> dict[str, Con
             alike = (
                 minor,
                 row["live_variant"],
-                row["variant"],
+                sources.way(row),
                 tuple(change["path"] for change in row["changes"] if change["shadowed_by"]),
-                # Nodes whose variant is not the whole configuration may change in different ways.
-                0 if sources.is_whole(row) else id(row["changes"]),
             )
             if alike not in known:
                 running = current["variants"][row["live_variant"]]
@@ -154,8 +157,3 @@ def _changes(plan: dict[str, t.Any], current: dict[str, t.Any]) -> dict[str, Con
             f"({error!r}): plan again from a new dump"
         ) from error
     return found
-
-
-def _usages(session: Session, names: list[str]) -> list[parallel.Outcome[nodes.Node, NodeUsage]]:
-    found = list(node_requests.read(session, names).values()) if names else []
-    return parallel.each(found, lambda node: pod_usage.read(session, node), session.concurrency)

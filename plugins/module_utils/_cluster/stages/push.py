@@ -38,10 +38,9 @@ def push(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
 
 def _create(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
     wanted = _wanted(options)
-    names = {
-        label: identity.configmap_name(options["name"], text, options["key"])
-        for label, (_variant, text) in wanted.items()
-    }
+    names = {}
+    for label, (_variant, text) in wanted.items():
+        names[label] = identity.configmap_name(options["name"], text, options["key"])
     rows: dict[str, dict[str, t.Any]] = {}
     failed = []
     for outcome in parallel.each(
@@ -51,8 +50,8 @@ def _create(session: Session, options: dict[str, t.Any], check_mode: bool) -> di
     ):
         if outcome.value is not None:
             rows[outcome.item] = outcome.value
-        elif outcome.error:
-            failed.append(f"{options['namespace']}/{names[outcome.item]}: {outcome.error.message}")
+        else:
+            failed.append(f"{options['namespace']}/{names[outcome.item]}: {outcome.why}")
     created = {label: row for label, row in rows.items() if row["changed"]}
     result = {
         "changed": bool(created),
@@ -64,10 +63,8 @@ def _create(session: Session, options: dict[str, t.Any], check_mode: bool) -> di
         row = rows[next(iter(wanted))]
         result["source"] = {key: row[key] for key in configmaps.REFERENCE}
     if failed:
-        raise ClusterError(
-            "\n".join([f"pushing variants: {len(failed)} of {len(wanted)} ConfigMaps could not be created.", *failed]),
-            result,
-        )
+        first = f"pushing variants: {len(failed)} of {len(wanted)} ConfigMaps could not be created."
+        raise ClusterError("\n".join([first, *failed]), result)
     return result
 
 
@@ -158,7 +155,7 @@ def _prune(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
     """
     with lease.whole_cluster(session, "prune", _UNDER_WAY, check_mode) as (keeper, warnings):
         result = _remove_idle(session, options, check_mode, keeper)
-    return {**result, "warnings": warnings} if warnings else result
+    return {**result, "warnings": warnings}
 
 
 def _remove_idle(
@@ -181,12 +178,11 @@ def _remove_idle(
         if outcome.error is None:
             gone.append(outcome.item)
         else:
-            failed.append(f"{outcome.item['metadata']['name']}: {outcome.error.message}")
+            failed.append(f"{outcome.item['metadata']['name']}: {outcome.why}")
     kept = [item for item in ours if item not in idle]
     result = {
         "changed": bool(gone or revoked),
         "configmaps": {},
-        **({"revoked": revoked} if revoked else {}),
         "pruned": _names(gone),
         "kept": _names(kept),
         "summary": {"pruned": len(gone), "kept": len(kept)},
@@ -194,6 +190,8 @@ def _remove_idle(
             _diff(namespace, item["metadata"]["name"], (item.get("data") or {}).get(key, ""), "") for item in gone
         ],
     }
+    if revoked:
+        result["revoked"] = revoked
     if failed:
         raise ClusterError("\n".join(["pruning: some ConfigMaps could not be removed.", *failed]), result)
     return result
@@ -205,7 +203,7 @@ def _idle(
     """Return the ConfigMaps of this name that no node uses, and that wait for no rollout; none with `access_only`."""
     if options.get("access_only"):
         return []
-    used, uids = _used(found), {uid for node in found for uid in node.uids}
+    used, uids = _used(found), set().union(*(node.uids for node in found))
     # Only the hash may follow: the ConfigMaps of another name, such as `NAME-gpu`, begin with the same text.
     made = re.compile(re.escape(options["name"]) + "-[a-z0-9]{10}")
     idle = []

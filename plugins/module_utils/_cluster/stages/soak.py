@@ -14,8 +14,9 @@ import typing as t
 
 from ..._config.forecast import pod_loss
 from ..._config.rules import start_rules
+from ..._config.values import node_row
 from ..api import parallel, timestamps
-from ..api.errors import ApiError, ClusterError, NodesFailed
+from ..api.errors import ApiError, ClusterError, NodesFailed, without_failure
 from ..api.session import Session
 from ..objects import config_sources, kubelets, node_requests, nodes, pods
 from ..objects.lease import Keeper
@@ -56,15 +57,15 @@ class _Soak:
         self.allowed = allowed(options["allow_pod_loss"])
         self.end = started + options["seconds"]
         self.pods_end = started + max(options["seconds"], options["pods_timeout"])
-        self.losses = {name: pod_loss.Losses([], [], [], []) for name in watch.nodes}
+        self.losses: dict[str, pod_loss.Losses] = {}
         # The last state of the pods that are deleted, by node and uid: None if it is unknown.
-        self._last: dict[str, dict[str, pods.Row | None]] = {name: {} for name in watch.nodes}
+        self._last: dict[str, dict[str, pods.Row | None]] = {}
         # Since when each node has had a symptom, by node and check; the symptom and the verdict of the last poll.
         self._unwell: dict[tuple[str, str], float] = {}
         self._missing: dict[str, str] = {}
         self._seen: dict[str, str] = {}
         self._starts = {name: _reported_start(node) for name, node in watch.nodes.items()}
-        self._heartbeats = {name: node.heartbeat for name, node in watch.nodes.items()}
+        self._first = dict(watch.nodes)
         # The process of each kubelet at the last look, and the nodes where it is unknown whether it is the same one.
         self._seen_processes: dict[str, kubelets.Process] = {}
         self._unknown: set[str] = set()
@@ -72,8 +73,9 @@ class _Soak:
         # again, and healthz only once.
         self._stays = options["seconds"] > 0
         self._verified = not self._stays
-        self._leases = diagnose.heartbeats(session, self.open) if self._stays else {}
+        self._leases: dict[str, float] = {}
         if self._stays:
+            self._leases = diagnose.heartbeats(session, self.open)
             self._processes_now()
 
     def _processes_now(self) -> None:
@@ -85,10 +87,7 @@ class _Soak:
                 self._unanswered(outcome)
             elif outcome.value is None:
                 self._fail(
-                    outcome.item,
-                    "not_ready",
-                    "its kubelet did not answer at the start of the soak: "
-                    f"{outcome.error.message if outcome.error else ''}",
+                    outcome.item, "not_ready", f"its kubelet did not answer at the start of the soak: {outcome.why}"
                 )
             else:
                 self._seen_processes[outcome.item] = outcome.value
@@ -140,10 +139,10 @@ class _Soak:
             losses = self.losses.get(name, pod_loss.Losses([], [], [], []))
             row["pods"], reported = losses._asdict(), losses.reported
             if row["ok"] and reported:
-                more = f"; and {len(reported) - _SHOWN} more" if len(reported) > _SHOWN else ""
-                row["message"] += f". Pods that changed without a loss: {_named(reported[:_SHOWN])}{more}"
-        warnings = [f"Node {name}: {_UNKNOWN}" for name in result["nodes"] if name in self._unknown]
-        return {**result, "warnings": warnings} if warnings else result
+                row["message"] += f". Pods that changed without a loss: {_named(reported, _SHOWN)}"
+            if name in self._unknown:
+                result["warnings"].append(f"Node {name}: {_UNKNOWN}")
+        return result
 
     def _fail(self, name: str, state: str, message: str) -> None:
         self.watch.verdicts[name] = Verdict(state, message, True)
@@ -166,9 +165,7 @@ class _Soak:
         since = self._unwell.setdefault((name, check), time.monotonic())
         if time.monotonic() - since >= UNWELL:
             self._fail(
-                name,
-                state,
-                f"{message}, for {time.monotonic() - since:.0f} s; see `journalctl -u kubelet` on the node",
+                name, state, f"{message}, for {time.monotonic() - since:.0f} s; see `journalctl -u kubelet` on the node"
             )
 
     def _start_moved(self, name: str) -> bool:
@@ -179,9 +176,10 @@ class _Soak:
         return abs(_reported_start(self.watch.nodes[name]) - self._starts[name]) > kubelets.TOLERANCE
 
     def _processes(self, names: list[str]) -> None:
-        names = [name for name in names if name not in self._missing and name in self._seen_processes]
         for outcome in parallel.each(
-            names, lambda name: kubelets.process(self.session, name, 0.0), self.session.concurrency
+            [name for name in names if name not in self._missing and name in self._seen_processes],
+            lambda name: kubelets.process(self.session, name, 0.0),
+            self.session.concurrency,
         ):
             if outcome.value is None:
                 self._unanswered(outcome)
@@ -207,9 +205,7 @@ class _Soak:
         if absent:
             self._fail(outcome.item, absent.state, absent.message)
             return
-        message = (
-            f"its kubelet does not answer the API server ({outcome.error.message if outcome.error else 'no answer'})"
-        )
+        message = f"its kubelet does not answer the API server ({outcome.why})"
         if isinstance(outcome.error, ApiError) and outcome.error.transient:
             self._note_symptom(outcome.item, "kubelet", "not_ready", message)
         else:
@@ -218,18 +214,18 @@ class _Soak:
     def _pods(self) -> None:
         names = [name for name in self.open if self.before[name]]
         for outcome in parallel.each(names, self._compared, self.session.concurrency, parallel.SHORT):
-            if outcome.value is None:
-                raise outcome.error or ClusterError("no answer")
-            self._weigh(outcome.item, outcome.value)
+            self._weigh(outcome.item, outcome.result())
 
     def _compared(self, name: str) -> pod_loss.Losses:
         """Return the losses of a node: one LIST, and one watch if pods are deleted that were not at the last look."""
-        before, last, now = self.before[name], self._last[name], pods.of_node(self.session, name)
+        before, last, now = self.before[name], self._last.setdefault(name, {}), pods.of_node(self.session, name)
         listed = next(iter(before.values()))
         deleted = [uid for uid, pod in before.items() if uid not in now and uid not in last and not pod["static"]]
-        if deleted:
-            found = pods.deleted_since(self.session, name, listed["revision"]) if listed["revision"] else {}
-            last.update({uid: found.get(uid) for uid in deleted})
+        found: pods.Rows = {}
+        if deleted and listed["revision"]:
+            found = pods.deleted_since(self.session, name, listed["revision"])
+        for uid in deleted:
+            last[uid] = found.get(uid)
         known = {uid: pod for uid, pod in last.items() if pod}
         return pod_loss.compare(before, now, known, self._unready(name, listed["at"]))
 
@@ -260,7 +256,7 @@ class _Soak:
 
     def _health(self) -> None:
         for turn in range(_ROUNDS if self._stays else 1):
-            names = [name for name in self.open if name not in self._missing]
+            names = self._settled()
             if turn and names:
                 time.sleep(_BETWEEN)
             for outcome in parallel.each(
@@ -271,15 +267,19 @@ class _Soak:
                 elif not outcome.value:
                     self._note_symptom(outcome.item, "kubelet", "not_ready", "its kubelet's healthz does not return ok")
 
+    def _settled(self) -> list[str]:
+        """Return the open nodes without a symptom."""
+        return [name for name in self.open if name not in self._missing]
+
     def _note_heartbeats(self) -> None:
-        names = [name for name in self.open if name not in self._missing]
+        names = self._settled()
         if not self._stays or not names:
             return
         now = diagnose.heartbeats(self.session, names)
         for name in names:
             # Any other time is a heartbeat, an earlier one too: the clock of the node may be set back.
             renewed = name in now and now[name] != self._leases.get(name)
-            if not renewed and self.watch.nodes[name].heartbeat == self._heartbeats[name]:
+            if not renewed and self.watch.nodes[name].heartbeat == self._first[name].heartbeat:
                 self._missing[name] = "its kubelet has sent no heartbeat since the soak began"
 
 
@@ -295,9 +295,10 @@ def soak(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
     """
     started = time.monotonic()
     keeper = Keeper(session, None if check_mode else options["lease"])
-    given = options["sources"] is not None or options["source"] is not None
-    wanted = config_sources.wanted({**options, "state": "verified"}) if given else None
-    names = list(wanted) if wanted is not None else options["nodes"]
+    wanted = config_sources.given({**options, "state": "verified"})
+    names = options["nodes"]
+    if wanted is not None:
+        names = list(wanted)
     if not names:
         raise ClusterError("nodes is an empty list: name at least one node")
     try:
@@ -312,11 +313,7 @@ def soak(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
 def _result(run: _Soak, keeper: Keeper, started: float) -> dict[str, t.Any]:
     lost = _stay(run, keeper, started)
     run.give_up(lost)
-    result = run.rows(started)
-    failures = {name: row["message"] for name, row in result["nodes"].items() if not row["ok"]}
-    if failures:
-        raise NodesFailed("soaking", failures, result)
-    return result
+    return without_failure("soaking", run.rows(started))
 
 
 def _stay(run: _Soak, keeper: Keeper, started: float) -> ClusterError | None:
@@ -351,8 +348,7 @@ def _check(run: _Soak, keeper: Keeper, started: float, deep: bool, final: bool) 
             return error
         run.give_up(error)
         result = run.rows(started)
-        failures = {name: row["message"] for name, row in result["nodes"].items() if not row["ok"]}
-        raise NodesFailed("soaking", failures, result) from error
+        raise NodesFailed("soaking", node_row.failures(result["nodes"]), result) from error
     return None
 
 
@@ -372,20 +368,20 @@ def allowed(value: t.Any) -> int | None:
 
 def _reported_start(node: nodes.Node) -> float:
     """Return when the kubelet of a node started according to its guard, 0 if unknown."""
-    return (timestamps.parse((node.status or {}).get("started")) if node.on_node else None) or 0.0
+    if not node.on_node:
+        return 0.0
+    return timestamps.parse((node.status or {}).get("started")) or 0.0
 
 
 def _snapshot(given: dict[str, t.Any], name: str) -> pods.Rows:
     rows = given.get(name) or {}
-    if not isinstance(rows, dict) or not all(
-        isinstance(row, dict) and row.keys() >= pod_loss.FIELDS for row in rows.values()
-    ):
-        raise ClusterError(
-            f"pods: the value of node {name} is not a snapshot; "
-            "pass the result `pods` of kubelet_rollout_gate unchanged"
-        )
-    return rows
+    if isinstance(rows, dict) and all(isinstance(row, dict) and row.keys() >= pod_loss.FIELDS for row in rows.values()):
+        return rows
+    raise ClusterError(
+        f"pods: the value of node {name} is not a snapshot; pass the result `pods` of kubelet_rollout_gate unchanged"
+    )
 
 
-def _named(found: t.Sequence[dict[str, str]]) -> str:
-    return "; ".join(f"{pod['namespace']}/{pod['name']}: {pod['reason']}" for pod in found)
+def _named(found: t.Sequence[dict[str, str]], most: int | None = None) -> str:
+    pods_with_reason = [f"{pod['namespace']}/{pod['name']}: {pod['reason']}" for pod in found]
+    return node_row.first_of(pods_with_reason, most or len(found), "; ", "; and ")

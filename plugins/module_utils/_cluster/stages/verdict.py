@@ -10,6 +10,7 @@ status.config.
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import typing as t
 
@@ -119,8 +120,7 @@ def by_status(found: Verdict, field: str) -> Verdict:
 def _judge_without_status(node: Node) -> Verdict:
     if node.on_node:
         return Verdict(
-            "pending",
-            "waiting for the guard on the node to report; see `journalctl -u livenodes-kubelet-guard` there",
+            "pending", "waiting for the guard on the node to report; see `journalctl -u livenodes-kubelet-guard` there"
         )
     return Verdict(
         "not_listening",
@@ -129,7 +129,6 @@ def _judge_without_status(node: Node) -> Verdict:
 
 
 def _judge_active(node: Node, expected: dict[str, str], beaten: bool) -> Verdict:
-    """Judge a node whose source is active."""
     if node.ready != "True":
         return Verdict(
             "not_ready", f"its config is active but the Node is not Ready ({node.ready_reason or node.ready})"
@@ -151,9 +150,7 @@ def _fell_back(node: Node, expected: dict[str, str]) -> Verdict:
     # The guard reports the cause; a kubelet writes it only to its log.
     means = "" if node.on_node else meaning(node) or f"{MEANING_FOLLOWS}{_UNKNOWN}"
     return Verdict(
-        "fell_back",
-        f"its kubelet refused {describe(expected)} and reverted to {current}: `{node.error}`{means}",
-        True,
+        "fell_back", f"its kubelet refused {describe(expected)} and reverted to {current}: `{node.error}`{means}", True
     )
 
 
@@ -220,9 +217,18 @@ def ok(verdict: Verdict) -> bool:
     return verdict.state in ("active", "local")
 
 
-def summarise(states: t.Iterable[str]) -> dict[str, int]:
-    """Count nodes by state."""
-    counts: dict[str, int] = {}
-    for state in states:
-        counts[state] = counts.get(state, 0) + 1
-    return dict(sorted(counts.items()))
+def result(rows: dict[str, dict[str, t.Any]], seconds: float) -> dict[str, t.Any]:
+    """Return the result of a module that judged these nodes for some seconds."""
+    good = sum(row["ok"] for row in rows.values())
+    states = collections.Counter(row["state"] for row in rows.values())
+    return {
+        "changed": False,
+        "nodes": rows,
+        "summary": {
+            "nodes": len(rows),
+            "ok": good,
+            "failed": len(rows) - good,
+            "states": dict(sorted(states.items())),
+            "waited_seconds": round(seconds, 1),
+        },
+    }

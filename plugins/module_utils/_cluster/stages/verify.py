@@ -15,7 +15,7 @@ import dataclasses
 import time
 import typing as t
 
-from ..api.errors import ApiError, ClusterError, NodesFailed
+from ..api.errors import ApiError, ClusterError, NodesFailed, without_failure
 from ..api.session import Session
 from ..objects import config_sources
 from ..objects.lease import Keeper
@@ -35,9 +35,7 @@ def config_source(session: Session, options: dict[str, t.Any], check_mode: bool)
     """
     keeper = Keeper(session, None if check_mode else options.get("lease"))
     if options["state"] == "verified":
-        given = options["sources"] is not None or options["source"] is not None
-        wanted = config_sources.wanted(options) if given else None
-        return verify(session, options, wanted, keeper)
+        return verify(session, options, config_sources.given(options), keeper)
     try:
         result = assign.assign(session, options, check_mode, keeper)
     except NodesFailed as error:
@@ -65,21 +63,17 @@ def _waited(
     except ClusterError as error:
         error.result = {**_joined(assigned, error.result), "stop": True}
         raise
-    result = _joined(assigned, waited)
-    failures = {name: row["message"] for name, row in result["nodes"].items() if not row["ok"]}
-    if failures:
-        raise NodesFailed("assigning" if not wanted else "verifying", failures, result)
-    return result
+    what = "verifying" if wanted else "assigning"
+    return without_failure(what, _joined(assigned, waited))
 
 
 def _joined(assigned: dict[str, t.Any], waited: dict[str, t.Any]) -> dict[str, t.Any]:
     """Return the result of an assignment with what the nodes have done since."""
     seen = waited.get("nodes", {})
     kept = ("changed", "delivery", "source", "previous", "uid")
-    rows = {
-        name: {**row, **seen.get(name, {}), **{key: row[key] for key in kept if key in row}}
-        for name, row in assigned["nodes"].items()
-    }
+    rows = {}
+    for name, row in assigned["nodes"].items():
+        rows[name] = {**row, **seen.get(name, {}), **{key: row[key] for key in kept if key in row}}
     return {**assigned, "nodes": rows, "summary": {**assigned["summary"], **waited.get("summary", {})}}
 
 
@@ -94,11 +88,7 @@ def verify(
     Raises NodesFailed, which names every node that does not run its source, and why, and LeaseLost.
     """
     started = time.monotonic()
-    result = _wait(session, options, wanted, keeper).result(started)
-    failures = {name: row["message"] for name, row in result["nodes"].items() if not row["ok"]}
-    if failures:
-        raise NodesFailed("verifying", failures, result)
-    return result
+    return without_failure("verifying", _wait(session, options, wanted, keeper).result(started))
 
 
 def _wait(
@@ -176,8 +166,7 @@ def _give_up(watch: Watch, seconds: float, lost: ApiError | None) -> None:
             watch.verdicts[name] = verdict.Verdict(last.state, f"{lost.message}; last seen: {last.message}", True)
         return
     silence = diagnose.silence(watch.session, names, watch.nodes)
-    configs = {name: one.config if one else None for name, one in watch.expected.items()}
-    asking = diagnose.asking({name: watch.verdicts[name] for name in names}, configs)
+    asking = [name for name in names if watch.asks_for_certificate(name)]
     certificates = diagnose.certificates(watch.session, asking)
     for name in names:
         last, node, expected = watch.verdicts[name], watch.nodes[name], watch.expected[name]
@@ -185,5 +174,6 @@ def _give_up(watch: Watch, seconds: float, lost: ApiError | None) -> None:
             watch.verdicts[name] = diagnose.sync_error(watch.session, name, expected.source, last)
         else:
             last = verdict.at_timeout(last, node.delivery, silence.get(name), seconds, node.form)
-            more = f". {certificates[name]}" if name in certificates else ""
-            watch.verdicts[name] = dataclasses.replace(last, message=f"{last.message}{more}")
+            if name in certificates:
+                last = dataclasses.replace(last, message=f"{last.message}. {certificates[name]}")
+            watch.verdicts[name] = last

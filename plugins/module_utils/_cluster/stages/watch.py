@@ -16,7 +16,7 @@ from ..._config.fields import complete_config, difftext, fields, overlay
 from ..._config.minors import fields_of
 from ..._config.plan.layers import Declared
 from ..._config.rules import checks, start_rules
-from ..._config.values import document, identity, node_row
+from ..._config.values import identity, node_row
 from ..._config.values.reference import same_place
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError
@@ -43,47 +43,57 @@ class Watch:
         self._hosts = hosts or {}
         # Their status may be that of the ConfigMap of the same name before.
         self._recreated = recreated
-        self.beside: dict[str, list[dict[str, t.Any]]] = {}
+        self.undeclared: dict[str, list[dict[str, t.Any]]] = {}
+        self._wanted = wanted or dict.fromkeys(names, config_sources.Wanted(None, delivery))
+        self.verdicts: dict[str, verdict.Verdict] = {}
+        self.nodes: dict[str, nodes.Node] = {}
+        self._read_nodes(names)
         # Without given sources, a node must run what it is assigned now.
-        given = dict.fromkeys(names, config_sources.Wanted(None, delivery)) if wanted is None else wanted
-        found = node_requests.find(session, names)
-        lost = node_requests.lost(session, {name: given[name].uid for name in names}, found)
-        self.verdicts = {name: _lost(row) for name, row in lost.items()}
-        found = {name: node for name, node in found.items() if name not in lost}
-        self.deliveries = {name: given[name].delivery for name in found}
-        self.nodes = self._seen(found)
-        self.expected = self._expected(wanted)
-        self.differences: dict[str, list[dict[str, t.Any]]] = {name: [] for name in found}
+        self.expected = self._expected(self.nodes if wanted is None else wanted)
+        self.differences: dict[str, list[dict[str, t.Any]]] = {}
 
-    def _seen(self, found: dict[str, nodes.Node]) -> dict[str, nodes.Node]:
-        return {name: node.with_delivery(self.deliveries[name]) for name, node in found.items()}
+    def _read_nodes(self, names: t.Collection[str]) -> None:
+        """Read nodes. One that is no longer there gets its verdict."""
+        found, lost = node_requests.find_known(self.session, {name: self._uid(name) for name in names})
+        for name, row in lost.items():
+            self.verdicts[name] = _lost(row)
+        for name, node in found.items():
+            self.nodes[name] = node.with_delivery(self._wanted[name].delivery)
 
-    def _expected(self, wanted: dict[str, config_sources.Wanted] | None) -> dict[str, Expected | None]:
+    def _uid(self, name: str) -> str:
+        """Return the uid that a Node must have, empty for any."""
+        return self.nodes[name].uid if name in self.nodes else self._wanted[name].uid
+
+    def _expected(self, wanted: t.Mapping[str, t.Any]) -> dict[str, Expected | None]:
         """Return what each node must run, None for its local config: one GET for each distinct source."""
-        sources = {name: node.source if wanted is None else wanted[name].source for name, node in self.nodes.items()}
-        distinct = {nodes.describe(source): source for source in sources.values() if source}
-        known: dict[str, Expected | None] = {}
-        for outcome in parallel.each(
-            list(distinct.items()), lambda item: Expected(self.session, item[1]), self.session.concurrency
-        ):
-            if outcome.error:
-                raise outcome.error
-            known[outcome.item[0]] = outcome.value
-        return {name: known[nodes.describe(source)] if source else None for name, source in sources.items()}
+        sources = {nodes.describe(wanted[name].source): wanted[name].source for name in self.nodes}
+        outcomes = parallel.each(
+            list(filter(None, sources.values())),
+            lambda source: Expected(self.session, source),
+            self.session.concurrency,
+        )
+        known = {nodes.describe(outcome.item): outcome.result() for outcome in outcomes}
+        return {name: known.get(nodes.describe(wanted[name].source)) for name in self.nodes}
 
     @property
     def waiting(self) -> list[str]:
         """The nodes whose verdict may still change."""
-        return [
-            name
-            for name in self.nodes
-            if name not in self.verdicts or not (self.verdicts[name].final or verdict.ok(self.verdicts[name]))
-        ]
+        done = {name for name, found in self.verdicts.items() if found.final or verdict.ok(found)}
+        return [name for name in self.nodes if name not in done]
 
     def unread_by(self, name: str) -> str:
         """Return the field with which the kubelet of a node serves no /configz, empty if it serves one."""
         expected = self.expected[name]
-        return start_rules.unread_by(expected.config) if expected else ""
+        if expected is None:
+            return ""
+        return start_rules.unread_by(expected.config)
+
+    def asks_for_certificate(self, name: str) -> bool:
+        """Return whether a node does not answer and its kubelet asks the cluster for its serving certificate."""
+        expected = self.expected[name]
+        if expected is None or expected.config is None or self.verdicts[name].state != "not_ready":
+            return False
+        return expected.config.get("serverTLSBootstrap") is True
 
     def forget(self, names: t.Iterable[str]) -> None:
         """Drop the verdicts on nodes, so that they are judged again."""
@@ -117,7 +127,7 @@ class Watch:
         expected, node = self.expected[name], self.nodes[name]
         if expected and not expected.reference and not node.on_node and same_place(node.source, expected.source):
             return diagnose.missing(expected.source, node)
-        found = verdict.judge(node, _reference(node, expected) if expected else None, beaten)
+        found = verdict.judge(node, _reference(node, expected), beaten)
         unread_by = self.unread_by(name)
         if verdict.ok(found) and unread_by:
             return verdict.by_status(found, unread_by)
@@ -130,21 +140,24 @@ class Watch:
     ) -> verdict.Verdict:
         """Return the verdict after comparing the live configuration with the one that the status names."""
         node, expected = self.nodes[name], self.expected[name]
-        message = outcome.error.message if outcome.error else "its /configz is empty"
+        fault = "its /configz is empty"
+        if outcome.error:
+            fault = outcome.why
         absent = node_requests.absence(self.session, outcome.error)
         if absent:
             return _lost(absent)
         if isinstance(outcome.error, ApiError) and outcome.error.transient:
             # An empty status alone is not evidence: a kubelet in a crash loop never reports its assignment.
             config = "active" if expected else "local by its status"
-            return verdict.Verdict("not_ready", f"its config is {config}, but {message}")
+            return verdict.Verdict("not_ready", f"its config is {config}, but {fault}")
         if expected is None:
             return found
-        fault = message if outcome.value is None else expected.fault(node.minor)
-        if outcome.value is None or expected.config is None or fault:
-            why = f"its config is active but cannot be compared with the live one: {fault}"
-            return verdict.Verdict("differs", why, True)
-        return self._compared(name, found, expected, outcome.value)
+        if outcome.value is not None:
+            fault = expected.fault(node.minor) or ""
+            if not fault and expected.config is not None:
+                return self._compared(name, found, expected, outcome.value)
+        why = f"its config is active but cannot be compared with the live one: {fault}"
+        return verdict.Verdict("differs", why, True)
 
     def _compared(
         self, name: str, found: verdict.Verdict, expected: Expected, live: dict[str, t.Any]
@@ -160,13 +173,15 @@ class Watch:
             for path, wanted, value in expected.differences(live, node.minor, node.delivery)
             if self._counts(name, path, wanted, config)
         ]
-        changed = changed_beside(self._before, node, config, live, self._hosts.get(name))
+        changed = _undeclared_changes(self._before, node, config, live, self._hosts.get(name))
         if changed is not None:
-            self.beside[name] = changed
+            self.undeclared[name] = changed
         if self.differences[name]:
             return diagnose.differs(self.differences[name], node.minor, node.delivery)
-        strange = [item for item in self.beside.get(name, ()) if name in self._hosts and not item["cause"]]
-        return diagnose.unexplained(strange) if strange else found
+        strange = [item for item in changed or () if not item["cause"]]
+        if strange and name in self._hosts:
+            return diagnose.unexplained(strange)
+        return found
 
     def _counts(self, name: str, path: str, wanted: t.Any, config: dict[str, t.Any]) -> bool:
         """Return whether a difference counts: not where a checkpoint has the value of the node's own file, and a flag
@@ -177,11 +192,13 @@ class Watch:
         way = deliveries.of(node.delivery)
         if not (way.whole and way.needs_file(node.minor) and record.get("complete")):
             return True
-        if overlay.is_set(path, record["own"]) or any(overlay.is_set(known, {path}) for known in record["own"]):
+        if overlay.overlaps(path, record["own"]):
             return True
         # The file leaves what it does not set to the kubelet, which ignores fields that its version does not have.
-        facts = self._hosts.get(name) if wanted is not None and diagnose.exists(path, node.minor) else None
-        return facts is not None and not explained.Inspected(facts).overrides(path, config, node.minor)
+        facts = self._hosts.get(name)
+        if facts is None or wanted is None or not diagnose.exists(path, node.minor):
+            return False
+        return not explained.Inspected(facts).overrides(path, config, node.minor)
 
     def _problems(self, name: str) -> list[t.Any]:
         expected, minor = self.expected[name], self.nodes[name].minor
@@ -190,75 +207,49 @@ class Watch:
         return checks.problems(expected.config, minor)
 
     def poll(self) -> None:
-        """Read all waiting nodes again, and each ConfigMap of which a kubelet reports another revision.
-
-        A node that is no longer there gets its verdict.
-        """
-        uids = {name: self.nodes[name].uid for name in self.waiting}
-        found = node_requests.find(self.session, list(uids))
-        lost = node_requests.lost(self.session, uids, found)
-        self.verdicts.update({name: _lost(row) for name, row in lost.items()})
-        self.nodes.update(self._seen({name: node for name, node in found.items() if name not in lost}))
+        """Read all waiting nodes again, and each ConfigMap of which a kubelet reports another revision."""
+        self._read_nodes(self.waiting)
         moved = {}
         for name in self.waiting:
-            expected, assigned = self.expected[name], self.nodes[name].part("assigned")
-            if (
-                expected
-                and not self.nodes[name].on_node
-                and same_place(assigned, expected.source)
-                and assigned != self.nodes[name].known(expected.reference)
-            ):
+            expected, node = self.expected[name], self.nodes[name]
+            if expected and not node.on_node and expected.is_another_revision(node):
                 moved[id(expected)] = expected
         for expected in moved.values():
             expected.refresh(self.session)
 
-    def _row(self, name: str, found: verdict.Verdict) -> node_row.Row:
+    def _row(self, name: str, found: verdict.Verdict) -> dict[str, t.Any]:
         if found.state in node_row.ABSENT:
-            return node_row.Row(False, found.state, found.message)
+            return node_row.Row(False, found.state, found.message).shown(differences=self.differences.get(name, []))
         node = self.nodes[name]
-        return node_row.Row(
-            verdict.ok(found), found.state, found.message, False, node.delivery, node.source, node.error
-        )
+        row = node_row.Row(verdict.ok(found), found.state, found.message, False, node.delivery, node.source, node.error)
+        shown = {**nodes.row(node), **row.shown(differences=self.differences.get(name, []))}
+        if name in self.undeclared:
+            shown["beside"] = self.undeclared[name]
+        return shown
 
     def result(self, started: float) -> dict[str, t.Any]:
         """Return the module's result for all nodes."""
-        rows = {
-            name: {
-                **({} if found.state in node_row.ABSENT else nodes.row(self.nodes[name])),
-                **self._row(name, found).shown(differences=self.differences.get(name, [])),
-                **({"beside": self.beside[name]} if name in self.beside else {}),
-            }
-            for name, found in self.verdicts.items()
-        }
-        states = verdict.summarise(found.state for found in self.verdicts.values())
-        good = sum(row["ok"] for row in rows.values())
-        warnings = [f"Node {name}: {diagnose.beside(found)}" for name, found in self.beside.items() if found]
-        return {
-            **({"warnings": warnings} if warnings else {}),
-            "changed": False,
-            "nodes": rows,
-            "summary": {
-                "nodes": len(rows),
-                "ok": good,
-                "failed": len(rows) - good,
-                "states": states,
-                "waited_seconds": round(time.monotonic() - started, 1),
-            },
-        }
+        rows = {name: self._row(name, found) for name, found in self.verdicts.items()}
+        warnings = [
+            f"Node {name}: {diagnose.undeclared_changes(found)}" for name, found in self.undeclared.items() if found
+        ]
+        return {**verdict.result(rows, time.monotonic() - started), "warnings": warnings}
 
 
 def _lost(row: node_row.Row) -> verdict.Verdict:
     return verdict.Verdict(row.state, row.message, True)
 
 
-def _reference(node: nodes.Node, expected: Expected) -> dict[str, str]:
-    """Return the reference that a node must report.
+def _reference(node: nodes.Node, expected: Expected | None) -> dict[str, str] | None:
+    """Return the reference that a node must report, None for its local config.
 
     With a checkpoint it is the revision that was copied to the node, else the current revision of the ConfigMap.
     """
+    if expected is None:
+        return None
     if node.on_node and node.source and same_place(node.source, expected.source):
         return node.source
-    return node.known(expected.reference or expected.source)
+    return node.as_reported(expected.reference or expected.source)
 
 
 class Expected:
@@ -278,10 +269,16 @@ class Expected:
         key = self.source["kubeletConfigKey"]
         configmap = configmaps.read(session, self.source["namespace"], self.source["name"])
         self._found = config_sources.FoundConfig(configmap, config_sources.fault(configmap, key), key)
-        self.reference = configmaps.reference(configmap, key) if configmap else {}
-        usable = configmap is not None and not self._found.fault_at(None)
-        self.config = document.parse(configmap["data"][key], key) if configmap and usable else None
+        self.reference = {}
+        if configmap:
+            self.reference = configmaps.reference(configmap, key)
+        self.config = self._found.content()
         self._known = {}
+
+    def is_another_revision(self, node: nodes.Node) -> bool:
+        """Return whether a kubelet reports another revision of the ConfigMap as assigned."""
+        assigned = node.part("assigned")
+        return same_place(assigned, self.source) and assigned != node.as_reported(self.reference)
 
     def fault(self, minor: int) -> str | None:
         """Return why a kubelet of a minor cannot load it, None if it can."""
@@ -325,12 +322,14 @@ def ran_before(table: t.Any, name: str) -> tuple[dict[str, t.Any], list[str]] | 
     """
     try:
         row = ((table or {}).get("nodes") or {}).get(name)
-        return (table["variants"][row["variant"]], list(row["declared"])) if row else None
+        if not row:
+            return None
+        return table["variants"][row["variant"]], list(row["declared"])
     except (AttributeError, KeyError, TypeError) as error:
         raise ClusterError(f"before is not that of an assignment ({error!r}): pass it unchanged, or omit it") from error
 
 
-def changed_beside(
+def _undeclared_changes(
     table: t.Any, node: nodes.Node, declared: dict[str, t.Any], live: dict[str, t.Any], facts: t.Any
 ) -> list[dict[str, t.Any]] | None:
     """Return what has changed on a node beside its drop-in, None if it is not known what the node ran.
@@ -338,10 +337,12 @@ def changed_beside(
     ``live`` is the `kubeletconfig` of its /configz, ``facts`` what was found on its host (None: nothing). Each row has
     what explains the change as `cause`, empty if nothing does. Raises ClusterError as ran_before.
     """
-    ran = ran_before(table, node.name) if not deliveries.of(node.delivery).whole else None
+    if deliveries.of(node.delivery).whole:
+        return None
+    ran = ran_before(table, node.name)
     if ran is None:
         return None
-    found = differing.beside(ran[0], complete_config.restore(live), Declared([declared]), set(ran[1]), node.minor)
+    found = differing.undeclared(ran[0], complete_config.restore(live), Declared([declared]), set(ran[1]), node.minor)
     causes = explained.Inspected(facts or {}).causes({path: now for path, _was, now in found}, declared, node.minor)
     return [
         {"path": path, "before": difftext.mask(path, was), "live": difftext.mask(path, now), "cause": causes[path]}

@@ -9,7 +9,7 @@ field is not compared: the kubelet completes a configuration of few fields, and 
 
 from __future__ import annotations
 
-from typing import Any, Collection, Iterable, Iterator, Mapping
+from typing import Any, Collection, Iterator, Mapping
 
 from ..fields import compare, fields, merged_dropins, overlay
 from ..plan.layers import Declared
@@ -42,12 +42,8 @@ def of_dropin(declared: Mapping[str, Any], live: Mapping[str, Any], minor: int) 
     ]
 
 
-def beside(
-    before: Mapping[str, Any],
-    live: Mapping[str, Any],
-    declared: Declared,
-    former: set[str],
-    minor: int,
+def undeclared(
+    before: Mapping[str, Any], live: Mapping[str, Any], declared: Declared, former: set[str], minor: int
 ) -> list[tuple[str, Any, Any]]:
     """Return (path, before, live) for every value that has changed although nothing declares it, sorted by path.
 
@@ -57,7 +53,7 @@ def beside(
     return [
         (change.path, change.before, change.after)
         for change in compare.changes(before, live, minor, True)
-        if not overlay.is_set(change.path, names) and not any(overlay.is_set(name, {change.path}) for name in names)
+        if not overlay.overlaps(change.path, names)
     ]
 
 
@@ -69,9 +65,9 @@ def differing(
     `read` holds the configuration of each stage in the form of compare.normalise. Of the stage `declared` only the
     paths `declared` and those below them count.
     """
-    tops = {stage: {paths.top(path) for path in values} for stage, values in read.items()}
+    tops = {stage: set(map(paths.top, values)) for stage, values in read.items()}
     for path in sorted(set().union(*read.values())):
-        if _alike(values.get(path) for values in read.values()):
+        if compare.all_same(values.get(path) for values in read.values()):
             continue
         values = {}
         for stage, known in read.items():
@@ -80,7 +76,7 @@ def differing(
             if path in known or _is_absence_known(path, stage, read, tops[stage], minor):
                 values[stage] = known.get(path)
         values = _without_secrets_of_the_disk(path, _resolved(path, values))
-        if not _alike(values.values()):
+        if not compare.all_same(values.values()):
             yield path, values
 
 
@@ -99,11 +95,6 @@ def _is_absence_known(
 def _created(path: str, live: Mapping[str, Any]) -> bool:
     """Return whether a live path is that of a file which the kubelet creates unless its configuration names one."""
     return path in _CREATED and str(live.get(path)).endswith(_CREATED[path])
-
-
-def _alike(values: Iterable[Any]) -> bool:
-    first, *others = [*values] or [None]
-    return all(compare.same(first, value) for value in others)
 
 
 def _has_keys(path: str, known: Mapping[str, Any]) -> bool:
@@ -130,7 +121,8 @@ def _resolved(path: str, values: dict[str, Any]) -> dict[str, Any]:
     field, live = fields.owner(path), values.get(LIVE)
     if field is None or not field.path_ref or not isinstance(live, str) or not live.startswith("/"):
         return values
-    return {stage: live if _is_end_of(live, value) else value for stage, value in values.items()}
+    relative = [stage for stage, value in values.items() if _is_end_of(live, value)]
+    return {**values, **dict.fromkeys(relative, live)}
 
 
 def _is_end_of(file: str, value: Any) -> bool:

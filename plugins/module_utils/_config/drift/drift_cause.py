@@ -66,7 +66,7 @@ def of_field(path: str, values: Mapping[str, Any], facts: NodeFacts) -> Cause:
     broken = {
         later: earlier for earlier, later in zip(known, known[1:]) if not compare.same(values[earlier], values[later])
     }
-    return next(cause for cause in _causes(path, broken, facts) if cause)
+    return next(filter(None, _causes(path, broken, facts)))
 
 
 def _causes(path: str, broken: Mapping[str, str], facts: NodeFacts) -> Iterator[Cause | None]:
@@ -91,16 +91,10 @@ def of_undeclared(own: str | None) -> Cause:
     """Return the cause of a value that a former source declared. ``own`` is the node's own value, None if unknown."""
     what = "the inventory no longer declares the value, but the node still runs it"
     if own is None:
-        return Cause(
-            UNDECLARED,
-            f"{what}; the node's own value is not known",
-            "Declare the value that you want, or run the playbook reset for the node.",
-        )
-    return Cause(
-        UNDECLARED,
-        f"{what}; the node's own value is {own}",
-        "Run the rollout, which reverts it, or declare the value that you want.",
-    )
+        message = f"{what}; the node's own value is not known"
+        return Cause(UNDECLARED, message, "Declare the value that you want, or run the playbook reset for the node.")
+    message = f"{what}; the node's own value is {own}"
+    return Cause(UNDECLARED, message, "Run the rollout, which reverts it, or declare the value that you want.")
 
 
 def of_own_file(value: str, dropin: bool = False) -> Cause:
@@ -114,21 +108,18 @@ def of_own_file(value: str, dropin: bool = False) -> Cause:
             "Restart the kubelet, or run the rollout, which restarts it if something else changes. To keep the live "
             "value, declare it.",
         )
-    return Cause(
-        OWN_FILE,
-        f"the node's own file changed since its checkpoint was built on it, and has {value}",
-        "Run the rollout, which takes it up, or declare the value that you want.",
-    )
+    message = f"the node's own file changed since its checkpoint was built on it, and has {value}"
+    return Cause(OWN_FILE, message, "Run the rollout, which takes it up, or declare the value that you want.")
 
 
 def of_node(facts: NodeFacts) -> list[Cause]:
     """Return the causes that concern a node as a whole, even if no field differs."""
     found = [_gone(facts), _fell_back(facts), _changed(facts), _strayed(facts)]
-    if facts.host and facts.host.damage:
+    if facts.found.damage:
         found.append(_edited(facts))
-    if (facts.waiting and not facts.fault) or (facts.host and facts.host.other_command):
+    if (facts.waiting and not facts.fault) or facts.found.other_command:
         found.append(_not_restarted(facts))
-    return [cause for cause in found if cause]
+    return list(filter(None, found))
 
 
 def of_override(paths: Sequence[str], kubelet: Mapping[str, Any]) -> list[str]:
@@ -140,9 +131,14 @@ def of_override(paths: Sequence[str], kubelet: Mapping[str, Any]) -> list[str]:
     if host_facts.of_preflight({"kubelet": kubelet}):
         return []
     facts = NodeFacts(0, host=Host.of({"kubelet": kubelet}))
-    flags = {path: cause for path in paths for cause in [_flag(path, facts)] if cause}
-    found = [f"{path}: {cause.message}. {cause.remedy}" for path, cause in flags.items()]
-    files, others = kubelet.get("config_dir_files") or (), [path for path in paths if path not in flags]
+    found, others = [], []
+    for path in paths:
+        cause = _flag(path, facts)
+        if cause:
+            found.append(f"{path}: {cause.message}. {cause.remedy}")
+        else:
+            others.append(path)
+    files = kubelet.get("config_dir_files") or ()
     if files and others:
         many = "s" if len(files) > 1 else ""
         found.append(f"the drop-in{many} {', '.join(files)} in --config-dir may override {', '.join(others)}")
@@ -150,57 +146,42 @@ def of_override(paths: Sequence[str], kubelet: Mapping[str, Any]) -> list[str]:
 
 
 def _flag(path: str, facts: NodeFacts) -> Cause | None:
-    if facts.host:
-        name = shadow.shadow_of(path, {place: place for place in facts.host.flags})
-        use = facts.host.flags[name] if name else None
-        flag = use and use["flag"]
-        where = f"{use['file']}, line {use['line']}" if use and use.get("file") else "which no file sets any more"
-    else:
+    if facts.host is None:
         flag, where = shadow.shadow_of(path, facts.flags), "according to the inventory"
+    else:
+        use = shadow.shadow_of(path, facts.host.flags) or {}
+        flag, where = use.get("flag"), "which no file sets any more"
+        if use.get("file"):
+            where = f"{use['file']}, line {use['line']}"
     if not flag:
         return None
-    return Cause(
-        FLAG,
-        f"the flag {flag} ({where}) overrides every configuration",
-        "Remove the flag there and restart the kubelet, or omit the field from kubelet_config.",
-    )
+    message = f"the flag {flag} ({where}) overrides every configuration"
+    return Cause(FLAG, message, "Remove the flag there and restart the kubelet, or omit the field from kubelet_config.")
 
 
 def _dropin(path: str, facts: NodeFacts) -> Cause | None:
     top = path.partition(".")[0].partition("[")[0]
-    files = [
-        name
-        for name, content in (facts.host.dropins if facts.host else {}).items()
-        if content is None or top in content
-    ]
+    files = [name for name, content in facts.found.dropins.items() if content is None or top in content]
     if not files:
         return None
-    return Cause(
-        DROP_IN,
-        f"the drop-in {files[-1]} in --config-dir overrides {'ours' if facts.dropin else 'the config file'}",
-        "Remove the field from the drop-in and restart the kubelet, or omit it from kubelet_config.",
-    )
+    message = f"the drop-in {files[-1]} in --config-dir overrides {'ours' if facts.dropin else 'the config file'}"
+    remedy = "Remove the field from the drop-in and restart the kubelet, or omit it from kubelet_config."
+    return Cause(DROP_IN, message, remedy)
 
 
 def _strayed(facts: NodeFacts) -> Cause | None:
-    if not facts.strayed or facts.host is None:
+    if not facts.strayed:
         return None
     if facts.dropin:
-        return Cause(
-            DROP_IN,
-            f"the kubelet does not read {delivery.LINK}, which holds what is declared",
-            "Look at --config-dir in `systemctl cat kubelet` and at that folder, then run the rollout again.",
-        )
-    where = f" ({facts.host.given_by})" if facts.host.given_by else ""
-    return Cause(
-        DROP_IN,
-        f"the kubelet reads {facts.host.file}{where}, not the assigned checkpoint",
-        "Look at `systemctl cat kubelet`, remove what sets --config after our drop-in, and run the rollout again.",
-    )
+        remedy = "Look at --config-dir in `systemctl cat kubelet` and at that folder, then run the rollout again."
+        return Cause(DROP_IN, f"the kubelet does not read {delivery.LINK}, which holds what is declared", remedy)
+    where = f" ({facts.found.given_by})" if facts.found.given_by else ""
+    remedy = "Look at `systemctl cat kubelet`, remove what sets --config after our drop-in, and run the rollout again."
+    return Cause(DROP_IN, f"the kubelet reads {facts.found.file}{where}, not the assigned checkpoint", remedy)
 
 
 def _edited(facts: NodeFacts) -> Cause:
-    host = facts.host or Host()
+    host = facts.found
     return Cause(
         EDITED,
         f"{host.file} is not the assigned file: {host.damage or 'the file or its checkpoint was changed'}",
@@ -219,11 +200,8 @@ def _fell_back(facts: NodeFacts) -> Cause | None:
             f"the node cannot take up {describe(facts.source)} and still runs {describe(facts.active)}: {reported}",
             "Run the rollout, which assigns it again and names what prevents it.",
         )
-    return Cause(
-        FELL_BACK,
-        f"the node refused {describe(facts.source)} and runs {describe(facts.active)}: {reported}",
-        "Correct the refused value, then run the rollout again.",
-    )
+    message = f"the node refused {describe(facts.source)} and runs {describe(facts.active)}: {reported}"
+    return Cause(FELL_BACK, message, "Correct the refused value, then run the rollout again.")
 
 
 def _not_restarted(facts: NodeFacts) -> Cause:
@@ -234,18 +212,11 @@ def _not_restarted(facts: NodeFacts) -> Cause:
             f"{describe(facts.active)} active",
             "Wait for its kubelet, or run the rollout again.",
         )
-    if facts.host and facts.host.other_command:
-        return Cause(
-            NOT_RESTARTED,
-            "the kubelet's command line changed after the kubelet started",
-            "Undo the change, or restart the kubelet: `systemctl restart kubelet`.",
-        )
-    file = facts.host.file if facts.host else "its config file"
-    return Cause(
-        NOT_RESTARTED,
-        f"{file} changed after the kubelet started",
-        "Undo the change, or restart the kubelet: `systemctl restart kubelet`.",
-    )
+    if facts.found.other_command:
+        message = "the kubelet's command line changed after the kubelet started"
+        return Cause(NOT_RESTARTED, message, "Undo the change, or restart the kubelet: `systemctl restart kubelet`.")
+    message = f"{facts.found.file or 'its config file'} changed after the kubelet started"
+    return Cause(NOT_RESTARTED, message, "Undo the change, or restart the kubelet: `systemctl restart kubelet`.")
 
 
 def _changed(facts: NodeFacts) -> Cause | None:
@@ -257,11 +228,8 @@ def _changed(facts: NodeFacts) -> Cause | None:
             "keep kubelet_config_immutable on.",
         )
     if facts.stale:
-        return Cause(
-            CHANGED,
-            f"the ConfigMap {describe(facts.source)} has changed since the node read it",
-            "Add the wanted values to kubelet_config and run the rollout; keep kubelet_config_immutable on.",
-        )
+        remedy = "Add the wanted values to kubelet_config and run the rollout; keep kubelet_config_immutable on."
+        return Cause(CHANGED, f"the ConfigMap {describe(facts.source)} has changed since the node read it", remedy)
     return None
 
 
@@ -269,11 +237,9 @@ def _gone(facts: NodeFacts) -> Cause | None:
     if not (facts.fault and facts.source):
         return None
     remedy = "Run the rollout, which pushes and assigns the declared configuration."
-    return Cause(
-        GONE,
-        f"the ConfigMap {describe(facts.source)} cannot be used: {facts.fault}",
-        f"Find out who assigned it. {remedy}" if facts.foreign else remedy,
-    )
+    if facts.foreign:
+        remedy = f"Find out who assigned it. {remedy}"
+    return Cause(GONE, f"the ConfigMap {describe(facts.source)} cannot be used: {facts.fault}", remedy)
 
 
 def _live(path: str, earlier: str, facts: NodeFacts) -> Cause | None:
@@ -281,7 +247,7 @@ def _live(path: str, earlier: str, facts: NodeFacts) -> Cause | None:
     if earlier == DECLARED:
         return None
     found = _fell_back(facts)
-    if not found and (facts.waiting or (facts.host and facts.host.outdated)):
+    if not found and (facts.waiting or facts.found.outdated):
         found = _not_restarted(facts)
     if not found and earlier == PUSHED:
         found = _changed(facts)
@@ -289,14 +255,12 @@ def _live(path: str, earlier: str, facts: NodeFacts) -> Cause | None:
 
 
 def _unexplained(path: str, facts: NodeFacts) -> Cause:
-    flags = " or ".join(f"--{name}" for name in fields.flags_of(path, facts.minor or None))
-    what = f"a flag ({flags}) or a drop-in" if flags else "a drop-in"
     if facts.host:
-        return Cause(
-            UNKNOWN,
-            "the kubelet runs another value than the one it reads, and nothing on the node explains it",
-            "Look at `journalctl -u kubelet` on the node.",
-        )
+        message = "the kubelet runs another value than the one it reads, and nothing on the node explains it"
+        return Cause(UNKNOWN, message, "Look at `journalctl -u kubelet` on the node.")
+    flags, what = fields.flags_of(path, facts.minor or None), "a drop-in"
+    if flags:
+        what = f"a flag (--{' or --'.join(flags)}) or a drop-in"
     return Cause(
         UNKNOWN,
         f"the kubelet runs another value than the assigned one, which {what} can override; "
@@ -310,11 +274,8 @@ def _version(path: str, facts: NodeFacts) -> Cause | None:
     if field is None or field.exists_at(facts.minor):
         return None
     since = f"since 1.{field.since}" if field.since and field.since > facts.minor else f"until 1.{field.until}"
-    return Cause(
-        VERSION,
-        f"kubelets have this field only {since}, the node's kubelet is 1.{facts.minor}",
-        "Set the field only for nodes of those versions, or upgrade the node.",
-    )
+    message = f"kubelets have this field only {since}, the node's kubelet is 1.{facts.minor}"
+    return Cause(VERSION, message, "Set the field only for nodes of those versions, or upgrade the node.")
 
 
 def _not_rolled_out(path: str, facts: NodeFacts) -> Cause:
@@ -322,11 +283,8 @@ def _not_rolled_out(path: str, facts: NodeFacts) -> Cause:
     if found:
         return found
     if facts.source and not facts.ours:
-        return Cause(
-            FOREIGN,
-            f"the node runs {describe(facts.source)}, which this collection did not create",
-            "Find out who assigned it; the rollout assigns the declared configuration.",
-        )
+        message = f"the node runs {describe(facts.source)}, which this collection did not create"
+        return Cause(FOREIGN, message, "Find out who assigned it; the rollout assigns the declared configuration.")
     return _version(path, facts) or _not_assigned(facts)
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Mapping
+from typing import Any, Collection, Mapping
 
 from .. import delivery
 from ..plan import own_file
@@ -48,17 +48,15 @@ class Host:
         found = cls._of_file(facts)
         if not dropin:
             return found
-        names = list(found.dropins)
-        ours = next((name for name in names if name.endswith(f"/{delivery.LINK}")), "")
-        later = names[names.index(ours) + 1 :] if ours else names
-        return dataclasses.replace(
-            found,
-            file=ours,
-            content=found.dropins.get(ours),
-            reference=None,
-            damage="",
-            dropins={name: found.dropins[name] for name in later},
-        )
+        ours = ""
+        later: dict[str, Any] = {}
+        for name, content in found.dropins.items():
+            if not ours and name.endswith(f"/{delivery.LINK}"):
+                ours, later = name, {}
+            else:
+                later[name] = content
+        content = found.dropins.get(ours)
+        return dataclasses.replace(found, file=ours, content=content, reference=None, damage="", dropins=later)
 
     @classmethod
     def _of_file(cls, facts: Mapping[str, Any]) -> Host:
@@ -112,6 +110,18 @@ class NodeFacts:
     """The flags that the inventory declares, by path. The flags found on the node take precedence."""
 
     @property
+    def found(self) -> Host:
+        """The facts from the node itself, empty ones if it was not checked."""
+        return self.host or Host()
+
+    @property
+    def flags_in_force(self) -> Collection[str]:
+        """The paths that flags hide: by the node itself, or by the inventory if the node was not checked."""
+        if self.host is None:
+            return self.flags
+        return self.host.flags
+
+    @property
     def foreign(self) -> bool:
         """Whether another user assigned the source: this collection did not create it, or assigned another one."""
         assigned = (self.source or {}).get("name")
@@ -137,4 +147,4 @@ class NodeFacts:
         """Whether the kubelet of a node with a checkpoint reads another file, or does not read our drop-in."""
         if self.dropin:
             return bool(self.active and self.host and not self.host.file)
-        return bool(self.checkpoint and self.active and self.host and self.host.file and not self.host.reference)
+        return bool(self.checkpoint and self.active and self.found.file and not self.found.reference)

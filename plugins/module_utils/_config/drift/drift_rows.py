@@ -18,8 +18,8 @@ from collections import Counter
 from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
 
 from .. import delivery
-from ..fields import compare, difftext, fields, merged_dropins, overlay, shadow
-from ..plan import former, own_file, plan_text
+from ..fields import compare, difftext, fields, merged_dropins, overlay
+from ..plan import former, own_file
 from ..plan.layers import Declared
 from ..plan.plan_text import shown_value
 from ..values import paths
@@ -82,12 +82,15 @@ class Finder:
             return
         found = former.undeclared(configs.own, Declared(configs.layers), configs.live, facts.minor, facts.dropin)
         read = {stage: self._read(config, facts) for stage, config in _stages(configs, facts).items()}
-        own = {path: plan_text.shown_value(difftext.mask(path, value)) for path, value in found.known.items()}
-        for path in sorted([*own, *found.unknown]):
+        for path in sorted([*found.known, *found.unknown]):
+            own, text = found.known.get(path), None
             # The kubelet's default is live where the source leaves the field to it, as the node's own file does.
-            if found.known.get(path) is None and path in configs.own["absent"]:
+            if own is None and path in configs.own["absent"]:
                 continue
-            text = "absent" if path in own and found.known[path] is None else own.get(path)
+            if own is not None:
+                text = _shown(path, own)
+            elif path in found.known:
+                text = "absent"
             values = {stage: known.get(path) for stage, known in read.items()}
             yield _row(path, values, configs, drift_cause.of_undeclared(text))
 
@@ -97,28 +100,24 @@ class Finder:
         """
         if configs.files is None or configs.live is None:
             return
-        flags = facts.host.flags if facts.host else facts.flags
         live = self._read(configs.live, facts)
         for change in self._of_own_file(configs.files, configs.live, Declared(configs.layers), facts):
-            if change.path in configs.own["own"] or shadow.shadow_of(change.path, {name: name for name in flags}):
+            if change.path in configs.own["own"] or overlay.is_set(change.path, facts.flags_in_force):
                 continue
-            shown = (
-                "the default"
-                if change.after is None
-                else plan_text.shown_value(difftext.mask(change.path, change.after))
-            )
+            now = "the default"
+            if change.after is not None:
+                now = _shown(change.path, change.after)
             values = {DISK: change.before, LIVE: live.get(change.path)}
             if facts.dropin:
                 values = {DISK: change.after, LIVE: change.before}
-            yield _row(change.path, values, configs, drift_cause.of_own_file(shown, facts.dropin))
+            yield _row(change.path, values, configs, drift_cause.of_own_file(now, facts.dropin))
 
     def _of_own_file(
         self, files: own_file.Files, live: Config, declared: Declared, facts: NodeFacts
     ) -> list[compare.Change]:
         if not facts.dropin:
             return own_file.later(files, declared, facts.minor)
-        ours = facts.host.content if facts.host else None
-        return own_file.pending(files, ours or {}, declared, live, facts.minor)
+        return own_file.pending(files, facts.found.content or {}, declared, live, facts.minor)
 
     def rendering(self, configs: Configs, facts: NodeFacts) -> list[Row]:
         """Return the declared values that the live configuration shows in another form with the same meaning."""
@@ -131,25 +130,25 @@ class Finder:
             "the kubelet shows the value in another form, or omits it, with the same meaning",
             "Nothing to do.",
         )
-        return sorted(
-            (
-                _row(paths.show(path), {DECLARED: value, LIVE: _at(configs.live, path)}, configs, cause)
-                for path, value in overlay.written(declared, facts.dropin)
-                if paths.show(path) not in drifted and not compare.same(value, _at(configs.live, path))
-            ),
-            key=_by_path,
-        )
+        rows = []
+        for path, value in overlay.written(declared, facts.dropin):
+            live = paths.value_at(configs.live, path)
+            if paths.show(path) not in drifted and not compare.same(value, live):
+                rows.append(_row(paths.show(path), {DECLARED: value, LIVE: live}, configs, cause))
+        return sorted(rows, key=_by_path)
 
     def _differing(self, layers: Sequence[Config], stages: Mapping[str, Config], facts: NodeFacts) -> Differing:
         """Return every path whose known values differ, with its values by stage."""
         known = (facts.minor, facts.dropin, json.dumps([list(layers), stages], sort_keys=True))
         if known not in self._found:
-            base = stages.get(LIVE) if facts.dropin else stages.get(PUSHED, stages.get(LIVE))
+            base = stages.get(LIVE)
+            if not facts.dropin:
+                base = stages.get(PUSHED, base)
             declared = Declared(layers)
             all_stages = dict(stages)
             if base is not None and layers:
                 all_stages = {DECLARED: _declared(declared, base, facts), **stages}
-            read = {stage: self._read(config, facts) for stage, config in _laid(all_stages, facts).items()}
+            read = {stage: self._read(config, facts) for stage, config in _as_run(all_stages, facts).items()}
             self._found[known] = list(differing.differing(read, declared.paths(facts.dropin), facts.minor))
         return self._found[known]
 
@@ -168,10 +167,12 @@ def _others(rows: Iterator[Row], found: Sequence[Row]) -> list[Row]:
 
 def _declared(declared: Declared, base: Config, facts: NodeFacts) -> Config:
     """Return what is declared as the stage of it: over a base, or as a drop-in."""
-    return declared.as_dropin() if facts.dropin else declared.over(base)
+    if facts.dropin:
+        return declared.as_dropin()
+    return declared.over(base)
 
 
-def _laid(stages: Mapping[str, Config], facts: NodeFacts) -> Mapping[str, Config]:
+def _as_run(stages: Mapping[str, Config], facts: NodeFacts) -> Mapping[str, Config]:
     """Return the stages of a drop-in as what the kubelet would run if each was laid over what it runs now.
 
     A drop-in holds few fields, and its maps and nulls mean something only on top of others.
@@ -179,27 +180,21 @@ def _laid(stages: Mapping[str, Config], facts: NodeFacts) -> Mapping[str, Config
     live = stages.get(LIVE)
     if not facts.dropin or live is None:
         return stages
-    return {
-        stage: config if stage == LIVE else compare.with_defaults(merged_dropins.merge(live, [config]), facts.minor)
-        for stage, config in stages.items()
-    }
+    run = dict(stages)
+    for stage in {*stages} - {LIVE}:
+        run[stage] = compare.with_defaults(merged_dropins.merge(live, [stages[stage]]), facts.minor)
+    return run
 
 
 def _stages(configs: Configs, facts: NodeFacts) -> dict[str, Config]:
     """Return the configurations that are known, in the order of the stages."""
-    host, assigned = facts.host, configs.assigned
+    host, reported = facts.found, facts.assigned or {}
+    found = {PUSHED: configs.pushed, ASSIGNED: configs.assigned, DISK: host.content, LIVE: configs.live}
     # A checkpoint that matches its digest is the assigned configuration, even if the ConfigMap has changed since.
-    if (
-        assigned is None
-        and host
-        and host.reference
-        and not host.damage
-        and facts.assigned
-        and (host.reference == (facts.assigned.get("uid"), facts.assigned.get("resourceVersion")))
-    ):
-        assigned = host.content
-    found = {PUSHED: configs.pushed, ASSIGNED: assigned, DISK: host.content if host else None, LIVE: configs.live}
-    return {stage: config for stage, config in found.items() if config is not None}
+    is_assigned = host.reference == (reported.get("uid"), reported.get("resourceVersion"))
+    if configs.assigned is None and is_assigned and not host.damage:
+        found[ASSIGNED] = host.content
+    return paths.present(found)
 
 
 def _of_the_node(path: str, values: Mapping[str, Any], configs: Configs, facts: NodeFacts, cause: str) -> bool:
@@ -211,7 +206,7 @@ def _of_the_node(path: str, values: Mapping[str, Any], configs: Configs, facts: 
         return cause == drift_cause.FLAG or _its_own(path, values)
     built = facts.checkpoint and delivery.of(delivery.CHECKPOINT).needs_file(facts.minor)
     from_file = built and configs.own["complete"]
-    replaced = path in configs.own["own"] or overlay.is_set(path, configs.own["own"])
+    replaced = overlay.is_set(path, configs.own["own"])
     overridden = cause in (drift_cause.FLAG, drift_cause.DROP_IN) or _its_own(path, values)
     return bool(from_file and not replaced and overridden and LIVE in values)
 
@@ -221,16 +216,12 @@ def _its_own(path: str, values: Mapping[str, Any]) -> bool:
 
     Source: cmd/kubelet/app/server.go InitializeTLS.
     """
-    field = fields.owner(path)
-    return (
-        field is not None and field.machine and all(value is None for stage, value in values.items() if stage != LIVE)
-    )
+    configured = [stage for stage, value in values.items() if stage != LIVE and value is not None]
+    return fields.is_of_machine(path) and not configured
 
 
-def _at(config: Any, path: paths.Path) -> Any:
-    for key in path:
-        config = config.get(key) if isinstance(config, Mapping) else None
-    return config
+def _shown(path: str, value: Any) -> str:
+    return shown_value(difftext.mask(path, value))
 
 
 def _by_path(row: Row) -> str:
@@ -258,27 +249,26 @@ def _row(path: str, values: Mapping[str, Any], configs: Configs, cause: Cause) -
 
 
 def _node_row(cause: Cause, facts: NodeFacts) -> Row:
-    return {
-        "path": SOURCE,
-        DECLARED: None,
-        PUSHED: describe(facts.source) if facts.source and not facts.fault else None,
-        ASSIGNED: describe(facts.assigned),
-        DISK: facts.host.file if facts.host else None,
-        LIVE: describe(facts.active),
-        "kubeadm": None,
-        **cause._asdict(),
-    }
+    row: Row = {"path": SOURCE, **dict.fromkeys(STAGES), "kubeadm": None, **cause._asdict()}
+    row.update({ASSIGNED: describe(facts.assigned), LIVE: describe(facts.active)})
+    if facts.source and not facts.fault:
+        row[PUSHED] = describe(facts.source)
+    if facts.host:
+        row[DISK] = facts.host.file
+    return row
 
 
 def summary(nodes: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Return the counts of nodes, drifted nodes and differences by cause, and the nodes that could not be checked."""
-    causes = Counter(row["cause"] for node in nodes.values() for row in node["drift"])
+    causes: Counter[str] = Counter()
+    for node in nodes.values():
+        causes.update(row["cause"] for row in node["drift"])
     return {
         "nodes": len(nodes),
         "drifted": sum(bool(node["drift"]) for node in nodes.values()),
         "differences": sum(causes.values()),
         "causes": {cause: causes[cause] for cause in CAUSES if causes[cause]},
-        "not_looked_at": sorted(name for name, node in nodes.items() if node["host"] not in ("", "looked at")),
+        "not_looked_at": sorted(name for name, node in nodes.items() if _why_unchecked(node)),
     }
 
 
@@ -286,23 +276,34 @@ def lines(nodes: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return the drift for users: a block for each set of nodes with the same drift, then the totals."""
     groups: dict[str, list[str]] = {}
     for name, node in nodes.items():
-        if node["drift"] or node["host"] not in ("", "looked at"):
+        if node["drift"] or _why_unchecked(node):
             groups.setdefault(json.dumps([node["drift"], node["host"]], sort_keys=True), []).append(name)
     text = []
     for names in groups.values():
-        first = nodes[names[0]]
-        note = f" {first['host']}" if first["host"] not in ("", "looked at") else ""
-        text += [f"{shown_nodes(names)}:{note}", *(f"  {_line(row)}" for row in first["drift"])]
+        node = nodes[names[0]]
+        title = f"{shown_nodes(names)}:"
+        if _why_unchecked(node):
+            title += f" {_why_unchecked(node)}"
+        text += [title, *(f"  {_line(row)}" for row in node["drift"])]
     counts = summary(nodes)
     causes = ", ".join(f"{cause} {count}" for cause, count in counts["causes"].items())
-    return [
-        *text,
-        f"drift: {counted(counts['nodes'], 'node')}, {counts['drifted']} drifted, "
-        f"{counted(counts['differences'], 'difference')}" + (f" ({causes})" if causes else ""),
-    ]
+    total = f"drift: {counted(counts['nodes'], 'node')}, {counts['drifted']} drifted, "
+    total += counted(counts["differences"], "difference")
+    if causes:
+        total += f" ({causes})"
+    return [*text, total]
+
+
+def _why_unchecked(node: Mapping[str, Any]) -> str:
+    """Return why a node itself could not be checked, empty if it was, or was not asked to be."""
+    if node["host"] == "looked at":
+        return ""
+    return str(node["host"])
 
 
 def _line(row: Mapping[str, Any]) -> str:
+    cause = f"{row['cause']}: {row['message']}. {row['remedy']}"
+    if row["path"] == SOURCE:
+        return f"{SOURCE}: {cause}"
     values = ", ".join(f"{stage} {shown_value(row[stage])}" for stage in (*STAGES, "kubeadm") if row[stage] is not None)
-    shown = f"{values or 'set nowhere'}; " if row["path"] != SOURCE else ""
-    return f"{row['path']}: {shown}{row['cause']}: {row['message']}. {row['remedy']}"
+    return f"{row['path']}: {values or 'set nowhere'}; {cause}"

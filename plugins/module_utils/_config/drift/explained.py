@@ -14,6 +14,7 @@ from typing import Any, Mapping, Sequence, Tuple
 from ..delivery import LINK
 from ..fields import compare, fields, merged_dropins, overlay, shadow
 from ..plan import host_facts
+from ..plan.layers import Declared
 from ..values import paths
 
 Config = Mapping[str, Any]
@@ -37,19 +38,21 @@ class Inspected:
         self._file = kubelet.get("local_config") or ""
         self._base = _content(rows, self._file)
         others = [(row["path"], row["content"]) for row in rows if row["path"] != self._file]
-        self._earlier, self._later = _around_ours(others)
+        self._earlier = [file for file in others if _name(file[0]) < LINK]
+        self._later = [file for file in others if _name(file[0]) >= LINK]
+        self._contents = [content for _path, content in (*self._earlier, *self._later)]
 
     @property
     def known(self) -> bool:
         """Whether the node's own file and its drop-ins are known."""
-        return self._base is not None and all(content is not None for _path, content in [*self._earlier, *self._later])
+        return self._base is not None and None not in self._contents
 
     def overrides(self, path: str, source: Config, minor: int) -> bool:
         """Return whether something of the node wins over the value that a whole configuration has at a path."""
         return (
             shadow.shadow_of(path, self._flags) is not None
-            or any(content is None or _sets(content, path) for _file, content in [*self._earlier, *self._later])
-            or (bool(self._earlier or self._later) and paths.top(path) in merged_dropins.forgotten(source, minor))
+            or any(content is None or _sets(content, path) for content in self._contents)
+            or (bool(self._contents) and paths.top(path) in merged_dropins.forgotten(source, minor))
             or shadow.computed(path, source, minor)
         )
 
@@ -61,14 +64,11 @@ class Inspected:
         if not changed or not self.known:
             return dict.fromkeys(changed, "what the node itself sets is not known")
         own = dict(self._base or {})
-        layers = [
-            *(content or {} for _file, content in self._earlier),
-            declared,
-            *(content or {} for _file, content in self._later),
-        ]
+        layers = list(self._contents)
+        layers.insert(len(self._earlier), declared)
         config = merged_dropins.effective(own, layers, minor)
         values = compare.normalise(config, minor, True, True)
-        given = {paths.top(path) for path in values}
+        given = set(map(paths.top, values))
         return {path: self._cause(path, value, values, given, config, minor) for path, value in sorted(changed.items())}
 
     def _cause(
@@ -85,7 +85,7 @@ class Inspected:
             if file:
                 return f"{file} changed"
             return f"{self._file or 'the node itself'} leaves it to the kubelet's default"
-        if shadow.computed(path, config, minor) or _is_machines(path, values):
+        if shadow.computed(path, config, minor) or (path not in values and fields.is_of_machine(path)):
             return "the kubelet sets it itself"
         if path not in values and not compare.is_known(path, values, given, minor, True):
             return "the kubelet's default there is not known"
@@ -102,20 +102,10 @@ def _content(rows: Sequence[Mapping[str, Any]], file: str) -> Config | None:
     return next((row["content"] for row in rows if row["path"] == file), missing)
 
 
-def _around_ours(files: Sequence[File]) -> tuple[list[File], list[File]]:
-    return [one for one in files if _name(one[0]) < LINK], [one for one in files if _name(one[0]) >= LINK]
-
-
-def _is_machines(path: str, values: Mapping[str, Any]) -> bool:
-    field = fields.owner(path)
-    return field is not None and field.machine and path not in values
-
-
 def _name(path: str) -> str:
     return path.rpartition("/")[2]
 
 
 def _sets(config: Config, path: str) -> bool:
     """Return whether a file sets a path, or what contains it, or what it contains; also if it sets null."""
-    names = {paths.show(at) for at, _value in overlay.written(config, True)}
-    return overlay.is_set(path, names) or any(overlay.is_set(name, {path}) for name in names)
+    return overlay.overlaps(path, Declared([config]).keys)

@@ -42,12 +42,15 @@ class BinaryFacts(NamedTuple):
 
     def without(self, flags: Iterable[str]) -> list[str]:
         """Return those of these flags that it does not have; none if its flags are not known."""
-        return [name for name in flags if name not in self.flags] if self.flags else []
+        if not self.flags:
+            return []
+        return [name for name in flags if name not in self.flags]
 
     def was_asked(self, name: str) -> bool:
         """Return whether it has answered about a field or gate, as asked_of() names it."""
-        gate = self.gates.get(name[len(GATES) + 1 :], "") if name.startswith(f"{GATES}.") else ""
-        return name in self.fields or gate.endswith((ABSENT, _LOCKED, _FREE))
+        if name.startswith(f"{GATES}."):
+            return self.gates.get(name[len(GATES) + 1 :], "").endswith((ABSENT, _LOCKED, _FREE))
+        return name in self.fields
 
     def lacks_gate(self, name: str) -> bool:
         """Return whether it does not know a gate. False also for one that it was not asked about."""
@@ -55,12 +58,16 @@ class BinaryFacts(NamedTuple):
 
     def locked(self, name: str) -> bool | None:
         """Return the only value that it takes for a gate, None if it takes both or was not asked."""
-        return self.default(name) if self.gates.get(name, "").endswith(_LOCKED) else None
+        if not self.gates.get(name, "").endswith(_LOCKED):
+            return None
+        return self.default(name)
 
     def default(self, name: str) -> bool | None:
         """Return the default of a gate, None if it did not name it."""
         word = self.gates.get(name, "")
-        return True if _ON in word else False if _OFF in word else None
+        if _ON in word or _OFF in word:
+            return _ON in word
+        return None
 
     def has(self, path: paths.Path) -> bool | None:
         """Return whether it has a field, None if it was not asked. An unknown field has no known members."""
@@ -78,13 +85,16 @@ class BinaryFacts(NamedTuple):
 
 def read(given: Any) -> BinaryFacts | None:
     """Return facts from the result of a module, None for none. host_facts.py checks their shape before."""
-    return BinaryFacts(**{name: given[name] for name in BinaryFacts._fields}) if given else None
+    if not given:
+        return None
+    return BinaryFacts(given["version"], given["flags"], given["gates"], given["fields"])
 
 
 def word(stage: str, default: bool | None, locked: bool | None = None) -> str:
     """Return the word of a gate; `stage` is a, b, g, d or ?. `locked` is None if it was not asked."""
-    sign = "" if default is None else _ON if default else _OFF
-    return f"{stage}{sign}{'' if locked is None else _LOCKED if locked else _FREE}"
+    signs = {None: "", True: _ON, False: _OFF}
+    ends = {None: "", True: _LOCKED, False: _FREE}
+    return f"{stage}{signs[default]}{ends[locked]}"
 
 
 def asked_of(config: Any) -> list[str]:
@@ -106,9 +116,9 @@ def _fields(config: Mapping[str, Any], parent: paths.Path) -> Iterator[str]:
         at = (*parent, key)
         field = fields.lookup(at)
         yield paths.field_path(at)
-        inner = value if isinstance(value, list) and field and field.type == "list[object]" else []
         if isinstance(value, Mapping) and field and field.type == "object":
             yield from _fields(value, at)
-        for member in inner:
-            if isinstance(member, Mapping):
-                yield from _fields(member, (*at, 0))
+        if isinstance(value, list) and field and field.type == "list[object]":
+            for member in value:
+                if isinstance(member, Mapping):
+                    yield from _fields(member, (*at, 0))

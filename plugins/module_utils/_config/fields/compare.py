@@ -9,7 +9,7 @@ import copy
 import datetime
 import re
 from dataclasses import dataclass
-from typing import Any, Callable, Iterator, Mapping
+from typing import Any, Callable, Iterable, Iterator, Mapping
 
 from ..values import amounts, paths
 from . import fields
@@ -49,10 +49,22 @@ def normalise(
     With ``runs``, it is what a kubelet with drop-ins runs. Defaults were merged into evictionHard before the drop-ins
     were laid over it, and a drop-in may have removed some of them.
     """
-    config = {key: value for key, value in config.items() if key not in HEADER}
-    if _complete(minor) if complete is None else complete:
+    config = without_header(config)
+    if complete or (complete is None and _complete(minor)):
         config = with_defaults(config, minor)
-    return dict(_leaves(config if runs else with_thresholds(config, minor), (), minor))
+    if not runs:
+        config = with_thresholds(config, minor)
+    return dict(_leaves(config, (), minor))
+
+
+def without_header(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a configuration without kind and apiVersion."""
+    return {key: value for key, value in config.items() if key not in HEADER}
+
+
+def changed_keys(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """Return the keys whose values differ, sorted."""
+    return sorted(key for key in {*before, *after} if before.get(key) != after.get(key))
 
 
 def with_thresholds(config: Mapping[str, Any], minor: int) -> dict[str, Any]:
@@ -70,7 +82,7 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any], minor: int, run
     all the same: it may be any other value. ``runs`` as in normalise(), for both.
     """
     old, new = normalise(before, minor, True, runs), normalise(after, minor, True, runs)
-    present = {paths.top(path) for path in new}
+    present = set(map(paths.top, new))
     found = []
     for path in sorted(set(old) | set(new)):
         if _is_empty_beside_keys(path, old, new) or _is_empty_beside_keys(path, new, old):
@@ -85,13 +97,24 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any], minor: int, run
     return found
 
 
+def before(found: Iterable[Change]) -> dict[str, Any]:
+    """Return the values that changes replace, by path."""
+    return {change.path: change.before for change in found}
+
+
+def after(found: Iterable[Change]) -> dict[str, Any]:
+    """Return the values that changes lead to, by path."""
+    return {change.path: change.after for change in found}
+
+
 def is_known(path: str, config: Mapping[str, Any], given: set[str], minor: int, complete: bool | None = None) -> bool:
     """Return whether the value that a normalised configuration gives a path on kubelets of a minor is known.
 
     `given` holds the top-level fields that the configuration sets. A value that is set is known. One that is not set is
     known if its default is. ``complete`` as in normalise().
     """
-    complete = _complete(minor) if complete is None else complete
+    if complete is None:
+        complete = _complete(minor)
     field = fields.owner(path)
     if field is not None and not (complete and fields.default_known(field, minor)):
         later = field.since is not None and field.since > fields.OLDEST_MINOR
@@ -110,6 +133,12 @@ def same(one: Any, other: Any) -> bool:
         return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
     equal: bool = one == other
     return equal
+
+
+def all_same(values: Iterable[Any]) -> bool:
+    """Return whether no JSON value differs from another."""
+    first, *others = [*values] or [None]
+    return all(same(first, value) for value in others)
 
 
 def with_defaults(config: Mapping[str, Any], minor: int) -> dict[str, Any]:
@@ -183,7 +212,9 @@ def moment(text: str) -> str:
     zone = datetime.timedelta(hours=int(found.group(3) or 0), minutes=int(found.group(4) or 0))
     try:
         at = datetime.datetime.fromisoformat(found.group(1))
-        return f"{(at + zone if found.group(2) == '-' else at - zone).isoformat()}Z"
+        if found.group(2) == "-":
+            zone = -zone
+        return f"{(at - zone).isoformat()}Z"
     except (OverflowError, ValueError) as error:
         raise wrong from error
 
@@ -251,23 +282,26 @@ def _key_removed(path: str, present: set[str]) -> bool:
 
 
 def _of_type(kind: str, value: Any, field: Field, minor: int) -> Any:
-    if kind == "list[object]" and isinstance(value, list):
-        return [_element(entry, field, minor) if isinstance(entry, Mapping) else entry for entry in value]
+    if kind == "object" and isinstance(value, Mapping) and field.type == "list[object]":
+        return _element(value, field, minor)
     if kind.startswith("list[") and isinstance(value, list):
         return [_of_type(kind[len("list[") : -1], entry, field, minor) for entry in value]
     if kind.startswith("map[") and isinstance(value, Mapping):
         return {key: _of_type(kind[len("map[string]") :], inner, field, minor) for key, inner in value.items()}
-    return value if isinstance(value, bool) else _of_scalar(kind, value, field, minor)
+    if isinstance(value, bool):
+        return value
+    return _of_scalar(kind, value, field, minor)
 
 
 def _of_scalar(kind: str, value: Any, field: Field, minor: int) -> Any:
-    if kind == "duration or nanoseconds" and isinstance(value, int):
-        return amounts.format_duration(value) if minor >= FLUSH_TEXT else value
+    if kind == "duration or nanoseconds" and isinstance(value, int) and minor >= FLUSH_TEXT:
+        return amounts.format_duration(value)
     if kind == "quantity" and isinstance(value, (int, float, str)):
         digits = _LIMIT_DIGITS if field.type.startswith("map[") else 9
         return _or_as_written(value, lambda text: amounts.canonical_quantity(text.strip(" "), digits))
-    form = _TEXTS.get(kind)
-    return _or_as_written(value, form) if form and isinstance(value, str) else value
+    if kind in _TEXTS and isinstance(value, str):
+        return _or_as_written(value, _TEXTS[kind])
+    return value
 
 
 def _or_as_written(value: Any, form: Callable[[str], str]) -> Any:
@@ -281,16 +315,12 @@ def _duration(text: str) -> str:
     return amounts.format_duration(amounts.parse_duration(text))
 
 
-_TEXTS: dict[str, Callable[[str], str]] = {
-    "duration": _duration,
-    "duration or nanoseconds": _duration,
-    "time": moment,
-}
+_TEXTS: dict[str, Callable[[str], str]] = {"duration": _duration, "duration or nanoseconds": _duration, "time": moment}
 
 
 def _element(entry: Mapping[str, Any], field: Field, minor: int) -> dict[str, Any]:
     """Return an object of a list with its members as Go writes them; members that no kubelet knows stay."""
-    result = {key: value for key, value in entry.items() if value is not None}
+    result = paths.present(entry)
     for name in fields.children(f"{field.path}[]"):
         member = fields.ALL[f"{field.path}[].{name}"]
         value = canonical(result.pop(name, None), member, minor)

@@ -12,7 +12,6 @@ from typing import Any, Mapping
 from ..values.document import KIND
 from ..values.forms import TABLES, FieldForm
 from . import fields
-from .field_row import Field
 
 
 def restore(live: Mapping[str, Any], form: FieldForm = TABLES) -> dict[str, Any]:
@@ -25,7 +24,7 @@ def restore(live: Mapping[str, Any], form: FieldForm = TABLES) -> dict[str, Any]
     """
     result: dict[str, Any] = {"kind": KIND, "apiVersion": form.api_version, **copy.deepcopy(dict(live))}
     for path in restored(live, form):
-        result[path] = _empty(fields.ALL[path])
+        result[path] = {} if fields.ALL[path].type.startswith("map[") else []
     return result
 
 
@@ -41,23 +40,19 @@ def machine_specific(config: Mapping[str, Any]) -> list[str]:
 
     An address that names no machine (all interfaces, loopback) is not machine-specific.
     """
-    return sorted(
-        name
-        for name, value in config.items()
-        if name in _MACHINE and value not in (None, "", [], {}) and not (name in _ADDRESSES and _is_anywhere(value))
-    )
+    found = []
+    for name in fields.MACHINE:
+        value = config.get(name)
+        if value not in (None, "", [], {}) and not (name in _ADDRESSES and _is_anywhere(value)):
+            found.append(name)
+    return found
 
 
 _ADDRESSES = ("address", "healthzBindAddress")
-_MACHINE = {field.path for field in fields.ALL.values() if field.machine}
 # Fields whose 1.20 default applies only to absence and which /configz omits when empty; all are at the top level.
 _HIDDEN_EMPTIES = [
     field for field in fields.ALL.values() if field.unset == "nil" and field.zero_omitted and field.default
 ]
-
-
-def _empty(field: Field) -> Any:
-    return {} if field.type.startswith("map[") else []
 
 
 def _is_anywhere(value: Any) -> bool:

@@ -24,10 +24,7 @@ def masked(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def diff(
-    before: Mapping[str, Any] | None,
-    after: Mapping[str, Any] | None,
-    before_header: str,
-    after_header: str,
+    before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, before_header: str, after_header: str
 ) -> dict[str, str]:
     """Return an entry of Ansible's ``diff`` for two configurations; None stands for an absent one."""
     return {
@@ -42,5 +39,5 @@ def _hide(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _hide(inner) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_hide(inner) for inner in value]
+        return list(map(_hide, value))
     return value if value is None else HIDDEN

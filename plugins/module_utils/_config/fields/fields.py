@@ -16,6 +16,7 @@ __all__ = [
     "ALL",
     "FLAGS",
     "FORMER_SECRETS",
+    "MACHINE",
     "MEANINGS",
     "NEWEST_MINOR",
     "OLDEST_MINOR",
@@ -23,6 +24,7 @@ __all__ = [
     "children",
     "default_known",
     "flags_of",
+    "is_of_machine",
     "is_secret",
     "lookup",
     "nearest",
@@ -31,6 +33,9 @@ __all__ = [
 
 ALL: dict[str, Field] = {field.path: field for field in FIELDS}
 """Every field by its dotted name."""
+
+MACHINE = tuple(sorted(field.path for field in FIELDS if field.machine))
+"""The fields whose value belongs to one machine."""
 
 FORMER_SECRETS = ("manifestURL", "manifestURLHeader")
 """Former names of staticPodURL and staticPodURLHeader."""
@@ -51,18 +56,27 @@ def owner(path: str | paths.Path) -> Field | None:
         field = ALL.get(paths.field_path(keys[:end]))
         if field is not None:
             # A member of a closed object that is not a field itself is unknown; it does not belong to the object.
-            return None if end < len(keys) and not _holds_anything(field) else field
+            if end < len(keys) and not field.type.startswith(("map[", "list[")):
+                return None
+            return field
     return None
 
 
 def is_secret(path: str) -> bool:
     """Return whether the value at a path must not be shown."""
     field = owner(path)
-    return field.secret if field else path.partition("[")[0].partition(".")[0] in FORMER_SECRETS
+    if field is None:
+        return path.partition("[")[0].partition(".")[0] in FORMER_SECRETS
+    return field.secret
 
 
-def _holds_anything(field: Field) -> bool:
-    return field.type.startswith(("map[", "list["))
+def is_of_machine(path: str) -> bool:
+    """Return whether a value belongs to one machine. A kubelet may set such a value itself, as a serving certificate.
+
+    Source: cmd/kubelet/app/server.go InitializeTLS.
+    """
+    field = owner(path)
+    return field is not None and field.machine
 
 
 def default_known(field: Field, minor: int) -> bool:
@@ -74,16 +88,15 @@ def default_known(field: Field, minor: int) -> bool:
 def flags_of(path: str, minor: int | None = None) -> list[str]:
     """Return the names of the flags that set the field of a path on kubelets of this minor (None: of any minor)."""
     field = owner(path)
-    return [name for name in field.flags if FLAGS[name].exists_at(minor)] if field else []
+    if field is None:
+        return []
+    return [name for name in field.flags if FLAGS[name].exists_at(minor)]
 
 
 @lru_cache(maxsize=None)
 def children(path: str) -> tuple[str, ...]:
     """Return the names of the members of an object (``""`` for the top level), in order."""
-    start = f"{path}." if path else ""
-    return tuple(
-        sorted(name[len(start) :] for name in ALL if name.startswith(start) and not set(".[") & set(name[len(start) :]))
-    )
+    return tuple(sorted(name.rpartition(".")[2] for name in ALL if name.rpartition(".")[0] == path))
 
 
 @lru_cache(maxsize=1024)
@@ -97,9 +110,9 @@ def nearest(path: str) -> str | None:
         return lowered[path.lower()]
     parent, _dot, name = path.rpartition(".")
     siblings = {child.lower(): child for child in children(parent)}
-    close = difflib.get_close_matches(name.lower(), siblings, n=1, cutoff=0.7)
-    if close:
-        return f"{parent}.{siblings[close[0]]}" if parent else siblings[close[0]]
+    for close in difflib.get_close_matches(name.lower(), siblings, n=1, cutoff=0.7):
+        return f"{parent}.{siblings[close]}".lstrip(".")
     last = {full.rpartition(".")[2].lower(): full for full in sorted(ALL, key=lambda full: -full.count("."))}
-    close = difflib.get_close_matches(name.lower(), last, n=1, cutoff=0.75)
-    return last[close[0]] if close else None
+    for close in difflib.get_close_matches(name.lower(), last, n=1, cutoff=0.75):
+        return last[close]
+    return None

@@ -61,8 +61,11 @@ class Gate:
         value = given.get(self.name)
         if state is None or isinstance(value, bool):
             return value is True
-        group = next((given.get(name) for name, stage in GROUPS.items() if stage == state.stage), None)
-        return group if isinstance(group, bool) and not state.locked else state.default
+        for name, stage in GROUPS.items():
+            group = given.get(name)
+            if stage == state.stage and isinstance(group, bool) and not state.locked:
+                return group
+        return state.default
 
 
 @lru_cache(maxsize=None)
@@ -72,10 +75,14 @@ def lookup(name: str) -> Gate | None:
     if history is None:
         return None
     words = history.split()
-    found = [_WORD.fullmatch(word) for word in words]
-    states = tuple(State(int(one[1]), one[2], one[3] == "+", bool(one[4])) for one in found if one)
-    removed = int(words[-1][:-1]) if words[-1].endswith("x") else None
-    return Gate(name, states, removed, words[0] == "k")
+    states, removed = [], None
+    for word in words:
+        found = _WORD.fullmatch(word)
+        if found:
+            states.append(State(int(found[1]), found[2], found[3] == "+", bool(found[4])))
+    if words[-1].endswith("x"):
+        removed = int(words[-1][:-1])
+    return Gate(name, tuple(states), removed, words[0] == "k")
 
 
 def default(name: str, minor: int) -> bool:
@@ -86,22 +93,36 @@ def default(name: str, minor: int) -> bool:
     gate = lookup(name)
     if gate is None:
         raise KeyError(name)
-    state = gate.at(minor)
-    return state.default if state else minor >= gate.states[0].since and gate.states[-1].default
+    at_minor = gate.at(minor)
+    if at_minor is None:
+        return minor >= gate.states[0].since and gate.states[-1].default
+    return at_minor.default
+
+
+def state(name: str, minor: int) -> State | None:
+    """Return the state of a gate in a minor, None where the gate is unknown."""
+    gate = lookup(name)
+    if gate is None:
+        return None
+    return gate.at(minor)
+
+
+def locked_since(name: str, minor: int) -> int | None:
+    """Return the first minor that locks a gate, None if the gate is not locked in this one."""
+    at_minor, gate = state(name, minor), lookup(name)
+    if gate is None or at_minor is None or not at_minor.locked:
+        return None
+    return next(one.since for one in gate.states if one.locked)
 
 
 def nearest(name: str, minor: int) -> str | None:
     """Return the gate of this minor that a misspelled name most likely means, or None."""
-    known = {other.lower(): other for other in GATES if _known(other, minor)}
-    close = difflib.get_close_matches(name.lower(), known, cutoff=0.85)
-    return known[close[0]] if close else None
+    known = {other.lower(): other for other in GATES if state(other, minor)}
+    for close in difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.85):
+        return known[close]
+    return None
 
 
 def needs(minor: int) -> Mapping[str, tuple[str, ...]]:
     """Return the gates of a minor that need others, each with the gates that must be on while it is on."""
     return NEEDS.get(minor, {})
-
-
-def _known(name: str, minor: int) -> bool:
-    gate = lookup(name)
-    return gate is not None and gate.at(minor) is not None

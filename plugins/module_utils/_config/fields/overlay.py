@@ -53,6 +53,11 @@ def is_set(path: str, names: Collection[str]) -> bool:
     return path in names or any(path.startswith((f"{name}.", f"{name}[")) for name in names)
 
 
+def overlaps(path: str, names: Collection[str]) -> bool:
+    """Return whether a path is one of ``names``, below one of them, or above one."""
+    return is_set(path, names) or any(is_set(name, {path}) for name in names)
+
+
 def is_whole(path: paths.Path) -> bool:
     """Return whether the kubelet replaces the map at this path as a whole."""
     field = fields.lookup(path)

@@ -74,19 +74,20 @@ def values(argv: Iterable[str], minor: int | None) -> dict[str, Any]:
 
 def _value(path: str, uses: list[str]) -> Any:
     """Return the value of all uses of a flag. A scalar has the last one, a list or map all of them."""
-    field = fields.ALL.get(path)
+    field, last = fields.ALL.get(path), uses[-1]
     kind = field.type if field else "bool"
-    last = uses[-1]
     if kind == "bool":
         return _BOOLEANS.get(last, UNKNOWN)
-    if kind in ("int32", "int64", "uint32"):
-        return int(last) if _INTEGER.fullmatch(last) else UNKNOWN
+    if kind in ("int32", "int64", "uint32") and _INTEGER.fullmatch(last):
+        return int(last)
     if kind in ("string", "duration"):
         return last
     words = [word.strip() for word in ",".join(uses).split(",") if word.strip()]
     if kind == "list[string]":
         return words
-    return _pairs(words) if kind == "map[string]string" else UNKNOWN
+    if kind == "map[string]string":
+        return _pairs(words)
+    return UNKNOWN
 
 
 def _pairs(words: list[str]) -> Any:
@@ -99,8 +100,8 @@ def _pairs(words: list[str]) -> Any:
     return found
 
 
-def shadow_of(path: str, found: Mapping[str, str]) -> str | None:
-    """Return the flag that shadows a path or its field, or None."""
+def shadow_of(path: str, found: Mapping[str, Any]) -> Any:
+    """Return the flag that shadows a path or its field, as `found` has it by path, or None."""
     if path in found:
         return found[path]
     return next((flag for name, flag in found.items() if path.startswith((f"{name}.", f"{name}["))), None)
@@ -140,4 +141,6 @@ def _long(word: str) -> str:
         return word[2:]
     if not word.startswith("-v"):
         return ""
-    return f"v={word[2:].lstrip('=')}" if word[2:] else "v"
+    if word == "-v":
+        return "v"
+    return f"v={word[2:].lstrip('=')}"

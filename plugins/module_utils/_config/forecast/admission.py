@@ -22,6 +22,7 @@ import re
 from fractions import Fraction
 from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
+from ..values import paths
 from .allocatable import PODS, RESOURCES, shown
 from .node_usage import Key, LossCause, Pod
 
@@ -48,17 +49,18 @@ def unmet(spec: Any, labels: Labels) -> str:
     for key, value in _mapping(pod.get("nodeSelector")).items():
         if labels.get(key) != value:
             return f"{key}={value}, {_has(labels, key)}"
-    required = _mapping(_mapping(pod.get("affinity")).get("nodeAffinity")).get(_REQUIRED)
-    terms = required.get("nodeSelectorTerms") if isinstance(required, dict) else None
-    if not isinstance(terms, list) or not terms:
+    required = _mapping(_mapping(_mapping(pod.get("affinity")).get("nodeAffinity")).get(_REQUIRED))
+    terms = _listed(required, "nodeSelectorTerms")
+    if not terms:
         return ""
     # One term has to match. A term without requirements matches no node.
     name = {"metadata.name": str(pod.get("nodeName"))}
-    missed = [next(_unmet_of_term(_mapping(term), labels, name), "") for term in terms]
+    missed = [next(_unmet_of_term(term, labels, name), "") for term in terms]
     if "" in missed:
         return ""
-    others = f" (none of its {len(missed)} terms matches)" if len(missed) > 1 else ""
-    return f"{missed[0]}{others}"
+    if len(missed) > 1:
+        return f"{missed[0]} (none of its {len(missed)} terms matches)"
+    return missed[0]
 
 
 def _unmet_of_term(term: Json, labels: Labels, fields: Labels) -> Iterator[str]:
@@ -81,7 +83,7 @@ def _matches(requirement: Json, labels: Labels) -> bool:
     """
     key, values = str(requirement.get("key")), _values(requirement)
     rule = _RULES.get(str(requirement.get("operator")))
-    if rule is None or not all(_VALUE.fullmatch(value) for value in values):
+    if rule is None or not all(map(_VALUE.fullmatch, values)):
         return False
     return rule(labels.get(key), values)
 
@@ -92,7 +94,7 @@ def _matches_field(requirement: Json, fields: Labels) -> bool:
     if len(values) != 1 or operator not in ("In", "NotIn"):
         return False
     same = fields.get(str(requirement.get("key")), "") == values[0]
-    return same if operator == "In" else not same
+    return bool(same == (operator == "In"))
 
 
 def _compared(has: str | None, values: list[str]) -> int:
@@ -117,25 +119,27 @@ _RULES: Mapping[str, Callable[[str | None, list[str]], bool]] = {
 def _shown(requirement: Json) -> str:
     values = _values(requirement)
     shown = f"{requirement.get('key')} {requirement.get('operator')}"
-    return f"{shown} [{', '.join(values)}]" if values else shown
+    if values:
+        shown += f" [{', '.join(values)}]"
+    return shown
 
 
 def _has(labels: Labels, key: str) -> str:
-    return f"the node has {labels[key] or 'an empty value'}" if key in labels else "the node does not have it"
+    if key not in labels:
+        return "the node does not have it"
+    return f"the node has {labels[key] or 'an empty value'}"
 
 
 def _values(requirement: Json) -> list[str]:
-    values = requirement.get("values")
-    return [str(value) for value in values] if isinstance(values, list) else []
+    return list(map(str, paths.typed(requirement.get("values"), list)))
 
 
 def _listed(term: Json, key: str) -> list[Json]:
-    found = term.get(key)
-    return [_mapping(one) for one in found] if isinstance(found, list) else []
+    return list(map(_mapping, paths.typed(term.get(key), list)))
 
 
 def _mapping(value: Any) -> Json:
-    return value if isinstance(value, dict) else {}
+    return paths.typed(value, dict)
 
 
 Room = Mapping[str, Fraction]
@@ -156,15 +160,16 @@ def refused(pods: Iterable[Pod], room: Room) -> dict[Key, LossCause]:
     for pod in sorted(pods, key=lambda pod: (not pod.static, pod.created, pod.key)):
         lacking = _lacking(pod, used, room)
         if lacking and pod.critical:
-            victims = _preempted(lacking, [other for other in admitted if _gives_way(other, pod)])
-            for victim in victims or ():
+            victims = _preempted(lacking, [other for other in admitted if _gives_way(other, pod)]) or ()
+            for victim in victims:
                 admitted.remove(victim)
                 take(victim, -1)
                 lost[victim.key] = LossCause(
                     f"preempted by a critical pod that would not fit otherwise (OutOf{next(iter(lacking))})",
                     f"for {'/'.join(pod.key)}",
                 )
-            lacking = {} if victims else lacking
+            if victims:
+                lacking = {}
         if lacking:
             resource = next(iter(lacking))
             lost[pod.key] = LossCause(_reason(resource), f"{shown(resource, room[resource])} allocatable")
@@ -175,17 +180,18 @@ def refused(pods: Iterable[Pod], room: Room) -> dict[Key, LossCause]:
 
 
 def _request(pod: Pod, resource: str) -> Fraction:
-    return _ONE if resource == PODS else pod.requests.get(resource, _NONE)
+    if resource == PODS:
+        return _ONE
+    return pod.requests.get(resource, _NONE)
 
 
 def _lacking(pod: Pod, used: Room, room: Room) -> dict[str, Fraction]:
     """Return the amounts that are missing for a pod, in the order in which the kubelet checks resources."""
-    short = {
-        resource: used[resource] + _request(pod, resource) - room[resource]
-        for resource in RESOURCES
-        if resource in room
-    }
-    return {resource: amount for resource, amount in short.items() if amount > 0}
+    short = {}
+    for resource in RESOURCES:
+        if resource in room and used[resource] + _request(pod, resource) > room[resource]:
+            short[resource] = used[resource] + _request(pod, resource) - room[resource]
+    return short
 
 
 def _gives_way(pod: Pod, critical: Pod) -> bool:
@@ -219,8 +225,12 @@ def _preempted(lacking: Room, pods: Sequence[Pod]) -> list[Pod] | None:
 
 
 def _less(need: Room, pods: Sequence[Pod]) -> dict[str, Fraction]:
-    rest = {resource: amount - sum(_request(pod, resource) for pod in pods) for resource, amount in need.items()}
-    return {resource: amount for resource, amount in rest.items() if amount > 0}
+    rest = {}
+    for resource, amount in need.items():
+        given = sum(_request(pod, resource) for pod in pods)
+        if amount > given:
+            rest[resource] = amount - given
+    return rest
 
 
 def _distance(need: Room, pod: Pod) -> tuple[Fraction, Fraction, Fraction, Key]:

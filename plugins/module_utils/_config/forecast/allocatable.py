@@ -32,8 +32,9 @@ def allocatable(config: EffectiveConfig, capacity: Mapping[str, Fraction]) -> di
     for resource in RESOURCES[1:]:
         if resource not in capacity:
             continue
-        threshold = hard(config, resource)
-        kept_back = reserved(config, resource) + (threshold.amount(capacity[resource]) if threshold else 0)
+        threshold, kept_back = hard(config, resource), reserved(config, resource)
+        if threshold:
+            kept_back += threshold.amount(capacity[resource])
         if resource == "memory":
             kept_back += sum(amount for name, amount in capacity.items() if name.startswith("hugepages-"))
         found[resource] = max(capacity[resource] - kept_back, Fraction(0))
@@ -51,21 +52,24 @@ def reserved(config: EffectiveConfig, resource: str) -> Fraction:
     """
     if resource == "cpu" and config.text("reservedSystemCPUs"):
         return Fraction(_count(config.text("reservedSystemCPUs")))
-    maps = (config.pairs(field) for field in ("kubeReserved", "systemReserved"))
+    maps = map(config.pairs, ("kubeReserved", "systemReserved"))
     return sum((_amount(pairs[resource]) for pairs in maps if resource in pairs), Fraction(0))
 
 
 def hard(config: EffectiveConfig, resource: str) -> eviction.Threshold | None:
     """Return the threshold of evictionHard that withholds a resource from pods."""
     signal = _SIGNALS[resource]
-    return next(
-        (one for one in eviction.thresholds(config) if (one.field, one.signal) == ("evictionHard", signal)), None
-    )
+    for one in eviction.thresholds(config):
+        if (one.field, one.signal) == ("evictionHard", signal):
+            return one
+    return None
 
 
 def shown(resource: str, value: Fraction) -> str:
     """Return an amount of a resource for users."""
-    return f"{float(value):g}" if resource in (PODS, "cpu") else amounts.show_bytes(value)
+    if resource in (PODS, "cpu"):
+        return f"{float(value):g}"
+    return amounts.show_bytes(value)
 
 
 def _amount(text: str) -> Fraction:
@@ -170,12 +174,14 @@ def _beyond(
 ) -> Iterator[tuple[str, Problem]]:
     for resource, has in capacity.items():
         found = kept.get(resource, _NOTHING)
-        threshold = found.threshold.amount(has) if found.threshold and thresholds else Fraction(0)
+        threshold = Fraction(0)
+        if found.threshold and thresholds:
+            threshold = found.threshold.amount(has)
         if found.reserved + threshold > has * _ROUNDED:
-            amount, own = (shown(resource, one) for one in (found.reserved + threshold, has))
             parts = "kubeReserved, systemReserved and evictionHard" if threshold else "kubeReserved and systemReserved"
             cause = (
-                f"{parts} keep back {amount} of {resource}, and the node has {own}: its kubelet would end at its start"
+                f"{parts} keep back {shown(resource, found.reserved + threshold)} of {resource}, and the node has "
+                f"{shown(resource, has)}: its kubelet would end at its start"
             )
             at = found.path if found.reserved >= threshold else "evictionHard"
             yield resource, Problem(REFUSAL, at, cause, _REMEDY, "beyond-capacity")

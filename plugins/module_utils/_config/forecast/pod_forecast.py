@@ -70,26 +70,29 @@ class ConfigChange:
         return any(not compare.same(self.old.form(field), self.new.form(field)) for field in fields or FIELDS)
 
 
+def nothing() -> dict[str, list[Any]]:
+    """Return the forecast of a node that loses no pod."""
+    return {kind: [] for kind in (*KINDS, "notes")}
+
+
 def forecast(change: ConfigChange, usage: NodeUsage) -> dict[str, list[Any]]:
     """Return the affected pods of a node (``evicted``, ``refused`` and ``unknown``), and ``notes`` on the node itself.
 
     A row holds ``namespace`` and ``pod`` (None if the whole node is unknown), ``uid``, the ``reason`` and ``detail``,
     the numbers of this node.
     """
-    found: dict[str, list[Any]] = {kind: [] for kind in (*KINDS, "notes")}
+    found = nothing()
     _evictions(change, usage, found)
     placed = [pod for pod in usage.pods if pod.key not in usage.misplaced]
     before = admission.refused(placed, allocatable.allocatable(change.old, usage.capacity))
     after = admission.refused(placed, allocatable.allocatable(change.new, usage.capacity))
-    found[REFUSED] = [
-        _row(pod, LossCause(admission.REASON, usage.misplaced[pod.key]))
-        for pod in usage.pods
-        if pod.key in usage.misplaced
-    ]
+    for pod in usage.pods:
+        if pod.key in usage.misplaced:
+            found[REFUSED].append(_row(pod, LossCause(admission.REASON, usage.misplaced[pod.key])))
     for pod in placed:
         if pod.key in after and pod.key not in before:
             found[REFUSED].append(_row(pod, after[pod.key]))
-        causes = [LossCause(reason) for reason in _doubts(change, pod)]
+        causes = list(map(LossCause, _doubts(change, pod)))
         if causes and pod.key not in after:
             found[UNKNOWN].append(_row(pod, *causes))
     return found
@@ -98,14 +101,12 @@ def forecast(change: ConfigChange, usage: NodeUsage) -> dict[str, list[Any]]:
 def _evictions(change: ConfigChange, usage: NodeUsage, found: dict[str, list[Any]]) -> None:
     if usage.unread:
         # Even without numbers, thresholds that did not change are known to be harmless.
-        if eviction.thresholds(change.old) != eviction.thresholds(change.new) or _less_for_pods(change):
+        less = allocatable.reserved(change.new, "memory") > allocatable.reserved(change.old, "memory")
+        if less or eviction.thresholds(change.old) != eviction.thresholds(change.new):
             found[UNKNOWN].append(
                 _row(
                     None,
-                    LossCause(
-                        "the evicted pods are not known: the kubelet's statistics cannot be read",
-                        usage.unread,
-                    ),
+                    LossCause("the evicted pods are not known: the kubelet's statistics cannot be read", usage.unread),
                 )
             )
         return
@@ -115,10 +116,6 @@ def _evictions(change: ConfigChange, usage: NodeUsage, found: dict[str, list[Any
             found[EVICTED].append(_row(pod, *after.evicted[pod.key]))
     found["notes"] = [text for text in after.unmet if text not in before.unmet]
     found[UNKNOWN] = [_row(None, LossCause(text)) for text in after.unseen if text not in before.unseen]
-
-
-def _less_for_pods(change: ConfigChange) -> bool:
-    return allocatable.reserved(change.new, "memory") > allocatable.reserved(change.old, "memory")
 
 
 def _doubts(change: ConfigChange, pod: Pod) -> Iterator[str]:
@@ -136,18 +133,17 @@ def _doubts(change: ConfigChange, pod: Pod) -> Iterator[str]:
 
 
 def _moves_cpus(change: ConfigChange) -> bool:
-    before, after = (allocatable.reserved(side, "cpu") for side in (change.old, change.new))
-    return before != after or change.touches(*_CPU_FIELDS)
+    moved = allocatable.reserved(change.old, "cpu") != allocatable.reserved(change.new, "cpu")
+    return moved or change.touches(*_CPU_FIELDS)
 
 
 def _row(pod: Pod | None, *causes: LossCause) -> dict[str, Any]:
-    return {
-        "namespace": pod.namespace if pod else None,
-        "pod": pod.name if pod else None,
-        "uid": pod.uid if pod else None,
-        "reason": "; ".join(cause.reason for cause in causes),
-        "detail": "; ".join(cause.detail for cause in causes if cause.detail),
-    }
+    row: dict[str, Any] = {"namespace": None, "pod": None, "uid": None}
+    if pod:
+        row = {"namespace": pod.namespace, "pod": pod.name, "uid": pod.uid}
+    row["reason"] = "; ".join(cause.reason for cause in causes)
+    row["detail"] = "; ".join(cause.detail for cause in causes if cause.detail)
+    return row
 
 
 Nodes = Mapping[str, Mapping[str, Any]]
@@ -156,17 +152,18 @@ _WORDS = {EVICTED: "would be evicted", REFUSED: "would be refused at this restar
 
 def summary(nodes: Nodes, plan: Mapping[str, Any]) -> dict[str, int]:
     """Return the counts of pods by their fate, and of nodes that restart, need a drain, lose pods or are unknown."""
-    pods = {kind: sum(row["pod"] is not None for node in nodes.values() for row in node[kind]) for kind in KINDS}
-    effects = [row["effect"] for row in plan["nodes"].values() if row["action"] != "none"]
-    return {
-        "nodes_to_restart": len(effects),
-        "nodes_to_drain": sum(effect in (DRAIN, REBOOT) for effect in effects),
-        "nodes_at_risk": sum(bool(node[EVICTED] or node[REFUSED]) for node in nodes.values()),
-        "nodes_unknown": sum(any(row["pod"] is None for row in node[UNKNOWN]) for node in nodes.values()),
-        "pods_evicted": pods[EVICTED],
-        "pods_refused": pods[REFUSED],
-        "pods_unknown": pods[UNKNOWN],
-    }
+    counts = dict.fromkeys(("nodes_to_restart", "nodes_to_drain", "nodes_at_risk", "nodes_unknown"), 0)
+    counts.update(pods_evicted=0, pods_refused=0, pods_unknown=0)
+    for row in plan["nodes"].values():
+        if row["action"] != "none":
+            counts["nodes_to_restart"] += 1
+            counts["nodes_to_drain"] += row["effect"] in (DRAIN, REBOOT)
+    for node in nodes.values():
+        for kind in KINDS:
+            counts[f"pods_{kind}"] += sum(row["pod"] is not None for row in node[kind])
+        counts["nodes_at_risk"] += bool(node[EVICTED] or node[REFUSED])
+        counts["nodes_unknown"] += any(row["pod"] is None for row in node[UNKNOWN])
+    return counts
 
 
 def at_risk(counts: Mapping[str, int]) -> int:
@@ -176,17 +173,15 @@ def at_risk(counts: Mapping[str, int]) -> int:
 
 def lines(nodes: Nodes, counts: Mapping[str, int]) -> list[str]:
     """Return a forecast for users: the totals, then a line for each reason with its nodes and pods."""
-    text = (
+    text = [
         f"forecast: {counted(counts['nodes_to_restart'], 'node')} to restart, {counts['nodes_to_drain']} to drain, "
         f"{counted(at_risk(counts), 'pod')} at risk "
         f"({counts['pods_evicted']} evicted, {counts['pods_refused']} refused), "
         f"{counted(counts['pods_unknown'], 'pod')} not known"
-    )
-    return [
-        text,
-        *(f"  {line}" for kind in KINDS for line in _reasons(nodes, kind)),
-        *(f"  warning: {line}" for line in _notes(nodes)),
     ]
+    for kind in KINDS:
+        text += map("  {}".format, _reasons(nodes, kind))
+    return [*text, *map("  warning: {}".format, _notes(nodes))]
 
 
 def refusal(nodes: Nodes, counts: Mapping[str, int], allowed: int) -> str:
@@ -195,7 +190,8 @@ def refusal(nodes: Nodes, counts: Mapping[str, int], allowed: int) -> str:
         [
             "the forecast is refused. Nothing was written: "
             f"{counted(at_risk(counts), 'pod')} at risk, {allowed} allowed.",
-            *(line for kind in (EVICTED, REFUSED) for line in _reasons(nodes, kind)),
+            *_reasons(nodes, EVICTED),
+            *_reasons(nodes, REFUSED),
             *_notes(nodes),
             "Change the configuration, move these pods to other nodes first, or accept their loss with allow_pods "
             "or refuse=false (in roles: kubelet_config_forecast_pods, or kubelet_config_forecast: warn).",
@@ -213,9 +209,14 @@ def _reasons(nodes: Nodes, kind: str) -> Iterator[str]:
         pods = [f"{row['namespace']}/{row['pod']}" for _node, row in rows if row["pod"] is not None]
         # The numbers of one node stand for all nodes; the result holds those of every node.
         first, row = rows[0]
-        detail = f" ({first}: {row['detail']})" if row["detail"] else ""
-        word = f"{shown_nodes(pods, 'pod')} {_WORDS[kind]}" if pods else f"warning: {_WORDS[kind]}"
-        yield f"{'warning: ' if pods and kind == UNKNOWN else ''}{word} on {shown_nodes(hit)}: {reason}{detail}"
+        text = f"{_WORDS[kind]} on {shown_nodes(hit)}: {reason}"
+        if row["detail"]:
+            text += f" ({first}: {row['detail']})"
+        if pods:
+            text = f"{shown_nodes(pods, 'pod')} {text}"
+        if kind == UNKNOWN or not pods:
+            text = f"warning: {text}"
+        yield text
 
 
 def _notes(nodes: Nodes) -> Iterator[str]:

@@ -45,12 +45,7 @@ class Losses(NamedTuple):
         return [*self.lost, *self.restarted]
 
 
-def compare(
-    before: Mapping[str, Pod],
-    now: Mapping[str, Pod],
-    last: Mapping[str, Pod],
-    unready: float,
-) -> Losses:
+def compare(before: Mapping[str, Pod], now: Mapping[str, Pod], last: Mapping[str, Pod], unready: float) -> Losses:
     """Return the losses between two snapshots of the pods of one node, which are keyed by uid.
 
     `last` holds the last known state of deleted pods. `unready` is for how many seconds the Node was not Ready since
@@ -67,12 +62,16 @@ def compare(
     Therefore a static pod is found by its name, which ends with the node's name, and its containers show whether it is
     the same pod: a changed manifest yields new containers.
     """
-    mirrors = {_place(pod): pod for pod in now.values() if pod["static"]}
-    # A DaemonSet deletes a failed pod at once. The pod that it creates instead fails for the same reason.
-    refused = {(pod["namespace"], pod["owner"]): pod for pod in now.values() if pod["fault"] and pod["owner"]}
+    mirrors, refused = {}, {}
+    for pod in now.values():
+        if pod["static"]:
+            mirrors[_place(pod)] = pod
+        if pod["fault"] and pod["owner"]:
+            # A DaemonSet deletes a failed pod at once. The pod that it creates instead fails for the same reason.
+            refused[pod["namespace"], pod["owner"]] = pod
     losses = Losses([], [], [], [])
     for uid, old in before.items():
-        if _had_ended(old):
+        if old["phase"] in FINISHED or old["reason"] == TERMINATING:
             continue
         new = now.get(uid)
         if new is None and old["static"]:
@@ -84,15 +83,13 @@ def compare(
     return losses
 
 
-def _had_ended(pod: Pod) -> bool:
-    return pod["phase"] in FINISHED or pod["reason"] == TERMINATING
-
-
 def _fate(
     old: Pod, new: Pod | None, seen: Pod | None, refused: Mapping[tuple[str, str], Pod], unready: float
 ) -> tuple[str, str]:
     """Return kind and reason of a loss or report, an empty reason for a pod without one."""
-    follower = refused.get((old["namespace"], old["owner"])) if seen is None else None
+    follower = None
+    if seen is None:
+        follower = refused.get((old["namespace"], old["owner"]))
     fates = (
         ("lost", _failed(seen)),
         ("restarted", _restarted(old, seen)),
@@ -100,7 +97,10 @@ def _fate(
         ("unready", _unready(old, new)),
         ("reported", _harmless(old, new)),
     )
-    return next((fate for fate in fates if fate[1]), ("", ""))
+    for kind, reason in fates:
+        if reason:
+            return kind, reason
+    return "", ""
 
 
 def _place(pod: Pod) -> tuple[str, str]:
@@ -112,10 +112,14 @@ def _failed(seen: Pod | None) -> str:
     if seen is None or seen["phase"] != "Failed" or seen["fault"] == DEADLINE:
         return ""
     deleted = seen["reason"] == TERMINATING
+    if seen["fault"] and deleted:
+        return f"{seen['fault']}, then deleted"
     if seen["fault"]:
-        return f"{seen['fault']}{', then deleted' if deleted else ''}"
+        return str(seen["fault"])
     # A deletion ends containers, and those of a Job's pod may fail at any time: the Job repeats them.
-    return "" if deleted or seen["owner"].startswith("Job/") else "Failed"
+    if deleted or seen["owner"].startswith("Job/"):
+        return ""
+    return "Failed"
 
 
 def _deleted(old: Pod, new: Pod | None, seen: Pod | None, follower: Pod | None, unready: float) -> tuple[str, str]:
@@ -123,9 +127,9 @@ def _deleted(old: Pod, new: Pod | None, seen: Pod | None, follower: Pod | None, 
     # A kubelet creates the mirrors of its static pods again, and the caller waits for them.
     if old["static"] or (new is not None and new["reason"] != TERMINATING):
         return "reported", ""
-    target = seen["disruption"] if seen else ""
-    if target:
-        return "lost" if target in BY_THE_NODE else "reported", f"{DELETED} ({target})"
+    if seen and seen["disruption"]:
+        kind = "lost" if seen["disruption"] in BY_THE_NODE else "reported"
+        return kind, f"{DELETED} ({seen['disruption']})"
     if follower:
         return "lost", f"deleted, and the kubelet refuses {follower['name']}, its successor: {follower['fault']}"
     if unready > 0 and old["tolerates"] is not None and unready >= old["tolerates"]:
@@ -151,16 +155,16 @@ def _harmless(old: Pod, new: Pod | None) -> str:
 def _restarted(old: Pod, new: Pod | None) -> str:
     if new is None or not old["ready"] or new["phase"] in FINISHED:
         return ""
-    again = {name: count - int(old["containers"].get(name, count)) for name, count in new["containers"].items()}
-    reasons = [
-        f"{name} restarted {'once' if times == 1 else f'{times} times'}" for name, times in again.items() if times > 0
-    ]
-    reasons += [
-        f"{name} was replaced"
-        for name, container in new["ids"].items()
-        if again[name] <= 0 and old["ids"].get(name, container) != container
-    ]
-    return f"container {', container '.join(reasons)}" if reasons else ""
+    reasons, again = [], set()
+    for name, count in new["containers"].items():
+        times = count - int(old["containers"].get(name, count))
+        if times > 0:
+            again.add(name)
+            reasons.append(f"container {name} restarted {'once' if times == 1 else f'{times} times'}")
+    for name, container in new["ids"].items():
+        if name not in again and old["ids"].get(name, container) != container:
+            reasons.append(f"container {name} was replaced")
+    return ", ".join(reasons)
 
 
 def _unready(old: Pod, new: Pod | None) -> str:

@@ -30,11 +30,7 @@ FORMER = (
     "cAdvisorPort",
 )
 """The fields that v1beta1 does not have, or has under another name."""
-RENAMED = {
-    "staticPodPath": "podManifestPath",
-    "staticPodURL": "manifestURL",
-    "staticPodURLHeader": "manifestURLHeader",
-}
+RENAMED = {"staticPodPath": "podManifestPath", "staticPodURL": "manifestURL", "staticPodURLHeader": "manifestURLHeader"}
 """Their names by those of v1beta1."""
 TEXTS = {
     "evictionHard": "memory.available<100Mi,nodefs.available<10%",
@@ -113,9 +109,5 @@ def _judge_text(name: str, value: Any) -> tuple[str, str]:
     )
 
 
-FORMS: dict[int, FieldForm] = {
-    8: FirstFields(minor=8, has_texts=True),
-    9: FirstFields(),
-    10: BeforeTables(),
-}
+FORMS: dict[int, FieldForm] = {8: FirstFields(minor=8, has_texts=True), 9: FirstFields(), 10: BeforeTables()}
 """By the minor of the kubelet."""

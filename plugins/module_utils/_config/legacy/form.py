@@ -37,8 +37,10 @@ def holder(config_source: Any) -> Any:
     if not isinstance(config_source, Mapping):
         return config_source
     found = config_source.get("configMapRef", {})
+    if found is None:
+        return {"configMap": {}}
     if not isinstance(found, Mapping):
-        return {"configMap": {} if found is None else found}
+        return {"configMap": found}
     return {"configMap": {**{part: found[part] for part in _PARTS if part in found}, "kubeletConfigKey": KEY}}
 
 
@@ -72,14 +74,8 @@ _SYNCS = (
     ("failed to read Node from informer object cache", "it does not see its own Node yet; it tries again"),
     ("failed to reset to local", _DISK),
     ("invalid NodeConfigSource", "its spec.configSource names nothing: assign a source again"),
-    (
-        "all of UID, Name",
-        "its spec.configSource lacks the uid, name or namespace: assign a source again",
-    ),
-    (
-        "does not match",
-        "the ConfigMap was deleted and created again, so it has another uid: assign it again",
-    ),
+    ("all of UID, Name", "its spec.configSource lacks the uid, name or namespace: assign a source again"),
+    ("does not match", "the ConfigMap was deleted and created again, so it has another uid: assign it again"),
     ("failed to determine whether object", _DISK),
     (_DOWNLOAD, "it cannot read the ConfigMap: it is gone, or no Role lets the node get it"),
     ("failed to save config checkpoint", _DISK),
@@ -108,27 +104,32 @@ def read_condition(conditions: Iterable[Any], known: Iterable[Mapping[str, str] 
     if found is None:
         return Reported(None)
     message, reason = found.get("message"), found.get("reason")
-    in_use = _IN_USE.fullmatch(message) if isinstance(message, str) else None
-    if in_use is None or not isinstance(reason, str):
+    in_use = _IN_USE.fullmatch(str(message))
+    if in_use is None or not isinstance(message, str) or not isinstance(reason, str):
         fault = f"its condition {found['type']} is malformed: its message is {reference.shown(message)}"
         return Reported({}, "", f"{fault}. Restart its kubelet, which writes it again")
-    named = [source for source in known if source]
+    named = list(filter(None, known))
     active = _source(in_use.groupdict(), named)
-    good = in_use.group("which") == "last-known-good"
+    parts = {"assigned": active, "active": active}
+    if in_use.group("which") == "last-known-good":
+        parts.update(assigned=None, lastKnownGood=active)
     refused = _REFUSED.fullmatch(reason)
-    assigned = _source(refused.groupdict(), named) if refused else None if good else active
-    parts = {"assigned": assigned, "active": active, "lastKnownGood": active if good else None}
+    if refused:
+        parts["assigned"] = _source(refused.groupdict(), named)
     status: dict[str, Any] = {part: {"configMap": source} for part, source in parts.items() if source}
     if found.get("status") != "True":
         status["error"] = reason
-    return Reported(
-        status, FROM_CONFIGMAP if active else FROM_INIT if in_use.group("place") == FROM_INIT else FROM_LOCAL
-    )
+    place = FROM_LOCAL
+    if active:
+        place = FROM_CONFIGMAP
+    elif in_use.group("place") == FROM_INIT:
+        place = FROM_INIT
+    return Reported(status, place)
 
 
 def _source(named: Mapping[str, str | None], known: Iterable[Mapping[str, str]]) -> dict[str, str] | None:
     """Return the reference for the parts that a condition names, completed by the known ones; None: local."""
-    parts = {part: text for part in ("namespace", "name", "uid") for text in [named.get(part)] if text}
+    parts = {part: text for part, text in named.items() if part in ("namespace", "name", "uid") and text}
     if not parts:
         return None
     for source in known:
@@ -164,14 +165,16 @@ class FirstForm(SourceForm):
         found = annotation.records(notes, holder(spec.get("configSource")), None)
         known = (found.spec, (found.previous or {}).get("configMap"))
         reported = read_condition(status.get("conditions") or [], known)
-        faults = {annotation.CONFIG: reported.fault} if reported.fault else {}
-        return found._replace(config=reported.status, malformed={**found.malformed, **faults}), reported.place
+        malformed = dict(found.malformed)
+        if reported.fault:
+            malformed[annotation.CONFIG] = reported.fault
+        return found._replace(config=reported.status, malformed=malformed), reported.place
 
     def config_source(self, source: Mapping[str, str]) -> dict[str, Any]:
         """Return the spec.configSource for a source; these kubelets demand all three of its parts."""
         return {"configMapRef": {part: source[part] for part in _PARTS if part in source}}
 
-    def known(self, reference: dict[str, str]) -> dict[str, str]:
+    def as_reported(self, reference: dict[str, str]) -> dict[str, str]:
         """Return a reference as these kubelets know it."""
         return without_revision(reference)
 

@@ -34,9 +34,10 @@ class Costs:
         field = fields.owner(change.path)
         if field is None:
             return _UNKNOWN
-        keys = paths.parse(change.path)
-        gate = self._of_gate(str(keys[1])) if field.path == "featureGates" and len(keys) == 2 else None
-        effect, reason = gate or field.cost_at(self._minor)
+        cost, keys = field.cost_at(self._minor), paths.parse(change.path)
+        if field.path == "featureGates" and len(keys) == 2:
+            cost = self._of_gate(str(keys[1])) or cost
+        effect, reason = cost
         return effect, _of_direction(reason, _direction(change.before, change.after))
 
     def refusals(
@@ -48,27 +49,21 @@ class Costs:
         """
         for change in changes:
             effect, reason = self.of(change)
+            forbidden, accept = "Omit it from the configuration.", "Omit the field, or accept"
+            if back:
+                forbidden, accept = _FORWARD, "Accept"
+            elif change.path in own:
+                forbidden, accept = f"{_KEEP}.", f"{_KEEP}, or accept"
             if effect == FORBIDDEN:
-                yield Problem(
-                    REFUSAL,
-                    change.path,
-                    f"this field must not be changed on a live node: {reason}",
-                    _FORWARD if back else f"{_KEEP}." if change.path in own else "Omit it from the configuration.",
-                    "effect",
-                )
+                cause = f"this field must not be changed on a live node: {reason}"
+                yield Problem(REFUSAL, change.path, cause, forbidden, "effect")
             elif EFFECTS.index(effect) > EFFECTS.index(allow):
-                yield Problem(
-                    REFUSAL,
-                    change.path,
-                    f"the effect of the change is {effect}, above the allowed {allow}: {reason}",
-                    self.accept(effect, "" if back else _KEEP if change.path in own else "Omit the field"),
-                    "effect",
-                )
+                cause = f"the effect of the change is {effect}, above the allowed {allow}: {reason}"
+                yield Problem(REFUSAL, change.path, cause, self.accept(effect, accept), "effect")
 
     @staticmethod
-    def accept(effect: str, instead: str = "") -> str:
-        """Return the remedy for an effect above the allowed one: to accept it, or to do something `instead`."""
-        begin = f"{instead}, or accept" if instead else "Accept"
+    def accept(effect: str, begin: str = "Accept") -> str:
+        """Return the remedy for an effect above the allowed one."""
         return f"{begin} it with allow_effect={effect} (in roles: kubelet_config_allow_effect)."
 
     def _of_gate(self, name: str) -> tuple[str, str] | None:
@@ -83,8 +78,10 @@ class Costs:
             return SAFE, f"the gate stays {'on' if gate.enabled(self._minor, self._desired) else 'off'}"
         if not gate.kubelet:
             return SAFE, "the kubelet's own code does not use this gate"
-        known = [fields.ALL[path] for path in gates.FIELDS_OF.get(name, ())]
-        costs = [(field.path, *field.cost_at(self._minor)) for field in known if field.exists_at(self._minor)]
+        costs = []
+        for path in gates.FIELDS_OF.get(name, ()):
+            if fields.ALL[path].exists_at(self._minor):
+                costs.append((path, *fields.ALL[path].cost_at(self._minor)))
         if not costs:
             return None
         path, effect, reason = max(costs, key=lambda cost: EFFECTS.index(cost[1]))
@@ -107,7 +104,9 @@ def _direction(before: Any, after: Any) -> int:
             first, second = read(before), read(after)
         except (ValueError, TypeError, AttributeError):
             continue
-        return (second > first) - (second < first) if first > 0 and second > 0 else 0
+        if first <= 0 or second <= 0:
+            return 0
+        return (second > first) - (second < first)
     return 0
 
 

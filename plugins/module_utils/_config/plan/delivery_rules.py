@@ -20,55 +20,38 @@ from ..values import paths
 _MERGE = "mergeDefaultEvictionSettings"
 
 
-def unfit(row: Mapping[str, Any], wanted: delivery.Delivery, minor: int, moves: bool) -> Iterator[Problem]:
-    """Yield why a node cannot get a source by a delivery. ``moves``: it takes the place of the node's checkpoint."""
+def unfit(
+    row: Mapping[str, Any], wanted: delivery.Delivery, minor: int, replaces_checkpoint: bool
+) -> Iterator[Problem]:
+    """Yield why a node cannot get a source by a delivery, which may take the place of the node's checkpoint."""
     if wanted.too_new_for(minor):
-        yield Problem(
-            REFUSAL,
-            "",
+        cause = (
             f"kubelet {row['kubelet_version']} {wanted.lack}, which the delivery {wanted.name} needs: kubelets from "
-            f"1.{wanted.minors.start} on do",
-            f"Set kubelet_config_delivery to {wanted.instead} for the node.",
-            "delivery",
+            f"1.{wanted.minors.start} on do"
         )
+        yield Problem(REFUSAL, "", cause, f"Set kubelet_config_delivery to {wanted.instead} for the node.", "delivery")
         return
-    keeps_source = row.get("source") is not None and not moves
+    keeps_source = row.get("source") is not None and not replaces_checkpoint
     if keeps_source and not wanted.whole and row.get("delivery") not in (wanted.name, None):
-        yield Problem(
-            REFUSAL,
-            "",
-            f"the node has a source by the delivery {row['delivery']}, which would override the drop-in",
-            "Migrate the node with the playbook migrate, or set kubelet_config_delivery to auto.",
-            "delivery",
-        )
+        cause = f"the node has a source by the delivery {row['delivery']}, which would override the drop-in"
+        remedy = "Migrate the node with the playbook migrate, or set kubelet_config_delivery to auto."
+        yield Problem(REFUSAL, "", cause, remedy, "delivery")
 
 
 def check(declared: Mapping[str, Any], minor: int) -> Iterator[Problem]:
     """Yield the problems of what is declared for a drop-in of a kubelet of this minor."""
     if merged_dropins.EVICTION in declared and declared[merged_dropins.EVICTION] is None:
-        yield Problem(
-            REFUSAL,
-            merged_dropins.EVICTION,
-            "null in a drop-in leaves no eviction threshold at all, not the defaults",
-            "Set the thresholds that you want, each by its key. To remove one, set its key to null.",
-            "dropin-null",
-        )
+        cause = "null in a drop-in leaves no eviction threshold at all, not the defaults"
+        remedy = "Set the thresholds that you want, each by its key. To remove one, set its key to null."
+        yield Problem(REFUSAL, merged_dropins.EVICTION, cause, remedy, "dropin-null")
     if "resolvConf" in declared and delivery.of(delivery.DROPIN).minors.start <= minor < delivery.RESOLV_CONF_MINOR:
-        yield Problem(
-            REFUSAL,
-            "resolvConf",
-            f"kubelets 1.{minor} ignore the field in a drop-in",
-            "Set kubelet_config_delivery to checkpoint for the node, or omit the field.",
-            "dropin-field",
-        )
+        cause = f"kubelets 1.{minor} ignore the field in a drop-in"
+        remedy = "Set kubelet_config_delivery to checkpoint for the node, or omit the field."
+        yield Problem(REFUSAL, "resolvConf", cause, remedy, "dropin-field")
     if declared.get(_MERGE) is not None:
-        yield Problem(
-            WARNING,
-            _MERGE,
-            "the kubelet reads the field in its own config file only, so it has no effect in a drop-in",
-            "Set it in the node's own file. In a drop-in, keys of evictionHard are always merged.",
-            "dropin-field",
-        )
+        cause = "the kubelet reads the field in its own config file only, so it has no effect in a drop-in"
+        remedy = "Set it in the node's own file. In a drop-in, keys of evictionHard are always merged."
+        yield Problem(WARNING, _MERGE, cause, remedy, "dropin-field")
     for path, value in overlay.written(declared, True):
         yield from _value(path, value, minor)
 
@@ -80,14 +63,11 @@ def forgotten(live: Mapping[str, Any], declared: Mapping[str, Any], minor: int) 
     """
     for name in merged_dropins.forgotten(live, minor):
         if name not in declared:
-            yield Problem(
-                WARNING,
-                name,
+            cause = (
                 "a kubelet with a drop-in folder takes an empty value of its config file for unset, and uses the "
-                "default",
-                "Declare the empty value, which holds in a drop-in.",
-                "dropin-empty",
+                "default"
             )
+            yield Problem(WARNING, name, cause, "Declare the empty value, which holds in a drop-in.", "dropin-empty")
 
 
 def _value(path: paths.Path, value: Any, minor: int) -> Iterator[Problem]:
@@ -100,10 +80,5 @@ def _value(path: paths.Path, value: Any, minor: int) -> Iterator[Problem]:
             REFUSAL, shown, f"kubelet 1.{minor} does not have this field", "Remove it for this node.", "unknown-field"
         )
     if field is not None and field.path_ref and isinstance(value, str) and value and not value.startswith("/"):
-        yield Problem(
-            REFUSAL,
-            shown,
-            f"{value} is a relative path, which a kubelet resolves in its working directory if it is in a drop-in",
-            "Set an absolute path.",
-            "dropin-path",
-        )
+        cause = f"{value} is a relative path, which a kubelet resolves in its working directory if it is in a drop-in"
+        yield Problem(REFUSAL, shown, cause, "Set an absolute path.", "dropin-path")

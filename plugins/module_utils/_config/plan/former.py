@@ -49,11 +49,7 @@ def undeclared(
 def left(record: Record, declared: Declared, by_key: bool) -> list[str]:
     """Return the paths that a record has and no layer sets. ``by_key`` as in undeclared()."""
     names = declared.paths(by_key)
-    return sorted(
-        path
-        for path in record["own"]
-        if not overlay.is_set(path, names) and not any(overlay.is_set(name, {path}) for name in names)
-    )
+    return sorted(path for path in record["own"] if not overlay.overlaps(path, names))
 
 
 def revert(config: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
@@ -80,13 +76,9 @@ def revert(config: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any
 def warnings(unknown: Iterable[str]) -> Iterator[Problem]:
     """Yield a warning for each path that is no longer declared and whose own value is not known."""
     for path in unknown:
-        yield Problem(
-            WARNING,
-            path,
-            "no longer declared, but the node's own value is not known, so the live value is not changed",
-            "Declare the value that you want, or run the playbook reset for the node.",
-            "no-longer-declared",
-        )
+        cause = "no longer declared, but the node's own value is not known, so the live value is not changed"
+        remedy = "Declare the value that you want, or run the playbook reset for the node."
+        yield Problem(WARNING, path, cause, remedy, "no-longer-declared")
 
 
 def record_after(before: Record, source: str, replaced: Mapping[str, Any], absent: Iterable[str]) -> Record:

@@ -33,7 +33,9 @@ class Declared:
 
     def paths(self, by_key: bool) -> frozenset[str]:
         """Return `keys` or `names`."""
-        return self.keys if by_key else self.names
+        if by_key:
+            return self.keys
+        return self.names
 
     def over(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """Return a configuration with what is declared. Raises OverlayError."""
@@ -63,8 +65,10 @@ class Layers:
     def _of_node(self, name: str, given: Any) -> tuple[dict[str, Any], ...]:
         if not (isinstance(given, Mapping) and given and given.keys() <= set(OF_HOSTS)):
             return self.read(given, f"the configuration of node {name}")
-        of_group, of_host = (self.read(given.get(variable), f"{variable} of node {name}") for variable in OF_HOSTS)
-        return of_group + of_host
+        found: tuple[dict[str, Any], ...] = ()
+        for variable in OF_HOSTS:
+            found += self.read(given.get(variable), f"{variable} of node {name}")
+        return found
 
     def read(self, given: Any, origin: str) -> tuple[dict[str, Any], ...]:
         """Return the layers of an option value: none, one, or a list of mappings or texts.
@@ -75,11 +79,10 @@ class Layers:
             return ()
         if isinstance(given, (list, tuple)):
             name = "entry {} of " if len(given) > 1 else ""
-            return tuple(
-                layer
-                for number, one in enumerate(given, 1)
-                for layer in self.read(one, f"{name.format(number)}{origin}")
-            )
+            found: tuple[dict[str, Any], ...] = ()
+            for number, one in enumerate(given, 1):
+                found += self.read(one, f"{name.format(number)}{origin}")
+            return found
         layer = None if isinstance(given, str) else accept(given, origin)
         text = given if layer is None else json.dumps(layer, sort_keys=True)
         if text not in self._known:

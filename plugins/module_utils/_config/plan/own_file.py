@@ -58,7 +58,7 @@ def of_facts(facts: Any, live: Mapping[str, Any]) -> Files:
     kubelet, disk = facts.get("kubelet") or {}, facts.get("disk") or {}
     path = kubelet.get("local_config")
     contents = {row["path"]: row["content"] for row in facts["own"]}
-    own = contents.get(path) if path else {}
+    own = contents.pop(path, None) if path else {}
     if own is None:
         raise OwnFileError(f"{path} cannot be read")
     read = own
@@ -66,7 +66,7 @@ def of_facts(facts: Any, live: Mapping[str, Any]) -> Files:
         read = disk.get("content")
     if read is None:
         raise OwnFileError(f"{disk.get('path')}, which the kubelet reads, cannot be read")
-    before, after = _others(facts, path)
+    before, after = _around_ours(contents, facts)
     overridden = [*(kubelet.get("shadowed") or {})]
     return Files(_revealed(own, live), _revealed(read, live), before, after, is_outdated(facts), overridden)
 
@@ -81,15 +81,15 @@ def _check(facts: Any) -> None:
         raise OwnFileError(f"what its host returned is malformed at {wrong}")
 
 
-def _others(facts: Mapping[str, Any], own: str | None) -> tuple[list[Any], list[Any]]:
+def _around_ours(contents: Mapping[str, Any], facts: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
     """Return the drop-ins of others that the kubelet lays before ours, and those after it. Raises OwnFileError."""
-    contents = {row["path"]: row["content"] for row in facts["own"] if row["path"] != own}
-    if any(content is None for content in contents.values()):
+    if None in contents.values():
         raise OwnFileError("one of its drop-ins cannot be read")
     ours = posixpath.normpath((facts.get("dropin") or {}).get("link") or LINK)
     ordered = merged_dropins.in_order([*contents, ours])
+    layers = list(map(contents.get, ordered))
     at = ordered.index(ours)
-    return [contents[other] for other in ordered[:at]], [contents[other] for other in ordered[at + 1 :]]
+    return layers[:at], layers[at + 1 :]
 
 
 def is_outdated(facts: Mapping[str, Any]) -> bool:
@@ -139,7 +139,7 @@ def certain(
         if change.known
         and not overlay.is_set(change.path, files.overridden)
         and not shadow.computed(change.path, live, minor)
-        and not (change.after is None and _is_machines(change.path))
+        and not (change.after is None and fields.is_of_machine(change.path))
     ]
 
 
@@ -154,18 +154,9 @@ def _revealed(config: Mapping[str, Any], live: Mapping[str, Any]) -> dict[str, A
     return result
 
 
-def _is_machines(path: str) -> bool:
-    """Return whether a value belongs to one machine. A kubelet may set such a value itself, as a serving certificate.
-
-    Source: cmd/kubelet/app/server.go InitializeTLS.
-    """
-    field = fields.owner(path)
-    return field is not None and field.machine
-
-
 def _hides(value: Any) -> bool:
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, list):
-        return any(_hides(inner) for inner in value)
+        return any(map(_hides, value))
     return bool(value == shadow.HIDDEN)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Mapping, Sequence
 
 from ..delivery import CHECKPOINT, NATIVE, Delivery, checked, of_row
-from ..fields.field_row import EFFECTS, FORBIDDEN
+from ..fields.field_row import EFFECTS, FORBIDDEN, SAFE
 from ..forecast import allocatable
 from ..minors import api_versions
 from ..rules import start_rules
@@ -78,7 +78,7 @@ class Request:
         """
         return self.target is None and not (self.config is None and self.node_configs is None)
 
-    def lays(self) -> bool:
+    def may_write_dropins(self) -> bool:
         """Return whether nodes may get a drop-in: one without layers would revert everything."""
         return self.reverts() or self.target is not None
 
@@ -100,11 +100,9 @@ def make_plan(request: Request) -> dict[str, Any]:
         _check_effect(effect)
     group = _Group(request)
     nodes = {name: group.row(name, row) for name, row in sorted(request.current["nodes"].items())}
-    nodes.update({name: _unusable({}, _unknown_node(name)) for name in sorted(set(group.for_node) - set(nodes))})
-    plan = {"variants": group.variants, "nodes": nodes, "refused": any(_refused(row) for row in nodes.values())}
-    plan["summary"] = plan_text.summary(plan)
-    plan["text"] = plan_text.lines(plan)
-    return plan
+    for name in sorted(set(group.for_node) - set(nodes)):
+        nodes[name] = _unusable({}, _unknown_node(name))
+    return plan_text.completed(group.variants, nodes)
 
 
 class _Group:
@@ -119,8 +117,11 @@ class _Group:
         self._live: Mapping[str, Any] = request.current["variants"]
         self._flags, self._looked_at = request.flags or {}, request.own or {}
         self._limits = allocatable.Limits()
-        target = None if request.target is None else _complete(request.target)
-        shared = self._for_all if len(request.current["nodes"]) > 1 else ()
+        target, shared = None, self._for_all
+        if request.target is not None:
+            target = _complete(request.target)
+        if len(request.current["nodes"]) <= 1:
+            shared = ()
         self._planner = plan_node.Planner(
             self._live, request.allow_effect, shared, request.allow_invalid, target, request.reverts()
         )
@@ -136,11 +137,14 @@ class _Group:
             return _unusable(row, _no_config(name))
         asked = self._asked(name, row, minor)
         files, unread = self._files(name, asked)
-        if asked.moves and unread:
+        if asked.replaces_checkpoint and unread:
             return _unusable(row, _no_own_file(unread, REFUSAL, "the plan cannot show what the migration changes"))
         planned = self._planned(row, asked, self._planner.plan(asked._replace(files=files)))
-        if asked.moves:
-            _migrates(planned, self._request.migrate)
+        if asked.replaces_checkpoint:
+            planned["migrates"] = True
+            if self._request.migrate == EQUAL:
+                differences = [_difference(change).row() for change in planned["changes"]]
+                planned["problems"] = [*planned["problems"], *differences]
         stops = planned["action"] == "assign"
         if unread and (stops or row.get("source") is not None):
             if asked.delivery.whole:
@@ -150,7 +154,7 @@ class _Group:
             planned["problems"] = [*planned["problems"], _no_own_file(unread, WARNING, then, stops).row()]
         return planned
 
-    def _moves(self, row: Mapping[str, Any], delivery: Delivery) -> bool:
+    def _replaces_checkpoint(self, row: Mapping[str, Any], delivery: Delivery) -> bool:
         """Return whether a drop-in takes the place of the node's checkpoint."""
         has_checkpoint = row.get("delivery") == CHECKPOINT and bool(row.get("source"))
         return self._request.migrate != STAY and not delivery.whole and has_checkpoint
@@ -160,7 +164,7 @@ class _Group:
         if asked.delivery.whole:
             needed = asked.delivery.needs_file(asked.minor) and self._request.reverts()
         else:
-            needed = asked.moves or (self._request.lays() and name in self._looked_at)
+            needed = asked.replaces_checkpoint or (self._request.may_write_dropins() and name in self._looked_at)
         if not needed:
             return None, ""
         try:
@@ -178,7 +182,7 @@ class _Group:
             delivery=delivery,
             record=own_values.of_node(row),
             argv=self._flags.get(name),
-            moves=self._moves(row, delivery),
+            replaces_checkpoint=self._replaces_checkpoint(row, delivery),
             allow_effect=(self._request.allow_effects or {}).get(name),
             binary=host_facts.binary_of(self._looked_at.get(name), minor),
         )
@@ -189,11 +193,14 @@ class _Group:
         action = self._action_of(row, asked, desired, reference)
         assigns = action == "assign"
         changes, problems = desired.rows(assigns), desired.problem_rows(assigns)
-        unfit = self._unfit(row, asked, desired) if assigns else []
-        if unfit:
-            # Rows of equal nodes share their list otherwise.
-            problems = [*unfit, *problems]
-        return {
+        effect, own = plan_node.effect(changes), None
+        if assigns:
+            effect, own = effect or SAFE, desired.record_on(reference["name"])
+            unfit = self._unfit(row, asked, desired)
+            if unfit:
+                # Rows of equal nodes share their list otherwise.
+                problems = [*unfit, *problems]
+        planned = {
             "variant": desired.variant,
             "live_variant": row.get("variant"),
             "kubelet_version": row.get("kubelet_version"),
@@ -202,23 +209,21 @@ class _Group:
             "delivery": asked.delivery.name,
             "whole": desired.expected is desired.config,
             "action": action,
-            "effect": plan_node.effect(changes) or ("safe" if assigns else None),
+            "effect": effect,
             "changes": changes,
             "problems": start_rules.accepted(problems, row.get("read") == "node", self._request.allow_hidden),
-            "own": desired.record_on(reference["name"]) if assigns else None,
-            **({"node_uid": row["uid"]} if row.get("uid") else {}),
+            "own": own,
         }
+        if row.get("uid"):
+            planned["node_uid"] = row["uid"]
+        return planned
 
     def _action_of(
-        self,
-        row: Mapping[str, Any],
-        asked: plan_node.Asked,
-        desired: plan_node.NodePlan,
-        reference: Mapping[str, str],
+        self, row: Mapping[str, Any], asked: plan_node.Asked, desired: plan_node.NodePlan, reference: Mapping[str, str]
     ) -> str:
         if asked.delivery.whole:
             return _action(row, reference, bool(desired.changes))
-        if not self._request.lays() or not (asked.moves or self._request.migrate == STAY):
+        if not self._request.may_write_dropins() or not (asked.replaces_checkpoint or self._request.migrate == STAY):
             return "none"
         # Also a value that equals the live one must be declared: it holds when the node's own file changes.
         declares = row.get("source") is not None or not sources.is_empty(desired.config)
@@ -230,7 +235,10 @@ class _Group:
         """Return the problems of one node alone, whose assignment its delivery or its resources do not allow."""
         live, minor = self._live[asked.live], asked.minor
         beyond = self._limits.problems(live, desired.expected, row, minor, asked.argv)
-        return [problem.row() for problem in (*delivery_rules.unfit(row, asked.delivery, minor, asked.moves), *beyond)]
+        return [
+            problem.row()
+            for problem in (*delivery_rules.unfit(row, asked.delivery, minor, asked.replaces_checkpoint), *beyond)
+        ]
 
     def _reference(self, desired: plan_node.NodePlan) -> dict[str, str]:
         """Return the reference to the ConfigMap of a desired configuration, and note that one."""
@@ -238,29 +246,14 @@ class _Group:
         if desired.variant not in self._names:
             self.variants[desired.variant] = desired.config
             self._names[desired.variant] = name_of(request.configmap_name, desired.text, request.key)
-        return {
-            "namespace": request.namespace,
-            "name": self._names[desired.variant],
-            "kubeletConfigKey": request.key,
-        }
-
-
-def _migrates(row: dict[str, Any], migrate: str) -> None:
-    """Mark the row of a node that gets a drop-in instead of its checkpoint, and refuse what would change."""
-    row["migrates"] = True
-    if migrate == EQUAL:
-        row["problems"] = [*row["problems"], *(_difference(change).row() for change in row["changes"])]
+        return {"namespace": request.namespace, "name": self._names[desired.variant], "kubeletConfigKey": request.key}
 
 
 def _difference(change: Mapping[str, Any]) -> Problem:
-    before, after = (plan_text.shown_value(change[side]) for side in ("before", "after"))
-    return Problem(
-        REFUSAL,
-        change["path"],
-        f"the checkpoint has {before}, and without it the kubelet would run {after}",
-        "Declare the value to keep it, or accept the change with kubelet_config_migrate_changes: true.",
-        "migration",
-    )
+    before, after = plan_text.shown_value(change["before"]), plan_text.shown_value(change["after"])
+    cause = f"the checkpoint has {before}, and without it the kubelet would run {after}"
+    remedy = "Declare the value to keep it, or accept the change with kubelet_config_migrate_changes: true."
+    return Problem(REFUSAL, change["path"], cause, remedy, "migration")
 
 
 def _complete(target: Any) -> dict[str, Any]:
@@ -290,7 +283,9 @@ def _action(row: Mapping[str, Any], reference: Mapping[str, str], changed: bool)
     if annotation.unconfirmed(status.get("reason")):
         # A run ended before it confirmed the config: the node reverts unless another run confirms it.
         return "assign"
-    return "assign" if changed and not same_place(active, reference) else "none"
+    if changed and not same_place(active, reference):
+        return "assign"
+    return "none"
 
 
 def _has_malformed_source(row: Mapping[str, Any]) -> bool:
@@ -318,46 +313,27 @@ def _unusable(row: Mapping[str, Any], problem: Problem) -> dict[str, Any]:
 
 
 def _no_version(row: Mapping[str, Any]) -> Problem:
-    return Problem(
-        REFUSAL,
-        "",
-        f"the kubelet version is {row.get('kubelet_version')!r}, so the fields of this node are not known",
-        "Dump the node again; the version comes from Node.status.nodeInfo.",
-        "no-version",
-    )
+    cause = f"the kubelet version is {row.get('kubelet_version')!r}, so the fields of this node are not known"
+    remedy = "Dump the node again; the version comes from Node.status.nodeInfo."
+    return Problem(REFUSAL, "", cause, remedy, "no-version")
 
 
 def _no_config(name: str) -> Problem:
-    return Problem(
-        REFUSAL,
-        "",
-        f"the live configuration of node {name} is not known, so the changes cannot be merged into it",
-        f"Dump the node again when it is reachable; the dump must contain a {KIND} ({API_VERSION}).",
-        "no-live-config",
-    )
+    cause = f"the live configuration of node {name} is not known, so the changes cannot be merged into it"
+    remedy = f"Dump the node again when it is reachable; the dump must contain a {KIND} ({API_VERSION})."
+    return Problem(REFUSAL, "", cause, remedy, "no-live-config")
 
 
 def _no_own_file(cause: str, severity: str, then: str, stops: bool = False) -> Problem:
     """Return the problem. `stops`: the rollout must change the node, which needs its host."""
+    remedy = (
+        "A rollout stops at this node. " if stops else ""
+    ) + "Plan again when the host answers and root may read the file."
     return Problem(
-        severity,
-        "",
-        f"the node's own config file is not known ({cause}), so {then}",
-        ("A rollout stops at this node. " if stops else "")
-        + "Plan again when the host answers and root may read the file.",
-        plan_text.NO_OWN_FILE,
+        severity, "", f"the node's own config file is not known ({cause}), so {then}", remedy, plan_text.NO_OWN_FILE
     )
 
 
 def _unknown_node(name: str) -> Problem:
-    return Problem(
-        REFUSAL,
-        "",
-        f"node {name} has its own configuration but is not part of this plan",
-        "Correct the name, or dump that node too.",
-        "unknown-node",
-    )
-
-
-def _refused(row: Mapping[str, Any]) -> bool:
-    return any(problem["severity"] == REFUSAL for problem in row["problems"])
+    cause = f"node {name} has its own configuration but is not part of this plan"
+    return Problem(REFUSAL, "", cause, "Correct the name, or dump that node too.", "unknown-node")

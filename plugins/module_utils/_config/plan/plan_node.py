@@ -47,8 +47,7 @@ class NodePlan:
             for row in change_rows
             if (row["known"] or row["after"] is not None) and row["path"] not in source.by_restart
         ]
-        always = [problem.row() for problem in _sorted(problems)]
-        self._problem_rows = {False: always, True: [problem.row() for problem in _sorted([*problems, *on_assign])]}
+        self._problem_rows = {False: _rows_of(problems), True: _rows_of([*problems, *on_assign])}
 
     def rows(self, assign: bool) -> list[dict[str, Any]]:
         """Return the changes; if nothing is assigned, without removals whose result is not known.
@@ -56,7 +55,9 @@ class NodePlan:
         Such a node runs the configuration, and the live value is the default that its kubelet filled in. Its kubelet is
         not restarted either, so it takes nothing up.
         """
-        return self._rows if assign else self._applied_rows
+        if assign:
+            return self._rows
+        return self._applied_rows
 
     def record_on(self, source: str) -> Record:
         """Return the record of the node's own values once ``source`` is assigned; equal nodes share it."""
@@ -85,7 +86,7 @@ class Asked(NamedTuple):
     """The words of its kubelet's command line, None if unknown."""
     files: own_file.Files | None = None
     """Its own config file and drop-ins, None if they do not matter or are not known."""
-    moves: bool = False
+    replaces_checkpoint: bool = False
     """Whether a drop-in takes the place of its checkpoint."""
     allow_effect: str | None = None
     """Its own highest accepted effect, None for that of the plan."""
@@ -108,7 +109,9 @@ class Planner:
         self._reverts = reverts
         self._variants = variants
         self._target = target
-        self._target_layers = () if target is None else (targets.declared(target),)
+        self._target_layers: Layers = ()
+        if target is not None:
+            self._target_layers = (targets.declared(target),)
         self._allow = allow_effect
         self._allow_invalid = allow_invalid
         self._shared = shared
@@ -123,37 +126,44 @@ class Planner:
         binary = self._binaries.setdefault(json.dumps(asked.binary), asked.binary)
         flags = shadow.shadows(asked.argv or (), asked.minor)
         whole = asked.delivery.whole
-        declared = self._declared_by(asked.layers if whole else (*self._target_layers, *asked.layers))
-        reverts = self._reverts or (not whole and self._target is not None)
-        files = asked.files if whole or asked.moves else self._files_that_matter(asked, declared, reverts)
-        key = json.dumps([flags, asked.record, whole, files, asked.moves, asked.allow_effect], sort_keys=True)
+        layers, files, reverts = asked.layers, asked.files, self._reverts
+        if not whole:
+            layers = (*self._target_layers, *asked.layers)
+            reverts = self._reverts or self._target is not None
+        declared = self._declared_by(layers)
+        if not (whole or asked.replaces_checkpoint or self._takes_files_up(asked, declared, reverts)):
+            files = None
+        key = json.dumps(
+            [flags, asked.record, whole, files, asked.replaces_checkpoint, asked.allow_effect], sort_keys=True
+        )
         known = (asked.live, asked.minor, id(declared), key, id(binary))
         if known not in self._plans:
             live = self._variants[asked.live]
             node = sources.Given(live, asked.minor, declared, asked.record, files, self._target, reverts)
-            if files and not whole and not asked.moves:
+            if files and not whole and not asked.replaces_checkpoint:
                 node = sources.with_own_now(node)
             self._plans[known] = self._make(asked._replace(binary=binary), node, flags)
         return self._plans[known]
 
     def _declared_by(self, layers: Layers) -> Declared:
         """Return what layers declare together: the same object for the same layers."""
-        known = tuple(id(layer) for layer in layers)
+        known = tuple(map(id, layers))
         if known not in self._declared:
             # It holds the layers, so that no later one gets the id of a deleted one.
             self._declared[known] = Declared(layers)
         return self._declared[known]
 
     @staticmethod
-    def _files_that_matter(asked: Asked, declared: Declared, reverts: bool) -> own_file.Files | None:
-        """Return the files of a node with a drop-in where a restart takes up what is in them."""
-        left = reverts and former.left(asked.record, declared, True)
-        return asked.files if left or (asked.files and asked.files.outdated) else None
+    def _takes_files_up(asked: Asked, declared: Declared, reverts: bool) -> bool:
+        """Return whether the restart of a node with a drop-in takes up what is in its files."""
+        if reverts and former.left(asked.record, declared, True):
+            return True
+        return asked.files is not None and asked.files.outdated
 
     def _make(self, asked: Asked, node: sources.Given, flags: Mapping[str, str]) -> NodePlan:
         before, minor, record = node.live, node.minor, node.record
         try:
-            source = sources.of(asked.delivery, node.files, asked.moves)(node)
+            source = sources.of(asked.delivery, node.files, asked.replaces_checkpoint)(node)
             check_size(render(source.config), "the desired configuration")
         except (overlay.OverlayError, DocumentError) as error:
             cause, _dot, remedy = str(error).rpartition(". ")
@@ -162,16 +172,14 @@ class Planner:
             return NodePlan(nothing, [], [Problem(REFUSAL, "", cause, remedy, "layers")], [])
         # What the running source leaves to the kubelet already, it need not lose again.
         absent = {*record["absent"]}.intersection(former.absent_after(source.changes))
-        changes = [change for change in source.changes if change.path not in absent]
+        made = source._replace(changes=[change for change in source.changes if change.path not in absent])
         # What a former source declared and no layer does.
-        from_own_file = [path for path in source.from_file if path in record["own"]]
-        no_longer = {*source.former.known, *source.former.unknown, *from_own_file}
+        no_longer = {*source.former.known, *source.former.unknown, *source.from_file.intersection(record["own"])}
         costs = Costs(before, source.expected, minor)
         rows = [
             change_row(change, costs.of(change), flags, change.path in no_longer, change.path in source.from_file)
-            for change in changes
+            for change in made.changes
         ]
-        made = source._replace(changes=changes)
         problems = self._problems_always(asked, node, made, flags)
         on_assign = self._problems_of_change(asked, node, made, flags, costs, no_longer)
         return NodePlan(made, rows, problems, [problem for problem in on_assign if problem not in problems])
@@ -180,18 +188,18 @@ class Planner:
         self, asked: Asked, node: sources.Given, source: sources.Source, flags: Mapping[str, str]
     ) -> list[Problem]:
         """Return the problems of a source, whether it is assigned or not."""
-        settled = source.expected if source.without_file is None else source.without_file
+        settled: Mapping[str, Any] = source.expected
+        if source.without_file is not None:
+            settled = source.without_file
         found = self._problems(settled, asked.live, node.minor, flags, asked.binary)
         if not asked.delivery.whole:
             types_of_dropin = types.check(source.config, node.minor, asked.binary)
             of_dropin = {*delivery_rules.check(source.config, node.minor), *types_of_dropin}
             found += of_dropin - {*found} - self._known_harmless(asked.live, node.minor, asked.binary)
-        return [
-            *found,
-            *_shadowed([change for change in source.changes if change.path not in source.by_restart], flags),
-            *(former.warnings(source.former.unknown) if asked.delivery.whole else ()),
-            *_zeros(node.declared, source.expected, node.minor),
-        ]
+        found += _shadowed([change for change in source.changes if change.path not in source.by_restart], flags)
+        if asked.delivery.whole:
+            found += former.warnings(source.former.unknown)
+        return [*found, *_zeros(node.declared, source.expected, node.minor)]
 
     def _problems_of_change(
         self,
@@ -213,10 +221,7 @@ class Planner:
             yield from delivery_rules.forgotten(node.live, source.config, node.minor)
         yield from checks.warnings(source.changes)
         yield from checks.checkpoint_paths(compare.normalise(source.config, node.minor).items())
-        shared = {id(layer) for layer in self._shared}
-        for_all = [layer for layer in node.declared.layers if id(layer) in shared]
-        of_node = [layer for layer in node.declared.layers if id(layer) not in shared]
-        yield from _not_for_all(source.changes, for_all, of_node)
+        yield from _not_for_all(source.changes, node.declared.layers, set(map(id, self._shared)))
         if self._target is not None:
             yield from targets.kept(self._target, node.live)
 
@@ -235,20 +240,21 @@ class Planner:
         harmless = self._known_harmless(live, minor, binary)
         unchecked = {(problem.rule, problem.path) for problem in harmless}
         undecided = self._undecided(config, live, minor, flags)
-        return [
-            checks.warned(problem)
-            if problem in undecided
-            else checks.softened(problem)
-            if self._allow_invalid or (problem.rule, problem.path) in unchecked or shadow.shadow_of(problem.path, flags)
-            else problem
-            for problem in set(checks.problems(config, minor, binary)) - harmless
-        ]
+        found = []
+        for problem in set(checks.problems(config, minor, binary)) - harmless:
+            is_unchecked = (problem.rule, problem.path) in unchecked or overlay.is_set(problem.path, flags)
+            if problem in undecided:
+                problem = checks.warned(problem)
+            elif self._allow_invalid or is_unchecked:
+                problem = checks.softened(problem)
+            found.append(problem)
+        return found
 
     def _undecided(
         self, config: Mapping[str, Any], live: str, minor: int, flags: Mapping[str, str]
     ) -> Container[Problem]:
         """Return the problems of several fields together that flags solve: the live configuration has their values."""
-        hidden = {paths.top(path) for path in flags}
+        hidden = set(map(paths.top, flags))
         if not hidden:
             return ()
         runs = {**config, **{field: self._variants[live].get(field) for field in hidden}}
@@ -273,8 +279,7 @@ def change_row(
 ) -> dict[str, Any]:
     """Return a change as a row of a plan. C(cost): its effect and the reason."""
     effect, reason = cost
-    field = fields.owner(change.path)
-    return {
+    row: dict[str, Any] = {
         "path": change.path,
         "before": difftext.mask(change.path, change.before),
         "after": difftext.mask(change.path, change.after),
@@ -282,23 +287,21 @@ def change_row(
         "effect": effect,
         "reason": reason,
         "shadowed_by": shadow.shadow_of(change.path, flags),
-        "machine_specific": bool(field and field.machine),
+        "machine_specific": fields.is_of_machine(change.path),
         "no_longer_declared": no_longer,
-        **({"own_file_changed": True} if from_file and not no_longer else {}),
     }
+    if from_file and not no_longer:
+        row["own_file_changed"] = True
+    return row
 
 
 def _shadowed(changes: list[compare.Change], flags: Mapping[str, str]) -> Iterator[Problem]:
     for change in changes:
         flag = shadow.shadow_of(change.path, flags)
         if flag:
-            yield Problem(
-                WARNING,
-                change.path,
-                f"the kubelet's flag {flag} overrides any configuration: the change will have no effect",
-                "Remove the flag from the node's kubelet command line, or omit the field.",
-                "shadowed",
-            )
+            cause = f"the kubelet's flag {flag} overrides any configuration: the change will have no effect"
+            remedy = "Remove the flag from the node's kubelet command line, or omit the field."
+            yield Problem(WARNING, change.path, cause, remedy, "shadowed")
 
 
 def _zeros(declared: Declared, expected: Mapping[str, Any], minor: int) -> Iterator[Problem]:
@@ -306,7 +309,9 @@ def _zeros(declared: Declared, expected: Mapping[str, Any], minor: int) -> Itera
 
     Source: pkg/kubelet/apis/config/v1beta1/defaults.go.
     """
-    values = {path: value for layer in declared.layers for path, value in overlay.written(layer, True)}
+    values: dict[paths.Path, Any] = {}
+    for layer in declared.layers:
+        values.update(overlay.written(layer, True))
     runs = compare.normalise(expected, minor, True)
     for path, value in values.items():
         field, shown = fields.lookup(path), paths.show(path)
@@ -333,34 +338,27 @@ def _dropped(before: Mapping[str, Any], desired: Mapping[str, Any], minor: int) 
         gone = sorted(set(old) - set(merged[field.path]))
         if gone:
             keys = ", ".join(f"{key} ({old[key]})" for key in gone)
-            yield Problem(
-                WARNING,
-                field.path,
-                f"the map is replaced as a whole, and these keys are missing from the new one: {keys}",
-                "Repeat them to keep them; otherwise they are off.",
-                "whole-map",
-            )
+            cause = f"the map is replaced as a whole, and these keys are missing from the new one: {keys}"
+            yield Problem(WARNING, field.path, cause, "Repeat them to keep them; otherwise they are off.", "whole-map")
 
 
-def _not_for_all(
-    changes: list[compare.Change], for_all: Sequence[Mapping[str, Any]], own: Sequence[Mapping[str, Any]]
-) -> Iterator[Problem]:
-    for path in sorted({str(paths.parse(change.path)[0]) for change in changes}):
-        field = fields.ALL.get(path)
-        if (
-            field is not None
-            and field.machine
-            and any(layer.get(path) is not None for layer in for_all)
-            and not any(path in layer for layer in own)
-        ):
-            yield Problem(
-                WARNING,
-                path,
-                "the value belongs to one machine, but the configuration for all nodes sets it",
-                "Set it per node, unless the value is the same on all nodes.",
-                "machine-specific",
-            )
+def _not_for_all(changes: list[compare.Change], layers: Layers, shared: Collection[int]) -> Iterator[Problem]:
+    """Yield a warning for each field of a machine that only the `shared` layers set. These are known by their ids."""
+    set_for_node: set[str] = set()
+    set_for_all: set[str] = set()
+    for layer in layers:
+        if id(layer) in shared:
+            set_for_all.update(paths.present(layer))
+        else:
+            set_for_node.update(layer)
+    changed = {paths.top(change.path) for change in changes}
+    for path in fields.MACHINE:
+        if path in changed & set_for_all - set_for_node:
+            cause = "the value belongs to one machine, but the configuration for all nodes sets it"
+            remedy = "Set it per node, unless the value is the same on all nodes."
+            yield Problem(WARNING, path, cause, remedy, "machine-specific")
 
 
-def _sorted(problems: list[Problem]) -> list[Problem]:
-    return sorted(problems, key=lambda problem: (problem.severity, problem.path, problem.rule, problem.message))
+def _rows_of(problems: list[Problem]) -> list[dict[str, str]]:
+    order = sorted(problems, key=lambda problem: (problem.severity, problem.path, problem.rule, problem.message))
+    return [problem.row() for problem in order]

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections import Counter
 from typing import Any, Iterator, Mapping
@@ -14,7 +15,7 @@ from ..fields import compare, difftext, fields
 from ..fields.field_row import EFFECTS
 from ..rules import checks
 from ..rules.problem import REFUSAL, WARNING
-from ..values.node_row import SHOWN_NODES, counted, shown_nodes
+from ..values.node_row import counted, first_of, shown_nodes
 from ..values.short_texts import minor_of
 from . import sources
 
@@ -25,33 +26,42 @@ _ALLOW_INVALID = (
 )
 
 
+_SEVERITIES = {REFUSAL: "REFUSED", WARNING: "warning"}
+
+
+def completed(variants: Mapping[str, Any], nodes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the plan of these rows, with its summary and text; it is refused if a row has a refusal."""
+    counts = summary({"variants": variants, "nodes": nodes})
+    plan = {"variants": variants, "nodes": nodes, "refused": counts["refusals"] > 0, "summary": counts}
+    plan["text"] = lines(plan)
+    return plan
+
+
 def summary(plan: Mapping[str, Any]) -> dict[str, Any]:
     """Return the counts of a plan, the nodes of each variant and the differences between the variants."""
     rows = plan["nodes"]
-    changing = [row for row in rows.values() if row["action"] != "none"]
-    severities = Counter(problem["severity"] for row in rows.values() for problem in row["problems"])
-    effects = Counter(row["effect"] for row in changing)
-    by_variant = _by_variant(rows)
+    severities: Counter[str] = Counter()
+    effects: Counter[str] = Counter()
+    by_variant: dict[str, list[str]] = {}
+    for name, row in rows.items():
+        severities.update(problem["severity"] for problem in row["problems"])
+        if row["action"] != "none":
+            effects[row["effect"]] += 1
+        if row["variant"] is not None:
+            by_variant.setdefault(row["variant"], []).append(name)
+    to_change = sum(effects.values())
     return {
         "nodes": len(rows),
-        "to_change": len(changing),
-        "unchanged": len(rows) - len(changing),
+        "to_change": to_change,
+        "unchanged": len(rows) - to_change,
         "variants": len(by_variant),
         "refusals": severities[REFUSAL],
         "warnings": severities[WARNING],
-        "from_live": sum(_from_live(row) for row in rows.values()),
+        "from_live": sum(map(_from_live, rows.values())),
         "by_effect": {effect: effects[effect] for effect in EFFECTS if effects[effect]},
         "nodes_by_variant": by_variant,
-        "differences": [row for variants in _by_delivery(plan) for row in differences(variants)],
+        "differences": list(itertools.chain.from_iterable(map(differences, _by_delivery(plan)))),
     }
-
-
-def _by_variant(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for name, row in rows.items():
-        if row["variant"] is not None:
-            found.setdefault(row["variant"], []).append(name)
-    return found
 
 
 def _by_delivery(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -73,13 +83,11 @@ def differences(variants: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any
     # Only the written values are compared: sources of this minor need not be complete.
     values = {name: compare.normalise(config, fields.NEWEST_MINOR) for name, config in variants.items()}
     found = []
-    for path in sorted({path for config in values.values() for path in config}):
+    for path in sorted(set().union(*values.values())):
         given = {name: config.get(path) for name, config in values.items()}
-        first = next(iter(given.values()))
-        if not all(compare.same(first, value) for value in given.values()):
-            field = fields.owner(path)
+        if not compare.all_same(given.values()):
             shown = {name: difftext.mask(path, value) for name, value in given.items()}
-            found.append({"path": path, "machine_specific": bool(field and field.machine), "values": shown})
+            found.append({"path": path, "machine_specific": fields.is_of_machine(path), "values": shown})
     return found
 
 
@@ -93,7 +101,9 @@ def lines(plan: Mapping[str, Any]) -> list[str]:
         if shared not in written:
             written[shared] = json.dumps([row["changes"], row["problems"]], sort_keys=True)
         groups.setdefault(f"{row['action']} {row['effect']} {written[shared]}", []).append(name)
-    text = [line for names in groups.values() for line in _block(plan["nodes"], names)]
+    text: list[str] = []
+    for names in groups.values():
+        text += _block(plan["nodes"], names)
     text += _why(plan["summary"]["differences"], plan["summary"]["nodes_by_variant"])
     text += _newer(plan["nodes"])
     text.append(_sum(plan))
@@ -103,13 +113,17 @@ def lines(plan: Mapping[str, Any]) -> list[str]:
 def refusals(plan: Mapping[str, Any]) -> str:
     """Return why a plan is refused: each reason once, with all its nodes."""
     reasons: dict[str, list[str]] = {}
-    found = [(name, row) for name, node in plan["nodes"].items() for row in node["problems"]]
-    refused = [(name, problem) for name, problem in found if problem["severity"] == REFUSAL]
-    for name, problem in refused:
-        reasons.setdefault(_problem_text(problem), []).append(name)
-    shown = [f"{shown_nodes(names)}: {reason}" for reason, names in reasons.items()]
-    hint = [_ALLOW_INVALID] if any(problem["rule"] in checks.VALIDATED for _name, problem in refused) else []
-    return "\n".join(["the plan is refused. Nothing was written.", *shown, *hint])
+    rules = set()
+    for name, row in plan["nodes"].items():
+        for problem in row["problems"]:
+            if problem["severity"] == REFUSAL:
+                reasons.setdefault(_problem_text(problem), []).append(name)
+                rules.add(problem["rule"])
+    text = ["the plan is refused. Nothing was written."]
+    text += [f"{shown_nodes(names)}: {reason}" for reason, names in reasons.items()]
+    if rules & {*checks.VALIDATED}:
+        text.append(_ALLOW_INVALID)
+    return "\n".join(text)
 
 
 def diffs(current: Mapping[str, Any], plan: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -117,43 +131,41 @@ def diffs(current: Mapping[str, Any], plan: Mapping[str, Any]) -> list[dict[str,
     pairs: dict[tuple[Any, ...], list[str]] = {}
     for name, row in plan["nodes"].items():
         if row["action"] != "none" and row["live_variant"] is not None:
-            # Nodes whose variant is not the whole configuration may change in different ways.
-            ways = () if sources.is_whole(row) else (id(row["changes"]),)
-            pairs.setdefault((row["live_variant"], row["variant"], *ways), []).append(name)
-    return [
-        difftext.diff(
-            current["variants"][live],
-            sources.outcome(current["variants"], plan["variants"], plan["nodes"][names[0]]),
-            f"live on {shown_nodes(names)}",
-            f"desired on {shown_nodes(names)}",
-        )
-        for (live, *_desired), names in pairs.items()
-    ]
+            pairs.setdefault((row["live_variant"], sources.way(row)), []).append(name)
+    found = []
+    for (live, _way), names in pairs.items():
+        desired = sources.outcome(current["variants"], plan["variants"], plan["nodes"][names[0]])
+        shown = shown_nodes(names)
+        found.append(difftext.diff(current["variants"][live], desired, f"live on {shown}", f"desired on {shown}"))
+    return found
 
 
 def _block(rows: Mapping[str, Any], names: list[str]) -> Iterator[str]:
     row = rows[names[0]]
-    configmaps = sorted({rows[name]["configmap"] for name in names})
-    target = configmaps[0] if len(configmaps) == 1 else f"{len(configmaps)} variants"
-    yield f"{shown_nodes(names)}: " + (
-        "no action" if row["action"] == "none" else f"assign {target}, effect {row['effect']}"
-    )
+    configmaps = {rows[name]["configmap"] for name in names}
+    what = "no action"
+    if row["action"] != "none" and len(configmaps) > 1:
+        what = f"assign {len(configmaps)} variants, effect {row['effect']}"
+    elif row["action"] != "none":
+        what = f"assign {row['configmap']}, effect {row['effect']}"
+    yield f"{shown_nodes(names)}: {what}"
     shown = None
     for change in row["changes"]:
         # The keys of one map have one reason.
         yield f"  {_change(change, change['reason'] != shown)}"
         shown = change["reason"]
     for problem in row["problems"]:
-        word = "REFUSED" if problem["severity"] == REFUSAL else "warning"
-        yield f"  {word}: {_problem_text(problem)}"
+        yield f"  {_SEVERITIES[problem['severity']]}: {_problem_text(problem)}"
 
 
 def _problem_text(problem: Mapping[str, Any]) -> str:
-    path = f"{problem['path']}: " if problem["path"] else ""
+    text = f"{problem['message']}. {problem['remedy']}"
     if "value" in problem and problem["severity"] == REFUSAL:
         does = "the kubelet refuses" if problem["rule"] in checks.VALIDATED else "ends the kubelet"
-        path = f"{problem['path']} is {problem['value']}, which {does} (rule {problem['rule']}): "
-    return f"{path}{problem['message']}. {problem['remedy']}"
+        return f"{problem['path']} is {problem['value']}, which {does} (rule {problem['rule']}): {text}"
+    if problem["path"]:
+        return f"{problem['path']}: {text}"
+    return text
 
 
 def _change(change: Mapping[str, Any], with_reason: bool) -> str:
@@ -166,15 +178,23 @@ def _change(change: Mapping[str, Any], with_reason: bool) -> str:
         text = f"- {change['path']}: {before}"
     else:
         text = f"~ {change['path']}: {before} -> {after}"
-    text += f"   [{change['effect']}]" + (f" {change['reason']}" if with_reason else "")
-    text += "   (no longer declared)" if change["no_longer_declared"] else ""
-    text += "   (the node's own file changed)" if change.get("own_file_changed") else ""
-    return f"{text}   (no effect: {change['shadowed_by']})" if change["shadowed_by"] else text
+    text += f"   [{change['effect']}]"
+    if with_reason:
+        text += f" {change['reason']}"
+    if change["no_longer_declared"]:
+        text += "   (no longer declared)"
+    if change.get("own_file_changed"):
+        text += "   (the node's own file changed)"
+    if change["shadowed_by"]:
+        text += f"   (no effect: {change['shadowed_by']})"
+    return text
 
 
 def shown_value(value: Any) -> str:
     """Return a value on one line."""
-    return value if isinstance(value, str) and value and "\n" not in value else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str) and value and "\n" not in value:
+        return value
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _why(found: list[dict[str, Any]], nodes: Mapping[str, list[str]]) -> Iterator[str]:
@@ -186,9 +206,8 @@ def _why(found: list[dict[str, Any]], nodes: Mapping[str, list[str]]) -> Iterato
         for variant, value in row["values"].items():
             names.setdefault("absent" if value is None else shown_value(value), []).extend(nodes[variant])
         values = [f"{value} on {shown_nodes(group)}" for value, group in names.items()]
-        more = f" and {len(values) - SHOWN_NODES} more" if len(values) > SHOWN_NODES else ""
         mark = " (belongs to one machine)" if row["machine_specific"] else ""
-        yield f"  {row['path']}{mark}: {', '.join(values[:SHOWN_NODES])}{more}"
+        yield f"  {row['path']}{mark}: {first_of(values)}"
 
 
 def _newer(rows: Mapping[str, Any]) -> Iterator[str]:
@@ -209,11 +228,13 @@ def _sum(plan: Mapping[str, Any]) -> str:
         f"{counted(counts['variants'], 'variant')}, {counted(counts['refusals'], 'refusal')}, "
         f"{counted(counts['warnings'], 'warning')}"
     )
-    if counts["from_live"]:
-        text += (
-            f"; {counts['from_live']} planned from {'its' if counts['from_live'] == 1 else 'their'} live configuration"
-        )
-    return f"{text}; REFUSED, nothing may be written" if plan["refused"] else text
+    if counts["from_live"] == 1:
+        text += "; 1 planned from its live configuration"
+    elif counts["from_live"]:
+        text += f"; {counts['from_live']} planned from their live configuration"
+    if plan["refused"]:
+        text += "; REFUSED, nothing may be written"
+    return text
 
 
 def _from_live(row: Mapping[str, Any]) -> bool:

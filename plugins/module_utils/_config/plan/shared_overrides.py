@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import itertools
 from typing import Any, Iterable, Mapping, Sequence
 
 from ..fields import compare, complete_config, overlay
@@ -21,9 +22,11 @@ def lay_common(base: Mapping[str, Any], overrides: Iterable[Sequence[Mapping[str
     their values, and so does every field whose value in ``base`` or in the layers belongs to one machine. The arguments
     are neither modified nor shared. Raises OverlayError when layers cannot be merged into ``base``.
     """
-    distinct = {tuple(id(layer) for layer in layers): layers for layers in overrides}.values()
+    distinct = {tuple(map(id, layers)): layers for layers in overrides}.values()
     results = [functools.reduce(overlay.merge, layers, dict(base)) for layers in distinct]
-    agreed = _agreed(base, results, ()) if results else dict(base)
+    agreed = dict(base)
+    if results:
+        agreed = _agreed(base, results, ())
     kept = {*compare.HEADER, *complete_config.machine_specific(base), *complete_config.machine_specific(agreed)}
     agreed = {name: value for name, value in agreed.items() if name not in kept}
     return copy.deepcopy({**agreed, **{name: value for name, value in base.items() if name in kept}})
@@ -44,7 +47,7 @@ def not_shared(
     paths_of: dict[tuple[int, ...], list[str]] = {}
     found: dict[str, list[str]] = {}
     for name, layers in others.items():
-        known = tuple(id(layer) for layer in layers)
+        known = tuple(map(id, layers))
         if known not in paths_of:
             paths_of[known] = changed_paths(common, lay_common(base, [*own, layers]), minor)
         for path in paths_of[known]:
@@ -63,18 +66,20 @@ def changed_paths(before: Mapping[str, Any], after: Mapping[str, Any], minor: in
 
 def _agreed(base: Mapping[str, Any], results: Sequence[Mapping[str, Any]], at: paths.Path) -> dict[str, Any]:
     """Return the values that all results agree on, otherwise those of the base. Null is absence, as for the kubelet."""
-    agreed = {
-        key: _agreed_value((*at, key), base.get(key), [result.get(key) for result in results])
-        for key in dict.fromkeys(key for config in (base, *results) for key in config)
-    }
-    return {key: value for key, value in agreed.items() if value is not None}
+    agreed: dict[str, Any] = {}
+    for key in dict.fromkeys(itertools.chain(base, *results)):
+        agreed[key] = _agreed_value((*at, key), base.get(key), [result.get(key) for result in results])
+    return paths.present(agreed)
 
 
 def _agreed_value(path: paths.Path, before: Any, after: Sequence[Any]) -> Any:
     """Return the value that all results agree on, otherwise the one before; maps are compared key by key."""
-    if all(compare.same(after[0], other) for other in after):
+    if compare.all_same(after):
         return after[0]
     if overlay.is_whole(path) or not all(one is None or isinstance(one, Mapping) for one in (before, *after)):
         return before
     # An empty map that only some of them set is not common.
-    return _agreed(before or {}, [one or {} for one in after], path) or ({} if before is not None else None)
+    agreed = _agreed(before or {}, [one or {} for one in after], path)
+    if not agreed and before is None:
+        return None
+    return agreed

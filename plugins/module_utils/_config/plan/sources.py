@@ -68,17 +68,23 @@ class Source(NamedTuple):
     @property
     def by_restart(self) -> frozenset[str]:
         """The paths of changes that the node's own file makes at any restart, whether a source is assigned or not."""
-        return frozenset() if self.without_file is None else self.from_file
+        if self.without_file is None:
+            return frozenset()
+        return self.from_file
 
 
-def of(delivery: Delivery, files: own_file.Files | None, moves: bool) -> Callable[[Given], Source]:
+def of(delivery: Delivery, files: own_file.Files | None, replaces_checkpoint: bool) -> Callable[[Given], Source]:
     """Return the function that makes the source of a node.
 
-    `files`: of the node, where they are known. `moves`: a drop-in takes the place of its checkpoint.
+    `files`: of the node, where they are known. `replaces_checkpoint`: a drop-in takes the place of its checkpoint.
     """
+    if delivery.whole and files:
+        return built_on_file
     if delivery.whole:
-        return built_on_file if files else built_on_live
-    return in_place_of_checkpoint if files and moves else dropin
+        return built_on_live
+    if files and replaces_checkpoint:
+        return in_place_of_checkpoint
+    return dropin
 
 
 def built_on_live(node: Given) -> Source:
@@ -87,10 +93,12 @@ def built_on_live(node: Given) -> Source:
     Raises OverlayError.
     """
     left = _left(node, by_key=False)
-    config = node.declared.over(_goal(node) or former.revert(node.live, left.known))
+    base = former.revert(node.live, left.known)
+    if node.target is not None:
+        base = for_machine(node.target, node.live)
+    config = node.declared.over(base)
     changes = compare.changes(node.live, config, node.minor)
-    replaced = {change.path: change.before for change in changes}
-    return Source(config, config, changes, replaced, former.absent_after(changes), node.record, left)
+    return Source(config, config, changes, compare.before(changes), former.absent_after(changes), node.record, left)
 
 
 def built_on_file(node: Given) -> Source:
@@ -101,14 +109,10 @@ def built_on_file(node: Given) -> Source:
     """
     files, names = _files(node), node.declared.names
     config = node.declared.over({"kind": KIND, "apiVersion": API_VERSION, **files.own})
-    moved = {change.path: change.after for change in compare.changes(files.read, config, node.minor)}
+    moved = compare.after(compare.changes(files.read, config, node.minor))
     expected = node.declared.over(former.revert(node.live, moved))
     changes = compare.changes(node.live, expected, node.minor)
-    replaced = {
-        change.path: change.before
-        for change in compare.changes(files.own, config, node.minor)
-        if overlay.is_set(change.path, names)
-    }
+    replaced = _of_paths(compare.before(compare.changes(files.own, config, node.minor)), names)
     return _without_record(node, config, expected, changes, moved, names, replaced)
 
 
@@ -125,11 +129,13 @@ def dropin(node: Given) -> Source:
     values = compare.normalise(node.live, node.minor, True, True)
     unknown = [compare.Change(path, values.get(path), None, False) for path in left.unknown if path in values]
     changes = _sorted([*compare.changes(node.live, expected, node.minor, True), *unknown])
-    replaced = {path: values.get(path) for path in {*names, *values} if overlay.is_set(path, names)}
+    replaced = {**dict.fromkeys(names), **_of_paths(values, names)}
     absent = [path for path in former.absent_after(changes) if path in replaced]
-    kept = {path: held for path, held in node.record["own"].items() if overlay.is_set(path, names)}
-    made = Source(config, expected, changes, replaced, absent, {**node.record, "own": kept}, left)
-    return _after_restart(made, node, node.files) if node.files else made
+    record: Record = {**node.record, "own": _of_paths(node.record["own"], names)}
+    made = Source(config, expected, changes, replaced, absent, record, left)
+    if node.files:
+        return _after_restart(made, node, node.files)
+    return made
 
 
 def in_place_of_checkpoint(node: Given) -> Source:
@@ -144,11 +150,11 @@ def in_place_of_checkpoint(node: Given) -> Source:
     others = [*files.earlier, *files.later]
     now = merged_dropins.effective(files.read, others or None, node.minor)
     then = merged_dropins.effective(files.own, [*files.earlier, declared, *files.later], node.minor)
-    moved = {change.path: change.after for change in compare.changes(now, then, node.minor, True)}
+    moved = compare.after(compare.changes(now, then, node.minor, True))
     expected = merged_dropins.merge(former.revert(node.live, moved), [declared])
     changes = compare.changes(node.live, expected, node.minor, True)
     without = compare.normalise(merged_dropins.effective(files.own, others, node.minor), node.minor, runs=True)
-    replaced = {path: without.get(path) for path in {*names, *without} if overlay.is_set(path, names)}
+    replaced = {**dict.fromkeys(names), **_of_paths(without, names)}
     config = {"kind": KIND, "apiVersion": API_VERSION, **declared}
     return _without_record(node, config, expected, changes, moved, names, replaced)
 
@@ -161,12 +167,12 @@ def with_own_now(node: Given) -> Given:
     files = _files(node)
     without = merged_dropins.effective(files.own, [*files.earlier, *files.later], node.minor)
     found = compare.changes(node.live, without, node.minor, True)
-    certain = {change.path for change in own_file.certain(found, files, node.live, node.minor)}
-    uncertain = {change.path for change in found} - certain
+    certain = compare.after(own_file.certain(found, files, node.live, node.minor))
     now = compare.normalise(without, node.minor, runs=True)
-    own = {}
-    for path, held in node.record["own"].items():
-        own[path] = [now.get(path)] if held and path not in uncertain else held
+    own = dict(node.record["own"])
+    for path in {*own} - (compare.after(found).keys() - certain):
+        if own[path]:
+            own[path] = [now.get(path)]
     return node._replace(record={**node.record, "own": own})
 
 
@@ -180,6 +186,16 @@ def is_whole(row: Mapping[str, Any]) -> bool:
     return bool(row["whole"])
 
 
+def way(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return what the rows of a plan have in common whose nodes of one live variant change in the same way.
+
+    Nodes whose variant is not the whole configuration may change in different ways. Equal ones share their list.
+    """
+    if is_whole(row):
+        return (row["variant"],)
+    return row["variant"], id(row["changes"])
+
+
 def outcome(current: Mapping[str, Config], planned: Mapping[str, Config], row: Mapping[str, Any]) -> Config:
     """Return the complete configuration that a node runs after its plan, by the variants of dump and plan.
 
@@ -190,8 +206,9 @@ def outcome(current: Mapping[str, Config], planned: Mapping[str, Config], row: M
     return former.revert(current[row["live_variant"]], {change["path"]: change["after"] for change in row["changes"]})
 
 
-def _goal(node: Given) -> dict[str, Any] | None:
-    return None if node.target is None else for_machine(node.target, node.live)
+def _of_paths(values: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """Return those values whose path is one of ``names`` or below one."""
+    return {path: value for path, value in values.items() if overlay.is_set(path, names)}
 
 
 def _left(node: Given, by_key: bool) -> Undeclared:
@@ -222,7 +239,7 @@ def _without_record(
     """
     absent = former.absent_after(found)
     changes = [change for change in found if change.path in moved or change.path not in absent]
-    from_file = frozenset(change.path for change in own_file.undeclared(changes, node.declared))
+    from_file = frozenset(compare.after(own_file.undeclared(changes, node.declared)))
     kept = [path for path in absent if overlay.is_set(path, names)]
     return Source(config, expected, changes, replaced, kept, NO_RECORD, from_file=from_file)
 
@@ -232,12 +249,12 @@ def _after_restart(made: Source, node: Given, files: own_file.Files) -> Source:
     pending = own_file.pending(files, made.config, node.declared, node.live, node.minor)
     if not pending:
         return made
-    expected = former.revert(made.expected, {change.path: change.after for change in pending})
+    expected = former.revert(made.expected, compare.after(pending))
     unknown = [change for change in made.changes if not change.known]
     return made._replace(
         expected=expected,
         changes=_sorted([*unknown, *compare.changes(node.live, expected, node.minor, True)]),
-        from_file=frozenset(change.path for change in pending),
+        from_file=frozenset(compare.after(pending)),
         without_file=made.expected,
     )
 
@@ -245,10 +262,7 @@ def _after_restart(made: Source, node: Given, files: own_file.Files) -> Source:
 def _sorted(changes: Sequence[compare.Change]) -> list[compare.Change]:
     """Return changes by path; of two with one path, the last."""
     found = {change.path: change for change in changes}
-    return [found[path] for path in sorted(found)]
-
-
-_MACHINE = sorted(field.path for field in fields.ALL.values() if field.machine)
+    return [change for _path, change in sorted(found.items())]
 
 
 def for_machine(target: Mapping[str, Any], live: Mapping[str, Any]) -> dict[str, Any]:
@@ -256,28 +270,25 @@ def for_machine(target: Mapping[str, Any], live: Mapping[str, Any]) -> dict[str,
 
     The arguments are not modified, but their values are shared.
     """
-    result = {name: value for name, value in target.items() if name not in _MACHINE}
-    result.update({name: live[name] for name in _MACHINE if name in live})
-    return result
+    of_machine = {name: live[name] for name in fields.MACHINE if name in live}
+    return {**declared(target), **of_machine}
 
 
 def declared(target: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``target`` without the fields that belong to one machine, as a layer of a drop-in."""
-    return {name: value for name, value in target.items() if name not in _MACHINE}
+    return {name: value for name, value in target.items() if name not in fields.MACHINE}
 
 
 def kept(target: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[Problem]:
     """Yield a warning for each field of ``target`` that a node does not get, because it belongs to one machine."""
-    for name in _MACHINE:
-        if target.get(name) is not None and not compare.same(*(_form(name, config) for config in (target, live))):
-            yield Problem(
-                WARNING,
-                name,
+    for name in fields.MACHINE:
+        if target.get(name) is not None and not compare.same(_form(name, target), _form(name, live)):
+            cause = (
                 "the configuration to roll back to has another value, but it belongs to one machine: the node keeps "
-                "its own",
-                "To change it, declare it for the node in kubelet_config_host and run a rollout.",
-                "machine-specific",
+                "its own"
             )
+            remedy = "To change it, declare it for the node in kubelet_config_host and run a rollout."
+            yield Problem(WARNING, name, cause, remedy, "machine-specific")
 
 
 def _form(name: str, config: Mapping[str, Any]) -> Any:

@@ -126,11 +126,9 @@ def checkpoint_paths(values: Iterable[tuple[str, Any]]) -> Iterator[Problem]:
     for path, value in values:
         field = fields.owner(path)
         if field is not None and field.path_ref and isinstance(value, str) and _CHECKPOINT.search(value):
-            yield Problem(
-                WARNING,
-                path,
-                f"{value} lies in the folder of an older checkpoint, which only this node has",
+            cause = f"{value} lies in the folder of an older checkpoint, which only this node has"
+            remedy = (
                 "Set a path outside the checkpoints, "
-                "or a relative path and ship the file as another key of the ConfigMap.",
-                "checkpoint-path",
+                "or a relative path and ship the file as another key of the ConfigMap."
             )
+            yield Problem(WARNING, path, cause, remedy, "checkpoint-path")

@@ -59,21 +59,15 @@ def thresholds(config: EffectiveConfig) -> list[Threshold]:
     Those without an amount are omitted; check() refuses them.
     """
     reclaim, grace = config.pairs("evictionMinimumReclaim"), config.pairs("evictionSoftGracePeriod")
-    found = [
-        Threshold(
-            field, signal, value, reclaim.get(signal, "0"), grace.get(signal, "") if field == "evictionSoft" else ""
-        )
-        for field in ("evictionHard", "evictionSoft")
-        for signal, value in sorted(config.pairs(field).items())
-        if value not in _OFF
+    hard, soft = config.pairs("evictionHard"), config.pairs("evictionSoft")
+    found = [Threshold("evictionHard", one, hard[one], reclaim.get(one, "0"), "") for one in sorted(hard)]
+    found += [
+        Threshold("evictionSoft", one, soft[one], reclaim.get(one, "0"), grace.get(one, "")) for one in sorted(soft)
     ]
-    if "pods" in config.texts("enforceNodeAllocatable"):
-        found += [
-            Threshold(one.field, ALLOCATABLE_MEMORY, one.value, one.reclaim)
-            for one in found
-            if (one.field, one.signal) == ("evictionHard", "memory.available")
-        ]
-    return [one for one in found if _is_amount(one.value) and _is_amount(one.reclaim)]
+    if "pods" in config.texts("enforceNodeAllocatable") and "memory.available" in hard:
+        value, least = hard["memory.available"], reclaim.get("memory.available", "0")
+        found.append(Threshold("evictionHard", ALLOCATABLE_MEMORY, value, least))
+    return [one for one in found if one.value not in _OFF and _is_amount(one.value) and _is_amount(one.reclaim)]
 
 
 # Values that switch a threshold off (parseThresholdStatement).
@@ -83,7 +77,9 @@ _OFF = ("0%", "100%")
 def amount(value: str, capacity: Fraction) -> Fraction:
     """Return the amount of a quantity, or of a percentage of the capacity. Raises ValueError for anything else."""
     percentage = amounts.parse_percentage(value)
-    return amounts.parse_quantity(value) if percentage is None else capacity * percentage / 100
+    if percentage is None:
+        return amounts.parse_quantity(value)
+    return capacity * percentage / 100
 
 
 def _is_amount(value: str) -> bool:
@@ -129,8 +125,10 @@ def _signal_remedy(signal: str, minor: int) -> str:
     bare = signal.rstrip("<>= ").strip()
     if bare != signal and bare in signals(minor):
         return f"Write {bare} without an operator; it is always `<`."
-    same = next((name for name in signals(minor) if name.lower() == signal.lower()), None)
-    return f"Write {same}." if same else f"Use one of {', '.join(signals(minor))}."
+    for name in signals(minor):
+        if name.lower() == signal.lower():
+            return f"Write {name}."
+    return f"Use one of {', '.join(signals(minor))}."
 
 
 def _grace_period(path: str, value: str) -> Iterator[Problem]:

@@ -97,12 +97,10 @@ def _gate(config: EffectiveConfig) -> Iterator[Problem]:
 def _run_once(config: EffectiveConfig) -> Iterator[Problem]:
     # cmd/kubelet/app/server.go: the process starts no sync loop, exits after one pass and is restarted.
     if config.truth("runOnce"):
-        yield _refuse(
-            "runOnce",
-            "the kubelet would run its pods once, exit without reading its configuration source again, and repeat this",
-            "Remove runOnce.",
-            "run-once",
+        message = (
+            "the kubelet would run its pods once, exit without reading its configuration source again, and repeat this"
         )
+        yield _refuse("runOnce", message, "Remove runOnce.", "run-once")
 
 
 def _reserved(config: EffectiveConfig) -> Iterator[Problem]:
@@ -111,30 +109,18 @@ def _reserved(config: EffectiveConfig) -> Iterator[Problem]:
         for name, amount in config.pairs(field).items():
             path = paths.show((field, name))
             if name not in ("cpu", "memory", "ephemeral-storage", "pid"):
-                yield _refuse(
-                    path,
-                    f'cannot reserve "{name}" resource',
-                    "Reserve cpu, memory, ephemeral-storage or pid.",
-                    "reserved-resource",
-                )
+                message = f'cannot reserve "{name}" resource'
+                yield _refuse(path, message, "Reserve cpu, memory, ephemeral-storage or pid.", "reserved-resource")
                 continue
             try:
                 value = amounts.parse_quantity(amount)
             except ValueError as error:
-                yield _refuse(
-                    path,
-                    f'failed to parse quantity "{amount}" for "{name}" resource: {error}',
-                    'Write a quantity such as "500m" or "1Gi".',
-                    "reserved-resource",
-                )
+                message = f'failed to parse quantity "{amount}" for "{name}" resource: {error}'
+                yield _refuse(path, message, 'Write a quantity such as "500m" or "1Gi".', "reserved-resource")
                 continue
             if value < 0:
-                yield _refuse(
-                    path,
-                    f'resource quantity for "{name}" cannot be negative: {amount}',
-                    "Give 0 or more.",
-                    "reserved-resource",
-                )
+                message = f'resource quantity for "{name}" cannot be negative: {amount}'
+                yield _refuse(path, message, "Give 0 or more.", "reserved-resource")
 
 
 def _qos_reserved(config: EffectiveConfig) -> Iterator[Problem]:
@@ -146,12 +132,8 @@ def _qos_reserved(config: EffectiveConfig) -> Iterator[Problem]:
                 path, f'cannot reserve "{name}" resource', "Only memory can be reserved by QoS class.", "qos-reserved"
             )
         elif not re.fullmatch(r"[0-9]+%", amount) or int(amount[:-1]) > 100:
-            yield _refuse(
-                path,
-                f"percentage expected, got '{amount}'",
-                'Write a whole percentage from "0%" to "100%".',
-                "qos-reserved",
-            )
+            message = f"percentage expected, got '{amount}'"
+            yield _refuse(path, message, 'Write a whole percentage from "0%" to "100%".', "qos-reserved")
 
 
 # field, allowed values, the kubelet's message. Sources: cm/cpumanager/cpu_manager.go, cmd/kubelet/app/auth.go,
@@ -188,12 +170,9 @@ def _static_cpu_policy(config: EffectiveConfig) -> Iterator[Problem]:
                 return
         except ValueError:
             return  # _reserved reports it
-    yield _refuse(
-        "cpuManagerPolicy",
-        "the static policy requires systemreserved.cpu + kubereserved.cpu to be greater than zero",
-        "Set kubeReserved.cpu, systemReserved.cpu or reservedSystemCPUs.",
-        "static-cpu-policy",
-    )
+    message = "the static policy requires systemreserved.cpu + kubereserved.cpu to be greater than zero"
+    remedy = "Set kubeReserved.cpu, systemReserved.cpu or reservedSystemCPUs."
+    yield _refuse("cpuManagerPolicy", message, remedy, "static-cpu-policy")
 
 
 def _tls(config: EffectiveConfig) -> Iterator[Problem]:
@@ -205,12 +184,9 @@ def _tls(config: EffectiveConfig) -> Iterator[Problem]:
         )
     for position, name in enumerate(config.texts("tlsCipherSuites")):
         if name not in CIPHERS:
-            yield _refuse(
-                paths.show(("tlsCipherSuites", position)),
-                f"Cipher suite {name} not supported or doesn't exist",
-                "Use Go's names, such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256.",
-                "tls-cipher",
-            )
+            message = f"Cipher suite {name} not supported or doesn't exist"
+            remedy = "Use Go's names, such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256."
+            yield _refuse(paths.show(("tlsCipherSuites", position)), message, remedy, "tls-cipher")
 
 
 def _curves(config: EffectiveConfig) -> Iterator[Problem]:
@@ -242,12 +218,9 @@ def _seccomp(config: EffectiveConfig) -> Iterator[Problem]:
         and not config.gate(gate)
         and config.knows_gate(gate)
     ):
-        yield _refuse(
-            "seccompDefault",
-            f"the {gate} feature gate must be enabled in order to use the {gate} configuration",
-            f"Set featureGates.{gate}: true, or seccompDefault: false.",
-            "seccomp-gate",
-        )
+        message = f"the {gate} feature gate must be enabled in order to use the {gate} configuration"
+        remedy = f"Set featureGates.{gate}: true, or seccompDefault: false."
+        yield _refuse("seccompDefault", message, remedy, "seccomp-gate")
 
 
 def _log_files(config: EffectiveConfig) -> Iterator[Problem]:
@@ -269,12 +242,9 @@ def _log_size(config: EffectiveConfig) -> Iterator[Problem]:
     except ValueError as error:
         problem = str(error)
     if problem:
-        yield _refuse(
-            "containerLogMaxSize",
-            f'failed to parse container log max size "{value}": {problem}',
-            'Write whole bytes without a decimal point, such as "10Mi".',
-            "log-size",
-        )
+        message = f'failed to parse container log max size "{value}": {problem}'
+        remedy = 'Write whole bytes without a decimal point, such as "10Mi".'
+        yield _refuse("containerLogMaxSize", message, remedy, "log-size")
 
 
 _SYSCTL = re.compile(r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?\.)*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]", re.ASCII)
@@ -293,19 +263,12 @@ def _sysctls(config: EffectiveConfig) -> Iterator[Problem]:
         # From 1.23 on, a slash may separate the words as well.
         pattern = given.replace("/", ".") if config.minor >= 23 else given
         if len(pattern) > 253 or not _SYSCTL.fullmatch(pattern):
-            yield _refuse(
-                path,
-                f'sysctl "{given}" must have at most 253 characters and match regex {_SYSCTL.pattern}',
-                'Write a sysctl name or a pattern that ends in "*", such as "net.core.*".',
-                "sysctl",
-            )
+            message = f'sysctl "{given}" must have at most 253 characters and match regex {_SYSCTL.pattern}'
+            remedy = 'Write a sysctl name or a pattern that ends in "*", such as "net.core.*".'
+            yield _refuse(path, message, remedy, "sysctl")
         elif not _is_namespaced(pattern, config.minor):
-            yield _refuse(
-                path,
-                f'the sysctls "{given}" are not known to be namespaced',
-                "Only kernel.shm*, kernel.msg*, kernel.sem, fs.mqueue.* and net.* can be allowed.",
-                "sysctl",
-            )
+            remedy = "Only kernel.shm*, kernel.msg*, kernel.sem, fs.mqueue.* and net.* can be allowed."
+            yield _refuse(path, f'the sysctls "{given}" are not known to be namespaced', remedy, "sysctl")
 
 
 def _is_namespaced(pattern: str, minor: int) -> bool:
@@ -328,9 +291,5 @@ def _addresses(config: EffectiveConfig) -> Iterator[Problem]:
         try:
             short_texts.address(value)
         except ValueError:
-            yield _refuse(
-                paths.show(path),
-                f'"{value}" is not an IP address; the kubelet would {then}',
-                "Write an IPv4 or IPv6 address, without a zone.",
-                "address",
-            )
+            message = f'"{value}" is not an IP address; the kubelet would {then}'
+            yield _refuse(paths.show(path), message, "Write an IPv4 or IPv6 address, without a zone.", "address")

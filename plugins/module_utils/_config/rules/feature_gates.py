@@ -51,10 +51,9 @@ def check(config: EffectiveConfig) -> Iterator[Problem]:
 
 
 def _one(name: str, value: bool, minor: int) -> Iterator[Problem]:
-    gate = gates.lookup(name)
-    state = gate.at(minor) if gate else None
-    if gate is None or state is None:
-        yield _problem(name, value, UNKNOWN, f"unrecognized feature gate: {name}", _remedy(name, gate, minor))
+    state = gates.state(name, minor)
+    if state is None:
+        yield _unrecognized(name, value, minor)
     elif state.locked and value is not state.default:
         yield _locked(name, value, state.default)
     elif name == _DYNAMIC and value and minor >= 24:
@@ -65,18 +64,24 @@ def _one(name: str, value: bool, minor: int) -> Iterator[Problem]:
 def _answered(name: str, value: bool, binary: BinaryFacts, minor: int) -> Iterator[Problem]:
     only = binary.locked(name)
     if binary.lacks_gate(name):
-        remedy = _remedy(name, gates.lookup(name), minor)
-        yield _problem(name, value, UNKNOWN, f"unrecognized feature gate: {name}", remedy)
+        yield _unrecognized(name, value, minor)
     elif only is not None and value is not only:
         yield _locked(name, value, only)
     elif name == _DYNAMIC and value and minor >= 24:
         yield _locked(name, value, False)
 
 
-def _remedy(name: str, gate: gates.Gate | None, minor: int) -> str:
+def _unrecognized(name: str, value: bool, minor: int) -> Problem:
+    return _problem(name, value, UNKNOWN, f"unrecognized feature gate: {name}", _remedy(name, minor))
+
+
+def _remedy(name: str, minor: int) -> str:
+    gate = gates.lookup(name)
     if gate is None:
         near = gates.nearest(name, minor)
-        return f"Did you mean {near}?" if near else "Remove it, or correct its name."
+        if near:
+            return f"Did you mean {near}?"
+        return "Remove it, or correct its name."
     if gate.removed_in is not None and minor >= gate.removed_in:
         last = "on" if gate.states[-1].default else "off"
         return f"Remove it: 1.{gate.removed_in} removed the gate, which was {last} by default before."
@@ -99,13 +104,9 @@ def _needs(given: Mapping[str, Any], minor: int) -> Iterator[Problem]:
         # Without a gate of these in the configuration, the defaults or flags decide, and they fit together.
         cause = next((one for one in (*off, name, *gates.GROUPS) if isinstance(given.get(one), bool)), None)
         if off and cause:
-            yield _problem(
-                cause,
-                given[cause],
-                NEEDS,
-                f"{name} is enabled, but depends on {_OFF}: [{' '.join(off)}]",
-                f"Set {_FIELD}.{name}: false too, or {' and '.join(off)} to true.",
-            )
+            message = f"{name} is enabled, but depends on {_OFF}: [{' '.join(off)}]"
+            remedy = f"Set {_FIELD}.{name}: false too, or {' and '.join(off)} to true."
+            yield _problem(cause, given[cause], NEEDS, message, remedy)
 
 
 def _on(name: str, given: Mapping[str, Any], minor: int) -> bool:

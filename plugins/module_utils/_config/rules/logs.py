@@ -29,21 +29,15 @@ def _log_verbosity(config: EffectiveConfig) -> Iterator[Finding]:
         if isinstance(level, int) and level > _MOST:
             yield path, f"{path}: Invalid value: {level}: Must be <= {_MOST}", "Give a number from 0 to 10."
     if modules and config.text("logging.format") not in ("", "text"):
-        yield (
-            "logging.vmodule",
-            "logging.vmodule: Forbidden: Only supported for text log format",
-            "Remove it, or set logging.format: text.",
-        )
+        message = "logging.vmodule: Forbidden: Only supported for text log format"
+        yield "logging.vmodule", message, "Remove it, or set logging.format: text."
     for at, entry in enumerate(modules):
         path, pattern = f"logging.vmodule[{at}]", entry.get("filePattern") or ""
         if not pattern:
             yield path, f"{path}: Required value: File pattern must not be empty", "Set filePattern."
         elif set("=,") & set(str(pattern)):
-            yield (
-                path,
-                f'{path}: Invalid value: "{pattern}": File pattern must not contain equal sign or comma',
-                "Write one entry for each pattern.",
-            )
+            message = f'{path}: Invalid value: "{pattern}": File pattern must not contain equal sign or comma'
+            yield path, message, "Write one entry for each pattern."
 
 
 def _log_options(config: EffectiveConfig) -> Iterator[Finding]:
@@ -53,20 +47,15 @@ def _log_options(config: EffectiveConfig) -> Iterator[Finding]:
         # The kubelet overwrites splitStream of its file with the default of the flag before it looks.
         path = f"logging.options.{form}.infoBufferSize"
         if config.value(path) is not None:
-            yield (
-                path,
-                f"{path}: Forbidden: Feature LoggingAlphaOptions is disabled",
-                "Remove it, or set featureGates.LoggingAlphaOptions: true.",
-            )
+            message = f"{path}: Forbidden: Feature LoggingAlphaOptions is disabled"
+            yield path, message, "Remove it, or set featureGates.LoggingAlphaOptions: true."
 
 
 def _flush_as_text(config: EffectiveConfig) -> Iterator[Finding]:
     if isinstance(config.value("logging.flushFrequency"), str):
-        yield (
-            "logging.flushFrequency",
-            "json: cannot unmarshal string into Go struct field of type time.Duration",
-            "Write nanoseconds: 5000000000 for 5s. Kubelets from 1.28 on also take a text.",
-        )
+        message = "json: cannot unmarshal string into Go struct field of type time.Duration"
+        remedy = "Write nanoseconds: 5000000000 for 5s. Kubelets from 1.28 on also take a text."
+        yield "logging.flushFrequency", message, remedy
 
 
 def _flush_positive(config: EffectiveConfig) -> Iterator[Finding]:
@@ -99,11 +88,8 @@ def _tracing_endpoint(config: EffectiveConfig) -> Iterator[Finding]:
 
 def _tracing_gate(config: EffectiveConfig) -> Iterator[Finding]:
     if config.value("tracing") is not None and not config.gate("KubeletTracing"):
-        yield (
-            "tracing",
-            f"tracing should not be configured if KubeletTracing feature flag {_OFF}.",
-            "Remove it, or set featureGates.KubeletTracing: true.",
-        )
+        message = f"tracing should not be configured if KubeletTracing feature flag {_OFF}."
+        yield "tracing", message, "Remove it, or set featureGates.KubeletTracing: true."
 
 
 def _sampling(config: EffectiveConfig) -> Iterator[Finding]:

@@ -64,7 +64,7 @@ _TRUE = {"1", "t", "T", "TRUE", "true", "True"}
 def objects(config: EffectiveConfig, path: str) -> list[Mapping[str, Any]]:
     """Return the mappings in a list."""
     value = config.value(path)
-    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+    return [entry for entry in paths.typed(value, list) if isinstance(entry, dict)]
 
 
 def _reserved_memory(config: EffectiveConfig) -> Iterator[Finding]:
@@ -82,17 +82,11 @@ def _reserved_memory(config: EffectiveConfig) -> Iterator[Finding]:
                 "Reserve memory, or huge pages such as hugepages-2Mi.",
             )
         if _amount(amount) == 0:
-            yield (
-                path,
-                f'reserved memory may not be zero for NUMA node {node} and resource "{kind}"',
-                "Remove the entry, or give an amount.",
-            )
+            message = f'reserved memory may not be zero for NUMA node {node} and resource "{kind}"'
+            yield path, message, "Remove the entry, or give an amount."
         if seen[place] == 2:
-            yield (
-                path,
-                f'the reserved memory has a duplicate value for NUMA node {node} and resource "{kind}"',
-                "Keep one entry.",
-            )
+            message = f'the reserved memory has a duplicate value for NUMA node {node} and resource "{kind}"'
+            yield path, message, "Keep one entry."
 
 
 def _reservations(config: EffectiveConfig) -> Iterator[tuple[Any, str, Any]]:
@@ -123,7 +117,7 @@ def _static_memory(config: EffectiveConfig) -> Iterator[Finding]:
     parts = [config.pairs(field).get("memory", "0") for field in ("kubeReserved", "systemReserved")]
     given = [amount for _node, kind, amount in _reservations(config) if kind == "memory"]
     # A share of the machine's memory is known on the node only.
-    left_out, reserved = [_amount(part) for part in (*parts, hard)], [_amount(amount) for amount in given]
+    left_out, reserved = list(map(_amount, (*parts, hard))), list(map(_amount, given))
     if None in left_out or None in reserved:
         return
     total, wanted = sum(filter(None, reserved)), sum(filter(None, left_out))
@@ -131,17 +125,11 @@ def _static_memory(config: EffectiveConfig) -> Iterator[Finding]:
         if isinstance(node, int) and not 0 <= node < _MOST_NUMA_NODES:
             yield "reservedMemory", f"no machine has a NUMA node {node}, and the kubelet ends", "Name one of this node."
         if kind.startswith("hugepages-") and _amount(amount):
-            yield (
-                "reservedMemory",
-                f"{kind} is not part of Node Allocatable, and a kubelet with memoryManagerPolicy Static ends",
-                f"Remove {kind} from reservedMemory.",
-            )
+            message = f"{kind} is not part of Node Allocatable, and a kubelet with memoryManagerPolicy Static ends"
+            yield "reservedMemory", message, f"Remove {kind} from reservedMemory."
         if kind == "memory" and amounts.int64_of_quantity(str(amount)) is None:
-            yield (
-                "reservedMemory",
-                f"could not covert a variable of type Quantity to int64: {amount}",
-                "Write whole bytes without a decimal point, such as 512Mi.",
-            )
+            message = f"could not covert a variable of type Quantity to int64: {amount}"
+            yield "reservedMemory", message, "Write whole bytes without a decimal point, such as 512Mi."
     if total != wanted:
         yield (
             "reservedMemory",
@@ -182,18 +170,12 @@ def _cpu_options(config: EffectiveConfig) -> Iterator[Finding]:
     chosen = {name for name, value in options.items() if value in _TRUE}
     for pair in combinations(sorted(chosen), 2):
         if set(pair) in _EXCLUSIVE and all(CPU_OPTIONS[name].stage(config.minor) is not None for name in pair):
-            yield (
-                path,
-                f"static policy options {pair[0]} and {pair[1]} can not be used at the same time",
-                "Keep one of them.",
-            )
+            message = f"static policy options {pair[0]} and {pair[1]} can not be used at the same time"
+            yield path, message, "Keep one of them."
     # ValidateStaticPolicyOptions
     if _BY_SOCKET in chosen and config.minor >= 25 and config.text("topologyManagerPolicy") == _ONE_NUMA_NODE:
-        yield (
-            path,
-            f"Topolgy manager {_ONE_NUMA_NODE} policy is incompatible with CPUManager {_BY_SOCKET} policy option",
-            f"Remove {_BY_SOCKET}, or use another topologyManagerPolicy.",
-        )
+        message = f"Topolgy manager {_ONE_NUMA_NODE} policy is incompatible with CPUManager {_BY_SOCKET} policy option"
+        yield path, message, f"Remove {_BY_SOCKET}, or use another topologyManagerPolicy."
 
 
 def _topology_options(config: EffectiveConfig) -> Iterator[Finding]:
@@ -219,11 +201,8 @@ def _topology_options(config: EffectiveConfig) -> Iterator[Finding]:
             if not value.isdigit():
                 yield at, f'unable to convert policy option to integer "{name}"', f"Write {_LEAST_NUMA_NODES} or more."
             elif int(value) < _LEAST_NUMA_NODES:
-                yield (
-                    at,
-                    f'the minimum value of "{name}" should not be less than {_LEAST_NUMA_NODES}',
-                    f"Write {_LEAST_NUMA_NODES} or more.",
-                )
+                message = f'the minimum value of "{name}" should not be less than {_LEAST_NUMA_NODES}'
+                yield at, message, f"Write {_LEAST_NUMA_NODES} or more."
 
 
 def _unavailable(
@@ -240,11 +219,7 @@ def _unavailable(
         message = f"{kind} {stage}-level Options not enabled"
         if known is TOPOLOGY_OPTIONS and config.minor >= 31:
             message = message.lower()
-        yield (
-            at,
-            f'{message}, but option "{name}" provided',
-            f"Remove it, or set featureGates.{gate}: true.",
-        )
+        yield (at, f'{message}, but option "{name}" provided', f"Remove it, or set featureGates.{gate}: true.")
 
 
 def _shown(options: Mapping[str, str]) -> str:

@@ -30,27 +30,18 @@ def _swap(config: EffectiveConfig) -> Iterator[Finding]:
     path, value = "memorySwap.swapBehavior", config.text("memorySwap.swapBehavior")
     other = "NoSwap" if config.minor >= 30 else "UnlimitedSwap"
     if value and not config.gate("NodeSwap"):
-        yield (
-            path,
-            f"{IC}{path} cannot be set when NodeSwap feature flag {_OFF}",
-            "Remove it, or set featureGates.NodeSwap: true.",
-        )
+        message = f"{IC}{path} cannot be set when NodeSwap feature flag {_OFF}"
+        yield path, message, "Remove it, or set featureGates.NodeSwap: true."
     elif value not in ("", "LimitedSwap", other):
-        yield (
-            path,
-            f'{IC}memorySwap.swapBehavior "{value}" must be one of: "", "LimitedSwap" or "{other}"',
-            f"Use LimitedSwap or {other}.",
-        )
+        message = f'{IC}memorySwap.swapBehavior "{value}" must be one of: "", "LimitedSwap" or "{other}"'
+        yield path, message, f"Use LimitedSwap or {other}."
 
 
 def _throttling(config: EffectiveConfig) -> Iterator[Finding]:
     path, value = "memoryThrottlingFactor", config.value("memoryThrottlingFactor")
     if isinstance(value, (int, float)) and not isinstance(value, bool) and not 0 < value <= 1:
-        yield (
-            path,
-            f"{IC}memoryThrottlingFactor {value} must be greater than 0 and less than or equal to 1.0",
-            "Give a number above 0, up to 1.0.",
-        )
+        message = f"{IC}memoryThrottlingFactor {value} must be greater than 0 and less than or equal to 1.0"
+        yield path, message, "Give a number above 0, up to 1.0."
 
 
 def _taints(config: EffectiveConfig) -> Iterator[Finding]:
@@ -58,11 +49,8 @@ def _taints(config: EffectiveConfig) -> Iterator[Finding]:
     for taint in objects(config, path):
         key, value, effect = (str(taint.get(name) or "") for name in ("key", "value", "effect"))
         if not _TAINT_KEY.fullmatch(key) or not _TAINT_VALUE.fullmatch(value) or effect not in _TAINT_EFFECTS:
-            yield (
-                path,
-                f"invalid taint: {{{key} {value} {effect} <nil>}}",
-                f"Correct key, value or effect. An effect is one of {', '.join(_TAINT_EFFECTS[1:])}.",
-            )
+            message = f"invalid taint: {{{key} {value} {effect} <nil>}}"
+            yield path, message, f"Correct key, value or effect. An effect is one of {', '.join(_TAINT_EFFECTS[1:])}."
         if taint.get("timeAdded") is not None:
             yield path, f"{IC}taint.TimeAdded is not nil", "Remove timeAdded."
 
@@ -72,19 +60,13 @@ def _shutdown_by_priority(config: EffectiveConfig) -> Iterator[Finding]:
     if not objects(config, path):
         return
     if not config.gate("GracefulNodeShutdownBasedOnPodPriority"):
-        yield (
-            path,
-            f"{IC}Specifying {path} requires feature gate GracefulNodeShutdownBasedOnPodPriority",
-            "Remove it, or set featureGates.GracefulNodeShutdownBasedOnPodPriority: true.",
-        )
+        message = f"{IC}Specifying {path} requires feature gate GracefulNodeShutdownBasedOnPodPriority"
+        yield path, message, "Remove it, or set featureGates.GracefulNodeShutdownBasedOnPodPriority: true."
     elif any(
         (config.nanoseconds(name) or 0) > 0 for name in ("shutdownGracePeriod", "shutdownGracePeriodCriticalPods")
     ):
-        yield (
-            path,
-            f"{IC}Cannot specify both {path} and shutdownGracePeriod at the same time",
-            "Remove it, or set shutdownGracePeriod and shutdownGracePeriodCriticalPods to 0s.",
-        )
+        message = f"{IC}Cannot specify both {path} and shutdownGracePeriod at the same time"
+        yield path, message, "Remove it, or set shutdownGracePeriod and shutdownGracePeriodCriticalPods to 0s."
 
 
 def _positive_pulls(config: EffectiveConfig) -> Iterator[Finding]:
@@ -109,31 +91,22 @@ def _log_query_gate(config: EffectiveConfig) -> Iterator[Finding]:
     if config.truth(path) and not config.gate("NodeLogQuery"):
         # Kubelets before 1.35 name the wrong field.
         named = path if config.minor >= 35 else "enableSystemLogHandler"
-        yield (
-            path,
-            f"{IC}NodeLogQuery feature gate is required for {named}",
-            "Set featureGates.NodeLogQuery: true, or enableSystemLogQuery: false.",
-        )
+        message = f"{IC}NodeLogQuery feature gate is required for {named}"
+        yield path, message, "Set featureGates.NodeLogQuery: true, or enableSystemLogQuery: false."
 
 
 def _log_query_handler(config: EffectiveConfig) -> Iterator[Finding]:
     if config.truth("enableSystemLogQuery") and config.truth("enableSystemLogHandler") is False:
-        yield (
-            "enableSystemLogQuery",
-            f"{IC}enableSystemLogHandler is required for enableSystemLogQuery",
-            "Set enableSystemLogHandler: true, or enableSystemLogQuery: false.",
-        )
+        message = f"{IC}enableSystemLogHandler is required for enableSystemLogQuery"
+        yield "enableSystemLogQuery", message, "Set enableSystemLogHandler: true, or enableSystemLogQuery: false."
 
 
 def _image_age(config: EffectiveConfig) -> Iterator[Finding]:
     path, most = "imageMaximumGCAge", config.nanoseconds("imageMaximumGCAge") or 0
     least = config.nanoseconds("imageMinimumGCAge") or 0
     if most and not config.gate("ImageMaximumGCAge"):
-        yield (
-            path,
-            f"{IC}ImageMaximumGCAge feature gate is required for Kubelet configuration option ImageMaximumGCAge",
-            "Remove it, or set featureGates.ImageMaximumGCAge: true.",
-        )
+        message = f"{IC}ImageMaximumGCAge feature gate is required for Kubelet configuration option ImageMaximumGCAge"
+        yield path, message, "Remove it, or set featureGates.ImageMaximumGCAge: true."
     elif most < 0:
         yield path, f"{IC}imageMaximumGCAge {amounts.format_duration(most)} must not be negative", "Give 0s or more."
     elif 0 < most <= least:
@@ -148,11 +121,8 @@ def _image_age(config: EffectiveConfig) -> Iterator[Finding]:
 def _image_minimum_age(config: EffectiveConfig) -> Iterator[Finding]:
     value = config.nanoseconds("imageMinimumGCAge")
     if value is not None and value < 0:
-        yield (
-            "imageMinimumGCAge",
-            f"{IC}imageMinimumGCAge {amounts.format_duration(value)} must not be negative",
-            "Give 0s or more.",
-        )
+        message = f"{IC}imageMinimumGCAge {amounts.format_duration(value)} must not be negative"
+        yield "imageMinimumGCAge", message, "Give 0s or more."
 
 
 def _log_workers(config: EffectiveConfig) -> Iterator[Finding]:
@@ -164,11 +134,8 @@ def _log_workers(config: EffectiveConfig) -> Iterator[Finding]:
 def _log_interval(config: EffectiveConfig) -> Iterator[Finding]:
     value = config.nanoseconds("containerLogMonitorInterval")
     if value is not None and value < 3 * _SECOND:
-        yield (
-            "containerLogMonitorInterval",
-            f"{IC}containerLogMonitorInterval must be a positive time duration greater than or equal to 3s",
-            "Give 3s or more.",
-        )
+        message = f"{IC}containerLogMonitorInterval must be a positive time duration greater than or equal to 3s"
+        yield "containerLogMonitorInterval", message, "Give 3s or more."
 
 
 def _pod_logs(config: EffectiveConfig) -> Iterator[Finding]:
@@ -190,11 +157,8 @@ def _allocatable_twice(config: EffectiveConfig) -> Iterator[Finding]:
     path = "enforceNodeAllocatable"
     for value, count in sorted(Counter(config.texts(path)).items()):
         if count > 1:
-            yield (
-                path,
-                f'{IC}duplicated enforcements "{value}" in enforceNodeAllocatable (--enforce-node-allocatable)',
-                f"Keep {value} once.",
-            )
+            message = f'{IC}duplicated enforcements "{value}" in enforceNodeAllocatable (--enforce-node-allocatable)'
+            yield path, message, f"Keep {value} once."
 
 
 def _allocatable_both(config: EffectiveConfig) -> Iterator[Finding]:
@@ -247,11 +211,8 @@ def _pull_policy(config: EffectiveConfig) -> Iterator[Finding]:
                 )
         return
     if value and value not in _PULL_POLICIES:
-        yield (
-            path,
-            f'{IC}option "{value}" specified for {path}. Valid options are {quoted(_PULL_POLICIES, comma=False)}',
-            f"Use one of {', '.join(_PULL_POLICIES)}.",
-        )
+        message = f'{IC}option "{value}" specified for {path}. Valid options are {quoted(_PULL_POLICIES, comma=False)}'
+        yield path, message, f"Use one of {', '.join(_PULL_POLICIES)}."
     if config.texts(images) and value != "NeverVerifyAllowlistedImages":
         yield (
             images,
@@ -302,17 +263,11 @@ def _ids_per_pod(config: EffectiveConfig) -> Iterator[Finding]:
 def _memory_reservation(config: EffectiveConfig) -> Iterator[Finding]:
     path, value = "memoryReservationPolicy", config.text("memoryReservationPolicy")
     if value not in ("", "None", "TieredReservation"):
-        yield (
-            path,
-            f'{IC}option "{value}" specified for {path}. Valid options are "None" or "TieredReservation"',
-            "Use None or TieredReservation.",
-        )
+        message = f'{IC}option "{value}" specified for {path}. Valid options are "None" or "TieredReservation"'
+        yield path, message, "Use None or TieredReservation."
     elif value == "TieredReservation" and not config.gate("MemoryQoS"):
-        yield (
-            path,
-            f'{IC}{path} "{value}" requires MemoryQoS feature gate to be enabled',
-            "Set featureGates.MemoryQoS: true, or use None.",
-        )
+        message = f'{IC}{path} "{value}" requires MemoryQoS feature gate to be enabled'
+        yield path, message, "Set featureGates.MemoryQoS: true, or use None."
 
 
 RULES = (

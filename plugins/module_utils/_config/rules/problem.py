@@ -7,12 +7,12 @@ wrong type; and what it finds: a problem, as a row.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Callable, Iterator, Mapping, NamedTuple, Sequence, Tuple
 
 from ..fields import compare, fields, gates
 from ..fields.binary_facts import BinaryFacts
-from ..values import amounts
+from ..values import amounts, paths
 
 REFUSAL = "refusal"
 """Nothing may be written: the kubelet would ignore the value or crash."""
@@ -34,14 +34,12 @@ class EffectiveConfig:
 
     def value(self, path: str) -> Any:
         """Return the effective value at a dotted path."""
-        inside: Any = self._config
-        for key in path.split("."):
-            if not isinstance(inside, dict):
-                return None
-            inside = inside.get(key)
+        inside = paths.value_at(self._config, path.split("."))
         field = fields.ALL.get(path)
-        # Where a zero means the default, and this minor's default is not known, the value is not known either.
-        return None if field and field.unset_at(self.minor) == "zero" and compare.is_zero(inside, field) else inside
+        if field and field.unset_at(self.minor) == "zero" and compare.is_zero(inside, field):
+            # The zero means the default, and this minor's default is not known.
+            return None
+        return inside
 
     def form(self, path: str) -> Any:
         """Return the effective value at the path of a field, in its canonical form."""
@@ -54,8 +52,7 @@ class EffectiveConfig:
 
     def text(self, path: str) -> str:
         """Return a string; empty without one."""
-        value = self.value(path)
-        return value if isinstance(value, str) else ""
+        return paths.typed(self.value(path), str)
 
     def truth(self, path: str) -> bool | None:
         """Return a boolean."""
@@ -71,26 +68,26 @@ class EffectiveConfig:
 
     def texts(self, path: str) -> list[str]:
         """Return the strings of a list."""
-        value = self.value(path)
-        return [entry for entry in value if isinstance(entry, str)] if isinstance(value, list) else []
+        return [entry for entry in paths.typed(self.value(path), list) if isinstance(entry, str)]
 
     def pairs(self, path: str) -> dict[str, str]:
         """Return the string entries of a map."""
-        value = self.value(path)
-        return {key: entry for key, entry in value.items() if isinstance(entry, str)} if isinstance(value, dict) else {}
+        value = paths.typed(self.value(path), dict)
+        return {key: entry for key, entry in value.items() if isinstance(entry, str)}
 
     def gate(self, name: str) -> bool:
         """Return whether this configuration enables a feature gate; the kubelet's local file and flags are not seen."""
-        given = self.value("featureGates")
-        if isinstance(given, dict) and isinstance(given.get(name), bool):
-            return bool(given[name])
-        answer = self.binary.default(name) if self.binary else None
-        return gates.default(name, self.minor) if answer is None else answer
+        given = paths.typed(self.value("featureGates"), dict).get(name)
+        if isinstance(given, bool):
+            return given
+        if self.binary and self.binary.default(name) is not None:
+            return bool(self.binary.default(name))
+        return gates.default(name, self.minor)
 
     def knows_gate(self, name: str) -> bool:
         """Return whether gate() is certain: the configuration sets it, or nothing changes the defaults of all gates."""
-        given = self.value("featureGates")
-        return not isinstance(given, dict) or name in given or not set(gates.GROUPS) & set(given)
+        given = paths.typed(self.value("featureGates"), dict)
+        return name in given or not set(gates.GROUPS) & set(given)
 
 
 @dataclass(frozen=True)
@@ -108,7 +105,10 @@ class Problem:
 
     def row(self) -> dict[str, str]:
         """Return the problem as a plain mapping, without an empty ``value``."""
-        return {key: text for key, text in asdict(self).items() if text or key != "value"}
+        row = dict(vars(self))
+        if not self.value:
+            del row["value"]
+        return row
 
 
 Finding = Tuple[str, str, str]
@@ -155,5 +155,5 @@ class Rule(NamedTuple):
             self.sure
             and self.holds_at(config.minor)
             and FIRST_READ <= config.minor <= LAST_READ
-            and all(config.knows_gate(gate) for gate in self.gates)
+            and all(map(config.knows_gate, self.gates))
         )

@@ -32,17 +32,14 @@ def _http2(config: EffectiveConfig) -> Iterator[Finding]:
     # ConfigureServer of golang.org/x/net/http2: an error of ListenAndServeTLS, which ends the kubelet.
     suites = config.texts("tlsCipherSuites")
     if suites and not set(HTTP2_SUITES) & set(suites) and config.text("tlsMinVersion") != "VersionTLS13":
-        yield (
-            "tlsCipherSuites",
-            "it has none of the suites that HTTP/2 requires, and the kubelet's server ends without one",
-            f"Add {' or '.join(HTTP2_SUITES)}, or set tlsMinVersion: VersionTLS13.",
-        )
+        message = "it has none of the suites that HTTP/2 requires, and the kubelet's server ends without one"
+        yield "tlsCipherSuites", message, f"Add {' or '.join(HTTP2_SUITES)}, or set tlsMinVersion: VersionTLS13."
 
 
 def _http2_of_old_go(config: EffectiveConfig) -> Iterator[Finding]:
     # The same function of Go 1.15 and 1.16. A build with a newer Go, such as Debian's, does not have this.
     suites = config.texts("tlsCipherSuites")
-    modern = [_is_modern(suite) for suite in suites]
+    modern = list(map(_is_modern, suites))
     without = suites and not set(HTTP2_SUITES) & set(suites)
     if modern != sorted(modern, reverse=True):
         yield (
@@ -51,11 +48,8 @@ def _http2_of_old_go(config: EffectiveConfig) -> Iterator[Finding]:
             "Move the suites with ECDHE and GCM or CHACHA20 to the front.",
         )
     elif without and config.text("tlsMinVersion") == "VersionTLS13":
-        yield (
-            "tlsCipherSuites",
-            "it has none of the suites that HTTP/2 requires, and a kubelet built with Go 1.16 or older ends",
-            f"Add {' or '.join(HTTP2_SUITES)}.",
-        )
+        message = "it has none of the suites that HTTP/2 requires, and a kubelet built with Go 1.16 or older ends"
+        yield "tlsCipherSuites", message, f"Add {' or '.join(HTTP2_SUITES)}."
 
 
 def _is_modern(suite: str) -> bool:
@@ -85,11 +79,8 @@ def _endpoints(config: EffectiveConfig) -> Iterator[Finding]:
     for field in ("containerRuntimeEndpoint", "imageServiceEndpoint"):
         scheme = _SCHEME.match(config.text(field))
         if scheme and scheme.group(1).lower() != "unix":
-            yield (
-                field,
-                f"the kubelet reaches its runtime by unix sockets only, not by {scheme.group(1)}",
-                "Write a URL such as unix:///run/containerd/containerd.sock.",
-            )
+            message = f"the kubelet reaches its runtime by unix sockets only, not by {scheme.group(1)}"
+            yield field, message, "Write a URL such as unix:///run/containerd/containerd.sock."
 
 
 def _ports(config: EffectiveConfig) -> Iterator[Finding]:
@@ -108,11 +99,8 @@ def _iptables_bits(config: EffectiveConfig) -> Iterator[Finding]:
     # pkg/kubelet/kubelet.go NewMainKubelet of 1.27
     mark = config.number("iptablesMasqueradeBit")
     if config.truth("makeIPTablesUtilChains") and mark is not None and mark == config.number("iptablesDropBit"):
-        yield (
-            "iptablesMasqueradeBit",
-            "iptables-masquerade-bit and iptables-drop-bit must be different",
-            "Use another bit from 0 to 31.",
-        )
+        message = "iptables-masquerade-bit and iptables-drop-bit must be different"
+        yield "iptablesMasqueradeBit", message, "Use another bit from 0 to 31."
 
 
 def _user_namespaces(config: EffectiveConfig) -> Iterator[Finding]:
@@ -125,22 +113,17 @@ def _user_namespaces(config: EffectiveConfig) -> Iterator[Finding]:
     # The first ones are those of the host.
     most = 2**32 // ids - 1
     if (config.number("maxPods") or 0) > most:
-        yield (
-            "maxPods",
-            f"user namespaces of {ids} IDs are enough for {most} pods, and the kubelet ends",
-            f"Give {most} or less.",
-        )
+        message = f"user namespaces of {ids} IDs are enough for {most} pods, and the kubelet ends"
+        yield "maxPods", message, f"Give {most} or less."
 
 
 def _ids_per_pod(config: EffectiveConfig) -> Iterator[Finding]:
     # As above. The kubelet of 1.33 and 1.34 takes the default range of IDs, which begins at 65536.
     given = config.number("userNamespaces.idsPerPod")
     if given and given != IDS_PER_POD:
-        yield (
-            "userNamespaces.idsPerPod",
-            f"the kubelet ends with {given}, unless its node has a user kubelet with sub-IDs of its own",
-            "Give that user sub-IDs that begin at a multiple of idsPerPod, or leave it out.",
-        )
+        message = f"the kubelet ends with {given}, unless its node has a user kubelet with sub-IDs of its own"
+        remedy = "Give that user sub-IDs that begin at a multiple of idsPerPod, or leave it out."
+        yield "userNamespaces.idsPerPod", message, remedy
 
 
 def _enforced(config: EffectiveConfig) -> Iterator[Finding]:
@@ -149,33 +132,24 @@ def _enforced(config: EffectiveConfig) -> Iterator[Finding]:
         cgroup, reservation = _ENFORCED.get(value.replace("-compressible", ""), ("", ""))
         # Validation reports a cgroup that is not set. With reserved CPUs, the kubelet fills in systemReserved itself.
         if cgroup and config.text(cgroup) and not config.value(reservation) and not config.text("reservedSystemCPUs"):
-            yield (
-                "enforceNodeAllocatable",
-                f"the kubelet ends, since {value} is enforced and {reservation} reserves nothing",
-                f"Set {reservation}, or remove {value}.",
-            )
+            message = f"the kubelet ends, since {value} is enforced and {reservation} reserves nothing"
+            yield "enforceNodeAllocatable", message, f"Set {reservation}, or remove {value}."
 
 
 def _cpu_order(config: EffectiveConfig) -> Iterator[Finding]:
     # k8s.io/utils/cpuset Parse; before 1.27 cm/cpuset: no CPU is reserved, and the kubelet panics (seen with 1.20)
     for one in _cpus(config):
         if one.first > one.last:
-            yield (
-                "reservedSystemCPUs",
-                f"the range {one.first}-{one.last} runs backwards, and a kubelet ends",
-                f"Write {one.last}-{one.first}.",
-            )
+            message = f"the range {one.first}-{one.last} runs backwards, and a kubelet ends"
+            yield "reservedSystemCPUs", message, f"Write {one.last}-{one.first}."
 
 
 def _cpu_numbers(config: EffectiveConfig) -> Iterator[Finding]:
     # cmd/kubelet/app/server.go getReservedCPUs. The kubelet lists every CPU of a range before it looks at the machine.
     for one in _cpus(config):
         if max(one) >= MOST_CPUS:
-            yield (
-                "reservedSystemCPUs",
-                f"no machine has a CPU {max(one)}, and no kubelet starts without a CPU that it must reserve",
-                "Name CPUs of this node: see /sys/devices/system/cpu/online there.",
-            )
+            message = f"no machine has a CPU {max(one)}, and no kubelet starts without a CPU that it must reserve"
+            yield "reservedSystemCPUs", message, "Name CPUs of this node: see /sys/devices/system/cpu/online there."
 
 
 def _cpus(config: EffectiveConfig) -> list[short_texts.CpuRange]:

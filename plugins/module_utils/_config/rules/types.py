@@ -131,14 +131,11 @@ def _integer(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
             remedy = f"Write {int(value)} without a decimal point."
         yield _wrong(at, value, "a whole number", remedy, field)
     elif not least <= value <= most:
-        yield Problem(
-            REFUSAL,
-            paths.show(at),
+        cause = (
             f"{value} is too {'small' if value < least else 'large'} for the field; the kubelet could not load the "
-            "configuration",
-            f"Give a number from {least} to {most}.",
-            "type",
+            "configuration"
         )
+        yield Problem(REFUSAL, paths.show(at), cause, f"Give a number from {least} to {most}.", "type")
 
 
 def _float(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
@@ -187,13 +184,8 @@ def _duration(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
     try:
         amounts.parse_duration(value)
     except ValueError as error:
-        yield Problem(
-            REFUSAL,
-            paths.show(at),
-            str(error),
-            'Write a Go duration: numbers with the units h, m, s, ms, us or ns, such as "1m30s".',
-            "type",
-        )
+        remedy = 'Write a Go duration: numbers with the units h, m, s, ms, us or ns, such as "1m30s".'
+        yield Problem(REFUSAL, paths.show(at), str(error), remedy, "type")
 
 
 def _nanoseconds(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
@@ -201,13 +193,9 @@ def _nanoseconds(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
     if isinstance(value, bool) or not isinstance(value, int):
         yield from _duration(at, value, field)
     elif 0 < value < _MILLISECOND:
-        yield Problem(
-            WARNING,
-            paths.show(at),
-            f"the kubelet reads the number {value} as nanoseconds: {amounts.format_duration(value)}",
-            f"Write {value * 10**9} for {value}s. Kubelets from 1.{FLUSH_TEXT} on also take a text with its unit.",
-            "nanoseconds",
-        )
+        cause = f"the kubelet reads the number {value} as nanoseconds: {amounts.format_duration(value)}"
+        remedy = f"Write {value * 10**9} for {value}s. Kubelets from 1.{FLUSH_TEXT} on also take a text with its unit."
+        yield Problem(WARNING, paths.show(at), cause, remedy, "nanoseconds")
 
 
 def _time(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
@@ -243,13 +231,8 @@ _TEMPLATES = (
 def _wrong(at: paths.Path, value: Any, wanted: str, remedy: str, field: Field) -> Problem:
     shown = "" if field.secret else f" {show(value)}"
     found = f"{'a' if isinstance(value, (Mapping, list)) else 'the'} {document.kind(value)}{shown}"
-    return Problem(
-        REFUSAL,
-        paths.show(at),
-        f"{found} where the kubelet expects {wanted}; it could not load the configuration",
-        remedy,
-        "type",
-    )
+    cause = f"{found} where the kubelet expects {wanted}; it could not load the configuration"
+    return Problem(REFUSAL, paths.show(at), cause, remedy, "type")
 
 
 def unknown(at: paths.Path, minor: int, has: bool | None = None) -> Problem:
@@ -281,20 +264,11 @@ def _not_in_binary(at: paths.Path) -> Problem:
 
 def _other_version(field: Field, at: paths.Path, minor: int) -> Problem:
     if field.since is not None and minor < field.since:
-        return Problem(
-            REFUSAL,
-            paths.show(at),
-            f"the field exists from 1.{field.since} on; this kubelet is 1.{minor} and would ignore it silently",
-            "Remove it for this node, or upgrade the node first.",
-            "field-too-new",
-        )
-    return Problem(
-        REFUSAL,
-        paths.show(at),
-        f"the field was removed after 1.{field.until}; this kubelet is 1.{minor} and would ignore it silently",
-        "Remove it (in an override: set it to null).",
-        "field-removed",
-    )
+        cause = f"the field exists from 1.{field.since} on; this kubelet is 1.{minor} and would ignore it silently"
+        remedy = "Remove it for this node, or upgrade the node first."
+        return Problem(REFUSAL, paths.show(at), cause, remedy, "field-too-new")
+    cause = f"the field was removed after 1.{field.until}; this kubelet is 1.{minor} and would ignore it silently"
+    return Problem(REFUSAL, paths.show(at), cause, "Remove it (in an override: set it to null).", "field-removed")
 
 
 def show(value: Any) -> str:

@@ -41,31 +41,16 @@ def _shown(config: EffectiveConfig, path: str) -> str:
     return show(difftext.mask(path, value))
 
 
-# path, lowest, highest, the kubelet's message
+# path, flag, lowest, the lowest that the kubelet's message names, highest
 _RANGES = (
-    ("healthzPort", 0, 65535, "healthzPort (--healthz-port) {} must be between 1 and 65535, inclusive"),
-    (
-        "imageGCHighThresholdPercent",
-        0,
-        100,
-        "imageGCHighThresholdPercent (--image-gc-high-threshold) {} must be between 0 and 100, inclusive",
-    ),
-    (
-        "imageGCLowThresholdPercent",
-        0,
-        100,
-        "imageGCLowThresholdPercent (--image-gc-low-threshold) {} must be between 0 and 100, inclusive",
-    ),
-    ("iptablesDropBit", 0, 31, "iptablesDropBit (--iptables-drop-bit) {} must be between 0 and 31, inclusive"),
-    (
-        "iptablesMasqueradeBit",
-        0,
-        31,
-        "iptablesMasqueradeBit (--iptables-masquerade-bit) {} must be between 0 and 31, inclusive",
-    ),
-    ("oomScoreAdj", -1000, 1000, "oomScoreAdj (--oom-score-adj) {} must be between -1000 and 1000, inclusive"),
-    ("port", 1, 65535, "port (--port) {} must be between 1 and 65535, inclusive"),
-    ("readOnlyPort", 0, 65535, "readOnlyPort (--read-only-port) {} must be between 0 and 65535, inclusive"),
+    ("healthzPort", "healthz-port", 0, 1, 65535),
+    ("imageGCHighThresholdPercent", "image-gc-high-threshold", 0, 0, 100),
+    ("imageGCLowThresholdPercent", "image-gc-low-threshold", 0, 0, 100),
+    ("iptablesDropBit", "iptables-drop-bit", 0, 0, 31),
+    ("iptablesMasqueradeBit", "iptables-masquerade-bit", 0, 0, 31),
+    ("oomScoreAdj", "oom-score-adj", -1000, -1000, 1000),
+    ("port", "port", 1, 1, 65535),
+    ("readOnlyPort", "read-only-port", 0, 0, 65535),
 )
 _NOT_NEGATIVE = {
     "eventBurst": "event-burst",
@@ -93,10 +78,11 @@ _ENFORCEABLE = {
 
 
 def _ranges(config: EffectiveConfig) -> Iterator[Finding]:
-    for path, low, high, message in _RANGES:
+    for path, flag, low, named, high in _RANGES:
         value = config.number(path)
         if value is not None and not low <= value <= high:
-            yield path, _IC + message.format(value), f"Give a number from {low} to {high}."
+            message = f"{_IC}{path} (--{flag}) {value} must be between {named} and {high}, inclusive"
+            yield path, message, f"Give a number from {low} to {high}."
 
 
 def _not_negative(config: EffectiveConfig) -> Iterator[Finding]:
@@ -109,11 +95,8 @@ def _not_negative(config: EffectiveConfig) -> Iterator[Finding]:
 def _lease(config: EffectiveConfig) -> Iterator[Finding]:
     value = config.number("nodeLeaseDurationSeconds")
     if value is not None and value < 0:
-        yield (
-            "nodeLeaseDurationSeconds",
-            f"{_IC}nodeLeaseDurationSeconds must be greater than 0",
-            "Give 1 or more seconds; 40 is the default.",
-        )
+        message = f"{_IC}nodeLeaseDurationSeconds must be greater than 0"
+        yield "nodeLeaseDurationSeconds", message, "Give 1 or more seconds; 40 is the default."
 
 
 def _image_thresholds(config: EffectiveConfig) -> Iterator[Finding]:
@@ -131,11 +114,8 @@ def _status_images(config: EffectiveConfig) -> Iterator[Finding]:
     value = config.number("nodeStatusMaxImages")
     if value is not None and value < -1:
         shown = f"{value} " if config.minor >= 24 else ""
-        yield (
-            "nodeStatusMaxImages",
-            f"{_IC}nodeStatusMaxImages (--node-status-max-images) {shown}must be -1 or greater",
-            "Give -1 for all images, or a count.",
-        )
+        message = f"{_IC}nodeStatusMaxImages (--node-status-max-images) {shown}must be -1 or greater"
+        yield "nodeStatusMaxImages", message, "Give -1 for all images, or a count."
 
 
 def _allocatable_needs_qos(config: EffectiveConfig) -> Iterator[Finding]:
@@ -217,22 +197,17 @@ def _cfs_period(config: EffectiveConfig) -> Iterator[Finding]:
 
 def _server_certificate(config: EffectiveConfig) -> Iterator[Finding]:
     if config.truth("serverTLSBootstrap") and not config.gate("RotateKubeletServerCertificate"):
-        yield (
-            "serverTLSBootstrap",
-            f"{_IC}serverTLSBootstrap true requires feature gate RotateKubeletServerCertificate",
-            "Remove RotateKubeletServerCertificate: false from featureGates, or set serverTLSBootstrap: false.",
-        )
+        message = f"{_IC}serverTLSBootstrap true requires feature gate RotateKubeletServerCertificate"
+        remedy = "Remove RotateKubeletServerCertificate: false from featureGates, or set serverTLSBootstrap: false."
+        yield "serverTLSBootstrap", message, remedy
 
 
 def _topology_gate(config: EffectiveConfig) -> Iterator[Finding]:
     for path, plain in (("topologyManagerPolicy", "none"), ("topologyManagerScope", "container")):
         value = config.text(path)
         if value not in ("", plain) and not config.gate("TopologyManager"):
-            yield (
-                path,
-                f"{_IC}{path} {value} requires feature gate TopologyManager",
-                "Set featureGates.TopologyManager: true, or use the default.",
-            )
+            message = f"{_IC}{path} {value} requires feature gate TopologyManager"
+            yield path, message, "Set featureGates.TopologyManager: true, or use the default."
 
 
 def _topology_values(config: EffectiveConfig) -> Iterator[Finding]:
@@ -276,11 +251,7 @@ def _shutdown(config: EffectiveConfig) -> Iterator[Finding]:
     for name, value, shown in ((path, total, shown_total), (part, critical, shown_critical)):
         if 0 < value < 10**9 or (newer and value < 0):
             word = name if newer else name[0].upper() + name[1:]
-            yield (
-                name,
-                f"{_IC}{word} {shown} must be either zero or otherwise >= 1 sec",
-                "Give 0s, or 1s and more.",
-            )
+            yield (name, f"{_IC}{word} {shown} must be either zero or otherwise >= 1 sec", "Give 0s, or 1s and more.")
 
 
 def _hairpin(config: EffectiveConfig) -> Iterator[Finding]:
@@ -309,11 +280,8 @@ def _reserved_cpus(config: EffectiveConfig) -> Iterator[Finding]:
     try:
         short_texts.cpu_ranges(value)
     except ValueError as error:
-        yield (
-            path,
-            f"{start}unable to parse reservedSystemCPUs (--reserved-cpus){shown}, error: {error}",
-            'Write a Linux CPU list such as "0-1,4".',
-        )
+        message = f"{start}unable to parse reservedSystemCPUs (--reserved-cpus){shown}, error: {error}"
+        yield path, message, 'Write a Linux CPU list such as "0-1,4".'
 
 
 def _hidden_metrics(config: EffectiveConfig) -> Iterator[Finding]:

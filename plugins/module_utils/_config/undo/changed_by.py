@@ -19,6 +19,7 @@ import json
 import time
 from typing import Any, Dict, Iterable, Mapping
 
+from ..fields import compare
 from ..values import annotation
 from ..values.node_row import shown_nodes
 from ..values.reference import same_place
@@ -34,7 +35,7 @@ def by_rollout(rows: Rows) -> dict[str, list[str]]:
     for name, row in rows.items():
         if row["previous"] is not None:
             found.setdefault(row.get("rollout") or "", []).append(name)
-    return {rollout: found[rollout] for rollout in sorted(found, reverse=True)}
+    return dict(sorted(found.items(), reverse=True))
 
 
 def to_undo(rows: Rows, wanted: Any = "") -> str | None:
@@ -104,19 +105,22 @@ def read(configmap: Mapping[str, Any]) -> Record | None:
     """Return the record of a ConfigMap, None without one that can be used: what it does not know is not undone."""
     text = (configmap["metadata"].get("annotations") or {}).get(WRITTEN)
     try:
-        found = json.loads(text) if text else None
+        found = json.loads(text or "null")
     except (ValueError, RecursionError):
         return None
     if not isinstance(found, dict) or not isinstance(found.get("rollout"), str):
         return None
-    return found if all(_is_table(found.get(part)) for part in ("last", ALL)) else None
+    if not (_is_table(found.get("last")) and _is_table(found.get(ALL))):
+        return None
+    return found
 
 
 def written(record: Record | None, rollout: str, before: Config, after: Config) -> dict[str, str | None]:
     """Return the annotation after a rollout has replaced one configuration with another."""
     known = record or {"rollout": rollout, "last": {}, ALL: {}}
-    new = _changed(before, after)
-    last = known["last"] if known["rollout"] == rollout else {}
+    new, last = _changed(before, after), {}
+    if known["rollout"] == rollout:
+        last = known["last"]
     return _note({"rollout": rollout, "last": _added(last, new), ALL: _added(known[ALL], new)})
 
 
@@ -127,21 +131,24 @@ def undone(record: Record, rollout: str, config: Config) -> tuple[dict[str, Any]
     """
     if rollout != ALL and rollout != record["rollout"]:
         return dict(config), {}
-    result = dict(config)
-    for field, (old, new) in record[ALL if rollout == ALL else "last"].items():
+    result, part = dict(config), "last"
+    if rollout == ALL:
+        part = ALL
+    for field, (old, new) in record[part].items():
         if config.get(field) != new:
             continue
         if old is None:
             result.pop(field)
         else:
             result[field] = old
-    left = {} if rollout == ALL else _added(record[ALL], _changed(config, result))
+    left = {}
+    if rollout != ALL:
+        left = _added(record[ALL], _changed(config, result))
     return result, _note({"rollout": "", "last": {}, ALL: left})
 
 
 def _changed(before: Config, after: Config) -> dict[str, list[Any]]:
-    fields = sorted({*before, *after})
-    return {field: [before.get(field), after.get(field)] for field in fields if before.get(field) != after.get(field)}
+    return {field: [before.get(field), after.get(field)] for field in compare.changed_keys(before, after)}
 
 
 def _added(table: Mapping[str, list[Any]], new: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
@@ -151,7 +158,9 @@ def _added(table: Mapping[str, list[Any]], new: Mapping[str, list[Any]]) -> dict
 
 
 def _note(record: Record) -> dict[str, str | None]:
-    return {WRITTEN: annotation.text(record) if record["last"] or record[ALL] else None}
+    if not (record["last"] or record[ALL]):
+        return {WRITTEN: None}
+    return {WRITTEN: annotation.text(record)}
 
 
 def _is_table(value: Any) -> bool:

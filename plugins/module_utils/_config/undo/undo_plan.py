@@ -12,13 +12,13 @@ from __future__ import annotations
 from typing import Any, Mapping, Sequence
 
 from .. import delivery
-from ..fields import compare, fields, overlay, shadow
+from ..fields import compare, fields, shadow
 from ..fields.field_row import DISRUPT, EFFECTS, SAFE
 from ..plan import former, plan_node, plan_text, sources
 from ..plan.costs import Costs
 from ..plan.layers import Declared
 from ..rules.problem import REFUSAL, WARNING, Problem
-from ..values import own_values, paths
+from ..values import own_values
 from ..values.short_texts import minor_of
 
 Config = Mapping[str, Any]
@@ -38,27 +38,22 @@ def make(
     The live configuration of a node need not be known: what it was assigned takes its place. What is not known either
     counts as a restart, the effect C(disrupt), and the plan has a warning.
     """
-    allowed = allow_effects or {}
-    nodes = {
-        name: _row(current["variants"], row, (flags or {}).get(name) or (), allowed.get(name, allow_effect))
-        for name, row in sorted(current["nodes"].items())
-    }
-    refused = any(problem["severity"] == REFUSAL for row in nodes.values() for problem in row["problems"])
-    plan: dict[str, Any] = {"variants": {}, "nodes": nodes, "refused": refused}
-    plan["summary"] = plan_text.summary(plan)
-    plan["text"] = plan_text.lines(plan)
-    return plan
+    nodes = {}
+    for name, row in sorted(current["nodes"].items()):
+        allowed = (allow_effects or {}).get(name, allow_effect)
+        nodes[name] = _row(current["variants"], row, (flags or {}).get(name) or (), allowed)
+    return plan_text.completed({}, nodes)
 
 
 def _row(variants: Mapping[str, Config], row: Mapping[str, Any], argv: Sequence[str], allow: str) -> dict[str, Any]:
     minor = minor_of(row.get("kubelet_version")) or fields.NEWEST_MINOR
     goal = row["goal"]
-    live, runs, after = (variants.get(key or "") for key in (row.get("variant"), goal["running"], goal["variant"]))
+    live, runs, after = map(variants.get, (row.get("variant"), goal["running"], goal["variant"]))
     before = runs if live is None else live
     to_own = goal["source"] is None
     changes = _changes(row, before, runs, after, minor)
     known = before or {}
-    costs = Costs(known, former.revert(known, {change.path: change.after for change in changes}), minor)
+    costs = Costs(known, former.revert(known, compare.after(changes)), minor)
     doubts = _doubts(row, live, runs)
     flags = shadow.shadows(argv, minor)
     rows = [plan_node.change_row(change, costs.of(change), flags, to_own, False) for change in changes]
@@ -93,7 +88,10 @@ def _doubts(row: Mapping[str, Any], live: Config | None, runs: Config | None) ->
 
 
 def _effect(rows: Sequence[Mapping[str, Any]], doubts: Sequence[Problem]) -> str:
-    return max(plan_node.effect(rows) or SAFE, DISRUPT if doubts else SAFE, key=EFFECTS.index)
+    effects: list[str] = [SAFE, *(row["effect"] for row in rows)]
+    if doubts:
+        effects.append(DISRUPT)
+    return max(effects, key=EFFECTS.index)
 
 
 def _changes(
@@ -108,9 +106,10 @@ def _changes(
     record = own_values.of_node(row)
     if not delivery.of_row(None, row, minor).whole:
         # Each value of a drop-in replaced one of the node's own, recorded or not.
-        written = overlay.written(declared(runs or {}), True)
-        record = {**record, "own": {**{paths.show(path): [] for path, _value in written}, **record["own"]}}
-        return sources.dropin(sources.Given(before, minor, Declared([declared(after or {})]), record)).changes
+        unrecorded = Declared([runs or {}]).keys - record["own"].keys()
+        record = {**record, "own": {**{path: [] for path in unrecorded}, **record["own"]}}
+        layer = compare.without_header(after or {})
+        return sources.dropin(sources.Given(before, minor, Declared([layer]), record)).changes
     if after is not None:
         # Between two sources, neither flags nor drop-ins of the node make a difference.
         return compare.changes(before if runs is None else runs, after, minor)
@@ -121,11 +120,6 @@ def _changes(
     return sorted(found, key=lambda change: change.path)
 
 
-def declared(source: Config) -> dict[str, Any]:
-    """Return what a drop-in declares, as a layer."""
-    return {name: value for name, value in source.items() if name not in compare.HEADER}
-
-
 def _knows_own(row: Mapping[str, Any]) -> bool:
     """Return whether the node's own values are known where sources replaced them."""
     record = own_values.of_node(row)
@@ -133,35 +127,25 @@ def _knows_own(row: Mapping[str, Any]) -> bool:
 
 
 def _unread(row: Mapping[str, Any], runs: Config | None) -> Problem:
-    instead = "what it was assigned takes its place" if runs is not None else "so what changes is not known either"
-    return Problem(
-        WARNING,
-        "",
-        f"its live configuration is not known ({row.get('unread') or 'the dump does not have it'}), {instead}",
-        "The effect counts as at least a restart (disrupt), and its pods have no forecast.",
-        "no-live-config",
-    )
+    instead = "so what changes is not known either" if runs is None else "what it was assigned takes its place"
+    cause = f"its live configuration is not known ({row.get('unread') or 'the dump does not have it'}), {instead}"
+    remedy = "The effect counts as at least a restart (disrupt), and its pods have no forecast."
+    return Problem(WARNING, "", cause, remedy, "no-live-config")
 
 
 def _no_source(goal: Mapping[str, Any]) -> Problem:
-    return Problem(
-        REFUSAL,
-        "",
-        f"it cannot return to {goal['source'].get('name') or 'what it ran before'}: {goal['fault']}",
+    cause = f"it cannot return to {goal['source'].get('name') or 'what it ran before'}: {goal['fault']}"
+    remedy = (
         "Roll back to another ConfigMap with kubelet_config_variant, declare the values that you want and run the "
-        "rollout, or return to the node's own file with the playbook reset.",
-        "no-source",
+        "rollout, or return to the node's own file with the playbook reset."
     )
+    return Problem(REFUSAL, "", cause, remedy, "no-source")
 
 
 def _no_record() -> Problem:
-    return Problem(
-        WARNING,
-        "",
-        "what its own file holds is not known, since its source was assigned without a record of what it replaced",
-        "The effect counts as a restart (disrupt). Compare the file on the node first if that is not enough.",
-        "no-record",
-    )
+    cause = "what its own file holds is not known, since its source was assigned without a record of what it replaced"
+    remedy = "The effect counts as a restart (disrupt). Compare the file on the node first if that is not enough."
+    return Problem(WARNING, "", cause, remedy, "no-record")
 
 
 def _doubtful(doubts: Sequence[Problem], allow: str) -> Sequence[Problem]:

@@ -14,6 +14,7 @@ from typing import Any, Iterator, Mapping, Sequence
 from ..fields import fields, gates
 from ..fields.binary_facts import ABSENT, BinaryFacts
 from ..values import paths
+from ..values.node_row import first_of
 from ..values.short_texts import minor_of
 from .finding import BINARY, CGROUP, CHANGES, FIELD, FLAG, GATE, STOPS, UNKNOWN, VALUE, VERSION, Finding
 from .flags_table import LAST_MINOR
@@ -38,7 +39,7 @@ def weighed(facts: UpgradeFacts, target: int, found: Sequence[Finding]) -> list[
         found = [_refused(one, messages) for one in found]
     own = list(_only_of_binary(facts, facts.check, target, found))
     if verdict == VALID and not own:
-        found = [_accepted(one) for one in found]
+        found = list(map(_accepted, found))
     return [*found, *own, *_differing(facts, target)]
 
 
@@ -140,8 +141,7 @@ def _other_flags(facts: BinaryFacts, minor: int) -> Iterator[str]:
 
 def _other_gates(facts: BinaryFacts, minor: int) -> Iterator[str]:
     for name, answer in facts.gates.items():
-        gate = gates.lookup(name)
-        state = gate.at(minor) if gate else None
+        state = gates.state(name, minor)
         if name in gates.GROUPS:
             continue
         if answer == ABSENT:
@@ -158,12 +158,10 @@ def _other_fields(facts: BinaryFacts, minor: int) -> Iterator[str]:
     for path, has in facts.fields.items():
         field = fields.ALL.get(path)
         expected = field is not None and field.exists_at(minor)
-        if has != expected:
-            yield (
-                f"this kubelet has the field {path} that the tables do not give to 1.{minor}"
-                if has
-                else f"this kubelet has no field {path} that the tables give to 1.{minor}"
-            )
+        if has and not expected:
+            yield f"this kubelet has the field {path} that the tables do not give to 1.{minor}"
+        if expected and not has:
+            yield f"this kubelet has no field {path} that the tables give to 1.{minor}"
 
 
 _GATES = "featureGates"
@@ -171,7 +169,7 @@ _SHOWN_NAMES = 8
 _NOUNS = {FLAG: "flags", GATE: "feature gates", FIELD: "fields"}
 
 
-def unasked(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
+def not_asked(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
     """Yield one finding for the flags, one for the gates and one for the fields that this node sets.
 
     A node that sets none has one all the same. What a binary answered, `weighed` has.
@@ -181,27 +179,21 @@ def unasked(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
         return
     end = f"the tables end with 1.{newest}, and no binary of 1.{target} was asked"
     remedy = f"Set kubelet_config_target_binary to a kubelet of 1.{target} on the nodes, and run again."
-    given = {kind: names for kind, names in _names(facts).items() if names}
+    given = _names(facts)
     for kind, names in given.items():
-        message = f"{end}: whether it accepts the {_NOUNS[kind]} of this node is not known ({_shown_names(names)})"
-        yield Finding(UNKNOWN, kind, "", message, remedy)
-    if not given:
+        if names:
+            shown = first_of(names, _SHOWN_NAMES)
+            message = f"{end}: whether it accepts the {_NOUNS[kind]} of this node is not known ({shown})"
+            yield Finding(UNKNOWN, kind, "", message, remedy)
+    if not any(given.values()):
         yield Finding(UNKNOWN, VERSION, "", end, remedy)
 
 
 def _names(facts: UpgradeFacts) -> Mapping[str, Sequence[str]]:
     """Return the names that the node sets, by kind; of the flags those that an earlier minor has not lost already."""
-    flags = [f"--{flag.name}" for flag in facts.flags if flag.name not in LAST_MINOR]
-    given = facts.merged(fields.NEWEST_MINOR).get(_GATES)
-    set_paths = [keys for one in facts.files for keys in leaves(one.content)]
-    names = [paths.show(keys) for keys in set_paths if keys and keys[0] != _GATES]
-    return {
-        FLAG: sorted(set(flags)),
-        GATE: sorted(given) if isinstance(given, dict) else [],
-        FIELD: sorted(set(names)),
-    }
-
-
-def _shown_names(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN_NAMES} more" if len(names) > _SHOWN_NAMES else ""
-    return ", ".join(names[:_SHOWN_NAMES]) + more
+    flags = {f"--{flag.name}" for flag in facts.flags if flag.name not in LAST_MINOR}
+    given = paths.typed(facts.merged(fields.NEWEST_MINOR).get(_GATES), dict)
+    names: set[str] = set()
+    for one in facts.files:
+        names.update(paths.show(keys) for keys in leaves(one.content) if keys and keys[0] != _GATES)
+    return {FLAG: sorted(flags), GATE: sorted(given), FIELD: sorted(names)}

@@ -16,7 +16,7 @@ from ..rules.problem import REFUSAL, EffectiveConfig, Problem
 from ..values import paths
 from .finding import CHANGES, DEFAULT, FIELD, FLAG, GATE, RUNTIME, STAYS, STOPS, VALUE, Finding
 from .flags_table import LAST_MINOR
-from .node_facts import UpgradeFacts, at, leaves
+from .node_facts import SetFlag, UpgradeFacts, leaves
 
 # Kubernetes 1.24 has no dockershim; up to 1.26 the socket has no default (cmd/kubelet/app/options).
 _NO_DOCKER, _SOCKET_HAS_DEFAULT = 24, 27
@@ -45,31 +45,26 @@ def _gone_flag(name: str, target: int, binary: BinaryFacts | None) -> str:
             return ""
         if not removed:
             return f"{binary.version} does not know this flag and would not start"
-    return f"1.{last} was the last version with this flag; a later kubelet ends with `unknown flag`" if removed else ""
+    if not removed:
+        return ""
+    return f"1.{last} was the last version with this flag; a later kubelet ends with `unknown flag`"
 
 
 def _docker(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
     if target < _NO_DOCKER:
         return
     kind, socket = facts.flag("container-runtime"), facts.flag("container-runtime-endpoint")
-    # Before 1.24, dockershim is the default.
-    if kind.value == "docker" if kind else facts.minor is not None and facts.minor < _NO_DOCKER:
-        yield Finding(
-            STOPS,
-            RUNTIME,
-            "--container-runtime",
-            "the kubelet uses dockershim, which 1.24 removed",
-            "Move the node to containerd, CRI-O or cri-dockerd first.",
-            kind.where if kind else "",
-        )
+    if kind is None and facts.minor is not None and facts.minor < _NO_DOCKER:
+        # Before 1.24, dockershim is the default.
+        kind = SetFlag("container-runtime", "docker", "")
+    if kind is not None and kind.value == "docker":
+        message = "the kubelet uses dockershim, which 1.24 removed"
+        remedy = "Move the node to containerd, CRI-O or cri-dockerd first."
+        yield Finding(STOPS, RUNTIME, "--container-runtime", message, remedy, kind.where)
     elif target < _SOCKET_HAS_DEFAULT and (socket is None or not socket.value):
-        yield Finding(
-            STOPS,
-            RUNTIME,
-            "--container-runtime-endpoint",
-            "the flag is not set, and kubelets of 1.24 to 1.26 have no default socket",
-            "Set the flag to the socket of the node's container runtime.",
-        )
+        message = "the flag is not set, and kubelets of 1.24 to 1.26 have no default socket"
+        remedy = "Set the flag to the socket of the node's container runtime."
+        yield Finding(STOPS, RUNTIME, "--container-runtime-endpoint", message, remedy)
 
 
 def _cloud(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
@@ -80,14 +75,9 @@ def _cloud(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
     given = facts.merged(target).get("featureGates")
     if gated and isinstance(given, dict) and given.get("DisableCloudProviders") is False:
         return
-    yield Finding(
-        STOPS,
-        FLAG,
-        "--cloud-provider",
-        f"a kubelet of 1.{target} does not start with the in-tree provider {flag.value}",
-        "Use the provider's own controller manager, and set the flag to external.",
-        flag.where,
-    )
+    message = f"a kubelet of 1.{target} does not start with the in-tree provider {flag.value}"
+    remedy = "Use the provider's own controller manager, and set the flag to external."
+    yield Finding(STOPS, FLAG, "--cloud-provider", message, remedy, flag.where)
 
 
 # A kubelet ignores these fields; `_gone_fields` finds them.
@@ -105,11 +95,9 @@ def values(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
 
 def _gates(facts: UpgradeFacts, merged: Mapping[str, Any], target: int) -> Iterator[Finding]:
     for problem in _gate_problems(facts, merged, target):
-        gate = gates.lookup(_gate_of(problem))
-        state = gate.at(target) if gate else None
-        if gate and state and state.locked:
-            locked = [one.since for one in gate.states if one.locked]
-            problem = replace(problem, remedy=f"{problem.remedy} Locked since 1.{locked[0]}.")
+        locked = gates.locked_since(_gate_of(problem), target)
+        if locked is not None:
+            problem = replace(problem, remedy=f"{problem.remedy} Locked since 1.{locked}.")
         yield _finding(facts, problem, GATE, target)
 
 
@@ -143,7 +131,7 @@ def _refused(facts: UpgradeFacts, merged: Mapping[str, Any], target: int) -> Ite
 
 
 def _problems(config: Mapping[str, Any], minor: int, binary: BinaryFacts | None = None) -> Iterator[Problem]:
-    known = {key: value for key, value in config.items() if value is not None}
+    known = paths.present(config)
     effective = EffectiveConfig(known, minor, binary)
     yield from (problem for problem in types.check(known, minor, binary) if problem.rule not in _IGNORED)
     yield from validation.check(effective)
@@ -156,8 +144,8 @@ def _gone_fields(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
     for one in facts.files:
         for keys in leaves(one.content):
             field = fields.owner(keys)
-            has = binary.has(keys) if binary else None
-            if has is None and field is not None and field.until is not None and field.until < target:
+            answered = binary is not None and binary.has(keys) is not None
+            if not answered and field is not None and field.until is not None and field.until < target:
                 found[field.path] = f"1.{field.until} was the last version with this field; a later kubelet ignores it"
         if binary:
             cause = f"{binary.version} does not know this field and ignores it"
@@ -208,40 +196,28 @@ def defaults(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
         before, after = (compare.canonical(field.default_at(minor), field, newest) for minor in (facts.minor, newest))
         if compare.same(before, after):
             continue
-        value = at(merged, field.path)
+        value = paths.value_at(merged, field.path.split("."))
         if not _given(value, field, newest):
-            yield Finding(
-                CHANGES,
-                DEFAULT,
-                field.path,
-                f"the default changes: {_difference(before, after)}",
-                "Declare the value that you want, or accept the new default.",
-            )
+            remedy = "Declare the value that you want, or accept the new default."
+            yield Finding(CHANGES, DEFAULT, field.path, f"the default changes: {_difference(before, after)}", remedy)
         elif _pinned(facts, value, before, field, newest):
-            yield Finding(
-                STAYS,
-                DEFAULT,
-                field.path,
+            message = (
                 f"only the checkpoint sets it, to the old default; the new default is not used: "
-                f"{_difference(before, after)}",
-                "Declare the value that you want. Without a declared value, the next rollout decides.",
-                facts.checkpoint,
+                f"{_difference(before, after)}"
             )
+            remedy = "Declare the value that you want. Without a declared value, the next rollout decides."
+            yield Finding(STAYS, DEFAULT, field.path, message, remedy, facts.checkpoint)
 
 
 def meanings(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
     """Yield the values of a node that a kubelet of the target takes for something else than the running one."""
     merged = facts.merged(min(target, fields.NEWEST_MINOR))
     for one in fields.MEANINGS:
-        if facts.minor is not None and facts.minor < one.since <= target and at(merged, one.path) == one.value:
-            yield Finding(
-                CHANGES,
-                VALUE,
-                one.path,
-                f"{one.value} means {one.after} from 1.{one.since} on, and {one.before} before",
-                "Declare the value that you want, or accept the new meaning.",
-                facts.places(one.path, target),
-            )
+        value = paths.value_at(merged, one.path.split("."))
+        if facts.minor is not None and facts.minor < one.since <= target and value == one.value:
+            message = f"{one.value} means {one.after} from 1.{one.since} on, and {one.before} before"
+            remedy = "Declare the value that you want, or accept the new meaning."
+            yield Finding(CHANGES, VALUE, one.path, message, remedy, facts.places(one.path, target))
 
 
 def _given(value: Any, field: Field, minor: int) -> bool:
@@ -249,7 +225,7 @@ def _given(value: Any, field: Field, minor: int) -> bool:
 
 
 def _pinned(facts: UpgradeFacts, value: Any, before: Any, field: Field, minor: int) -> bool:
-    if facts.own is None or _given(at(facts.own.content, field.path), field, minor):
+    if facts.own is None or _given(paths.value_at(facts.own.content, field.path.split(".")), field, minor):
         return False
     return facts.is_only_in(facts.checkpoint, field.path, minor) and compare.same(
         compare.canonical(value, field, minor), before
@@ -259,5 +235,5 @@ def _pinned(facts: UpgradeFacts, value: Any, before: Any, field: Field, minor: i
 def _difference(before: Any, after: Any) -> str:
     if not (isinstance(before, Mapping) and isinstance(after, Mapping)):
         return " -> ".join("unset" if value is None else str(value) for value in (before, after))
-    keys = [key for key in sorted({*before, *after}) if before.get(key) != after.get(key)]
+    keys = compare.changed_keys(before, after)
     return ", ".join(f"{key} {before.get(key, 'absent')} -> {after.get(key, 'absent')}" for key in keys)

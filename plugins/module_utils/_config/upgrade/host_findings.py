@@ -43,31 +43,20 @@ def _cgroup(facts: UpgradeFacts, merged: Mapping[str, Any], target: int) -> Iter
     effective = EffectiveConfig(merged, min(target, fields.NEWEST_MINOR))
     host = "this host has version 1 cgroup controllers"
     if target >= 31 and effective.truth("failCgroupV1"):
-        yield Finding(
-            STOPS,
-            CGROUP,
-            "failCgroupV1",
-            f"{host}, and with failCgroupV1: true, the default from 1.35 on, the kubelet does not run there",
-            "Move the host to cgroup v2. Until then, set failCgroupV1: false with the upgrade.",
-            facts.places("failCgroupV1", target),
-        )
+        message = f"{host}, and with failCgroupV1: true, the default from 1.35 on, the kubelet does not run there"
+        remedy = "Move the host to cgroup v2. Until then, set failCgroupV1: false with the upgrade."
+        yield Finding(STOPS, CGROUP, "failCgroupV1", message, remedy, facts.places("failCgroupV1", target))
     if target >= 30 and effective.text("memorySwap.swapBehavior") == "LimitedSwap" and effective.gate("NodeSwap"):
+        message = f"{host}, and LimitedSwap needs cgroup v2 from 1.30 on"
+        remedy = "Remove the field, or move the host to cgroup v2."
         yield Finding(
-            STOPS,
-            CGROUP,
-            "memorySwap.swapBehavior",
-            f"{host}, and LimitedSwap needs cgroup v2 from 1.30 on",
-            "Remove the field, or move the host to cgroup v2.",
-            facts.places("memorySwap.swapBehavior", target),
+            STOPS, CGROUP, "memorySwap.swapBehavior", message, remedy, facts.places("memorySwap.swapBehavior", target)
         )
     if target >= 32 and effective.truth("singleProcessOOMKill") is False:
+        message = f"{host}, and the kubelet refuses singleProcessOOMKill: false there"
+        remedy = "Remove the field."
         yield Finding(
-            STOPS,
-            CGROUP,
-            "singleProcessOOMKill",
-            f"{host}, and the kubelet refuses singleProcessOOMKill: false there",
-            "Remove the field.",
-            facts.places("singleProcessOOMKill", target),
+            STOPS, CGROUP, "singleProcessOOMKill", message, remedy, facts.places("singleProcessOOMKill", target)
         )
 
 
@@ -77,22 +66,14 @@ def _runtime(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
         return
     version = (int(found.group(1)), int(found.group(2)))
     if target >= _CRI_V1 and version < _OLDEST_CONTAINERD:
-        yield Finding(
-            STOPS,
-            RUNTIME,
-            "containerd",
-            f"containerd {facts.runtime_version} has no CRI v1, which kubelets need from 1.26 on",
-            "Upgrade containerd to 1.6 or later first.",
-        )
+        message = f"containerd {facts.runtime_version} has no CRI v1, which kubelets need from 1.26 on"
+        yield Finding(STOPS, RUNTIME, "containerd", message, "Upgrade containerd to 1.6 or later first.")
     elif target >= _RUNTIME_CONFIG and version < (2, 0):
-        yield Finding(
-            STOPS,
-            RUNTIME,
-            "containerd",
+        message = (
             f"containerd {facts.runtime_version} does not report its cgroup driver (CRI RuntimeConfig), and kubelets "
-            f"end without it from 1.{_RUNTIME_CONFIG} on",
-            "Upgrade containerd to 2 first.",
+            f"end without it from 1.{_RUNTIME_CONFIG} on"
         )
+        yield Finding(STOPS, RUNTIME, "containerd", message, "Upgrade containerd to 2 first.")
 
 
 def _static_pods(facts: UpgradeFacts, merged: Mapping[str, Any], target: int) -> Iterator[Finding]:
@@ -125,14 +106,12 @@ def _huge_pages(facts: UpgradeFacts, merged: Mapping[str, Any], target: int) -> 
         return
     if EffectiveConfig(merged, min(target, fields.NEWEST_MINOR)).gate(_HUGE_PAGES_GATE):
         mebibytes = facts.huge_pages // 2**20
-        yield Finding(
-            CHANGES,
-            DEFAULT,
-            "memory.available",
+        message = (
             f"from 1.{_HUGE_PAGES} on it no longer counts the {mebibytes} Mi that this host reserves as huge pages, so "
-            "the kubelet evicts pods earlier",
-            f"Compare the thresholds with the memory that is left, or set featureGates.{_HUGE_PAGES_GATE}: false.",
+            "the kubelet evicts pods earlier"
         )
+        remedy = f"Compare the thresholds with the memory that is left, or set featureGates.{_HUGE_PAGES_GATE}: false."
+        yield Finding(CHANGES, DEFAULT, "memory.available", message, remedy)
 
 
 def _socket(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
@@ -162,20 +141,12 @@ def _socket(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
 
 def _delivery(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
     if facts.dynamic and target >= _NO_DYNAMIC:
-        yield Finding(
-            STOPS,
-            DELIVERY,
-            "native",
-            "the kubelet has --dynamic-config-dir, and 1.24 removed Dynamic Kubelet Configuration",
-            "Run the playbook migrate first. It changes the delivery and removes nothing that is configured.",
-        )
+        message = "the kubelet has --dynamic-config-dir, and 1.24 removed Dynamic Kubelet Configuration"
+        remedy = "Run the playbook migrate first. It changes the delivery and removes nothing that is configured."
+        yield Finding(STOPS, DELIVERY, "native", message, remedy)
     elif facts.checkpoint:
-        yield Finding(
-            STAYS,
-            DELIVERY,
-            "checkpoint",
-            "the kubelet reads a checkpoint, so a change of the node's own config file has no effect"
-            + (f" ({facts.own.path})" if facts.own else ""),
-            "Run the playbook rollout after the upgrade.",
-            facts.checkpoint,
+        message = "the kubelet reads a checkpoint, so a change of the node's own config file has no effect" + (
+            f" ({facts.own.path})" if facts.own else ""
         )
+        remedy = "Run the playbook rollout after the upgrade."
+        yield Finding(STAYS, DELIVERY, "checkpoint", message, remedy, facts.checkpoint)

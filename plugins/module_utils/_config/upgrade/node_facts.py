@@ -29,7 +29,9 @@ class SetFlag(NamedTuple):
     @property
     def place(self) -> str:
         """The flag, with the place where it is set if that is known."""
-        return f"flag --{self.name} in {self.where}" if self.where else f"flag --{self.name}"
+        if not self.where:
+            return f"flag --{self.name}"
+        return f"flag --{self.name} in {self.where}"
 
 
 class ReadFile(NamedTuple):
@@ -43,7 +45,9 @@ class ReadFile(NamedTuple):
     def place(self, keys: paths.Path) -> str:
         """Return the file, with the line of a path where it is known."""
         line = self.lines.get(paths.show(keys[:2])) or self.lines.get(paths.show(keys[:1]))
-        return f"{self.path}, line {line}" if line else self.path
+        if not line:
+            return self.path
+        return f"{self.path}, line {line}"
 
 
 class StaticPod(NamedTuple):
@@ -111,8 +115,8 @@ class UpgradeFacts:
         """Return the files and flags that set a path, as text."""
         keys = paths.parse(path)
         found = [one.place(keys) for one in self._files_with(keys)]
-        flag = shadow.shadow_of(path, shadow.shadows(self.argv, minor))
-        names = {word[2:].partition("=")[0] for word in flag.split()} if flag else set()
+        flags = shadow.shadow_of(path, shadow.shadows(self.argv, minor)) or ""
+        names = {word[2:].partition("=")[0] for word in flags.split()}
         found += [one.place for one in self.flags if one.name in names]
         return "; ".join(dict.fromkeys(found))
 
@@ -129,15 +133,16 @@ def read(result: Mapping[str, Any]) -> UpgradeFacts:
     """Return the facts in a result of the module `kubelet_upgrade_info`."""
     kubelet, disk, words = result["kubelet"], result["disk"], result["words"]
     # A kubelet may have flags only.
-    contents = {disk["path"]: disk.get("content")} if disk.get("path") else {}
-    contents.update(disk.get("dropins") or {})
+    contents = dict(disk.get("dropins") or {})
+    if disk.get("path"):
+        contents = {disk["path"]: disk.get("content"), **contents}
     dynamic = bool(kubelet.get("dynamic_config_dir"))
-    huge_pages, check = result.get("huge_pages"), result.get("target")
+    huge_pages, check, lines = result.get("huge_pages"), result.get("target"), result.get("lines") or {}
     return UpgradeFacts(
         version=_text(kubelet, "version"),
         argv=[str(word["text"]) for word in words],
         flags=flags(words),
-        files=_files(contents, result.get("lines") or {}),
+        files=[ReadFile(path, content, lines.get(path) or {}) for path, content in paths.present(contents).items()],
         unreadable=_unreadable(contents, disk),
         own=_own(result),
         checkpoint=disk["path"] if disk.get("checkpoint") and not dynamic else "",
@@ -159,13 +164,9 @@ def _text(part: Mapping[str, Any], key: str) -> str:
     return str(part.get(key) or "")
 
 
-def _files(contents: Mapping[str, Config | None], lines: Mapping[str, Mapping[str, int]]) -> list[ReadFile]:
-    return [ReadFile(path, content, lines.get(path) or {}) for path, content in contents.items() if content is not None]
-
-
 def _unreadable(contents: Mapping[str, Config | None], disk: Mapping[str, Any]) -> dict[str, str]:
     unknown = "it could not be read"
-    reasons = {path: unknown for path, content in contents.items() if content is None}
+    reasons = dict.fromkeys(contents.keys() - paths.present(contents), unknown)
     if disk.get("path") and disk.get("content") is None:
         reasons[disk["path"]] = _text(disk, "unreadable") or unknown
     return reasons
@@ -173,8 +174,9 @@ def _unreadable(contents: Mapping[str, Config | None], disk: Mapping[str, Any]) 
 
 def _own(result: Mapping[str, Any]) -> ReadFile | None:
     own = result.get("own") or {}
-    content = own.get("content")
-    return None if content is None else ReadFile(own["path"], content)
+    if own.get("content") is None:
+        return None
+    return ReadFile(own["path"], own["content"])
 
 
 def flags(words: Sequence[Mapping[str, Any]]) -> list[SetFlag]:
@@ -190,7 +192,9 @@ def flags(words: Sequence[Mapping[str, Any]]) -> list[SetFlag]:
         name, equals, value = text[2:].partition("=")
         if not equals and at + 1 < len(texts) and not texts[at + 1].startswith("-"):
             value = texts[at + 1]
-        where = f"{word['file']}, line {word['line']}" if word.get("file") else ""
+        where = ""
+        if word.get("file"):
+            where = f"{word['file']}, line {word['line']}"
         found.append(SetFlag(name.replace("_", "-"), value, where))
     return found
 
@@ -204,13 +208,6 @@ def has(config: Any, keys: paths.Path) -> bool:
     return True
 
 
-def at(config: Any, path: str) -> Any:
-    """Return the value at a dotted path of a field, None if it is absent."""
-    for key in path.split("."):
-        config = config.get(key) if isinstance(config, Mapping) else None
-    return config
-
-
 def leaves(config: Any, place: paths.Path = ()) -> Iterator[paths.Path]:
     """Yield every path that a configuration sets, without kind and apiVersion."""
     if isinstance(config, Mapping) and (config or not place):
@@ -222,7 +219,7 @@ def leaves(config: Any, place: paths.Path = ()) -> Iterator[paths.Path]:
 
 
 def _set(config: dict[str, Any], keys: paths.Path, value: Any) -> None:
-    *parents, last = (str(key) for key in keys)
+    *parents, last = map(str, keys)
     for key in parents:
         inner = config.get(key)
         config[key] = dict(inner) if isinstance(inner, Mapping) else {}

@@ -62,26 +62,20 @@ def findings(facts: UpgradeFacts, target: int) -> list[Finding]:
         *config_findings.meanings(facts, target),
         *host_findings.check(facts, target),
     ]
-    return [*_gaps(facts), *binary_findings.unasked(facts, target), *binary_findings.weighed(facts, target, known)]
+    return [*_gaps(facts), *binary_findings.not_asked(facts, target), *binary_findings.weighed(facts, target, known)]
 
 
 def _gaps(facts: UpgradeFacts) -> list[Finding]:
     """Return what could not be read of the node."""
-    found = [
-        Finding(
-            UNKNOWN,
-            VERSION,
-            path,
-            f"{path} could not be examined: {why}",
-            "Make the file readable on the node as plain YAML, or check it by hand.",
-        )
-        for path, why in facts.unreadable.items()
-    ]
+    found = []
+    for path, why in facts.unreadable.items():
+        message = f"{path} could not be examined: {why}"
+        remedy = "Make the file readable on the node as plain YAML, or check it by hand."
+        found.append(Finding(UNKNOWN, VERSION, path, message, remedy))
     if not facts.argv:
         message = "the kubelet's command line is not known, so its flags and files were not compared"
-        found.append(
-            Finding(UNKNOWN, VERSION, "", message, "See kubelet_preflight_info for the reason, and repair it.")
-        )
+        remedy = "See kubelet_preflight_info for the reason, and repair it."
+        found.append(Finding(UNKNOWN, VERSION, "", message, remedy))
     if facts.minor is None:
         message = "the version of the kubelet is not known, so changed defaults were not compared"
         found.append(Finding(UNKNOWN, VERSION, "", message, "Repair the kubelet of this node, then run again."))
@@ -89,9 +83,9 @@ def _gaps(facts: UpgradeFacts) -> list[Finding]:
 
 
 def _not_examined(result: Mapping[str, Any]) -> Finding:
-    return _unknown(
-        "it is unreachable" if result.get("unreachable") else result.get("msg") or "there is no result of the node"
-    )
+    if result.get("unreachable"):
+        return _unknown("it is unreachable")
+    return _unknown(result.get("msg") or "there is no result of the node")
 
 
 def _unknown(why: str) -> Finding:
@@ -104,15 +98,21 @@ Nodes = Mapping[str, Mapping[str, Any]]
 
 def summary(nodes: Nodes, target: int) -> dict[str, Any]:
     """Return the counts of nodes by their worst finding, and whether each of them would start."""
-    worst = {name: {one["severity"] for one in node["findings"]} for name, node in nodes.items()}
-    stopped = sorted(name for name, found in worst.items() if STOPS in found)
-    unknown = sorted(name for name, found in worst.items() if UNKNOWN in found and STOPS not in found)
+    stopped, unknown, changed = [], [], []
+    for name, node in sorted(nodes.items()):
+        severities = {one["severity"] for one in node["findings"]}
+        if STOPS in severities:
+            stopped.append(name)
+        elif UNKNOWN in severities:
+            unknown.append(name)
+        if CHANGES in severities:
+            changed.append(name)
     return {
         "target": f"1.{target}",
         "nodes": len(nodes),
         "would_stop": stopped,
         "unknown": unknown,
-        "changed": sorted(name for name, found in worst.items() if CHANGES in found),
+        "changed": changed,
         "ready": not stopped and not unknown,
     }
 
@@ -123,7 +123,9 @@ def lines(nodes: Nodes, target: int) -> list[str]:
     for name, node in nodes.items():
         if node["findings"]:
             groups.setdefault(json.dumps(node), []).append(name)
-    text = [line for names in groups.values() for line in _block(names, nodes[names[0]])]
+    text: list[str] = []
+    for names in groups.values():
+        text += _block(names, nodes[names[0]])
     if target > fields.NEWEST_MINOR:
         newest = fields.NEWEST_MINOR
         text.append(f"The tables end with 1.{newest}: defaults that a later version changed are not in this result.")
@@ -138,6 +140,7 @@ def lines(nodes: Nodes, target: int) -> list[str]:
 def _block(names: list[str], node: Mapping[str, Any]) -> Iterator[str]:
     yield f"{shown_nodes(names)} ({node['kubelet_version'] or 'unknown version'}):"
     for one in node["findings"]:
-        name = f"{one['kind']} {one['name']}" if one["name"] else one["kind"]
-        where = f" ({one['where']})" if one["where"] else ""
-        yield f"  {one['severity']}: {name}{where}: {one['message']}. {one['remedy']}"
+        title = f"{one['kind']} {one['name']}".rstrip()
+        if one["where"]:
+            title += f" ({one['where']})"
+        yield f"  {one['severity']}: {title}: {one['message']}. {one['remedy']}"

@@ -168,7 +168,9 @@ def mapping(value: Any) -> tuple[dict[str, Any] | None, str]:
     except (TypeError, ValueError, RecursionError):
         # RecursionError: 256 KiB of brackets fit into an annotation.
         return {}, "it is not JSON"
-    return (found, "") if isinstance(found, dict) else ({}, f"it is {reference.shown(found)}, not a mapping")
+    if not isinstance(found, dict):
+        return {}, f"it is {reference.shown(found)}, not a mapping"
+    return found, ""
 
 
 def source(holder: Any) -> tuple[dict[str, str] | None, str]:
@@ -203,14 +205,14 @@ def status(holder: Any) -> tuple[dict[str, Any] | None, str]:
     if not isinstance(holder, dict):
         return {}, f"it is {reference.shown(holder)}, not a mapping"
     found: dict[str, Any] = {}
-    faults = []
+    fault = ""
     for part in PARTS:
         try:
             source_of_part = reference.read(holder.get(part), part)
             if source_of_part:
                 found[part] = {"configMap": source_of_part}
         except ValueError as error:
-            faults.append(str(error))
+            fault = fault or str(error)
     for field, (fits, meaning) in _TEXTS.items():
         value = holder.get(field)
         if value is None:
@@ -218,17 +220,20 @@ def status(holder: Any) -> tuple[dict[str, Any] | None, str]:
         if isinstance(value, str) and fits(value):
             found[field] = value
         else:
-            faults.append(f"{field} is {reference.shown(value)}, not {meaning}")
-    return found, faults[0] if faults else ""
+            fault = fault or f"{field} is {reference.shown(value)}, not {meaning}"
+    return found, fault
 
 
 def mark(holder: Mapping[str, Any] | None) -> tuple[dict[str, str], str]:
     """Return a mark of a cordon without its malformed and unknown fields, and what is wrong with the first of them."""
-    parts = {field: (holder or {}).get(field) for field in ("holder", "time")}
-    given = {field: value for field, value in parts.items() if value is not None}
-    found = {field: value for field, value in given.items() if isinstance(value, str) and _unicode(value)}
-    faults = [f"{field} is {reference.shown(given[field])}, not a text" for field in given if field not in found]
-    return found, faults[0] if faults else ""
+    found, fault = {}, ""
+    for field in ("holder", "time"):
+        value = (holder or {}).get(field)
+        if isinstance(value, str) and _unicode(value):
+            found[field] = value
+        elif value is not None:
+            fault = fault or f"{field} is {reference.shown(value)}, not a text"
+    return found, fault
 
 
 def _unicode(value: str) -> bool:

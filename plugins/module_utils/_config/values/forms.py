@@ -89,7 +89,7 @@ class SourceForm:
         """Return the spec.configSource for a source."""
         return {"configMap": source}
 
-    def known(self, reference: dict[str, str]) -> dict[str, str]:
+    def as_reported(self, reference: dict[str, str]) -> dict[str, str]:
         """Return a full reference as the kubelet reports it."""
         return reference
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from typing import Any, Mapping
+from typing import Any, Mapping, Sequence
 
 GONE = "gone"
 """There is no such Node: it was deleted, or the name is wrong."""
@@ -41,9 +41,15 @@ def printable(text: str) -> str:
 
 def shown_nodes(names: list[str], noun: str = "node") -> str:
     """Return the number of nodes, or of what the noun names, with the first names."""
-    shown = ", ".join(names[:SHOWN_NODES])
-    more = f" and {len(names) - SHOWN_NODES} more" if len(names) > SHOWN_NODES else ""
-    return f"{counted(len(names), noun)} ({shown}{more})"
+    return f"{counted(len(names), noun)} ({first_of(names)})"
+
+
+def first_of(words: Sequence[str], most: int = SHOWN_NODES, between: str = ", ", last: str = " and ") -> str:
+    """Return the first words, and how many more there are."""
+    shown = between.join(words[:most])
+    if len(words) > most:
+        shown += f"{last}{len(words) - most} more"
+    return shown
 
 
 def counted(number: int, noun: str) -> str:
@@ -72,6 +78,11 @@ class Row:
     def shown(self, **more: Any) -> dict[str, Any]:
         """Return the row as part of a result, with keys of the stage's own."""
         return {**vars(self), "message": printable(self.message), "error": printable(self.error), **more}
+
+
+def failures(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Return the message of each row that is not ok, by node."""
+    return {name: row["message"] for name, row in rows.items() if not row["ok"]}
 
 
 def stops(rows: Mapping[str, Mapping[str, Any]]) -> bool:

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Tuple, Union
+from typing import Any, Iterable, Mapping, Tuple, TypeVar, Union
 
 Path = Tuple[Union[str, int], ...]
+_Kind = TypeVar("_Kind")
 
 _PLAIN = re.compile(r"[A-Za-z0-9_/-]+")
 _STEP = re.compile(
@@ -31,10 +32,10 @@ def show(path: Path) -> str:
         if isinstance(key, int):
             text += f"[{key}]"
         elif _PLAIN.fullmatch(key):
-            text += f".{key}" if text else key
+            text += f".{key}"
         else:
             text += f"[{json.dumps(key)}]"
-    return text
+    return text.lstrip(".")
 
 
 def parse(text: str) -> Path:
@@ -70,5 +71,31 @@ def field_path(path: Path) -> str:
     """Return the dotted name of a path in the field table: list positions become ``[]``."""
     text = ""
     for key in path:
-        text += "[]" if isinstance(key, int) else f".{key}" if text else key
+        if isinstance(key, int):
+            text += "[]"
+        elif text:
+            text += f".{key}"
+        else:
+            text = key
     return text
+
+
+def value_at(config: Any, keys: Iterable[str | int]) -> Any:
+    """Return the value at the keys of a path in a configuration, None if it is absent."""
+    for key in keys:
+        if not isinstance(config, Mapping):
+            return None
+        config = config.get(key)
+    return config
+
+
+def present(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a configuration without the fields that are null."""
+    return {key: value for key, value in config.items() if value is not None}
+
+
+def typed(value: Any, kind: type[_Kind]) -> _Kind:
+    """Return a JSON value of this type, the empty value of the type in place of any other."""
+    if isinstance(value, kind):
+        return value
+    return kind()

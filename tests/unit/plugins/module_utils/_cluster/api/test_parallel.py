@@ -103,3 +103,12 @@ def test_hopeless_failures_end_everything(error: BaseException) -> None:
         parallel.each(range(50), work, 2)
     assert 0 in begun
     assert len(begun) < 25
+
+
+def test_the_result_of_an_outcome() -> None:
+    assert parallel.Outcome("n1", value=3).result() == 3
+    assert parallel.Outcome("n1").why == "no answer"
+    failed: parallel.Outcome[str, int] = parallel.Outcome("n1", error=ApiError(404, "gone"))
+    assert failed.why == "gone"
+    with pytest.raises(ApiError, match="gone"):
+        failed.result()

@@ -142,8 +142,10 @@ def test_at_timeout() -> None:
 
 
 def test_counts() -> None:
-    assert verdict.summarise(["b", "a", "b"]) == {"a": 1, "b": 2}
-    assert verdict.summarise([]) == {}
+    rows = {"n1": {"ok": False, "state": "b"}, "n2": {"ok": True, "state": "a"}, "n3": {"ok": False, "state": "b"}}
+    summary = verdict.result(rows, 1.23)["summary"]
+    assert summary == {"nodes": 3, "ok": 1, "failed": 2, "states": {"a": 1, "b": 2}, "waited_seconds": 1.2}
+    assert verdict.result({}, 0.0)["summary"]["states"] == {}
 
 
 references = st.sampled_from([None, A, B, OLD, reference("config-a", key="other")])

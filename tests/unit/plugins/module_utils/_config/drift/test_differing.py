@@ -191,7 +191,7 @@ def test_what_changed_although_nothing_declares_it() -> None:
     before = {"maxPods": 100, "kubeAPIQPS": 7, "evictionHard": {"a": "1", "b": "1"}, "failSwapOn": True}
     live = {"maxPods": 70, "kubeAPIQPS": 50, "evictionHard": {"a": "2", "b": "2"}, "failSwapOn": False}
     declared = {"maxPods": 70, "evictionHard": {"a": "2"}}
-    assert differing.beside(before, live, Declared([declared]), {"kubeAPIQPS"}, 36) == [
+    assert differing.undeclared(before, live, Declared([declared]), {"kubeAPIQPS"}, 36) == [
         ("evictionHard.b", "1", "2"),
         ("failSwapOn", True, False),
     ]

@@ -172,6 +172,7 @@ def test_by_key_no_map_is_written_as_a_whole() -> None:
 )
 def test_what_a_name_covers(path: str, names: set[str], covered: bool) -> None:
     assert overlay.is_set(path, names) is covered
+    assert overlay.overlaps(path, names) is (covered or path == "authentication.webhook")
 
 
 HEADER = {"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1"}

@@ -246,29 +246,31 @@ ANSWER_BEYOND = answer(BEYOND)
 )
 def test_what_was_not_asked_is_unknown(flags: tuple[str, ...], config: dict[str, t.Any], kinds: list[str]) -> None:
     facts = facts_of(f"v1.{NEWEST}.0", *flags, config=config)
-    found = list(binary_findings.unasked(facts, BEYOND))
+    found = list(binary_findings.not_asked(facts, BEYOND))
     assert [(one.severity, one.kind) for one in found] == [("unknown", kind) for kind in kinds]
     assert all(f"1.{NEWEST}, and no binary of 1.{BEYOND} was asked" in one.message for one in found)
     assert all("kubelet_config_target_binary" in one.remedy for one in found)
-    assert list(binary_findings.unasked(facts, NEWEST)) == []
+    assert list(binary_findings.not_asked(facts, NEWEST)) == []
     assert (
-        list(binary_findings.unasked(facts_of(f"v1.{NEWEST}.0", *flags, config=config, target=ANSWER_BEYOND), BEYOND))
+        list(binary_findings.not_asked(facts_of(f"v1.{NEWEST}.0", *flags, config=config, target=ANSWER_BEYOND), BEYOND))
         == []
     )
 
 
 def test_names_and_how_many() -> None:
     config = {"maxPods": 1, "kubeReserved": {"cpu": "1"}, "featureGates": {"B": True, "A": False}}
-    flag, gate, field = binary_findings.unasked(facts_of("v1.30.0", "--no_such=5", "--docker=x", config=config), BEYOND)
+    flag, gate, field = binary_findings.not_asked(
+        facts_of("v1.30.0", "--no_such=5", "--docker=x", config=config), BEYOND
+    )
     assert flag.message.endswith("(--config, --no-such)"), "what an earlier version lost, stops the kubelet anyway"
     assert gate.message.endswith("(A, B)")
     assert field.message.endswith("(kubeReserved.cpu, maxPods)")
     many = dict.fromkeys(list(fields.children(""))[:20], "x")
-    assert [*binary_findings.unasked(facts_of("v1.30.0", config=many), BEYOND)][-1].message.endswith(" and 12 more)")
+    assert [*binary_findings.not_asked(facts_of("v1.30.0", config=many), BEYOND)][-1].message.endswith(" and 12 more)")
 
 
 def test_a_node_that_sets_nothing_is_unknown_too() -> None:
-    (found,) = binary_findings.unasked(node_facts.UpgradeFacts(version="v1.30.0"), BEYOND)
+    (found,) = binary_findings.not_asked(node_facts.UpgradeFacts(version="v1.30.0"), BEYOND)
     assert (found.severity, found.kind) == ("unknown", "version")
 
 
@@ -350,7 +352,6 @@ def test_values_that_are_absent() -> None:
     config = {"a": {"b": None}}
     assert node_facts.has(config, ("a", "b")) and not node_facts.has(config, ("a", "c"))
     assert not node_facts.has(config, ("a", "b", "c"))
-    assert (node_facts.at(config, "a.b.c"), node_facts.at({"a": {"b": 2}}, "a.b")) == (None, 2)
 
 
 def test_a_node_without_a_config_file_has_flags_only() -> None:

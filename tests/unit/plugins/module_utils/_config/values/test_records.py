@@ -324,7 +324,7 @@ def test_the_source_and_the_status() -> None:
 
 
 def test_a_revision_counts_only_in_the_status() -> None:
-    assert LATER.known(objects.reference()) == objects.reference()
+    assert LATER.as_reported(objects.reference()) == objects.reference()
     assert LATER.same(objects.place(), {**objects.place(), "uid": "u1"})
     assert not LATER.same(objects.place(), None)
 
@@ -393,3 +393,13 @@ def test_what_a_terminal_would_obey_is_removed(text: str, shown: str) -> None:
 )
 def test_nodes_in_words(count: int, noun: str, shown: str) -> None:
     assert node_row.shown_nodes([f"n{number}" for number in range(count)], noun) == shown
+
+
+@pytest.mark.parametrize(("most", "shown"), [(3, "a; b; c"), (2, "a; b; and 1 more"), (1, "a; and 2 more")])
+def test_the_first_words_and_how_many_more(most: int, shown: str) -> None:
+    assert node_row.first_of(["a", "b", "c"], most, "; ", "; and ") == shown
+
+
+def test_failures_by_node() -> None:
+    rows = {"n1": {"ok": True, "message": "a"}, "n2": {"ok": False, "message": "b"}}
+    assert node_row.failures(rows) == {"n2": "b"}

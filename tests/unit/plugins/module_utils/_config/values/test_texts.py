@@ -383,3 +383,16 @@ def test_what_is_no_path(text: str) -> None:
 def test_what_begins_with_no_field(text: str) -> None:
     with pytest.raises(ValueError, match="does not begin with a field"):
         paths.top(text)
+
+
+@pytest.mark.parametrize(
+    ("keys", "value"),
+    [((), {"a": [{"b": None}], "c": 3}), (("c",), 3), (("c", "d"), None), (("a", 0, "b"), None), (("x", "y"), None)],
+)
+def test_the_value_at_a_path(keys: tuple[str | int, ...], value: object) -> None:
+    assert paths.value_at({"a": [{"b": None}], "c": 3}, keys) == value
+
+
+def test_values_of_a_type() -> None:
+    assert paths.present({"a": None, "b": 0, "c": ""}) == {"b": 0, "c": ""}
+    assert [paths.typed(3, kind) for kind in (dict, list, str, int)] == [{}, [], "", 3]
