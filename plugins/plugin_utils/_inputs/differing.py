@@ -8,10 +8,12 @@ from __future__ import annotations
 import json
 import typing as t
 
+from ansible.module_utils.parsing.convert_bool import boolean
+
 from ...module_utils._cluster.api import cluster_options
 from ...module_utils._cluster.api.errors import ClusterError
 from . import check, specs
-from .check import Option, is_true
+from .check import Option
 from .inputs import SHOWN_HOSTS, shown
 
 Groups = t.Mapping[str, t.Sequence[str]]
@@ -73,7 +75,7 @@ def _form(name: str, option: Option, value: t.Any) -> str:
         return "null"
     kind = option["type"]
     if kind == "bool":
-        return str(is_true(value))
+        return str(boolean(str(value).removesuffix(".0"), strict=False))
     if kind == "dict":
         return json.dumps(value, sort_keys=True, default=str)
     # AWX has no lists, and -e passes numbers as texts, such as 60.0.
