@@ -124,7 +124,8 @@ def _is_right(name: str, option: Option, value: t.Any) -> bool:
     if kind == "int" and not _is_number(value, MINIMUM.get(name, 0)):
         return False
     if kind in ("int", "bool") or "choices" in option:
-        return not ArgumentSpecValidator({name: option}).validate({name: value}).error_messages
+        # As a text: the filter `bool`, which reads a value in the roles, deprecates 1.0.
+        return not ArgumentSpecValidator({name: option}).validate({name: str(value)}).error_messages
     return value != "" and not isinstance(value, bool)
 
 

@@ -68,7 +68,7 @@ def _form(name: str, option: Option, value: t.Any) -> str:
         return "null"
     kind = option["type"]
     if kind == "bool":
-        return str(boolean(str(value).removesuffix(".0"), strict=False))
+        return str(boolean(str(value), strict=False))
     if kind == "dict":
         return json.dumps(value, sort_keys=True, default=str)
     # AWX has no lists, and -e passes numbers as texts, such as 60.0.

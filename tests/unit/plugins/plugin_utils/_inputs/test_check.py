@@ -27,7 +27,7 @@ READ = "kubelet_config_read"
         (LOOK, "auto"),
         # A boolean of the inventory, and the text of a survey or of -e.
         *((LOOK, value) for value in (True, False, "true", "True", "false")),
-        *((PAUSE, value) for value in (True, False, "true", "False", "yes", "no", "on", "off", 1, 0, "1", "0", 1.0)),
+        *((PAUSE, value) for value in (True, False, "true", "False", "yes", "no", "on", "off", 1, 0, "1", "0")),
         *((WAIT, value) for value in (0, 180, "180", " 60 ", 10**9)),
         (LEASE, 1),
         (NAME, "kube-system"),
@@ -62,7 +62,7 @@ def test_accepted(name: str, value: t.Any) -> None:
         (STATE, "Keep", "keep or switch"),
         (STATE, ["keep"], "keep or switch"),
         *((LOOK, value, "auto, true or false") for value in ("yes", "TRUE")),
-        *((PAUSE, value, "true or false") for value in ("maybe", "", None, 2, [], {})),
+        *((PAUSE, value, "true or false") for value in ("maybe", "", None, 2, 1.0, [], {})),
         *((WAIT, value, "a whole number, 0 or more") for value in (-1, "-1", "60s", 1.5, True, "", None, "inf", [60])),
         # No number of seconds, and more than a float can hold.
         *((WAIT, value, "a whole number, 0 or more") for value in (10**400, "9" * 400)),

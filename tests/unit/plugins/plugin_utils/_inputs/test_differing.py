@@ -31,7 +31,6 @@ def lines(name: str, *values: t.Any) -> list[str]:
         ("wait_timeout", 60, "60.0"),
         ("pause", True, "yes"),
         ("pause", False, "0"),
-        ("pause", True, 1.0),
         ("max_unavailable", 1, "1"),
         ("serial", [1, "20%"], "1, 20%"),
         ("serial", None, ""),
