@@ -1,8 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Compares one value of a variable with its argument spec, and with what no spec can state: its form, its least number,
-when it is unset.
+"""Asks ansible-core whether a value of a variable matches its argument spec, and compares it with what no spec can
+state: its form, its least number, when it is unset.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+
 from ...module_utils._config.values import amounts
 
 Option = t.Mapping[str, t.Any]
 """The spec of one variable in meta/argument_specs.yml."""
 
-# Those of Ansible's type bool.
-_TRUE = ("y", "yes", "on", "1", "true", "t")
-_FALSE = ("n", "no", "off", "0", "false", "f")
 _PLAIN = (str, int, float)
+_NUMBER = re.compile(r"\s*[+-]?\d{1,15}(\.0+)?\s*", re.ASCII)
 
 
 class TextForm(t.NamedTuple):
@@ -37,27 +37,22 @@ def _is_serial(value: t.Any) -> bool:
     return bool(counts) and all(one and one.number for one in counts)
 
 
-def _is_limit(value: t.Any) -> bool:
+def _is_count(value: t.Any, least: int) -> bool:
     found = amounts.parse_node_count(value)
-    return found is not None and found.number > 0 and not (found.percent and found.number > 100)
-
-
-def _is_skipped(value: t.Any) -> bool:
-    found = amounts.parse_node_count(value)
-    return found is not None and not (found.percent and found.number > 100)
-
-
-def _is_loss(value: t.Any) -> bool:
-    return bool(_LOSS.fullmatch(str(value)))
+    return found is not None and found.number >= least and not (found.percent and found.number > 100)
 
 
 FORMS = {
     "kubelet_config_serial": TextForm(
         _is_serial, "a number above 0, a percentage, or several of them as a list or with commas, such as 1,20%"
     ),
-    "kubelet_config_max_unavailable": TextForm(_is_limit, "a number above 0 or a percentage from 1% to 100%"),
-    "kubelet_config_max_skipped": TextForm(_is_skipped, "a number or a percentage up to 100%"),
-    "kubelet_config_allow_pod_loss": TextForm(_is_loss, "a number of pods, or true for any number"),
+    "kubelet_config_max_unavailable": TextForm(
+        lambda value: _is_count(value, 1), "a number above 0 or a percentage from 1% to 100%"
+    ),
+    "kubelet_config_max_skipped": TextForm(lambda value: _is_count(value, 0), "a number or a percentage up to 100%"),
+    "kubelet_config_allow_pod_loss": TextForm(
+        lambda value: bool(_LOSS.fullmatch(str(value))), "a number of pods, or true for any number"
+    ),
 }
 """By variable, as the order of a rollout, the gate and the soak read it."""
 
@@ -100,74 +95,62 @@ def accepted(name: str, option: Option, value: t.Any) -> str:
 
     A value of a type that neither YAML nor JSON has is accepted.
     """
-    empty = value is None or value == ""
-    if empty and (name in UNSET_IF_EMPTY or option["type"] == "raw" or option.get("default") == value):
+    is_empty = value is None or value == ""
+    if is_empty and (name in UNSET_IF_EMPTY or option["type"] == "raw" or option.get("default") == value):
         return ""
     form = FORMS.get(name)
     if form:
         return "" if form.accepts(value) else form.words
     if not isinstance(value, (type(None), *_PLAIN, list, tuple, dict)):
         return ""
-    return _CHECKS[option["type"]](name, option, value)
+    return "" if _is_right(name, option, value) else _words(name, option)
 
 
-def _text(_name: str, option: Option, value: t.Any) -> str:
-    choices = option.get("choices")
-    if choices:
-        return "" if _chosen(choices, value) else _listed(choices)
-    is_text = isinstance(value, _PLAIN) and not isinstance(value, bool) and value != ""
-    return "" if is_text else "a text"
+def _is_right(name: str, option: Option, value: t.Any) -> bool:
+    """Return whether ansible-core accepts a value, as the modules of this collection do later, and a user can mean it.
+
+    By itself, ansible-core makes a text of a list, 1 of true, and a mapping of a=b.
+    """
+    kind = option["type"]
+    if kind == "raw":
+        return True
+    if kind == "dict":
+        return isinstance(value, dict)
+    if kind == "list":
+        items = value if isinstance(value, (list, tuple)) else [value]
+        return all(isinstance(item, _PLAIN) for item in items)
+    if not isinstance(value, _PLAIN):
+        return False
+    if kind == "int" and not _is_number(value, MINIMUM.get(name, 0)):
+        return False
+    if kind in ("int", "bool") or "choices" in option:
+        # As a text: the filter `bool`, which reads a value in the roles, deprecates 1.0.
+        return not ArgumentSpecValidator({name: option}).validate({name: str(value)}).error_messages
+    return value != "" and not isinstance(value, bool)
 
 
-def _chosen(choices: t.Sequence[t.Any], value: t.Any) -> bool:
-    """Return whether a value is one of the choices; a boolean is, if its word is one of them."""
-    text = str(value)
-    if text.lower() in ("true", "false"):
-        text = text.lower()
-    return isinstance(value, _PLAIN) and text in map(str, choices)
+def _is_number(value: t.Any, least: int) -> bool:
+    """Return whether a value has the form of a whole number, at least `least`.
+
+    ansible-core also accepts true, 1e9 and digits of other scripts, and fails for "inf".
+    """
+    return not isinstance(value, bool) and bool(_NUMBER.fullmatch(str(value))) and float(value) >= least
 
 
-def _listed(choices: t.Sequence[t.Any]) -> str:
-    *others, last = [str(choice) for choice in choices]
-    return f"{', '.join(others)} or {last}" if others else last
+def _words(name: str, option: Option) -> str:
+    """Return what a variable without a form accepts."""
+    if "choices" in option:
+        *others, last = map(str, option["choices"])
+        return " or ".join(filter(None, [", ".join(others), last]))
+    if option["type"] == "int":
+        return f"a whole number, {MINIMUM.get(name, 0)} or more"
+    return _WORDS[option["type"]]
 
 
-def _number(name: str, _option: Option, value: t.Any) -> str:
-    least = MINIMUM.get(name, 0)
-    whole = not isinstance(value, bool) and re.fullmatch(r"\s*[+-]?\d{1,15}(\.0+)?\s*", str(value), re.ASCII)
-    return "" if whole and float(value) >= least else f"a whole number, {least} or more"
-
-
-def is_true(value: t.Any) -> bool:
-    """Return whether a value of a boolean variable is true."""
-    return str(value).strip().lower() in _TRUE
-
-
-def _boolean(_name: str, _option: Option, value: t.Any) -> str:
-    is_word = str(value).strip().lower() in (*_TRUE, *_FALSE)
-    return "" if isinstance(value, _PLAIN) and is_word else "true or false"
-
-
-def _list(_name: str, _option: Option, value: t.Any) -> str:
-    """Ansible splits a text at its commas."""
-    items = value if isinstance(value, (list, tuple)) else [value]
-    return "" if all(isinstance(item, _PLAIN) for item in items) else "a list of texts"
-
-
-def _mapping(_name: str, _option: Option, value: t.Any) -> str:
-    return "" if isinstance(value, dict) else "a mapping"
-
-
-def _anything(_name: str, _option: Option, _value: t.Any) -> str:
-    return ""
-
-
-_CHECKS: dict[str, t.Callable[[str, Option, t.Any], str]] = {
-    "str": _text,
-    "path": _text,
-    "int": _number,
-    "bool": _boolean,
-    "list": _list,
-    "dict": _mapping,
-    "raw": _anything,
+_WORDS = {
+    "str": "a text",
+    "path": "a text",
+    "bool": "true or false",
+    "list": "a list of texts",
+    "dict": "a mapping",
 }

@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 import typing as t
 
+from ansible.module_utils.parsing.convert_bool import boolean
+
 from ...module_utils._cluster.api import cluster_options
 from ...module_utils._cluster.api.errors import ClusterError
 from . import check, specs
-from .check import Option, is_true
-from .inputs import SHOWN_HOSTS, shown
+from .check import Option
+from .inputs import SHOWN_HOSTS, once, shown
 
 Groups = t.Mapping[str, t.Sequence[str]]
 
@@ -24,19 +26,12 @@ class Differing:
         self._known = known
         # By variable and comparable form: one value of this form, and the hosts that have it.
         self._found: dict[str, dict[str, tuple[t.Any, list[str]]]] = {}
-        # Most hosts share their values.
-        self._forms: dict[tuple[str, type, t.Any], str] = {}
+        self._form = once(lambda name, value: _form(name, known[name], value))
 
     def add(self, host: str, name: str, value: t.Any) -> None:
         """Add the value of a host. An unset variable has the default of its spec, None without one."""
-        if isinstance(value, (type(None), str, int, float)):
-            key = (name, type(value), value)
-            if key not in self._forms:
-                self._forms[key] = _form(name, self._known[name], value)
-            form = self._forms[key]
-        else:
-            form = _form(name, self._known[name], value)
-        self._found.setdefault(name, {}).setdefault(form, (value, []))[1].append(host)
+        alike = self._found.setdefault(name, {}).setdefault(self._form(name, value), (value, []))
+        alike[1].append(host)
 
     def message(self, groups: Groups, hosts: t.Sequence[str]) -> str:
         """Return the error for the operator, a line for each variable and value with its hosts; empty without any.
@@ -73,7 +68,7 @@ def _form(name: str, option: Option, value: t.Any) -> str:
         return "null"
     kind = option["type"]
     if kind == "bool":
-        return str(is_true(value))
+        return str(boolean(str(value), strict=False))
     if kind == "dict":
         return json.dumps(value, sort_keys=True, default=str)
     # AWX has no lists, and -e passes numbers as texts, such as 60.0.

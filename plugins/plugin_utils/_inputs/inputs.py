@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import typing as t
 
@@ -30,8 +31,7 @@ class Inputs:
         self._names = Names(known)
         self._hosts: dict[str, list[str]] = {}
         self._ignored: set[str] = set()
-        # Most hosts share their values, so each of them is compared once.
-        self._seen: dict[tuple[str, type, t.Any], str] = {}
+        self._problem = once(self._problem_of)
 
     def matters(self, name: str) -> bool:
         """Return whether a variable must be added: its name is unknown, or its value may be wrong."""
@@ -52,14 +52,7 @@ class Inputs:
 
     def add(self, host: str, name: str, value: t.Any) -> None:
         """Check one variable of a host."""
-        key = (name, type(value), value)
-        try:
-            problem = self._seen.get(key)
-        except TypeError:  # a list or a mapping
-            problem = self._problem(name, value)
-        else:
-            if problem is None:
-                problem = self._seen[key] = self._problem(name, value)
+        problem = self._problem(name, value)
         if problem:
             self._hosts.setdefault(problem, []).append(host)
 
@@ -85,7 +78,7 @@ class Inputs:
             "yours, give it another prefix than kubelet_config_"
         )
 
-    def _problem(self, name: str, value: t.Any) -> str:
+    def _problem_of(self, name: str, value: t.Any) -> str:
         option = self._known.get(name)
         if option is None:
             return self._unknown(name, value)
@@ -105,6 +98,23 @@ class Inputs:
         if name.startswith(PREFIX):
             self._ignored.add(name)
         return ""
+
+
+OfValue = t.Callable[[str, t.Any], str]
+"""A function of the name and the value of a variable."""
+
+
+def once(function: OfValue) -> OfValue:
+    """Return the function, called once for each value: most hosts share their values."""
+    cached = functools.lru_cache(maxsize=None, typed=True)(function)
+
+    def call(name: str, value: t.Any) -> str:
+        try:
+            return cached(name, value)
+        except TypeError:  # a list or a mapping
+            return function(name, value)
+
+    return call
 
 
 _HOSTS = "\0"

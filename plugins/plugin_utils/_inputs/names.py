@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import re
 import typing as t
 
@@ -31,7 +32,7 @@ class Names:
         self._known = frozenset(known)
         self._ends = sorted(name[len(PREFIX) :] for name in self._known - {MAIN})
         # Most hosts have the same variables.
-        self._near: dict[str, str] = {}
+        self.near = functools.lru_cache(maxsize=None)(self._near)
 
     def meant(self, name: str, value: t.Any) -> str:
         """Return the variable that an unknown one with this value most likely means, empty if it is not ours."""
@@ -39,13 +40,8 @@ class Names:
             return ""
         return self.near(name)
 
-    def near(self, name: str) -> str:
+    def _near(self, name: str) -> str:
         """Return our variable whose name is most like this one, empty without any."""
-        if name not in self._near:
-            self._near[name] = self._find(name)
-        return self._near[name]
-
-    def _find(self, name: str) -> str:
         if name in self._known or name == FACT or name[:1].lower() != MAIN[:1]:
             return ""
         if not name.startswith(PREFIX) or name == PREFIX:

@@ -51,11 +51,8 @@ def missing(stage: str, variables: Variables, names: t.Sequence[str]) -> str:
 
     C(names): the nodes for which it works. What a play hands on by a variable needs no role before.
     """
-    return _CHECKS[stage](variables, names)
-
-
-def _nothing(_variables: Variables, _names: t.Sequence[str]) -> str:
-    return ""
+    check = _CHECKS.get(stage)
+    return check(variables, names) if check else ""
 
 
 def _of_edit(variables: Variables, names: t.Sequence[str]) -> str:
@@ -102,7 +99,6 @@ def _sentence(role: str, first: str, what: str, names: t.Sequence[str], otherwis
 
 
 _CHECKS: dict[str, t.Callable[[Variables, t.Sequence[str]], str]] = {
-    "dump": _nothing,
     "edit": _of_edit,
     "push": _of_push,
     "assign": _of_assign,
