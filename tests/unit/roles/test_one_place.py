@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
+from tests.sim.api.store import stamp
 from tests.sim.played import PlayedCluster, played_ansible
 from tests.support import objects
 from tests.support.ansible import Ansible
-from tests.support.lease_api import stamp
 
 ELSEWHERE = ("-e", "kubelet_config_namespace=apps")
 CHANGE = ("-e", json.dumps({"kubelet_config": {"maxPods": 80}}))
@@ -37,7 +37,7 @@ def ansible(tmp_path: Path, fleet: PlayedCluster) -> Ansible:
 
 def held(fleet: PlayedCluster, *nodes: str) -> None:
     """Let another rollout of some nodes be under way."""
-    now = stamp(time.time())
+    now = stamp(time.time(), micro=True)
     fleet.claims.items["other"] = {
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",
