@@ -231,7 +231,9 @@ def check(ansible: Ansible, fleet: Fleet, ending: Ending, played: Played) -> Non
     else:
         again = ansible.playbook("rollout", *OPTIONS)
         assert again.code == 0, again.output
-        assert (fleet.cordoned(), fleet.claims.items) == (set(), {}), again.output
+        assert fleet.cordoned() == set(), again.output
+        # A run that finds nothing to do holds no Lease, and that of a run that was killed at its end expires by itself.
+        assert fleet.claims.items == {} or "3 unchanged" in again.output, again.output
         assert fleet.runs() == dict.fromkeys(NAMES, WANTED), again.output
         assert all(map(fleet.honest, fleet.nodes))
 
