@@ -152,7 +152,8 @@ def _content(
 
 def _configmap(session: Session, given: dict[str, t.Any]) -> dict[str, t.Any]:
     source = {"namespace": given["namespace"], "name": given["name"], "kubeletConfigKey": given["kubelet_config_key"]}
-    ((place, found),) = config_sources.find(session, [source]).items()
+    place = nodes.describe(source)
+    found = config_sources.find(session, [source])[place]
     fault = found.fault_at(None)
     if fault or found.configmap is None:
         raise ClusterError(

@@ -138,7 +138,7 @@ def test_an_outage_during_the_watch(clock: Clock) -> None:
     put(api.pods["a"], phase="Failed", reason="Evicted")
     api.delete("a")
     api.answers["WATCH *"] = ApiError(503, "away", transient=True)
-    clock.at(40, lambda: api.answers.clear())
+    clock.at(40, api.answers.clear)
     assert "default/a: Evicted" in fail(api, pods=before).failures["n1"]
 
 
