@@ -75,12 +75,6 @@ class Found(NamedTuple):
     """In a migration, the nodes that have gone through all steps so far."""
     attempted: bool = False
     """Whether a migration has begun to remove Node.spec.configSource."""
-    failures: Mapping[str, str] = {}
-    """Why nodes have failed, by name."""
-    present: Sequence[str] = ()
-    """The hosts that were left in the play when the failures were counted."""
-    reverted: Mapping[str, Mapping[str, Any]] = {}
-    """What node_config_revert returned."""
 
     def open(self, names: Sequence[str] | Mapping[str, Any]) -> list[str]:
         """Return those of the nodes that have not failed."""

@@ -13,15 +13,12 @@ from .batch import At, Found, Result
 from .steps import NODE_NAME, WAIT, Options, Step, with_rows
 
 
-def _counted(at: At) -> At:
-    """Return this with the failed nodes of the batch."""
-    at = at.collected()
-    failures = rows.failures(at.batch.hosts, at.found.rows, at.play.present)
-    return at._replace(found=at.found._replace(failures=failures, present=list(at.play.present)))
+def _failures(at: At) -> dict[str, str]:
+    return rows.failures(at.batch.hosts, at.found.rows, at.play.present)
 
 
 def _revert(at: At) -> Options | None:
-    reverts = rows.to_revert(at.found.rows, at.found.failures)
+    reverts = rows.to_revert(at.found.rows, _failures(at))
     # A reset or a migration that failed leaves the node in the state that its row names.
     if at.play.check_mode or at.batch.steps != goals.ASSIGN or not reverts:
         return None
@@ -33,18 +30,14 @@ def _revert(at: At) -> Options | None:
     }
 
 
-def _reverted(at: At, result: Result) -> Found:
-    return at.found._replace(reverted=result.get("nodes") or {})
-
-
-def _verdicts(at: At, _result: Result) -> Mapping[str, Any]:
+def _verdicts(at: At, result: Result) -> Mapping[str, Any]:
     """C(verdicts): see rows.verdicts. C(continues): whether the rollout goes on after this batch."""
-    found = at.found
-    failed = {**at.rollout["failed"], **found.failures}
-    continues = len(failed) <= at.rollout["max_failed"]
+    failures = _failures(at)
+    continues = len({**at.rollout["failed"], **failures}) <= at.rollout["max_failed"]
     later = [] if continues else _untouched(at)
-    verdicts = rows.verdicts(at.batch.hosts, found.failures, found.present, found.reverted, later)
-    return {"failures": found.failures, "verdicts": verdicts, "continues": continues}
+    reverted = result.get("nodes") or {}
+    verdicts = rows.verdicts(at.batch.hosts, failures, at.play.present, reverted, later)
+    return {"failures": failures, "verdicts": verdicts, "continues": continues}
 
 
 def _uncordon(at: At) -> Options | None:
@@ -55,7 +48,7 @@ def _uncordon(at: At) -> Options | None:
 
 
 def _nothing_new(at: At, _result: Result) -> Found:
-    """A node that was deleted has no cordon."""
+    """The rows stay: those of a revert are in the verdicts, and a node that was deleted has no cordon."""
     return at.found
 
 
@@ -77,7 +70,7 @@ def _own(at: At) -> At:
 def _verdict(at: At, _reason: str, last: bool) -> str:
     """Return why the node of the host has failed. C(last): whether the play ends with it."""
     later = at.play.untouched if last else ()
-    for name, why in rows.failures(at.batch.hosts, at.found.rows, at.play.present).items():
+    for name, why in _failures(at).items():
         return rows.node_message(why, name, at.play.host, untouched=later)
     return ""
 
@@ -93,9 +86,9 @@ STEPS = {
         _revert,
         "node_config_revert",
         reads=(NODE_NAME, WAIT),
-        begin=_counted,
+        begin=At.collected,
         goes_on=with_rows,
-        after=_reverted,
+        after=_nothing_new,
         more=_verdicts,
     ),
     # Undo the cordons of this rollout on the nodes of the batch.

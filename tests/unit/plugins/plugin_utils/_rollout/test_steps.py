@@ -227,9 +227,9 @@ def test_what_a_host_does_not_judge(found: dict[str, Any]) -> None:
 )
 def test_the_verdicts(failed: dict[str, Any], continues: bool, untouched: str) -> None:
     revert = STEPS["revert"]
-    given = revert.begin(at(rows=failed))
-    found = revert.after(given, {"nodes": {"n1": {"message": "reverted"}}} if failed else {})
-    more = revert.more(given._replace(found=found), {})
+    given, result = revert.begin(at(rows=failed)), {"nodes": {"n1": {"message": "reverted"}}} if failed else {}
+    assert revert.after(given, result) == given.found
+    more = revert.more(given, result)
     hosts = {"h1": f"Node n1: refused; reverted{untouched}"} if failed else {}
     assert more == {
         "failures": {"n1": "refused"} if failed else {},
