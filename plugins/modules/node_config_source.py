@@ -231,12 +231,12 @@ summary:
 """
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import controller_module
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import config_sources
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import config_sources, followers
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verify
 
 MODULE = controller_module.define(
     {
-        "state": {"type": "str", "choices": ["present", "absent", "verified"], "default": "present"},
+        "state": {"type": "str", "choices": ["present", "absent", "verified", "settled"], "default": "present"},
         **config_sources.SELECTION,
         "check_source": {"type": "bool", "default": True},
         "wait": {"type": "bool", "default": False},
@@ -247,6 +247,8 @@ MODULE = controller_module.define(
         "lease": {"type": "dict"},
         "rollout": {"type": "str"},
         "undo": {"type": "bool", "default": False},
+        **followers.TRANSPORT,
+        "verdicts": {"type": "dict"},
     },
     verify.config_source,
     patient=True,

@@ -16,7 +16,11 @@ from ..module_utils._config.plan.layers import OF_HOSTS
 from ..module_utils._config.values import document, paths
 
 # Further columns of the node table, and the host variable each of them comes from.
-KINDS = {"flags": "kubelet_config_flags", "deliveries": "kubelet_config_delivery"}
+KINDS = {
+    "flags": "kubelet_config_flags",
+    "deliveries": "kubelet_config_delivery",
+    "transports": "kubelet_config_transport",
+}
 
 NODE_NAME = "kubelet_config_node_name"
 
@@ -65,9 +69,9 @@ def node_table(
     """Return what Ansible knows about each host, as columns by node name.
 
     C(hosts): the inventory host. C(configs): the overrides of the host by their variables.
-    C(group_configs): the overrides of its group, an empty mapping if there are none. C(flags) and C(deliveries): the
-    kubelet's flags and the delivery, if the inventory sets them. With C(of_the_play), which overrides them, also the
-    options of each host.
+    C(group_configs): the overrides of its group, an empty mapping if there are none. C(flags), C(deliveries) and
+    C(transports): the kubelet's flags, the delivery and the transport, if the inventory sets them. With
+    C(of_the_play), which overrides them, also the options of each host.
 
     Raises AnsibleFilterError when two hosts name the same node, and for a variable that names an undefined one.
     """

@@ -11,7 +11,19 @@ from typing import Any, Mapping
 from ...module_utils._config.delivery import CHECKPOINT, NATIVE
 from . import goals, rows
 from .batch import At, Found, Result
-from .steps import NODE_NAME, WAIT, WITHOUT_CHECKPOINT, Options, Step, copies, leased, never, with_rows
+from .steps import (
+    FOLLOWING,
+    NODE_NAME,
+    WAIT,
+    WITHOUT_CHECKPOINT,
+    Options,
+    Step,
+    copies,
+    following,
+    leased,
+    never,
+    with_rows,
+)
 
 WAITING = (NODE_NAME, WAIT)
 
@@ -20,14 +32,15 @@ def _reset(at: At) -> Options | None:
     names = at.found.open(at.batch.names)
     if not names:
         return None
-    return {"nodes": names, "state": "absent", "undo": at.batch.undoes is not None, **leased(at)}
+    undo = at.batch.undoes is not None
+    return {"nodes": names, "state": "absent", "undo": undo, **following(at), **leased(at)}
 
 
 def _to_reset(at: At, result: Result) -> Mapping[str, Any]:
     on_hosts: dict[str, Any] = {}
     for host, name in at.batch.hosts.items():
         row = (result.get("nodes") or {}).get(name) or {"ok": False}
-        if row["ok"] and row["delivery"] not in WITHOUT_CHECKPOINT:
+        if row["ok"] and row["delivery"] not in WITHOUT_CHECKPOINT and not rows.by_follower(row):
             on_hosts[host] = {}
     return {"on_hosts": on_hosts}
 
@@ -51,7 +64,7 @@ def _looked(at: At, result: Result, delivery: str) -> Found:
 
 
 def _annotate(at: At) -> Options:
-    return {"sources": at.found.moving, "delivery": CHECKPOINT, **leased(at)}
+    return {"sources": at.found.moving, "delivery": CHECKPOINT, "transport": "ssh", **leased(at)}
 
 
 def _written(at: At, result: Result) -> Found:
@@ -124,7 +137,7 @@ def _waiting(at: At) -> dict[str, Any]:
 
 STEPS = {
     # Remove the config sources of the batch.
-    "reset": Step(_reset, more=_to_reset),
+    "reset": Step(_reset, reads=(NODE_NAME, *FOLLOWING), more=_to_reset),
     # Wait until the kubelets run their local configuration.
     "verify_local": Step(_verify_local, reads=WAITING, begin=At.collected, goes_on=with_rows),
     # Read what the nodes run, and which of them take part.

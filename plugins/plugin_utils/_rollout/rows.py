@@ -14,7 +14,7 @@ from typing import Any, Callable, Collection, Iterable, Mapping, Sequence
 
 from ...module_utils._config.delivery import NATIVE
 from ...module_utils._config.drift import drift_cause
-from ...module_utils._config.values import amounts, node_row
+from ...module_utils._config.values import amounts, following, node_row
 from ...module_utils._config.values.node_row import printable
 
 Rows = Mapping[str, Mapping[str, Any]]
@@ -53,8 +53,10 @@ def _merged(before: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]
     merged: dict[str, Any] = {}
     if set(OF_ASSIGNMENT) <= set(row):
         merged["assigned"] = {key: row[key] for key in OF_ASSIGNMENT}
+    if "transport" in row:
+        merged["transport"] = row["transport"]
     # The first assignment has what the node ran before.
-    merged.update({key: before[key] for key in ("assigned", *OF_HOST) if key in before})
+    merged.update({key: before[key] for key in ("assigned", "transport", *OF_HOST) if key in before})
     merged.update({key: row[key] for key in KEPT if key in row})
     merged["changed"] = bool(before.get("changed") or row.get("changed"))
     return merged
@@ -69,7 +71,7 @@ def added_by_hosts(rows: Rows, hosts: Mapping[str, str], of_host: OfHost, native
     result = dict(rows)
     for host, name in hosts.items():
         row = result.get(name)
-        if row is None or (row.get("delivery") == NATIVE and not native):
+        if row is None or (row.get("delivery") == NATIVE and not native) or by_follower(row):
             continue
         own = of_host(host, HOST_ROW) or {}
         more: dict[str, Any] = {key: own[key] for key in OF_HOST if own.get(key)}
@@ -79,6 +81,11 @@ def added_by_hosts(rows: Rows, hosts: Mapping[str, str], of_host: OfHost, native
             more.update(ok=False, message=message, error=message)
         result[name] = {**row, **more}
     return result
+
+
+def by_follower(row: Mapping[str, Any]) -> bool:
+    """Return whether the follower of a node takes its source there, so that no step on its host does."""
+    return row.get("transport") == following.API
 
 
 def unreachable(hosts: Mapping[str, str], of_host: OfHost, key: str) -> dict[str, Any]:

@@ -24,6 +24,8 @@ NODE_NAME = "kubelet_config_node_name"
 PLANNED = (NODE_NAME, "kubelet_config_plan", "kubelet_config_sources", "kubelet_config_delivery")
 """The variables with what a play that lists the roles itself assigns and verifies."""
 WAIT, POD_LOSS, PODS = "kubelet_config_wait_timeout", "kubelet_config_allow_pod_loss", "kubelet_config_pods_timeout"
+TRANSPORT, TRIAL = "kubelet_config_transport", "kubelet_config_trial_seconds"
+CONFIRM, NODE_SECONDS = "kubelet_config_confirm_seconds", "kubelet_config_node_seconds"
 PLACEHOLDER = {"uid": "00000000-0000-0000-0000-000000000000", "resourceVersion": "0"}
 """In check mode, push has not created the ConfigMap."""
 WITHOUT_CHECKPOINT = (NATIVE, deliveries.NONE)
@@ -93,11 +95,11 @@ def _window(at: At) -> Options:
     most = clock.confirm_seconds(
         batch.names,
         at.play.forks,
-        own=variable("kubelet_config_confirm_seconds"),
+        own=variable(CONFIRM),
         soak_seconds=batch.soak,
         wait_timeout=variable(WAIT),
         pods_timeout=variable(PODS),
-        node_seconds=variable("kubelet_config_node_seconds") if batch.on_nodes else 0,
+        node_seconds=variable(NODE_SECONDS) if batch.on_nodes else 0,
     )
     return clock.of_rollout(
         at.rollout,
@@ -156,12 +158,27 @@ def _assign(at: At) -> Options:
         "sources": rows.open_sources(at.batch.sources, at.found.rows),
         "rollout": at.batch.name,
         "undo": at.batch.undoes is not None,
+        **following(at),
         **leased(at),
     }
 
 
 def _rehearse(at: At) -> Options:
-    return {"sources": at.batch.sources}
+    return {"sources": at.batch.sources, **following(at)}
+
+
+def following(at: At) -> dict[str, Any]:
+    """Return the options for nodes with a follower: who takes a source there, and how long its guard waits."""
+    variable = at.play.variable
+    options: dict[str, Any] = {"transport": variable(TRANSPORT) or "auto"}
+    if variable(TRIAL):
+        options["trial_seconds"] = variable(TRIAL)
+    parts = {"wait_timeout": WAIT, "pods_timeout": PODS, "node_seconds": NODE_SECONDS}
+    given = {part: variable(name) for part, name in parts.items() if variable(name) is not None}
+    options["confirm_seconds"] = clock.confirm_seconds(
+        at.batch.names, at.play.forks, own=variable(CONFIRM), soak_seconds=at.batch.soak, **given
+    )
+    return options
 
 
 def _assigned(at: At, result: Result) -> Found:
@@ -173,7 +190,7 @@ def copies(at: At, result: Result) -> Mapping[str, Any]:
     on_hosts = {}
     for host, name in at.batch.hosts.items():
         row = (result.get("nodes") or {}).get(name) or {}
-        if not row.get("ok") or row["delivery"] == NATIVE:
+        if not row.get("ok") or row["delivery"] == NATIVE or rows.by_follower(row):
             continue
         source = row["source"]
         data = result["configmaps"][f"{source['namespace']}/{source['name']}"]
@@ -229,11 +246,21 @@ def _soak(at: At) -> Options | None:
     }
 
 
+def _settle(at: At) -> Options | None:
+    """A follower confirms or reverts what its Node says."""
+    failures = rows.failures(at.batch.hosts, at.found.rows, at.play.present)
+    names = [name for name in at.found.on_trial if rows.by_follower(at.found.rows[name])]
+    if not names or at.play.check_mode:
+        return None
+    verdicts = {name: failures.get(name, "") for name in names}
+    return {"state": "settled", "nodes": names, "verdicts": verdicts, "wait_timeout": at.play.variable(WAIT)}
+
+
 def _to_confirm(at: At, _result: Result) -> Mapping[str, Any]:
     failures = rows.failures(at.batch.hosts, at.found.rows, at.play.present)
     on_hosts = {}
     for host, name in at.batch.hosts.items():
-        if name in at.found.on_trial:
+        if name in at.found.on_trial and not rows.by_follower(at.found.rows[name]):
             on_hosts[host] = {"source": at.found.on_trial[name], "reason": failures.get(name, "")}
     return {"on_hosts": on_hosts}
 
@@ -243,6 +270,7 @@ def leased(at: At) -> dict[str, Any]:
     return {"lease": at.batch.lease} if at.batch.lease else {}
 
 
+FOLLOWING = (TRANSPORT, TRIAL, CONFIRM, NODE_SECONDS, WAIT, PODS)
 DRAINING = ("kubelet_config_drain_timeout", "kubelet_config_drain_emptydir", "kubelet_config_drain_force")
 GATING = (
     "kubelet_config_max_unavailable",
@@ -250,8 +278,8 @@ GATING = (
     "kubelet_config_pause",
     "kubelet_config_gate_timeout",
     "kubelet_config_window_minutes",
-    "kubelet_config_confirm_seconds",
-    "kubelet_config_node_seconds",
+    CONFIRM,
+    NODE_SECONDS,
     "kubelet_config_drain_timeout",
 )
 STEPS = {
@@ -267,11 +295,13 @@ STEPS = {
     # Drain the nodes whose hosts can be reached.
     "drain": Step(_drain, "node_drain", reads=(NODE_NAME, *DRAINING), begin=_with_unreachable, after=_drained),
     # Assign the config sources of the batch.
-    "assign": Step(_assign, reads=PLANNED, after=_assigned, more=copies),
+    "assign": Step(_assign, reads=(*PLANNED, *FOLLOWING), after=_assigned, more=copies),
     # Ask the API server as for an assignment, and write nothing.
-    "rehearse": Step(_rehearse, reads=PLANNED, after=_assigned, more=copies),
+    "rehearse": Step(_rehearse, reads=(*PLANNED, *FOLLOWING), after=_assigned, more=copies),
     # Wait until the kubelets of the batch run what they should.
     "verify": Step(_verify, reads=(*PLANNED, WAIT), begin=At.collected, goes_on=with_rows, after=_verified),
     # Watch the verified nodes for some time.
-    "soak": Step(_soak, "node_soak", reads=(POD_LOSS, PODS), goes_on=with_rows, more=_to_confirm),
+    "soak": Step(_soak, "node_soak", reads=(POD_LOSS, PODS), goes_on=with_rows),
+    # Let the followers confirm what is verified, and revert the rest.
+    "settle": Step(_settle, reads=(WAIT,), goes_on=with_rows, more=_to_confirm),
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Container, Mapping, NamedTuple
 
 from ...module_utils._config.delivery import AUTO, NATIVE
-from ...module_utils._config.values import document
+from ...module_utils._config.values import document, following
 from . import goals
 from .order import changes
 
@@ -117,7 +117,7 @@ class _Given(NamedTuple):
         planned = {name: self.plan["nodes"][name] for name in names if name in self.plan["nodes"]}
         sources = _sources(planned, self.table)
         # A migration has steps on the node in both directions.
-        on_node = [name for name in names if steps in MIGRATIONS or self._delivery(name) != NATIVE]
+        on_node = [name for name in names if steps in MIGRATIONS or self._is_logged_in(name)]
         drained = [name for name in names if self._is_drained(name, planned.get(name))]
         return {
             "hosts": dict(ordered["nodes"]),
@@ -135,6 +135,13 @@ class _Given(NamedTuple):
             "started": started,
             "done": done,
         }
+
+    def _is_logged_in(self, name: str) -> bool:
+        """Return whether Ansible takes the source to a node itself."""
+        transport = self.table.get("transports", {}).get(name, following.AUTO)
+        if self.rows[name].get("follower") and transport != following.SSH:
+            return False
+        return bool(self._delivery(name) != NATIVE)
 
     def _delivery(self, name: str) -> Any:
         chosen = self.table["deliveries"].get(name, AUTO)
@@ -163,7 +170,12 @@ def _texts(plan: Value, planned: Mapping[str, Value]) -> dict[str, str]:
 
 def _sources(planned: Mapping[str, Value], table: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """Return the sources of a plan's rows by node name."""
-    return {name: source(row, table["deliveries"].get(name, AUTO)) for name, row in planned.items()}
+    found = {}
+    for name, row in planned.items():
+        found[name] = source(row, table["deliveries"].get(name, AUTO))
+        if name in table.get("transports", {}):
+            found[name]["transport"] = table["transports"][name]
+    return found
 
 
 def _assigned(sources: Mapping[str, Any], planned: Mapping[str, Value]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import typing as t
 
 from ..._config import delivery as deliveries
 from ..._config.minors import api_versions
-from ..._config.values import annotation, document, node_row, own_values, reference
+from ..._config.values import annotation, document, following, node_row, own_values, reference
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError
 from ..api.session import Session, dry_run_query
@@ -57,6 +57,8 @@ class Wanted:
     migrates: bool = False
     rollout: str = ""
     undoes: bool = False
+    transport: str = following.AUTO
+    """Who takes it to the node."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,15 +94,18 @@ def wanted(options: dict[str, t.Any]) -> dict[str, Wanted]:
         raise ClusterError("nodes is an empty list: name at least one node")
     delivery = options["delivery"]
     rollout, undoes = _rollout(options), bool(options.get("undo"))
+    transport = options.get("transport") or following.AUTO
     if options["state"] == "absent":
         given_nodes = options["nodes"] or options["sources"] or {}
-        return dict.fromkeys(given_nodes, Wanted(None, delivery, undoes=undoes))
+        return dict.fromkeys(given_nodes, Wanted(None, delivery, undoes=undoes, transport=transport))
     sources = options["sources"]
     if sources is None:
         sources = dict.fromkeys(options["nodes"] or [], options["source"])
     found = {}
     for name, source in sources.items():
-        found[name] = dataclasses.replace(_complete(name, source, delivery), rollout=rollout, undoes=undoes)
+        one = _complete(name, source, delivery)
+        own_transport = (source.get("transport") if isinstance(source, dict) else "") or transport
+        found[name] = dataclasses.replace(one, rollout=rollout, undoes=undoes, transport=own_transport)
     return found
 
 
@@ -333,6 +338,8 @@ def _forecast(
         changed["noted"] = dataclasses.replace(changed["noted"], status=None)
     if notes.get(annotation.OWN, "") is None:
         changed["own"] = None
+    if following.FOLLOW in notes:
+        changed["orders"] = following.orders(notes)[0]
     written = {*notes, *(deliveries.of(side).source_at for side in sides)}
     malformed = {place: fault for place, fault in node.malformed.items() if place not in written}
     return dataclasses.replace(node, malformed=malformed, **changed)

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._config.values.annotation import PREFIX
+from ..._config.values.annotation import MANAGED_BY, MANAGED_LABEL, PREFIX
 from ..api.errors import ApiError
 from ..api.session import Session, dry_run_query, object_path
 
-# Label of the ConfigMaps that this collection creates; only objects with this label are ever removed.
-MANAGED_LABEL = "app.kubernetes.io/managed-by"
-MANAGED_BY = "livenodes.kubelet"
 VARIANT_ANNOTATION = PREFIX + "variant"
 # Label with the last day (UTC, as 2026-01-31) on which a ConfigMap that no node uses is kept, since it was staged. Only
 # the creation sets it: a later write would change the resourceVersion, and kubelets with native delivery that run the

@@ -15,11 +15,11 @@ import json
 import secrets
 import typing as t
 
+from ..._config.values import annotation
 from ..._config.values.annotation import PREFIX
 from ..api import timestamps
 from ..api.errors import ApiError, ClusterError
 from ..api.session import Session, object_path
-from . import configmaps
 
 _LABEL, _ROLLOUT = PREFIX + "lease", "rollout"
 GROUP = PREFIX + "group"
@@ -161,7 +161,7 @@ def create(
         "metadata": {
             "namespace": namespace,
             "name": name,
-            "labels": {configmaps.MANAGED_LABEL: configmaps.MANAGED_BY, _LABEL: _ROLLOUT},
+            "labels": {annotation.MANAGED_LABEL: annotation.MANAGED_BY, _LABEL: _ROLLOUT},
             "annotations": {GROUP: group, STATE: _CLAIMING, NODES: text},
         },
         "spec": {"holderIdentity": holder, "leaseDurationSeconds": duration},

@@ -11,7 +11,7 @@ import typing as t
 from ..._config import delivery as deliveries
 from ..._config.delivery import AUTO, CHECKPOINT, NATIVE, NONE
 from ..._config.minors import source_form
-from ..._config.values import annotation, own_values
+from ..._config.values import annotation, following, own_values
 from ..._config.values import reference as references
 from ..._config.values.forms import LATER, SourceForm
 from ..._config.values.reference import same_place
@@ -91,6 +91,10 @@ class Node:
     """How its kubelet reads `native`, and reports."""
     place: str = ""
     """From where its kubelet has its configuration; empty if its form reports no such place."""
+    orders: following.Orders = following.BY_DEFAULT
+    """What its follower is asked for; the defaults without that annotation."""
+    follower: following.Answer | None = None
+    """What its follower reports, None without one."""
     malformed: dict[str, str] = dataclasses.field(default_factory=dict)
     """What is malformed and how to repair it, by annotation or field; such values are absent from all other fields."""
 
@@ -208,9 +212,14 @@ class Node:
         return self.form.as_reported(reference)
 
     @property
+    def by_follower(self) -> bool:
+        """Whether a follower takes its source to the node."""
+        return self.on_node and self.follower is not None and self.orders.transport == following.API
+
+    @property
     def reads_by_role(self) -> bool:
-        """Whether its kubelet needs a Role to read its source; later ones have the Node authorizer."""
-        return self.form.by_role and not self.on_node
+        """Whether the node needs a Role to read its source: for its follower, and before the Node authorizer."""
+        return self.by_follower or (self.form.by_role and not self.on_node)
 
     def with_delivery(self, delivery: str) -> Node:
         """Return the node with `delivery` as the one that counts; `auto` changes nothing."""
@@ -229,6 +238,8 @@ def trim(node: dict[str, t.Any]) -> Node:
     records, place = form.records(notes, spec, status)
     noted = records.delivery if deliveries.of(records.delivery).on_node else CHECKPOINT
     own, own_fault = own_values.read(notes.get(annotation.OWN))
+    orders, order_fault = following.orders(notes)
+    follower, follower_fault = following.answer(notes)
     machine = _text(system, "machineID"), _text(meta, "uid")
     found = Node(
         name=meta["name"],
@@ -258,10 +269,25 @@ def trim(node: dict[str, t.Any]) -> Node:
         own=own,
         form=form,
         place=place,
-        malformed={**records.malformed, **own_fault},
+        orders=orders,
+        follower=follower,
+        malformed={**records.malformed, **own_fault, **_faults(order_fault, follower_fault)},
     )
     if _is_native(found):
         return found.with_delivery(NATIVE)
+    return found
+
+
+def _faults(of_orders: str, of_follower: str) -> dict[str, str]:
+    """Return what is malformed in the annotations of a follower, by annotation."""
+    found = {}
+    if of_orders:
+        found[following.FOLLOW] = f"its annotation {following.FOLLOW} is malformed: {of_orders}. Assign a source again"
+    if of_follower:
+        found[following.FOLLOWER] = (
+            f"its annotation {following.FOLLOWER} is malformed: {of_follower}. Run the playbook follow, "
+            "which starts the follower again"
+        )
     return found
 
 
@@ -314,6 +340,8 @@ def row(node: Node) -> dict[str, t.Any]:
         "schedulable": not node.unschedulable,
         "control_plane": node.control_plane,
     }
+    if node.follower is not None:
+        found["follower"] = {"format": node.follower.format, "transport": node.orders.transport}
     if node.previous is not None:
         found["previous"] = previous.get("configMap") or {}
     if node.form.explains_errors:

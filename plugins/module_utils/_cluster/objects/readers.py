@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..._config.values import annotation
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError
 from ..api.session import Session, object_path
@@ -40,8 +41,8 @@ def in_use(found: t.Iterable[nodes.Node]) -> dict[Place, set[str]]:
     """
     users: dict[Place, set[str]] = {}
     for node in found:
-        source = node.native.source
-        if source and node.form.by_role:
+        source = node.noted.source if node.by_follower else node.native.source
+        if source and (node.by_follower or node.form.by_role):
             users.setdefault((source["namespace"], source["name"]), set()).add(node.name)
     return users
 
@@ -146,7 +147,7 @@ def revoke(session: Session, namespace: str, users: t.Mapping[Place, set[str]], 
 
     Returns what changed. Two LISTs, and one request for each object that changes. Raises ApiError.
     """
-    label = [("labelSelector", f"{configmaps.MANAGED_LABEL}={configmaps.MANAGED_BY}")]
+    label = [("labelSelector", f"{annotation.MANAGED_LABEL}={annotation.MANAGED_BY}")]
     found = {
         resource: session.request("GET", _path(resource, namespace), label).get("items") or []
         for resource in (_BINDINGS, _ROLES)
@@ -213,7 +214,7 @@ def _create(session: Session, resource: str, namespace: str, body: dict[str, t.A
 
 
 def _meta(place: Place) -> dict[str, t.Any]:
-    label = {configmaps.MANAGED_LABEL: configmaps.MANAGED_BY}
+    label = {annotation.MANAGED_LABEL: annotation.MANAGED_BY}
     return {"namespace": place[0], "name": place[1] + _SUFFIX, "labels": label}
 
 

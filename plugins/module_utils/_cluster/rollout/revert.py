@@ -22,7 +22,7 @@ from ..._config.values.reference import PLACE, same_place
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
-from ..objects import config_sources, kubelets, node_requests, nodes, readers
+from ..objects import config_sources, followers, kubelets, node_requests, nodes, readers
 from ..objects.lease import Keeper
 from ..stages import diagnose
 
@@ -256,7 +256,9 @@ def _write(session: Session, reverts: dict[str, _Revert], found: dict[str, nodes
         readers.grant(session, users, dry_run)
     for outcome in parallel.each(
         list(goals),
-        lambda name: config_sources.write_source(session, found[name], goals[name], dry_run, (reverts[name].former,)),
+        lambda name: config_sources.write_source(
+            session, found[name], goals[name], dry_run, (reverts[name].former,), followers.back(found[name])
+        ),
         session.concurrency,
     ):
         one = reverts[outcome.item]

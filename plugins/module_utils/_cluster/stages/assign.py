@@ -13,12 +13,12 @@ import dataclasses
 import typing as t
 
 from ..._config import delivery as deliveries
-from ..._config.values import annotation, node_row, own_values
+from ..._config.values import annotation, following, node_row, own_values
 from ..._config.values.reference import same_place
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
-from ..objects import config_sources, configmaps, node_requests, nodes, readers
+from ..objects import config_sources, configmaps, followers, node_requests, nodes, readers
 from ..objects.config_sources import Source
 from ..objects.lease import Keeper
 from .watch import read_before
@@ -40,10 +40,21 @@ class _Step:
     """The delivery that the node leaves in a migration."""
     before: t.Mapping[str, t.Any] | None = None
     """What the annotation `previous` must hold, None if that does not matter."""
+    orders: following.Orders | None = None
+    """What the annotation `follow` must hold, None for a node without a follower."""
+    fault: str = ""
+    """Why the requested transport does not reach the node."""
+
+    @property
+    def by_follower(self) -> bool:
+        """Whether a follower takes the source to the node."""
+        return self.orders is not None and self.orders.transport == following.API
 
     def reached(self, node: nodes.Node) -> bool:
         """Return whether a node has the goal. An annotation is not one, only its removal, and what a rollout notes."""
         if self.before is not None and self.before != node.previous:
+            return False
+        if self.orders is not None and self.orders != node.orders:
             return False
         if self.goal is not None and node.reimaged:
             return False
@@ -124,7 +135,10 @@ def _plan(session: Session, options: dict[str, t.Any]) -> _Plan:
     current = {name: node.with_delivery(_deliver(node, wanted[name])) for name, node in found.items()}
     needed = _needed(wanted, current, options["check_source"])
     configs = config_sources.find(session, needed.values())
-    steps = {name: _step(found[name], node, wanted[name], configs) for name, node in current.items()}
+    steps = {}
+    for name, node in current.items():
+        step = _step(found[name], node, wanted[name], configs)
+        steps[name] = _with_orders(step, wanted[name].transport, options)
     changing = {name: step for name, step in steps.items() if not step.reached(step.node)}
     rows = {}
     for name in wanted:
@@ -160,13 +174,14 @@ def _row(step: _Step) -> dict[str, t.Any]:
     if previous and step.leaves:
         # A revert restores the delivery, too.
         previous["delivery"] = step.leaves
-    return row.shown(previous=previous or None, uid=node.uid)
+    more = {} if step.orders is None else {"transport": step.orders.transport}
+    return row.shown(previous=previous or None, uid=node.uid, **more)
 
 
 def _refuse_unfit(plan: _Plan, check_mode: bool) -> None:
     """Raise NodesFailed if nodes cannot run their source: for the node itself, else for its ConfigMap."""
     unfit = {
-        name: config_sources.unfit(plan.found[name], step.node, step.goal, bool(step.leaves))
+        name: config_sources.unfit(plan.found[name], step.node, step.goal, bool(step.leaves)) or step.fault
         for name, step in plan.changing.items()
     }
     for name, source in plan.needed.items():
@@ -194,7 +209,7 @@ def _grant(session: Session, steps: dict[str, _Step], rows: dict[str, dict[str, 
     places: dict[str, readers.Place] = {}
     users: dict[readers.Place, set[str]] = {}
     for name, step in steps.items():
-        if step.goal and step.node.reads_by_role:
+        if step.goal and (step.by_follower or step.node.reads_by_role):
             places[name] = (step.goal["namespace"], step.goal["name"])
             users.setdefault(places[name], set()).add(name)
     if not users:
@@ -245,7 +260,8 @@ def _contents(plan: _Plan) -> dict[str, t.Any]:
     """Return the data of the ConfigMaps to copy to nodes, by `namespace/name`."""
     contents = {}
     for name, source in plan.needed.items():
-        if plan.steps[name].node.on_node:
+        step = plan.steps[name]
+        if step.node.on_node and not step.by_follower:
             configmap = plan.configs[nodes.describe(source)].configmap or {}
             contents[f"{source['namespace']}/{source['name']}"] = configmap.get("data") or {}
     return contents
@@ -277,6 +293,15 @@ def _step(
     if undone:
         return _Step(node, goal, [node.delivery], {annotation.PREVIOUS: annotation.text(undone), **own}, before=undone)
     return _Step(node, goal, [node.delivery], {**_remembered(found, goal, wanted.rollout), **own})
+
+
+def _with_orders(step: _Step, transport: str, options: t.Mapping[str, t.Any]) -> _Step:
+    """Return an assignment with what the follower of its node is asked for, if there is one."""
+    orders = followers.orders(step.node, step.goal, transport, options)
+    step = dataclasses.replace(step, orders=orders, fault=followers.problem(step.node, transport))
+    if orders is None or orders == step.node.orders:
+        return step
+    return dataclasses.replace(step, notes={**step.notes, following.FOLLOW: following.text(orders)})
 
 
 def _removal(found: nodes.Node, node: nodes.Node, delivery: str, undone: dict[str, t.Any] | None) -> _Step:

@@ -84,7 +84,9 @@ def _row(node: nodes.Node, read: str | None) -> dict[str, t.Any]:
         # What was assigned to another machine is not on the disk of this one.
         source = status = own = None
     row = {"kubelet_version": node.kubelet_version, "delivery": node.delivery, "source": source, "status": status}
-    more = {"own": own, "uid": node.uid, "malformed": node.malformed, "capacity": has}
+    more: dict[str, t.Any] = {"own": own, "uid": node.uid, "malformed": node.malformed, "capacity": has}
+    if node.follower is not None:
+        more["follower"] = node.follower.facts
     if read == kubelet_endpoint.NODE:
         more["read"] = read
     return {**row, **{key: value for key, value in more.items() if value}}

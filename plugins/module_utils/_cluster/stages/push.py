@@ -11,7 +11,7 @@ import typing as t
 
 from ..._config.fields import difftext
 from ..._config.minors import api_versions
-from ..._config.values import document, identity
+from ..._config.values import annotation, document, identity
 from ..api import parallel
 from ..api.errors import ClusterError
 from ..api.session import Session
@@ -128,7 +128,7 @@ def _ensure(
 
 
 def _body(options: dict[str, t.Any], variant: str, name: str, text: str) -> dict[str, t.Any]:
-    labels = {configmaps.MANAGED_LABEL: configmaps.MANAGED_BY}
+    labels = {annotation.MANAGED_LABEL: annotation.MANAGED_BY}
     if options["keep_days"]:
         labels[configmaps.STAGED_LABEL] = (_today() + datetime.timedelta(days=options["keep_days"])).isoformat()
     body: dict[str, t.Any] = {

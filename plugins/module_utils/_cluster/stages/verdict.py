@@ -47,6 +47,7 @@ STATES = {
     "active": "the kubelet runs the source",
     "local": "the kubelet runs its local config, as requested",
     "fell_back": "the kubelet refused the source and reverted to last-known-good or local",
+    "refused": "the follower of the node refused the source, and the kubelet runs what it ran",
     "sync_error": "the kubelet cannot get the ConfigMap",
     "reassigned": "another user or program changed what the node should run",
     "not_listening": "the kubelet reports no status.config",
@@ -76,6 +77,9 @@ def judge(node: Node, expected: dict[str, str] | None, beaten: bool = False) -> 
             "another user or program changed it; assign again",
             True,
         )
+    answered = _judge_answer(node, expected) if node.by_follower else None
+    if answered:
+        return answered
     if expected is None:
         return _judge_local(node)
     if node.reimaged:
@@ -88,6 +92,20 @@ def judge(node: Node, expected: dict[str, str] | None, beaten: bool = False) -> 
     if node.status is None:
         return _judge_without_status(node)
     return _judge_status(node, expected, beaten)
+
+
+def _judge_answer(node: Node, expected: dict[str, str] | None) -> Verdict | None:
+    """Judge a node by the answer of its follower; None if it has switched the node, so that the status counts."""
+    answer = node.follower
+    if answer is None or answer.attempt != node.orders.attempt or answer.source != node.source:
+        return Verdict(
+            "pending",
+            f"waiting for the follower on the node to take up {describe(expected)}; see "
+            "`journalctl -u livenodes-kubelet-follow` there",
+        )
+    if answer.refused and not node.error:
+        return Verdict("refused", answer.refused, True)
+    return None
 
 
 def _judge_status(node: Node, expected: dict[str, str], beaten: bool) -> Verdict:

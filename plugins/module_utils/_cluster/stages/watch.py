@@ -40,7 +40,7 @@ class Watch:
     ) -> None:
         self.session = session
         self._before = before
-        self._hosts = hosts or {}
+        self._hosts = dict(hosts or {})
         # Their status may be that of the ConfigMap of the same name before.
         self._recreated = recreated
         self.undeclared: dict[str, list[dict[str, t.Any]]] = {}
@@ -59,6 +59,8 @@ class Watch:
             self.verdicts[name] = _lost(row)
         for name, node in found.items():
             self.nodes[name] = node.with_delivery(self._wanted[name].delivery)
+            if node.follower and node.follower.facts and name not in self._hosts:
+                self._hosts[name] = node.follower.facts
 
     def _uid(self, name: str) -> str:
         """Return the uid that a Node must have, empty for any."""

@@ -14,6 +14,7 @@ from typing import Any, Mapping, NamedTuple, Sequence
 
 from ..delivery import LINK, of_row
 from ..fields import compare, fields, merged_dropins, overlay, shadow
+from ..values import following
 from ..values.short_texts import minor_of
 from . import host_facts
 from .layers import Declared
@@ -39,11 +40,19 @@ class OwnFileError(ValueError):
     """The own file of a node is not known. The text is the cause."""
 
 
-def needed(current: Mapping[str, Any], deliveries: Mapping[str, str]) -> list[str]:
-    """Return the nodes of a dump whose plan needs their own config file, by their requested deliveries."""
+def needed(
+    current: Mapping[str, Any], deliveries: Mapping[str, str], transports: Mapping[str, str] | None = None
+) -> list[str]:
+    """Return the nodes of a dump whose plan needs their own config file, by their requested deliveries and transports.
+
+    A follower has reported that of its node already.
+    """
     found = []
     for name, row in current.get("nodes", {}).items():
         minor = minor_of(row.get("kubelet_version"))
+        by_ssh = (transports or {}).get(name, following.AUTO) == following.SSH
+        if row.get("follower") and not by_ssh:
+            continue
         if minor is not None and of_row(deliveries.get(name), row, minor).needs_file(minor):
             found.append(name)
     return found

@@ -115,7 +115,8 @@ class _Group:
         self.for_node = layers.of_nodes(request.node_configs or {})
         self._deliveries = checked(request.deliveries)
         self._live: Mapping[str, Any] = request.current["variants"]
-        self._flags, self._looked_at = request.flags or {}, request.own or {}
+        self._flags = request.flags or {}
+        self._looked_at = {**_reported(request.current), **(request.own or {})}
         self._limits = allocatable.Limits()
         target, shared = None, self._for_all
         if request.target is not None:
@@ -254,6 +255,12 @@ def _difference(change: Mapping[str, Any]) -> Problem:
     cause = f"the checkpoint has {before}, and without it the kubelet would run {after}"
     remedy = "Declare the value to keep it, or accept the change with kubelet_config_migrate_changes: true."
     return Problem(REFUSAL, change["path"], cause, remedy, "migration")
+
+
+def _reported(current: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what followers have reported of the own files of their nodes, by node name."""
+    rows = (current.get("nodes") or {}).items()
+    return {name: row["follower"] for name, row in rows if row.get("follower")}
 
 
 def _complete(target: Any) -> dict[str, Any]:

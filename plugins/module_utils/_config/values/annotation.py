@@ -18,6 +18,8 @@ from typing import Any, Callable, Mapping, NamedTuple
 
 from . import reference
 
+MANAGED_LABEL, MANAGED_BY = "app.kubernetes.io/managed-by", "livenodes.kubelet"
+"""The label of every object that this collection creates."""
 PREFIX = "kubelet-config.livenodes.io/"
 """Begins the name of every annotation and label of this collection, on Nodes, ConfigMaps and Leases."""
 SOURCE = PREFIX + "source"

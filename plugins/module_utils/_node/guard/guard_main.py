@@ -1,7 +1,9 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The guard's program: `prestart`, `watch`, `tick`, `report`, `verify`, `status`. See guard.py."""
+"""The guard's program: `prestart`, `watch`, `tick`, `report`, `verify`, `status` (see guard.py), and of the
+follower: `follow`, `look` (see ../follow).
+"""
 
 from __future__ import annotations
 
@@ -45,9 +47,11 @@ def main(folder: str, words: list[str]) -> int:
         return prestart(guard)
     if what == "watch":
         return watch(guard, folder)
-    act = {"tick": tick, "report": report, "verify": verify, "status": status}.get(what)
+    if what == "follow":
+        return follow(guard, folder)
+    act = {"tick": tick, "report": report, "verify": verify, "status": status, "look": look}.get(what)
     if act is None:
-        sys.stderr.write(f"usage: {folder} prestart | watch | tick | report | verify | status\n")
+        sys.stderr.write(f"usage: {folder} prestart | watch | tick | report | verify | status | follow | look\n")
         return 2
     try:
         return act(guard)
@@ -131,6 +135,34 @@ def report(guard: Guard) -> int:
     if failure:
         sys.stderr.write(f"the status is not reported yet, the guard will try again: {failure}\n")
     return 1 if failure else 0
+
+
+def follow(guard: Guard, folder: str) -> int:
+    """Watch the Node of this node for ever. Each look at a change is a process of its own."""
+    from ..follow import watching
+    from ..report import status_reporter
+
+    program = installed.program(sys.executable, os.path.dirname(folder))
+    watching.follow(lambda: status_reporter.api_of(_kubelet(guard)[0], watching.QUIET_SECONDS), [*program, "look"])
+
+
+def look(guard: Guard) -> int:
+    """Look at the Node once, and do what it asks for."""
+    from ..follow import follower, limits
+    from ..report import status_reporter
+    from ..system.kubeconfig import ApiError
+
+    allowed = limits.read(guard.host.store.config_dir)
+    if allowed is None:
+        sys.stderr.write("the settings of the follower are missing or damaged: run the playbook follow again\n")
+        return 1
+    try:
+        api = status_reporter.api_of(_kubelet(guard)[0])
+        follower.Follower(guard.host.store, allowed, api, api.node_name()).look()
+    except ApiError as error:
+        sys.stderr.write(f"the node does not follow its Node yet, the follower will try again: {error}\n")
+        return 1
+    return 0
 
 
 def verify(guard: Guard) -> int:

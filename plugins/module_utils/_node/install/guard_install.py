@@ -24,7 +24,8 @@ import re
 import sys
 import zipfile
 from importlib import util
-from typing import Any, Mapping, NamedTuple, Sequence
+from importlib.machinery import ModuleSpec
+from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
 from ..guard import base, guard_main
 from ..records import json_file
@@ -36,6 +37,10 @@ from ..unit.unit import Unit
 
 SERVICE_PATH = f"/etc/systemd/system/{guard_main.SERVICE}"
 WANTED_BY = f"/etc/systemd/system/multi-user.target.wants/{guard_main.SERVICE}"
+FOLLOWER = "livenodes-kubelet-follow.service"
+"""The service of the follower, see `_node/follow`."""
+FOLLOWER_PATH = f"/etc/systemd/system/{FOLLOWER}"
+FOLLOWER_WANTED_BY = f"/etc/systemd/system/multi-user.target.wants/{FOLLOWER}"
 SELINUX = "/sys/fs/selinux/enforce"
 """A file that exists while SELinux is enabled (selinux(8))."""
 
@@ -83,22 +88,31 @@ def program() -> dict[str, bytes]:
         spec = util.find_spec(f"{above}.{name}")
         # The loaders of files and of Ansible's zip have get_source; the type of a spec's loader does not.
         source = spec.loader.get_source(spec.name) if spec and spec.loader else ""  # type: ignore[attr-defined]
-        file = "/__init__.py" if spec and spec.submodule_search_locations is not None else ".py"
+        file = "/__init__.py" if _is_room(spec) else ".py"
         found[f"{PACKAGE}/{name.replace('.', '/')}{file}"] = (source or "").encode()
-        left |= _imported(name, source or "") - known
+        for holder, names in _imports(name, source or ""):
+            inner = names if _is_room(util.find_spec(f"{above}.{holder}")) else []
+            left |= {*_with_packages(holder), *(f"{holder}.{module}" for module in inner)} - known
     return found
 
 
-def _imported(name: str, source: str) -> set[str]:
-    """Return the modules of ours that a module imports, functions included, and the packages that it is in."""
+def _is_room(spec: ModuleSpec | None) -> bool:
+    """Return whether a module is a folder: what is imported from it is a module."""
+    return spec is not None and spec.submodule_search_locations is not None
+
+
+def _imports(name: str, source: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield from where a module imports ours, functions included, and which names."""
     here = name.split(".")
-    found = {".".join(here[:end]) for end in range(1, len(here))}
     for dots, inner, names in _IMPORT.findall(source):
-        parts = [*here[: -len(dots)], *filter(None, inner.split("."))]
-        # Modules are in rooms, such as `_node.store`: what is imported from a room is a module.
-        modules = re.findall(r"\w+", names) if len(parts) == 2 else []
-        found |= {".".join([*parts, module]) for module in modules} or {".".join(parts)}
-    return found
+        holder = ".".join([*here[: -len(dots)], *filter(None, inner.split("."))])
+        yield holder, re.findall(r"\w+", names)
+
+
+def _with_packages(name: str) -> list[str]:
+    """Return a module and the packages that it is in."""
+    parts = name.split(".")
+    return [".".join(parts[:end]) for end in range(1, len(parts) + 1)]
 
 
 def python() -> str:
@@ -238,18 +252,35 @@ def restore_labels(paths: Sequence[str], run: Run, enabled: str = SELINUX) -> st
     return f"the SELinux labels of {', '.join(paths)} were not restored: {reason[0]}. Run restorecon -R on them"
 
 
-def absent(config_dir: str, unit: Unit, check: bool = False) -> bool:
-    """Stop the guard's service and remove its files; return whether there were any. Raises files.FileError."""
+def absent(config_dir: str, unit: Unit, check: bool = False, keep_follower: bool = False) -> bool:
+    """Stop the guard's service and remove its files; return whether there were any. Raises files.FileError.
+
+    The follower goes with it: both are one program. `keep_follower`: it stays, and with it the program.
+    """
     folder = os.path.join(config_dir, "guard")
-    there = [path for path in (SERVICE_PATH, WANTED_BY, folder) if os.path.lexists(path)]
+    ours = [SERVICE_PATH, WANTED_BY]
+    if not keep_follower:
+        ours += [FOLLOWER_PATH, folder]
+    there = [path for path in ours if os.path.lexists(path)]
     if there and not check:
         unit.run(["systemctl", "stop", guard_main.SERVICE])
         for path in (WANTED_BY, SERVICE_PATH):
             files.remove(path)
-        files.remove_folder(folder)
+        if not keep_follower:
+            stop_follower(unit)
+            files.remove_folder(folder)
         files.remove_folder(os.path.dirname(base.STARTED))
         unit.run(["systemctl", "daemon-reload"])
     return bool(there)
+
+
+def stop_follower(unit: Unit) -> None:
+    """Stop the follower and remove its service. Raises files.FileError."""
+    if os.path.lexists(FOLLOWER_PATH):
+        unit.run(["systemctl", "stop", FOLLOWER])
+    for path in (FOLLOWER_WANTED_BY, FOLLOWER_PATH):
+        files.remove(path)
+    unit.run(["systemctl", "daemon-reload"])
 
 
 def packed(modules: Program) -> bytes:

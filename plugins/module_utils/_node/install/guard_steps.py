@@ -76,15 +76,22 @@ def _pointed(
 
 
 def prepared(
-    config_dir: str, unit: Unit, key: str, check: bool, folder: Folder | None = None, metrics: str = ""
+    config_dir: str,
+    unit: Unit,
+    key: str,
+    check: bool,
+    folder: Folder | None = None,
+    metrics: str = "",
+    follow: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Install only what a running or restarting kubelet does not notice: the guard's program and its service.
 
     Drop-in and link, which make the kubelet read the store from its next start on, are left to `present`. The arguments
-    are the same. Raises UnitError, StoreError.
+    are the same; `follow` are the limits of a follower to install, None for those that it has. Raises UnitError,
+    StoreError.
     """
     former = installed.settings(config_dir).get("metrics", "")
-    changes = _program(config_dir, unit, key, check, folder or _kept(config_dir, unit), metrics)
+    changes = _program(config_dir, unit, key, check, folder or _kept(config_dir, unit), metrics, follow)
     warnings: list[str] = []
     if not check:
         written = [config_dir, guard_install.SERVICE_PATH]
@@ -94,17 +101,25 @@ def prepared(
 
 
 def _program(
-    config_dir: str, unit: Unit, key: str, check: bool, folder: Folder | None, metrics: str
+    config_dir: str,
+    unit: Unit,
+    key: str,
+    check: bool,
+    folder: Folder | None,
+    metrics: str,
+    follow: Mapping[str, Any] | None = None,
 ) -> list[guard_install.FileChange]:
     """Install the guard's program and service with the settings for this unit; return what changes."""
+    known = installed.settings(config_dir)
     config = folder.link if folder else unit.form().config
-    settings = {"unit": unit.name, "argv": unit.argv(), "config": config, "key": key}
+    settings: dict[str, Any] = {"unit": unit.name, "argv": unit.argv(), "config": config, "key": key}
     if metrics:
         settings["metrics"] = metrics
     if folder:
         settings["folder"] = folder.path
+    if follow or "follow" in known:
+        settings["follow"] = dict(follow or known["follow"])
     # The guard uses this command line when no kubelet runs. Only a change of the flags that it needs is a change.
-    known = installed.settings(config_dir)
     same_flags = _guard_flags(known.get("argv", [])) == _guard_flags(settings["argv"])
     if same_flags and {**known, "argv": ()} == {**settings, "argv": ()}:
         settings = known
@@ -161,8 +176,8 @@ def _ensure_active(config_dir: str) -> None:
             store.settle()
 
 
-def absent(config_dir: str, unit: Unit, check: bool) -> dict[str, Any]:
-    """Remove the drop-in and the guard. Raises UnitError, files.FileError."""
+def absent(config_dir: str, unit: Unit, check: bool, keep_follower: bool = False) -> dict[str, Any]:
+    """Remove the drop-in and the guard, and with it the follower unless that is kept. Raises UnitError, FileError."""
     dropin, ours = unit.installed(), _links(config_dir)
     if not check:
         for link in ours:
@@ -172,7 +187,7 @@ def absent(config_dir: str, unit: Unit, check: bool) -> dict[str, Any]:
     known = installed.settings(config_dir)
     # The settings name its folder, so it goes before them.
     warnings = [] if check else metrics_absent(unit, known.get("metrics", ""))
-    gone = guard_install.absent(config_dir, unit, check)
+    gone = guard_install.absent(config_dir, unit, check, keep_follower)
     warnings += _withdraw(known.get("argv", [])) if gone and not check else []
     return {
         "changed": gone or dropin is not None or bool(ours),
@@ -276,7 +291,12 @@ def updated(config_dir: str, unit: Unit, check: bool, metrics: str | None = None
 
 
 def removed(
-    config_dir: str, unit: Unit, seconds: float, check: bool, state_files: Sequence[str] = ()
+    config_dir: str,
+    unit: Unit,
+    seconds: float,
+    check: bool,
+    state_files: Sequence[str] = (),
+    keep_follower: bool = False,
 ) -> dict[str, Any]:
     """Remove the drop-in, restart the kubelet and verify it as `restarted` does, then remove the guard.
 
@@ -293,7 +313,7 @@ def removed(
     found: dict[str, Any] = {}
     if restart and not check:
         found = _restarted_without(unit, dropin, links, seconds, state_files)
-    gone = absent(config_dir, unit, check)
+    gone = absent(config_dir, unit, check, keep_follower)
     if not check:
         # It holds nothing but the link, unless an operator has put a file there.
         with contextlib.suppress(OSError):

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 from typing import Any, Iterator, Mapping, Sequence
 
+from ..follow import follow_install
 from ..host import preflight
 from ..host.preflight_decisions import Terms
 from ..install import guard_steps
@@ -62,6 +63,8 @@ def apply(options: Options, pretend: bool) -> Result:
         "updated": updated,
         "reset": reset,
         "removed": removed,
+        "followed": follow_install.present,
+        "unfollowed": follow_install.absent,
     }.get(options["state"])
     if several is None:
         return checkpoint_module.apply(options, pretend)
@@ -170,7 +173,8 @@ def removed(options: Options, pretend: bool, unit: Unit) -> Result:
         if not is_reset and not pretend:
             raise StoreError(f"{store.active} leads to another configuration: reset the node first")
     with step("removing the guard"):
-        gone = guard_steps.removed(config_dir, unit, HEALTHY_SECONDS, pretend, state_files)
+        keep_follower = bool(options.get("keep_follower"))
+        gone = guard_steps.removed(config_dir, unit, HEALTHY_SECONDS, pretend, state_files, keep_follower)
     with step("removing the store"):
         # Where the reset was a prediction too, the local configuration is not active, and the store cannot be removed.
         result = checkpoint_module.apply({**options, "state": "removed" if is_reset else "reset"}, pretend)

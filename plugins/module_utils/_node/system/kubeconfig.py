@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import re
 import socket
-from typing import TYPE_CHECKING, Any, Mapping
+from typing import TYPE_CHECKING, Any, Iterator, Mapping
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from ..records import blockyaml
@@ -154,24 +155,10 @@ class Kubeconfig:
         # This import takes a tenth of a second, and the module that installs the guard rarely sends a request.
         import http.client  # pylint: disable=import-outside-toplevel
 
-        headers = {"Content-Type": content_type, "Accept": "application/json", "User-Agent": "livenodes.kubelet-guard"}
-        if identity.token and not _HEADER.fullmatch(identity.token):
-            # http.client would quote it.
-            raise ApiError(
-                f"{self.path}: its token contains a character that no HTTP header can have, such as a line break: "
-                "correct it"
-            )
-        if identity.token:
-            headers["Authorization"] = f"Bearer {identity.token}"
         try:
-            place = urlsplit(self.server).path.rstrip("/") + path
-            connection = self._connect(identity)
-            try:
-                connection.request(method, place, json.dumps(body) if body is not None else None, headers)
-                answer = connection.getresponse()
+            with contextlib.closing(self._connect(identity)) as connection:
+                answer = self._sent(connection, identity, method, path, body, content_type)
                 text = answer.read().decode("utf-8", "replace")
-            finally:
-                connection.close()
         except (OSError, ValueError, KeyError, TypeError, AttributeError, http.client.HTTPException) as error:
             raise ApiError(f"{method} {self.server}{path}: {error}") from error
         if answer.status >= 300:
@@ -182,6 +169,51 @@ class Kubeconfig:
             # A proxy may answer with a page of its own.
             wrong = f"the answer is not JSON: {text[:100]!r}"
             raise ApiError(f"{method} {self.server}{path}: {wrong}", answer.status) from error
+
+    def _sent(
+        self,
+        connection: http.client.HTTPConnection,
+        identity: Identity,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        content_type: str = "application/json",
+    ) -> http.client.HTTPResponse:
+        """Send a request and return the beginning of its answer. Raises ApiError for a token that cannot be sent."""
+        headers = {"Content-Type": content_type, "Accept": "application/json", "User-Agent": "livenodes.kubelet-guard"}
+        if identity.token and not _HEADER.fullmatch(identity.token):
+            # http.client would quote it.
+            raise ApiError(
+                f"{self.path}: its token contains a character that no HTTP header can have, such as a line break: "
+                "correct it"
+            )
+        if identity.token:
+            headers["Authorization"] = f"Bearer {identity.token}"
+        place = urlsplit(self.server).path.rstrip("/") + path
+        connection.request(method, place, json.dumps(body) if body is not None else None, headers)
+        return connection.getresponse()
+
+    def lines(self, path: str, quiet_seconds: float) -> Iterator[bytes]:
+        """Yield the lines of a long answer, such as a watch, until the server ends it. Raises ApiError, also after so
+        many seconds without a line.
+        """
+        import http.client  # pylint: disable=import-outside-toplevel
+
+        for identity in self._identities():
+            try:
+                with contextlib.closing(self._connect(identity)) as connection:
+                    answer = self._sent(connection, identity, "GET", path)
+                    if answer.status == UNAUTHORIZED:
+                        continue
+                    if answer.status >= 300:
+                        text = answer.read().decode("utf-8", "replace")
+                        raise ApiError(f"GET {self.server}{path}: {answer.status} {text[:300]}", answer.status)
+                    connection.sock.settimeout(quiet_seconds)
+                    yield from iter(answer.readline, b"")
+                    return
+            except (OSError, ValueError, http.client.HTTPException) as error:
+                raise ApiError(f"GET {self.server}{path}: {error}") from error
+        raise ApiError(f"GET {self.server}{path}: the server knows none of its credentials", UNAUTHORIZED)
 
     def node_name(self) -> str:
         """Return the name of this node's Node: the one in the client certificate (`system:node:<name>`), else that of

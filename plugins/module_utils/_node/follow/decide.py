@@ -1,0 +1,77 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a follower does next, from the annotations of its Node and from the store: a pure function."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..._config.values import following
+from ..._config.values.following import Answer, Orders
+from ..store.meta import Source
+from ..store.trial import Trial
+
+NOTHING, ASSIGN, RESET, CONFIRM, REVERT, REFUSE = "nothing", "assign", "reset", "confirm", "revert", "refuse"
+REPLACED = "it was assigned to another machine or Node: this one is new. Run the rollout again, which plans it anew"
+
+
+class Seen(NamedTuple):
+    """What the decision follows from."""
+
+    source: Source | None
+    """The source in the annotation of the Node, None for the local configuration."""
+    orders: Orders
+    answer: Answer
+    """The last answer; the defaults before the first one."""
+    assigned: Source | None
+    """The source that the store has as assigned."""
+    trial: Trial | None
+    """The last trial, None without one."""
+    is_other_machine: bool = False
+    """Whether the annotation names another machine or Node."""
+    fault: str = ""
+    """Why the annotations cannot be read."""
+
+
+class Action(NamedTuple):
+    """What is done. C(reason): of a revert or a refusal."""
+
+    kind: str
+    reason: str = ""
+
+
+def action(seen: Seen) -> Action:
+    """Return what a follower does next."""
+    orders, trial = seen.orders, seen.trial
+    if orders.transport == following.SSH:
+        return Action(NOTHING)
+    if orders.trial and orders.trial != seen.answer.judged:
+        return Action(REVERT if orders.reason else CONFIRM, orders.reason)
+    if _is_answered(seen):
+        return Action(NOTHING)
+    if seen.fault:
+        return Action(REFUSE, seen.fault)
+    if seen.source is None:
+        return Action(RESET)
+    if seen.is_other_machine:
+        return Action(REFUSE, REPLACED)
+    if _is_on_trial(trial) and trial is not None and trial.revert_to == seen.source:
+        return Action(REVERT, "its previous source was assigned again")
+    return Action(ASSIGN)
+
+
+def _is_answered(seen: Seen) -> bool:
+    """Return whether the last answer is about the present source and attempt, and still holds."""
+    answer = seen.answer
+    if answer.source != seen.source or answer.attempt != seen.orders.attempt:
+        return False
+    if answer.refused:
+        return True
+    if seen.source is None:
+        return seen.assigned is None
+    return following.fits(seen.source, seen.assigned)
+
+
+def _is_on_trial(trial: Trial | None) -> bool:
+    return trial is not None and not trial.failed and not trial.confirmed

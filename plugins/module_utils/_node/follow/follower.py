@@ -1,0 +1,269 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One look of a follower at its Node: it does what the annotations ask for, as the module kubelet_checkpoint does it
+over ssh, and answers in an annotation.
+
+A look can be repeated, also after it was killed at any point: what it does follows from the Node and from the store,
+and the store can be interrupted anywhere.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Mapping
+
+from ..._config.delivery import CHECKPOINT, DROPIN
+from ..._config.values import annotation, following
+from ..._config.values.annotation import NodeRecords
+from ..._config.values.following import Answer, Orders
+from ..._config.values.short_texts import minor_of
+from ..host import preflight
+from ..host.preflight_decisions import Terms
+from ..report.status_annotation import MERGE_PATCH
+from ..store.meta import Source
+from ..store.store import Store
+from ..store.store_reader import quietly
+from ..switch import one_call
+from ..switch.one_call import StepError
+from ..system import config_summary
+from ..system.files import StoreError
+from ..system.kubeconfig import ApiError, Kubeconfig
+from ..unit.unit import Unit, UnitError
+from . import decide
+from .decide import Action, Seen
+from .limits import Limits, running
+
+Config = Mapping[str, Any]
+LARGEST = 1 << 20
+"""The most bytes of a ConfigMap: the API server stores no larger object (etcd's limit is 1.5 MiB with its envelope)."""
+OWN_FILE_CHANGED = (
+    "a file of the node that its kubelet reads was changed since this was planned. Run again, which plans with the "
+    "changed file"
+)
+_FACTS = ("kubelet", "disk", "own", "dropin")
+_KUBELET = ("version", "local_config", "config_given_by", "shadowed", "config_dir_files")
+_REFUSING = (400, 403, 404, 422)
+"""The answers of an API server that a second request does not change."""
+# The options of kubelet_checkpoint that no switch of a follower sets.
+_DEFAULTS: dict[str, Any] = {
+    "state_files": "keep",
+    "allow_pending_edits": False,
+    "allow_unchecked": False,
+    "allow_offline_guard": False,
+    "unit": "kubelet.service",
+    "delivery": CHECKPOINT,
+    "dropin_dir": None,
+    "metrics_dir": None,
+    "source": None,
+    "data": None,
+    "trial_seconds": 600,
+    "confirm_seconds": None,
+    "reason": "",
+    "unconfirmed_only": True,
+    "trial": None,
+}
+
+
+class Refusal(Exception):
+    """The node does not run what its Node names. The text has cause and remedy."""
+
+
+class Follower:
+    """The follower of one node. C(name): that of its Node."""
+
+    def __init__(self, store: Store, limits: Limits, api: Kubeconfig, name: str) -> None:
+        self.store, self.limits, self.api, self.name = store, limits, api, name
+        self.path = f"/api/v1/nodes/{name}"
+        self._options = {**_DEFAULTS, **limits.options, "config_dir": store.config_dir, "node": name}
+        self._unit = Unit(self._options["unit"], child=bool(self._options["dropin_dir"]))
+
+    def look(self) -> None:
+        """Look at the Node once, do what it asks for, and answer. Raises ApiError if that must be tried again."""
+        node = self.api.call("GET", self.path)
+        notes = node["metadata"].get("annotations") or {}
+        records, facts = annotation.records(notes, None, None), self._facts()
+        before, _fault = following.answer(notes)
+        orders, fault = following.orders(notes)
+        fault = fault and f"its annotation {following.FOLLOW} is malformed: {fault}. Assign again"
+        before = before or Answer()
+        seen = Seen(
+            records.source,
+            orders,
+            before,
+            quietly(self.store.assigned),
+            quietly(self.store.trial),
+            _is_other_machine(records, node),
+            records.malformed.get(annotation.SOURCE, fault),
+        )
+        after = self._done(decide.action(seen), seen, records, facts)
+        after = after._replace(format=following.FORMAT, facts=self._facts() if after != before else facts)
+        if after != before:
+            body = {"metadata": {"annotations": {following.FOLLOWER: following.text(after)}}}
+            self.api.call("PATCH", self.path, body, MERGE_PATCH)
+
+    def _done(self, action: Action, seen: Seen, records: NodeRecords, facts: Config) -> Answer:
+        """Do what was decided, and return the answer."""
+        if action.kind == decide.NOTHING:
+            return seen.answer
+        if action.kind == decide.CONFIRM or (action.kind == decide.REVERT and seen.orders.trial):
+            return self._judged(action, seen)
+        answer = seen.answer._replace(
+            configMap=dict(seen.source or {}), attempt=seen.orders.attempt, refused="", trial="", failed=""
+        )
+        try:
+            if action.kind == decide.REFUSE:
+                raise Refusal(action.reason)
+            if action.kind == decide.RESET:
+                self._reset()
+            elif action.kind == decide.REVERT:
+                self._revert(None, action.reason)
+            elif seen.source is not None:
+                self._check_facts(seen.answer, facts)
+                answer = answer._replace(trial=self._assign(seen.source, seen.orders, records.delivery, facts))
+        except (Refusal, StepError, StoreError, UnitError, OSError) as error:
+            answer = answer._replace(refused=str(error))
+        return answer
+
+    def _judged(self, action: Action, seen: Seen) -> Answer:
+        """Confirm or revert the trial that the controller has judged."""
+        answer = seen.answer._replace(judged=seen.orders.trial, failed="")
+        try:
+            if action.kind == decide.CONFIRM:
+                self._apply("confirmed", source=_option(quietly(self.store.assigned)))
+            else:
+                self._revert(seen.orders.trial, action.reason)
+        except (StepError, StoreError, UnitError, OSError) as error:
+            answer = answer._replace(failed=str(error))
+        return answer
+
+    def _assign(self, source: Source, orders: Orders, delivery: str, facts: Config) -> str:
+        """Switch to a source, and return the name of its trial; empty without one. Raises Refusal and the module's."""
+        configmap = self._configmap(source)
+        full = {**source, **{key: configmap["metadata"][key] for key in ("uid", "resourceVersion")}}
+        data = configmap.get("data") or {}
+        delivery = DROPIN if delivery == DROPIN else CHECKPOINT
+        self._check_effect(data.get(source["kubeletConfigKey"]), delivery, facts)
+        found = self._apply(
+            "assigned",
+            source=_option(full),
+            data=data,
+            delivery=delivery,
+            trial_seconds=orders.trial_seconds,
+            confirm_seconds=orders.confirm_seconds,
+        )
+        if found["reasons"]:
+            raise Refusal("; ".join(found["reasons"]))
+        name = (found["trial"] or {}).get("name", "")
+        if found["restart_needed"]:
+            self._restart(name)
+        return str(name)
+
+    def _restart(self, trial: str) -> None:
+        """Restart the kubelet with what was switched to. If it does not become healthy, revert that and raise."""
+        try:
+            self._apply("restarted")
+        except (StepError, StoreError, UnitError) as error:
+            self._revert(trial, str(error))
+            raise
+
+    def _revert(self, trial: str | None, reason: str) -> None:
+        done = self._apply("rolled_back", reason=reason, trial=trial)
+        if done["changed"]:
+            self._apply("restarted", trial=(done["trial"] or {}).get("name"))
+
+    def _reset(self) -> None:
+        """Return to the local configuration. The follower stays."""
+        found = self._apply("reset")
+        if found["reasons"]:
+            raise Refusal("; ".join(found["reasons"]))
+        trial = found["trial"]
+        if trial is not None and found["restart_needed"]:
+            self._restart(trial["name"])
+        self._apply("removed", keep_follower=True)
+
+    def _apply(self, state: str, **options: Any) -> dict[str, Any]:
+        return one_call.apply({**self._options, "state": state, **options}, False)
+
+    def _configmap(self, source: Source) -> dict[str, Any]:
+        """Return the ConfigMap of a source. Raises Refusal for one that may not be assigned, ApiError."""
+        where = f"the ConfigMap {source['namespace']}/{source['name']}"
+        try:
+            found: dict[str, Any] = self.api.call(
+                "GET", f"/api/v1/namespaces/{source['namespace']}/configmaps/{source['name']}"
+            )
+        except ApiError as error:
+            if error.status not in _REFUSING:
+                raise
+            raise Refusal(
+                f"{where} cannot be read with the credentials of the kubelet: {error}. Assign it with this collection, "
+                "which lets the node read it, or push it again if it was deleted"
+            ) from None
+        for key in ("uid", "resourceVersion"):
+            if source.get(key) not in (None, found["metadata"][key]):
+                raise Refusal(f"{where} is another one than was assigned: its {key} differs. Run the rollout again")
+        wrong = self.limits.of_source(source, found["metadata"].get("labels") or {})
+        if sum(map(len, (found.get("data") or {}).values())) > LARGEST:
+            wrong = f"{where} has more than {LARGEST} bytes"
+        if wrong:
+            raise Refusal(wrong)
+        return found
+
+    def _check_facts(self, before: Answer, facts: Config) -> None:
+        """Raise Refusal if the node's own files are not those that the last answer named."""
+        if before.facts and before.facts.get("own") != facts.get("own"):
+            raise Refusal(OWN_FILE_CHANGED)
+
+    def _check_effect(self, text: str | None, delivery: str, facts: Config) -> None:
+        """Raise Refusal if the change has a stronger effect than this node allows."""
+        minor = minor_of((facts.get("kubelet") or {}).get("version"))
+        if text is None or minor is None:
+            # The inspection before a switch refuses both.
+            return
+        whole = delivery == CHECKPOINT
+        try:
+            now = running(facts, self._active(), whole, minor)
+            after = running(facts, config_summary.load(text), whole, minor)
+        except ValueError as error:
+            raise Refusal(f"the configuration cannot be read: {error}") from None
+        reasons = self.limits.of_changes(now, after, minor)
+        if reasons:
+            raise Refusal("; ".join(reasons))
+
+    def _active(self) -> Config | None:
+        """Return the configuration that the store has as active, None for the local one. Raises ValueError."""
+        source = quietly(self.store.active_source)
+        data = quietly(lambda: self.store.data(source)) if source else None
+        if source is None or data is None:
+            return None
+        return config_summary.load(data[source["kubeletConfigKey"]].decode())
+
+    def _facts(self) -> dict[str, Any]:
+        """Return what a plan needs of the node's own files, or why it cannot be read under C(msg)."""
+        options = self._options
+        terms = Terms(config_dir=self.store.config_dir, delivery=DROPIN, dropin_dir=options["dropin_dir"] or "")
+        try:
+            found = preflight.look(self._unit.name, None, with_disk=True, terms=terms)
+        except (UnitError, StoreError, OSError) as error:
+            return {"msg": str(error)}
+        facts: dict[str, Any] = config_summary.shown({key: found[key] for key in _FACTS if key in found}, "")
+        return {**facts, "kubelet": {key: facts["kubelet"][key] for key in _KUBELET}}
+
+
+def _is_other_machine(records: NodeRecords, node: Mapping[str, Any]) -> bool:
+    """Return whether the source was assigned to another machine or Node than this one."""
+    own = (node["status"].get("nodeInfo") or {}).get("machineID"), node["metadata"].get("uid")
+    known = dict(zip(annotation.MACHINE, own))
+    return any(known[key] not in (None, "", value) for key, value in records.machine.items())
+
+
+def _option(source: Source | None) -> dict[str, str] | None:
+    """Return a source as the module's option has it."""
+    if source is None:
+        return None
+    return {
+        "namespace": source["namespace"],
+        "name": source["name"],
+        "uid": source["uid"],
+        "resource_version": source["resourceVersion"],
+        "kubelet_config_key": source["kubeletConfigKey"],
+    }

@@ -1,0 +1,80 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The follower's service: it watches its own Node, and starts a process of its own for each look at what has changed.
+
+This process stays small. The switch of a configuration needs tables and commands that would double its memory.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import time
+from typing import Any, Callable, Iterator, NoReturn
+from urllib.parse import quote
+
+from ..._config.values import annotation, following
+from ..system import command
+from ..system.kubeconfig import ApiError, Kubeconfig
+
+LOOK_SECONDS = 900.0
+"""How long one look may take: the inspection, a switch, and the restart of a kubelet."""
+QUIET_SECONDS = 150.0
+"""After so many seconds without a word the connection counts as lost. The API server sends a bookmark each minute."""
+WATCH_SECONDS = (1200, 2400)
+"""How long a watch lasts, by chance: so that not all nodes begin the next one together."""
+PAUSE_SECONDS = (1.0, 45.0)
+"""How long to wait after a failure, by chance: thousands of nodes lose a restarted API server at the same moment."""
+_READ = (annotation.SOURCE, following.FOLLOW)
+
+
+def follow(open_api: Callable[[], Kubeconfig], look: list[str]) -> NoReturn:
+    """Watch the Node for ever. C(look): the command that looks once; its exit status is not 0 if it must look again."""
+    done: Any = None
+    while True:
+        try:
+            api = open_api()
+            for node in _seen(api, api.node_name()):
+                now = _key(node)
+                if now != done:
+                    _look(look)
+                    done = now
+        except ApiError as error:
+            sys.stderr.write(f"{error}\n")
+            time.sleep(random.uniform(*PAUSE_SECONDS))
+
+
+def _look(look: list[str]) -> None:
+    """Look once. Raises ApiError if that must be repeated."""
+    done = command.execute(look, LOOK_SECONDS)
+    if done.returncode:
+        raise ApiError(done.stderr.strip() or f"the look at the Node ended with exit status {done.returncode}")
+    sys.stderr.write(done.stderr)
+
+
+def _seen(api: Kubeconfig, name: str) -> Iterator[dict[str, Any]]:
+    """Yield the Node as it is now, then after each change, until the watch ends. Raises ApiError.
+
+    Without a resourceVersion a watch begins with the present state, so none is ever too old (410).
+    """
+    seconds = random.randint(*WATCH_SECONDS)
+    selector = quote(f"metadata.name={name}")
+    path = f"/api/v1/nodes?watch=true&allowWatchBookmarks=true&timeoutSeconds={seconds}&fieldSelector={selector}"
+    for line in api.lines(path, QUIET_SECONDS):
+        try:
+            event = json.loads(line)
+            kind, node = event["type"], event["object"]
+        except (ValueError, TypeError, KeyError) as error:
+            raise ApiError(f"the watch of Node {name} sent what is no event: {error}") from error
+        if kind == "ERROR":
+            raise ApiError(f"the watch of Node {name} ended: {node.get('message')}")
+        if kind in ("ADDED", "MODIFIED"):
+            yield node
+
+
+def _key(node: dict[str, Any]) -> tuple[Any, ...]:
+    """Return what a look depends on."""
+    notes = node["metadata"].get("annotations") or {}
+    return (node["metadata"].get("uid"), *(notes.get(name) for name in _READ))
