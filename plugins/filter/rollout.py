@@ -85,6 +85,7 @@ STEPS: dict[str, t.Callable[..., t.Any]] = {
     "problem": value.problem,
     "result": result,
     "own_files": own_file.needed,
+    "to_inspect": rows.to_inspect,
     "asked": layers.asked,
     "results": rows.results,
 }

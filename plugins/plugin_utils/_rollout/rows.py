@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Any, Callable, Collection, Iterable, Mapping, Sequence
 
-from ...module_utils._config.delivery import NATIVE
+from ...module_utils._config.delivery import AUTO, NATIVE
 from ...module_utils._config.drift import drift_cause
 from ...module_utils._config.values import amounts, following, node_row
 from ...module_utils._config.values.node_row import printable
@@ -81,6 +81,23 @@ def added_by_hosts(rows: Rows, hosts: Mapping[str, str], of_host: OfHost, native
             more.update(ok=False, message=message, error=message)
         result[name] = {**row, **more}
     return result
+
+
+def is_logged_in(row: Mapping[str, Any], delivery: str | None, transport: str | None) -> bool:
+    """Return whether Ansible logs in to the host of a node to change it.
+
+    C(row): from node_config_info. C(delivery), C(transport): those that are requested for it, None for none.
+    """
+    if row.get("follower") and transport != following.SSH:
+        return False
+    if delivery in (None, AUTO):
+        delivery = row["delivery"]
+    return delivery != NATIVE
+
+
+def to_inspect(nodes: Rows, deliveries: Mapping[str, str], transports: Mapping[str, str]) -> list[str]:
+    """Return the nodes whose host shows what the API does not. C(nodes): the rows of node_config_info."""
+    return [name for name, row in nodes.items() if is_logged_in(row, deliveries.get(name), transports.get(name))]
 
 
 def by_follower(row: Mapping[str, Any]) -> bool:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Any, Container, Mapping, NamedTuple
 
-from ...module_utils._config.delivery import AUTO, NATIVE
-from ...module_utils._config.values import document, following
+from ...module_utils._config.delivery import AUTO
+from ...module_utils._config.values import document
 from . import goals
+from . import rows as batch_rows
 from .order import changes
 
 Value = Mapping[str, Any]
@@ -137,15 +138,10 @@ class _Given(NamedTuple):
         }
 
     def _is_logged_in(self, name: str) -> bool:
-        """Return whether Ansible takes the source to a node itself."""
-        transport = self.table.get("transports", {}).get(name, following.AUTO)
-        if self.rows[name].get("follower") and transport != following.SSH:
-            return False
-        return bool(self._delivery(name) != NATIVE)
-
-    def _delivery(self, name: str) -> Any:
-        chosen = self.table["deliveries"].get(name, AUTO)
-        return self.rows[name]["delivery"] if chosen == AUTO else chosen
+        table = self.table
+        return batch_rows.is_logged_in(
+            self.rows[name], table["deliveries"].get(name), table.get("transports", {}).get(name)
+        )
 
     def _is_drained(self, name: str, planned: Value | None) -> bool:
         own = self.table.get("drains", {}).get(name)

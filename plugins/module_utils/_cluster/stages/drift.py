@@ -45,7 +45,7 @@ def detect(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
     maps = _maps(session, found.values())
     live, unread = _live(session, found, options["current"] or {})
     step = _kubeadm(session, options["kubeadm_configs"]) if options["kubeadm_configs"] else {}
-    hosts, flags = options["hosts"] or {}, options["flags"] or {}
+    hosts, flags = {**_reported(found), **(options["hosts"] or {})}, options["flags"] or {}
     finder = Finder()
     rows = {}
     for name, node in found.items():
@@ -144,6 +144,11 @@ def _own(node: nodes.Node) -> own_values.Record:
     return own_values.of_node(
         {"source": node.source, "status": node.status, "own": node.own, "malformed": node.malformed}
     )
+
+
+def _reported(found: t.Mapping[str, nodes.Node]) -> dict[str, t.Any]:
+    """Return what followers have reported of their nodes."""
+    return {name: node.follower.facts for name, node in found.items() if node.follower is not None}
 
 
 def _files(node: nodes.Node, facts: t.Any, live: dict[str, t.Any] | None) -> own_file.Files | None:

@@ -246,7 +246,11 @@ class Follower:
         except (UnitError, StoreError, OSError) as error:
             return {"msg": str(error)}
         facts: dict[str, Any] = config_summary.shown({key: found[key] for key in _FACTS if key in found}, "")
-        return {**facts, "kubelet": {key: facts["kubelet"][key] for key in _KUBELET}}
+        facts["kubelet"] = {key: facts["kubelet"][key] for key in _KUBELET}
+        if not facts["disk"].get("checkpoint"):
+            # It is the first of the own layers.
+            facts["disk"].pop("content", None)
+        return facts
 
 
 def _is_other_machine(records: NodeRecords, node: Mapping[str, Any]) -> bool:
