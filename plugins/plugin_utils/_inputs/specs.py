@@ -32,6 +32,7 @@ OF_THE_HOST = frozenset(
         "kubelet_config_drain",
         "kubelet_config_dropin_dir",
         "kubelet_config_flags",
+        "kubelet_config_follow_effect",
         "kubelet_config_forecast",
         "kubelet_config_forecast_pods",
         "kubelet_config_host",
@@ -39,6 +40,7 @@ OF_THE_HOST = frozenset(
         "kubelet_config_node_name",
         "kubelet_config_state_files",
         "kubelet_config_target_binary",
+        "kubelet_config_transport",
         "kubelet_config_trial_seconds",
         "kubelet_config_unit",
     }

@@ -59,6 +59,8 @@ class Found(NamedTuple):
     """Whether the gate has let the batch begin. False where a play lists the roles itself."""
     soak: int | None = None
     """Seconds that the guards wait in addition."""
+    confirm: int | None = None
+    """Seconds in which a node with a follower must be confirmed, with the soak; None outside a rollout."""
     rows: Mapping[str, Mapping[str, Any]] = {}
     """See rows.py."""
     before: Mapping[str, Any] = {}

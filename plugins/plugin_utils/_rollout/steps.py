@@ -90,17 +90,23 @@ def _gate(at: At) -> Options:
     return options
 
 
-def _window(at: At) -> Options:
-    batch, variable = at.batch, at.play.variable
-    most = clock.confirm_seconds(
-        batch.names,
+def _confirm_seconds(at: At, node_seconds: Any) -> int:
+    """Return how long the guards of a batch wait for the confirmation."""
+    variable = at.play.variable
+    return clock.confirm_seconds(
+        at.batch.names,
         at.play.forks,
         own=variable(CONFIRM),
-        soak_seconds=batch.soak,
+        soak_seconds=at.batch.soak,
         wait_timeout=variable(WAIT),
         pods_timeout=variable(PODS),
-        node_seconds=variable(NODE_SECONDS) if batch.on_nodes else 0,
+        node_seconds=node_seconds,
     )
+
+
+def _window(at: At) -> Options:
+    batch, variable = at.batch, at.play.variable
+    most = _confirm_seconds(at, variable(NODE_SECONDS) if batch.on_nodes else 0)
     return clock.of_rollout(
         at.rollout,
         batch._asdict(),
@@ -115,7 +121,8 @@ def _window(at: At) -> Options:
 
 def _begun(at: At, result: Result) -> Found:
     begun = not result.get("failed")
-    return Found(begun=begun, soak=at.batch.soak, pods=result.get("pods") or {}).adding(result)
+    confirm = _confirm_seconds(at, at.play.variable(NODE_SECONDS))
+    return Found(begun=begun, soak=at.batch.soak, confirm=confirm, pods=result.get("pods") or {}).adding(result)
 
 
 def _to_reach(at: At, _result: Result) -> Mapping[str, Any]:
@@ -169,16 +176,9 @@ def _rehearse(at: At) -> Options:
 
 def following(at: At) -> dict[str, Any]:
     """Return the options for nodes with a follower: who takes a source there, and how long its guard waits."""
-    variable = at.play.variable
-    options: dict[str, Any] = {"transport": variable(TRANSPORT) or "auto"}
-    if variable(TRIAL):
-        options["trial_seconds"] = variable(TRIAL)
-    parts = {"wait_timeout": WAIT, "pods_timeout": PODS, "node_seconds": NODE_SECONDS}
-    given = {part: variable(name) for part, name in parts.items() if variable(name) is not None}
-    options["confirm_seconds"] = clock.confirm_seconds(
-        at.batch.names, at.play.forks, own=variable(CONFIRM), soak_seconds=at.batch.soak, **given
-    )
-    return options
+    options = {"transport": at.play.variable(TRANSPORT), "trial_seconds": at.play.variable(TRIAL)}
+    options["confirm_seconds"] = at.found.confirm
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _assigned(at: At, result: Result) -> Found:
@@ -270,7 +270,7 @@ def leased(at: At) -> dict[str, Any]:
     return {"lease": at.batch.lease} if at.batch.lease else {}
 
 
-FOLLOWING = (TRANSPORT, TRIAL, CONFIRM, NODE_SECONDS, WAIT, PODS)
+FOLLOWING = (TRANSPORT, TRIAL)
 DRAINING = ("kubelet_config_drain_timeout", "kubelet_config_drain_emptydir", "kubelet_config_drain_force")
 GATING = (
     "kubelet_config_max_unavailable",

@@ -255,20 +255,17 @@ def restore_labels(paths: Sequence[str], run: Run, enabled: str = SELINUX) -> st
 def absent(config_dir: str, unit: Unit, check: bool = False, keep_follower: bool = False) -> bool:
     """Stop the guard's service and remove its files; return whether there were any. Raises files.FileError.
 
-    The follower goes with it: both are one program. `keep_follower`: it stays, and with it the program.
+    The follower goes with it: both are one program. With `keep_follower` that stays, with all files of both.
     """
     folder = os.path.join(config_dir, "guard")
-    ours = [SERVICE_PATH, WANTED_BY]
-    if not keep_follower:
-        ours += [FOLLOWER_PATH, folder]
-    there = [path for path in ours if os.path.lexists(path)]
+    there = [path for path in (SERVICE_PATH, WANTED_BY, FOLLOWER_PATH, folder) if os.path.lexists(path)]
     if there and not check:
         unit.run(["systemctl", "stop", guard_main.SERVICE])
+    if there and not check and not keep_follower:
+        stop_follower(unit)
         for path in (WANTED_BY, SERVICE_PATH):
             files.remove(path)
-        if not keep_follower:
-            stop_follower(unit)
-            files.remove_folder(folder)
+        files.remove_folder(folder)
         files.remove_folder(os.path.dirname(base.STARTED))
         unit.run(["systemctl", "daemon-reload"])
     return bool(there)
@@ -278,9 +275,9 @@ def stop_follower(unit: Unit) -> None:
     """Stop the follower and remove its service. Raises files.FileError."""
     if os.path.lexists(FOLLOWER_PATH):
         unit.run(["systemctl", "stop", FOLLOWER])
-    for path in (FOLLOWER_WANTED_BY, FOLLOWER_PATH):
-        files.remove(path)
-    unit.run(["systemctl", "daemon-reload"])
+        for path in (FOLLOWER_WANTED_BY, FOLLOWER_PATH):
+            files.remove(path)
+        unit.run(["systemctl", "daemon-reload"])
 
 
 def packed(modules: Program) -> bytes:
