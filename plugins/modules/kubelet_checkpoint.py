@@ -59,8 +59,12 @@ options:
         then removes O(config_dir). If the kubelet fails, the module restores the drop-in, keeps the guard, and fails.
       - V(updated) brings an installed guard to the version of this module and to O(metrics_dir), and changes nothing
         else. Where no guard is installed, it changes nothing.
+      - V(followed) installs a follower, also in the middle of a trial. It is a service of the guard's program that
+        watches the Node of this node, and does the same as V(assigned), V(restarted), V(confirmed), V(rolled_back),
+        V(reset) and V(removed) once the annotations of the Node ask for it. V(unfollowed) removes it.
     type: str
-    choices: [staged, assigned, restarted, confirmed, rolled_back, reset, removed, updated]
+    choices:
+      [staged, assigned, restarted, confirmed, rolled_back, reset, removed, updated, followed, unfollowed]
     default: assigned
   node:
     description:
@@ -177,6 +181,22 @@ options:
         V(staged), V(assigned) and V(confirmed) of O(state).
     type: path
     default: /var/lib/kubelet-config
+  namespace:
+    description:
+      - With O(state=followed), the only namespace of which the follower takes ConfigMaps.
+    type: str
+    default: kube-system
+  effect:
+    description:
+      - With O(state=followed), the strongest effect of a change that the follower takes up.
+    type: str
+    choices: [safe, disrupt, drain, reboot]
+    default: disrupt
+  key:
+    description:
+      - With O(state=followed), the key of the ConfigMaps, until the first one was assigned.
+    type: str
+    default: kubelet
 seealso:
   - module: livenodes.kubelet.kubelet_preflight_info
   - module: livenodes.kubelet.kubelet_configmap

@@ -39,8 +39,10 @@ options:
         configuration.
       - V(verified) changes nothing. It waits until the nodes run O(source) or O(sources), or by default the source that
         is assigned to them.
+      - V(settled) orders the followers of nodes to confirm what they have on trial, or to revert it, as O(verdicts)
+        states, and waits until they have confirmed.
     type: str
-    choices: [present, absent, verified]
+    choices: [present, absent, verified, settled]
     default: present
   sources:
     description:
@@ -77,6 +79,30 @@ options:
     type: str
     choices: [auto, native, checkpoint, dropin]
     default: auto
+  transport:
+    description:
+      - Who takes a source to a node that reads a checkpoint or a drop-in. A source in O(sources) may have its own
+        C(transport).
+      - V(api) leaves it to the follower on the node, and fails for a node without one. V(ssh) leaves it to the role
+        P(livenodes.kubelet.checkpoint#role). V(auto) is V(api) for the nodes on which a follower reports.
+    type: str
+    choices: [auto, api, ssh]
+    default: auto
+  trial_seconds:
+    description:
+      - For followers, the seconds that a confirmed configuration must run without failure before it becomes
+        last-known-good.
+    type: int
+    default: 600
+  confirm_seconds:
+    description:
+      - For followers, the seconds after which the guard reverts a configuration that is not confirmed. The default is
+        O(trial_seconds).
+    type: int
+  verdicts:
+    description:
+      - With O(state=settled), by node name why its configuration is reverted; an empty text confirms it.
+    type: dict
   check_source:
     description:
       - Whether to refuse a ConfigMap that does not exist, has no such key or contains no KubeletConfiguration.
@@ -165,7 +191,8 @@ nodes:
       description: >-
         Without a wait, V(assigned), V(reset), V(unchanged), V(unknown), V(gone) or V(replaced). After a wait,
         V(active), V(local), V(pending), V(fell_back), V(sync_error), V(reassigned), V(not_listening), V(malformed),
-        V(not_ready), V(differs), V(silent), V(not_restarting), V(gone) or V(replaced).
+        V(not_ready), V(differs), V(silent), V(not_restarting), V(refused), V(gone) or V(replaced). With
+        O(state=settled), V(confirmed), V(reverting) or V(unanswered).
       type: str
     message:
       description: The state in words, with cause and remedy.
@@ -182,6 +209,9 @@ nodes:
     source:
       description: What the node should run now; V(null) for its local configuration.
       type: dict
+    transport:
+      description: V(api) if the follower takes the source to the node, V(ssh) if not. Only for nodes with a follower.
+      type: str
     error:
       description: The error that the API server, the kubelet or its guard reports; empty without one.
       type: str
@@ -209,7 +239,8 @@ stop:
   returned: with O(state=present) and O(state=absent)
   type: bool
 configmaps:
-  description: The data of the ConfigMaps for nodes with delivery V(checkpoint) or V(dropin), by C(namespace/name).
+  description: >-
+    The data of the ConfigMaps to copy to nodes with delivery V(checkpoint) or V(dropin), by C(namespace/name).
   returned: with O(state=present)
   type: dict
 granted:
@@ -231,8 +262,8 @@ summary:
 """
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import controller_module
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import config_sources, followers
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verify
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import config_sources
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import followers, verify
 
 MODULE = controller_module.define(
     {

@@ -11,7 +11,7 @@ from tests.support.ansible import ROOT
 from tests.support.permissions import FOLDER, PLAYBOOKS, everything, manifest, permissions
 
 # They send no request with the credentials of the user, or are imported by others.
-OTHERS = {"batches", "require_hosts", "upgrade_check"}
+OTHERS = {"batches", "follow", "require_hosts", "upgrade_check"}
 # Every user who is authenticated may ask for their own permissions (the ClusterRole system:basic-user).
 OF_EVERY_USER = {("authorization.k8s.io", "selfsubjectrulesreviews")}
 # A resource of an API group, in a path of the API that is written in one piece.

@@ -22,9 +22,9 @@ from ..._config.values.reference import PLACE, same_place
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
-from ..objects import config_sources, followers, kubelets, node_requests, nodes, readers
+from ..objects import config_sources, kubelets, node_requests, nodes, readers
 from ..objects.lease import Keeper
-from ..stages import diagnose
+from ..stages import diagnose, followers
 
 REVERTED, NOT_REVERTED, REASSIGNED = "reverted", "not_reverted", "reassigned"
 REFUSED = "refused"

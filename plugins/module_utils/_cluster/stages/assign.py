@@ -18,9 +18,10 @@ from ..._config.values.reference import same_place
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
-from ..objects import config_sources, configmaps, followers, node_requests, nodes, readers
+from ..objects import config_sources, configmaps, node_requests, nodes, readers
 from ..objects.config_sources import Source
 from ..objects.lease import Keeper
+from . import followers
 from .watch import read_before
 
 

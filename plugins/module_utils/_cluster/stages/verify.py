@@ -20,7 +20,7 @@ from ..api.session import Session
 from ..objects import config_sources
 from ..objects.lease import Keeper
 from ..objects.lease_objects import LeaseLost
-from . import assign, diagnose, settle, verdict
+from . import assign, diagnose, followers, verdict
 from .watch import Watch
 
 # Many kubelets are ready after a second, and each batch waits for the next poll. So the first pause is short, and each
@@ -35,7 +35,7 @@ def config_source(session: Session, options: dict[str, t.Any], check_mode: bool)
     """
     keeper = Keeper(session, None if check_mode else options.get("lease"))
     if options["state"] == "settled":
-        return settle.settle(session, options, check_mode, keeper)
+        return followers.settle(session, options, check_mode, keeper)
     if options["state"] == "verified":
         return verify(session, options, config_sources.given(options), keeper)
     try:

@@ -14,6 +14,7 @@ from ..._config.values import annotation
 from ..guard import base, guard_main, observe
 from ..report import status_annotation, textfile
 from ..store import installed, statefiles
+from ..store.local import DEFAULT_KEY
 from ..store.store import Store
 from ..store.store_reader import wrong
 from ..system import files, health
@@ -188,6 +189,9 @@ def absent(config_dir: str, unit: Unit, check: bool, keep_follower: bool = False
     # The settings name its folder, so it goes before them.
     warnings = [] if check else metrics_absent(unit, known.get("metrics", ""))
     gone = guard_install.absent(config_dir, unit, check, keep_follower)
+    if keep_follower and not check:
+        # Without the drop-in folder, as before the first switch.
+        _program(config_dir, unit, known.get("key", DEFAULT_KEY), check, None, "")
     warnings += _withdraw(known.get("argv", [])) if gone and not check else []
     return {
         "changed": gone or dropin is not None or bool(ours),

@@ -1,0 +1,138 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a follower does next, and what root on its node allows."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.following import SSH, Answer, Orders
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow import decide, limits
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.decide import (
+    ASSIGN,
+    CONFIRM,
+    NOTHING,
+    REFUSE,
+    RESET,
+    REVERT,
+    Action,
+    Seen,
+)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.limits import Limits
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
+
+PLACE = {"namespace": "kube-system", "name": "config-a", "kubeletConfigKey": "kubelet"}
+A = {**PLACE, "uid": "u1", "resourceVersion": "7"}
+B = {**A, "name": "config-b", "uid": "u2"}
+ON_TRIAL = Trial(B, A, Moment("boot", 1.0, 0.0))
+NAME = ON_TRIAL.name
+DONE = Answer(configMap=A, attempt=1)
+FIRST = Orders(attempt=1)
+
+
+@pytest.mark.parametrize(
+    ("seen", "expected"),
+    [
+        # Nothing was ever assigned.
+        (Seen(None, Orders(), Answer(), None, None), Action(NOTHING)),
+        (Seen(A, FIRST, Answer(), None, None), Action(ASSIGN)),
+        (Seen(A, FIRST, DONE, A, None), Action(NOTHING)),
+        # By hand, without uid and without orders.
+        (Seen(PLACE, Orders(), Answer(configMap=PLACE), A, None), Action(NOTHING)),
+        # It was switched before it could answer.
+        (Seen(A, FIRST, Answer(), A, None), Action(ASSIGN)),
+        # Once more after a failure.
+        (Seen(A, Orders(attempt=2), DONE, A, None), Action(ASSIGN)),
+        (Seen(A, FIRST, DONE._replace(refused="no"), None, None), Action(NOTHING)),
+        # Another run has changed the node over ssh.
+        (Seen(A, FIRST, DONE, B, None), Action(ASSIGN)),
+        (Seen(A, Orders(SSH, 2), DONE, B, None), Action(NOTHING)),
+        # The source was removed.
+        (Seen(None, Orders(attempt=2), DONE, A, None), Action(RESET)),
+        (Seen(None, Orders(attempt=2), Answer(attempt=2), None, None), Action(NOTHING)),
+        (Seen(None, Orders(attempt=2), Answer(attempt=2), A, None), Action(RESET)),
+        (Seen(None, Orders(attempt=2), Answer(attempt=2, refused="no"), A, None), Action(NOTHING)),
+        # What cannot be read is refused once.
+        (Seen(None, FIRST, Answer(), A, None, fault="it is not JSON"), Action(REFUSE, "it is not JSON")),
+        (Seen(A, FIRST, DONE, None, None, is_other_machine=True), Action(REFUSE, decide.REPLACED)),
+        # A trial is judged once, and a return to what ran before it is a revert.
+        (Seen(B, Orders(trial=NAME), Answer(configMap=B), B, ON_TRIAL), Action(CONFIRM)),
+        (Seen(B, Orders(trial=NAME, reason="slow"), Answer(configMap=B), B, ON_TRIAL), Action(REVERT, "slow")),
+        (Seen(B, Orders(trial=NAME), Answer(configMap=B, judged=NAME), B, ON_TRIAL), Action(NOTHING)),
+        (Seen(A, FIRST, Answer(configMap=B), B, ON_TRIAL), Action(REVERT, "its previous source was assigned again")),
+        (Seen(A, FIRST, Answer(configMap=B), B, ON_TRIAL._replace(confirmed=True)), Action(ASSIGN)),
+        (Seen(A, FIRST, Answer(configMap=B), B, ON_TRIAL._replace(failed="no")), Action(ASSIGN)),
+    ],
+)
+def test_what_a_follower_does_next(seen: Seen, expected: Action) -> None:
+    assert decide.action(seen) == expected
+
+
+@pytest.mark.parametrize(
+    ("namespace", "labels", "refused"),
+    [
+        ("kube-system", {"app.kubernetes.io/managed-by": "livenodes.kubelet"}, ""),
+        ("kube-system", {}, "no label"),
+        ("default", {"app.kubernetes.io/managed-by": "livenodes.kubelet"}, "namespace kube-system only"),
+    ],
+)
+def test_which_configmaps_a_node_takes(namespace: str, labels: dict[str, str], refused: str) -> None:
+    found = Limits().of_source({**A, "namespace": namespace}, labels)
+    assert refused in found and bool(found) is bool(refused)
+
+
+@pytest.mark.parametrize(
+    ("after", "allowed", "refused"),
+    [
+        ({"maxPods": 50}, "disrupt", []),
+        ({"maxPods": 50}, "safe", ["maxPods"]),
+        ({"cpuManagerPolicy": "static"}, "disrupt", ["cpuManagerPolicy"]),
+        ({"cpuManagerPolicy": "static"}, "reboot", []),
+        # No limit allows what must not change on a live node.
+        ({"podCIDR": "10.0.0.0/24"}, "reboot", ["podCIDR"]),
+    ],
+)
+def test_which_changes_a_node_takes(after: dict[str, t.Any], allowed: str, refused: list[str]) -> None:
+    reasons = Limits(effect=allowed).of_changes({}, after, 30)
+    assert [reason.partition(":")[0] for reason in reasons] == refused
+
+
+FACTS = {
+    "kubelet": {"local_config": "/own"},
+    "own": [{"path": "/own", "content": {"maxPods": 100}}, {"path": "/more", "content": {"kubeAPIQPS": 9}}],
+}
+
+
+@pytest.mark.parametrize(
+    ("active", "whole", "expected"),
+    [
+        (None, True, {"maxPods": 100, "kubeAPIQPS": 9}),
+        ({"maxPods": 60}, True, {"maxPods": 60, "kubeAPIQPS": None}),
+        ({"maxPods": 60}, False, {"maxPods": 60, "kubeAPIQPS": 9}),
+    ],
+)
+def test_what_a_kubelet_runs(active: dict[str, t.Any] | None, whole: bool, expected: dict[str, t.Any]) -> None:
+    found = limits.running(FACTS, active, whole, 32)
+    assert {name: found.get(name) for name in expected} == expected
+
+
+def test_limits_are_read_as_they_were_set(tmp_path: Path) -> None:
+    options = {
+        "namespace": "kubelets", "effect": "drain", "unit": "kubelet.service", "state_files": "keep",
+        "dropin_dir": None, "metrics_dir": None,
+        "allow_pending_edits": False, "allow_unchecked": True, "allow_offline_guard": False,
+    }
+    (tmp_path / "guard").mkdir(mode=0o700)
+    path = tmp_path / "guard/settings.json"
+    path.write_text(json.dumps({"argv": [], "follow": limits.of_options(options)}))
+    found = limits.read(str(tmp_path))
+    assert found is not None and (found.namespace, found.effect) == ("kubelets", "drain")
+    assert found.options["allow_unchecked"] is True and "dropin_dir" not in found.options
+    for damaged in ({}, {"follow": []}, {"follow": {"effect": "all"}}, {"follow": {"effect": "safe"}}):
+        path.write_text(json.dumps(damaged))
+        assert limits.read(str(tmp_path)) is None
