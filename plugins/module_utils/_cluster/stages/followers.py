@@ -57,9 +57,8 @@ def orders(node: nodes.Node, goal: Source, transport: str, options: t.Mapping[st
         return known if known.transport == SSH else Orders(SSH, known.attempt)
     if known.transport == API and node.source == goal and not _has_failed(node):
         return known
-    seconds = options["trial_seconds"]
-    confirm = options["confirm_seconds"]
-    return Orders(API, known.attempt + 1, seconds, seconds if confirm is None else confirm)
+    trial = options.get("trial_seconds") or following.BY_DEFAULT.trial_seconds
+    return Orders(API, known.attempt + 1, trial, options.get("confirm_seconds") or trial)
 
 
 def back(node: nodes.Node) -> dict[str, str | None]:

@@ -123,9 +123,15 @@ def test_what_a_kubelet_runs(active: dict[str, t.Any] | None, whole: bool, expec
 
 def test_limits_are_read_as_they_were_set(tmp_path: Path) -> None:
     options = {
-        "namespace": "kubelets", "effect": "drain", "unit": "kubelet.service", "state_files": "keep",
-        "dropin_dir": None, "metrics_dir": None,
-        "allow_pending_edits": False, "allow_unchecked": True, "allow_offline_guard": False,
+        "namespace": "kubelets",
+        "effect": "drain",
+        "unit": "kubelet.service",
+        "state_files": "keep",
+        "dropin_dir": None,
+        "metrics_dir": None,
+        "allow_pending_edits": False,
+        "allow_unchecked": True,
+        "allow_offline_guard": False,
     }
     (tmp_path / "guard").mkdir(mode=0o700)
     path = tmp_path / "guard/settings.json"

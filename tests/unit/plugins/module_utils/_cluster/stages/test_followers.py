@@ -1,0 +1,242 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Nodes with a follower: what is written for it, and how its answers are judged."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, NodesFailed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import revert
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign, followers, verdict
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, following
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.following import (
+    API,
+    AUTO,
+    SSH,
+    Answer,
+    Orders,
+)
+from tests.support.assigning import get, listed, options
+from tests.support.calls import MERGE, NODES, Call, Calls
+from tests.support.objects import configmap, node, place, reference
+
+A, B = reference("config-a"), reference("config-b")
+TRIAL = "boot/7.0"
+UNUSED = Answer()
+"""That of a follower that was just installed."""
+RBAC = "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system"
+ABSENT = ApiError(404, "not found", "NotFound")
+
+
+def followed(
+    source: dict[str, str] | None = None, orders: Orders | None = None, answer: Answer | None = UNUSED, **more: t.Any
+) -> dict[str, t.Any]:
+    """Return a Node with a follower."""
+    found = node("n1", version="v1.28.0", marked=source, **more)
+    notes = found["metadata"].setdefault("annotations", {})
+    if orders is not None:
+        notes[following.FOLLOW] = following.text(orders)
+    if answer is not None:
+        notes[following.FOLLOWER] = following.text(answer)
+    found["metadata"]["uid"] = "uid-n1"
+    return found
+
+
+def trimmed(*given: t.Any, **more: t.Any) -> nodes.Node:
+    return nodes.trim(followed(*given, **more)).with_delivery("checkpoint")
+
+
+@pytest.mark.parametrize(
+    ("found", "transport", "expected"),
+    [
+        (trimmed(answer=None), AUTO, None),
+        (trimmed(), AUTO, Orders(API, 1, 60, 90)),
+        (trimmed(), SSH, Orders(SSH, 0)),
+        (trimmed(B, Orders(attempt=3)), API, Orders(API, 4, 60, 90)),
+        # The same again: it waits, it runs, and it is tried again if it was refused or reverted.
+        (trimmed(A, Orders(attempt=3)), AUTO, Orders(attempt=3)),
+        (trimmed(A, Orders(attempt=3), Answer(configMap=A, attempt=3)), AUTO, Orders(attempt=3)),
+        (trimmed(A, Orders(attempt=3), Answer(configMap=A, attempt=2, refused="no")), AUTO, Orders(attempt=3)),
+        (trimmed(A, Orders(attempt=3), Answer(configMap=A, attempt=3, refused="no")), AUTO, Orders(API, 4, 60, 90)),
+        (
+            trimmed(
+                A,
+                Orders(attempt=3),
+                Answer(configMap=A, attempt=3),
+                reported={"assigned": {"configMap": A}, "active": {"configMap": B}, "error": "it ended"},
+            ),
+            AUTO,
+            Orders(API, 4, 60, 90),
+        ),
+        (trimmed(A, Orders(SSH, 3)), AUTO, Orders(API, 4, 60, 90)),
+    ],
+)
+def test_what_a_follower_is_asked_for(found: nodes.Node, transport: str, expected: Orders | None) -> None:
+    assert followers.orders(found, A, transport, {"trial_seconds": 60, "confirm_seconds": 90}) == expected
+
+
+@pytest.mark.parametrize(
+    ("found", "transport", "words"),
+    [
+        (trimmed(), API, ""),
+        (trimmed(answer=None), AUTO, ""),
+        (trimmed(answer=None), API, "no follower reports on it"),
+        (trimmed(answer=Answer(format=2)), AUTO, "update the follower"),
+        (trimmed(answer=Answer(format=2)), SSH, ""),
+    ],
+)
+def test_which_transports_reach_a_node(found: nodes.Node, transport: str, words: str) -> None:
+    problem = followers.problem(found, transport)
+    assert words in problem and bool(problem) is bool(words)
+
+
+def test_assign() -> None:
+    """The node may read its ConfigMap before it is asked for it, and the content is not returned for a copy."""
+    orders = Orders(API, 1, 600, 600)
+    notes = {
+        annotation.PREVIOUS: annotation.text({}),
+        following.FOLLOW: following.text(orders),
+        annotation.SOURCE: annotation.text({"configMap": A, "nodeUID": "uid-n1"}),
+    }
+    rule = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["config-a"], "verbs": ["get"]}
+    meta = {"namespace": "kube-system", "name": "config-a-reader", "labels": configmap()["metadata"]["labels"]}
+    subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "system:node:n1"}
+    kind = {"apiVersion": "rbac.authorization.k8s.io/v1"}
+    ref = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "config-a-reader"}
+    calls = (
+        listed(followed()),
+        get(),
+        Call("GET", f"{RBAC}/roles/config-a-reader", ABSENT),
+        Call("POST", f"{RBAC}/roles", {}, (), {"kind": "Role", **kind, "metadata": meta, "rules": [rule]}),
+        Call("GET", f"{RBAC}/rolebindings/config-a-reader", ABSENT),
+        Call(
+            *("POST", f"{RBAC}/rolebindings", {}, ()),
+            {"kind": "RoleBinding", **kind, "metadata": meta, "roleRef": ref, "subjects": [subject]},
+        ),
+        Call(
+            *("PATCH", f"{NODES}/n1", followed(A, orders), ()),
+            {"metadata": {"resourceVersion": "1", "annotations": notes}},
+            MERGE,
+        ),
+    )
+    with Calls(*calls) as session:
+        result = assign.assign(session, options(sources={"n1": place("config-a")}), False)
+    assert result["nodes"]["n1"]["transport"] == API and result["nodes"]["n1"]["state"] == "assigned"
+    assert result["configmaps"] == {}
+
+
+def test_a_node_without_a_follower_is_refused_before_anything_is_written() -> None:
+    with (
+        Calls(listed(followed(answer=None)), get()) as session,
+        pytest.raises(NodesFailed, match="no follower reports"),
+    ):
+        assign.assign(session, options(sources={"n1": place("config-a")}, transport=API), False)
+
+
+RUNS_B = {"assigned": {"configMap": B}, "active": {"configMap": B}}
+RUNS_A = {"assigned": {"configMap": A}, "active": {"configMap": A}, "reason": "on trial"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "reported", "state", "final"),
+    [
+        (Answer(configMap=B, attempt=1), RUNS_B, "pending", False),
+        (Answer(configMap=A, attempt=1), RUNS_B, "pending", False),
+        (Answer(configMap=A, attempt=2, refused="it is too large"), RUNS_B, "refused", True),
+        (Answer(configMap=A, attempt=2), RUNS_A, "active", False),
+        # The guard has reported why it was reverted.
+        (
+            Answer(configMap=A, attempt=2, refused="not healthy"),
+            {"assigned": {"configMap": A}, "active": {"configMap": B}, "error": "not healthy"},
+            "fell_back",
+            True,
+        ),
+    ],
+)
+def test_how_an_answer_is_judged(answer: Answer, reported: t.Any, state: str, final: bool) -> None:
+    found = verdict.judge(trimmed(A, Orders(attempt=2), answer, reported=reported), A)
+    assert (found.state, found.final) == (state, final)
+
+
+def test_a_refused_reset() -> None:
+    found = verdict.judge(trimmed(None, Orders(attempt=2), Answer(attempt=2, refused="no"), reported=RUNS_B), None)
+    assert (found.state, found.message) == ("refused", "no")
+
+
+def order(reason: str = "") -> Call:
+    text = following.text(Orders(attempt=2, trial=TRIAL, reason=reason))
+    body = {"metadata": {"uid": "uid-n1", "annotations": {following.FOLLOW: text}}}
+    return Call("PATCH", f"{NODES}/n1", {}, (), body, MERGE)
+
+
+def settled(answer: Answer, *calls: Call, **given: t.Any) -> dict[str, t.Any]:
+    """Return the row of a node on which a trial is settled."""
+    start = followed(A, Orders(attempt=2), answer, reported=RUNS_A)
+    asked = options(state="settled", wait_timeout=0, wait_sleep=1, verdicts={"n1": ""}, **given)
+    with Calls(listed(start), *calls) as session:
+        try:
+            return followers.settle(session, asked, False, followers.Keeper(session, None))["nodes"]["n1"]
+        except NodesFailed as error:
+            return error.result["nodes"]["n1"]
+
+
+@pytest.mark.parametrize(
+    ("judged", "failed", "ok", "state"),
+    [
+        (TRIAL, "", True, "confirmed"),
+        (TRIAL, "the node reverted it", False, "confirmed"),
+        ("", "", False, "unanswered"),
+    ],
+)
+def test_confirm(judged: str, failed: str, ok: bool, state: str) -> None:
+    then = followed(A, Orders(attempt=2, trial=TRIAL), Answer(trial=TRIAL, judged=judged, failed=failed))
+    row = settled(Answer(configMap=A, attempt=2, trial=TRIAL), order(), listed(then))
+    assert (row["ok"], row["state"]) == (ok, state) and failed in row["message"]
+
+
+def test_what_is_not_on_trial_is_confirmed() -> None:
+    assert settled(Answer(configMap=A, attempt=2))["ok"]
+
+
+def test_a_revert_is_ordered_and_not_waited_for() -> None:
+    start = followed(A, Orders(attempt=2), Answer(configMap=A, attempt=2, trial=TRIAL), reported=RUNS_A)
+    asked = options(state="settled", wait_timeout=0, wait_sleep=1, verdicts={"n1": "pods are lost"})
+    with Calls(listed(start), order("pods are lost")) as session:
+        rows = followers.settle(session, asked, False, followers.Keeper(session, None))["nodes"]
+    assert rows["n1"]["state"] == "reverting"
+
+
+def test_a_return_after_a_failure_is_another_attempt() -> None:
+    """The module that reverts a node writes its previous source for its follower, too."""
+    failed = {"changed": True, "delivery": "checkpoint", "source": A, "previous": B, "uid": "uid-n1"}
+    start = followed(A, Orders(attempt=2), Answer(configMap=A, attempt=2, refused="no"), reported=RUNS_B)
+    back = followed(B, Orders(attempt=3), Answer(configMap=B, attempt=3), reported=RUNS_B)
+    notes = {
+        following.FOLLOW: following.text(Orders(attempt=3)),
+        annotation.SOURCE: annotation.text({"configMap": B, "nodeUID": "uid-n1"}),
+    }
+    written = {"metadata": {"resourceVersion": "1", "annotations": notes}}
+    live = Call("GET", f"{NODES}/n1/proxy/configz", {"kubeletconfig": {"maxPods": 5}})
+    asked = {"nodes": {"n1": failed}, "current": None, "lease": None, "wait_timeout": 5, "wait_sleep": 1}
+    rule = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["config-b"], "verbs": ["get"]}
+    bound = {
+        "metadata": {"name": "config-b-reader", "namespace": "kube-system", "resourceVersion": "1"},
+        "roleRef": {"name": "config-b-reader"},
+        "subjects": [{"kind": "User", "name": "system:node:n1"}],
+    }
+    calls = (
+        listed(start),
+        Call("GET", f"{RBAC}/roles/config-b-reader", {"metadata": {}, "rules": [rule]}),
+        Call("GET", f"{RBAC}/rolebindings/config-b-reader", bound),
+        Call("PATCH", f"{NODES}/n1", back, (), written, MERGE),
+        listed(back),
+        live,
+    )
+    with Calls(*calls) as session:
+        row = revert.revert(session, asked, False)["nodes"]["n1"]
+    assert row["ok"] and row["state"] == "refused"

@@ -1,0 +1,264 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a look at the Node calls and answers, and when the watching service looks.
+
+Here the calls of kubelet_checkpoint are recorded; tests/e2e_fleet/test_follow.py runs them on a real node.
+"""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, following
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.following import Answer, Orders
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow import follower, watching
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.follower import Follower
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.limits import Limits
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch.one_call import StepError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import ApiError
+
+A = {
+    "namespace": "kube-system",
+    "name": "config-a",
+    "kubeletConfigKey": "kubelet",
+    "uid": "u1",
+    "resourceVersion": "7",
+}
+LABELS = {"app.kubernetes.io/managed-by": "livenodes.kubelet"}
+FACTS = {"kubelet": {"version": "v1.28.0", "local_config": "/own"}, "own": [{"path": "/own", "content": {}}]}
+SWITCHED = {"reasons": [], "restart_needed": True, "changed": True, "trial": {"name": "boot/1.0"}}
+RESTART = ("restarted", None)
+FIRST = Orders(attempt=1)
+
+
+class World:
+    """An API server with one Node and one ConfigMap, and a record of the calls on the node by state and trial."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+        self.notes: dict[str, str] = {}
+        self.configmap: t.Any = {
+            "metadata": {"uid": "u1", "resourceVersion": "7", "labels": LABELS},
+            "data": {"kubelet": json.dumps({"maxPods": 50})},
+        }
+        self.calls: list[tuple[str, t.Any]] = []
+        self.results: dict[str, t.Any] = {"assigned": SWITCHED, "rolled_back": SWITCHED, "reset": SWITCHED}
+        self.facts: dict[str, t.Any] = dict(FACTS)
+        monkeypatch.setattr(follower.one_call, "apply", self._apply)
+        monkeypatch.setattr(Follower, "_facts", lambda _self: self.facts)
+        self.follower = Follower(Store(str(folder)), Limits(), t.cast("t.Any", self), "n1")
+
+    def call(self, method: str, path: str, body: t.Any = None, _kind: str = "") -> t.Any:
+        """Answer as an API server."""
+        if "/configmaps/" in path:
+            if isinstance(self.configmap, ApiError):
+                raise self.configmap
+            return self.configmap
+        assert path == "/api/v1/nodes/n1"
+        if method == "PATCH":
+            self.notes.update(body["metadata"]["annotations"])
+        return {"metadata": {"uid": "uid-n1", "annotations": self.notes}, "status": {"nodeInfo": {"machineID": "m1"}}}
+
+    def _apply(self, options: dict[str, t.Any], _pretend: bool) -> t.Any:
+        self.calls.append((options["state"], options["trial"]))
+        result = self.results.get(options["state"], {"changed": True})
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    def look(self, source: dict[str, str] | None = A, orders: Orders = FIRST, **more: t.Any) -> Answer:
+        """Assign a source, look, and return the answer."""
+        if source is not None:
+            self.notes[annotation.SOURCE] = annotation.text({"configMap": source, **more})
+        self.notes[following.FOLLOW] = following.text(orders)
+        self.follower.look()
+        found, fault = following.answer(self.notes)
+        assert found is not None and not fault
+        return found
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> World:
+    return World(monkeypatch, tmp_path)
+
+
+def test_assign(world: World) -> None:
+    found = world.look()
+    assert world.calls == [("assigned", None), RESTART]
+    assert (found.source, found.attempt, found.refused, found.trial) == (A, 1, "", "boot/1.0")
+    assert found.facts == FACTS
+
+
+def test_a_switch_that_was_done_already_needs_no_restart(world: World) -> None:
+    world.results["assigned"] = {**SWITCHED, "restart_needed": False, "trial": None}
+    assert world.look().trial == ""
+    assert world.calls == [("assigned", None)]
+
+
+def test_a_kubelet_that_does_not_come_up_is_reverted(world: World) -> None:
+    world.results["restarted"] = StepError("restarting", "not healthy")
+    world.results["rolled_back"] = {"changed": False}
+    assert "not healthy" in world.look().refused
+    assert world.calls == [("assigned", None), RESTART, ("rolled_back", "boot/1.0")]
+
+
+@pytest.mark.parametrize(
+    ("given", "refused"),
+    [
+        ({"source": {**A, "namespace": "default"}}, "namespace kube-system only"),
+        ({"source": {**A, "uid": "u2"}}, "its uid differs"),
+        ({"source": {**A, "resourceVersion": "8"}}, "its resourceVersion differs"),
+        ({"machineID": "m2"}, "another machine"),
+        ({"nodeUID": "uid-other"}, "another machine"),
+    ],
+)
+def test_what_is_refused(world: World, given: dict[str, t.Any], refused: str) -> None:
+    """Nothing on the node is touched."""
+    assert refused in world.look(**given).refused
+    assert world.calls == []
+
+
+@pytest.mark.parametrize(
+    ("change", "refused"),
+    [
+        ({"metadata": {"uid": "u1", "resourceVersion": "7"}}, "no label"),
+        ({"data": {"kubelet": json.dumps({"cpuManagerPolicy": "static"})}}, "allows disrupt at most"),
+        ({"data": {"kubelet": " " * (follower.LARGEST + 1)}}, "more than"),
+        ({"data": {"kubelet": "{"}}, "cannot be read"),
+    ],
+)
+def test_which_configmaps_are_refused(world: World, change: dict[str, t.Any], refused: str) -> None:
+    world.configmap.update(change)
+    assert refused in world.look().refused
+    assert world.calls == []
+
+
+def test_what_the_inspection_refuses(world: World) -> None:
+    world.results["assigned"] = {"reasons": ["swap is on", "no memory"], "restart_needed": False}
+    assert world.look().refused == "swap is on; no memory"
+
+
+def test_a_configmap_that_is_gone_is_refused_and_one_that_cannot_be_read_now_is_not(world: World) -> None:
+    world.configmap = ApiError("404 not found", 404)
+    assert "cannot be read with the credentials of the kubelet" in world.look().refused
+    world.configmap = ApiError("timed out", 0)
+    with pytest.raises(ApiError):
+        world.look(orders=Orders(attempt=2))
+
+
+def test_own_files_that_changed_since_the_plan(world: World) -> None:
+    world.look()
+    world.facts = {**FACTS, "own": [{"path": "/own", "content": {"maxPods": 9}}]}
+    assert world.look({**A, "uid": "u1"}, Orders(attempt=2)).refused == follower.OWN_FILE_CHANGED
+    # That answer named the changed file, so the next plan knows it.
+    assert world.look(orders=Orders(attempt=3)).refused == ""
+
+
+@pytest.mark.parametrize(
+    ("orders", "calls"),
+    [
+        (Orders(attempt=1, trial="boot/1.0"), [("confirmed", None)]),
+        (Orders(attempt=1, trial="boot/1.0", reason="slow"), [("rolled_back", "boot/1.0"), ("restarted", "boot/1.0")]),
+    ],
+)
+def test_a_trial_is_judged_once(world: World, orders: Orders, calls: list[t.Any]) -> None:
+    world.look()
+    del world.calls[:]
+    assert world.look(orders=orders).judged == "boot/1.0"
+    assert world.look(orders=orders).failed == ""
+    assert world.calls[: len(calls)] == calls and ("confirmed", None) not in world.calls[1:]
+
+
+def test_a_confirmation_that_comes_too_late(world: World) -> None:
+    world.results["confirmed"] = StepError("confirming", "the node reverted it")
+    assert "the node reverted it" in world.look(orders=Orders(attempt=1, trial="boot/1.0")).failed
+
+
+def test_reset(world: World) -> None:
+    """The local configuration is verified as any other, and the follower stays."""
+    world.notes[following.FOLLOWER] = following.text(Answer(configMap=A, attempt=1))
+    found = world.look(None, Orders(attempt=2))
+    assert world.calls == [("reset", None), RESTART, ("removed", None)]
+    assert (found.source, found.attempt, found.refused) == (None, 2, "")
+
+
+def test_a_node_that_is_meant_for_ssh_is_left_alone(world: World) -> None:
+    world.look(orders=Orders(following.SSH, 1))
+    assert world.calls == []
+
+
+class Watched:
+    """An API server whose watch sends these Nodes, once."""
+
+    def __init__(self, *events: t.Any) -> None:
+        self.events = [json.dumps(event).encode() for event in events]
+
+    def node_name(self) -> str:
+        """Return the name of the Node."""
+        return "n1"
+
+    def lines(self, path: str, _quiet: float) -> t.Iterator[bytes]:
+        """Yield the events."""
+        assert "watch=true" in path and path.endswith("fieldSelector=metadata.name%3Dn1")
+        return iter(self.events)
+
+
+class Over(Exception):
+    """The test is over."""
+
+
+def event(kind: str = "MODIFIED", **notes: str) -> dict[str, t.Any]:
+    return {"type": kind, "object": {"metadata": {"uid": "u", "annotations": notes}, "message": "too old"}}
+
+
+def looks(monkeypatch: pytest.MonkeyPatch, watches: list[Watched], *codes: int) -> tuple[int, list[float]]:
+    """Return how often the service looks while it sees these watches, and its pauses. `codes`: of the looks."""
+    left, given, pauses = list(watches), list(codes), [0.0]
+
+    def opened() -> t.Any:
+        if not left:
+            raise Over
+        return left.pop(0)
+
+    counted: list[list[str]] = []
+
+    def execute(words: list[str], _limit: float) -> t.Any:
+        counted.append(words)
+        return watching.command.subprocess.CompletedProcess(words, given.pop(0) if given else 0, "", "")
+
+    monkeypatch.setattr(watching.command, "execute", execute)
+    monkeypatch.setattr(watching.time, "sleep", pauses.append)
+    with pytest.raises(Over):
+        watching.follow(opened, ["look"])
+    return len(counted), pauses[1:]
+
+
+SOURCE = annotation.SOURCE
+
+
+def test_each_change_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also over the end of a watch. Bookmarks and other annotations are no change."""
+    bookmark = {"type": "BOOKMARK", "object": {"metadata": {}}}
+    first = Watched(event("ADDED"), bookmark, event(other="1"), event(**{SOURCE: "a"}), event(**{SOURCE: "a"}))
+    second = Watched(
+        event("ADDED", **{SOURCE: "a"}), event(**{SOURCE: "b"}), event(**{SOURCE: "b", following.FOLLOW: "1"})
+    )
+    assert looks(monkeypatch, [first, second]) == (4, [])
+
+
+def test_a_look_that_fails_is_repeated_after_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    number, pauses = looks(monkeypatch, [Watched(event("ADDED")), Watched(event("ADDED"))], 1, 0)
+    assert number == 2 and len(pauses) == 1
+    shortest, longest = watching.PAUSE_SECONDS
+    assert shortest <= pauses[0] <= longest
+
+
+@pytest.mark.parametrize("last", [event("ERROR"), "no event", {"type": "ADDED"}])
+def test_a_watch_that_breaks_is_begun_again_after_a_pause(monkeypatch: pytest.MonkeyPatch, last: t.Any) -> None:
+    number, pauses = looks(monkeypatch, [Watched(event("ADDED"), last), Watched(event("ADDED"))])
+    assert number == 1 and len(pauses) == 1
