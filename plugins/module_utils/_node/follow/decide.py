@@ -12,7 +12,8 @@ from ..._config.values.following import Answer, Orders
 from ..store.meta import Source
 from ..store.trial import Trial
 
-NOTHING, ASSIGN, RESET, CONFIRM, REVERT, REFUSE = "nothing", "assign", "reset", "confirm", "revert", "refuse"
+NOTHING, ANSWER, ASSIGN, RESET = "nothing", "answer", "assign", "reset"
+CONFIRM, REVERT, REFUSE = "confirm", "revert", "refuse"
 REPLACED = "it was assigned to another machine or Node: this one is new. Run the rollout again, which plans it anew"
 
 
@@ -52,26 +53,30 @@ def action(seen: Seen) -> Action:
         return Action(NOTHING)
     if seen.fault:
         return Action(REFUSE, seen.fault)
-    if seen.source is None:
-        return Action(RESET)
     if seen.is_other_machine:
         return Action(REFUSE, REPLACED)
-    if _is_on_trial(trial) and trial is not None and trial.revert_to == seen.source:
+    if trial is None and _is_done(seen):
+        return Action(ANSWER)
+    if seen.source is None:
+        return Action(RESET)
+    if trial is not None and not trial.failed and not trial.confirmed and trial.revert_to == seen.source:
         return Action(REVERT, "its previous source was assigned again")
     return Action(ASSIGN)
 
 
 def _is_answered(seen: Seen) -> bool:
-    """Return whether the last answer is about the present source and attempt, and still holds."""
+    """Return whether the last answer is about the present source and attempt, and still holds.
+
+    A Node that was created again names no source and has no answer. That is not the removal of a source.
+    """
     answer = seen.answer
     if answer.source != seen.source or answer.attempt != seen.orders.attempt:
         return False
-    if answer.refused:
-        return True
+    return bool(answer.refused) or seen.source is None or _is_done(seen)
+
+
+def _is_done(seen: Seen) -> bool:
+    """Return whether the store has what the Node names."""
     if seen.source is None:
         return seen.assigned is None
     return following.fits(seen.source, seen.assigned)
-
-
-def _is_on_trial(trial: Trial | None) -> bool:
-    return trial is not None and not trial.failed and not trial.confirmed

@@ -117,7 +117,7 @@ class Follower:
                 self._reset()
             elif action.kind == decide.REVERT:
                 self._revert(None, action.reason)
-            elif seen.source is not None:
+            elif action.kind == decide.ASSIGN and seen.source is not None:
                 self._check_facts(seen.answer, facts)
                 answer = answer._replace(trial=self._assign(seen.source, seen.orders, records.delivery, facts))
         except (Refusal, StepError, StoreError, UnitError, OSError) as error:

@@ -14,6 +14,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.following import SSH, Answer, Orders
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow import decide, limits
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.decide import (
+    ANSWER,
     ASSIGN,
     CONFIRM,
     NOTHING,
@@ -44,10 +45,12 @@ FIRST = Orders(attempt=1)
         (Seen(A, FIRST, DONE, A, None), Action(NOTHING)),
         # By hand, without uid and without orders.
         (Seen(PLACE, Orders(), Answer(configMap=PLACE), A, None), Action(NOTHING)),
-        # It was switched before it could answer.
-        (Seen(A, FIRST, Answer(), A, None), Action(ASSIGN)),
+        # It was switched before it could answer: its kubelet may still have to be restarted.
+        (Seen(B, FIRST, Answer(), B, ON_TRIAL), Action(ASSIGN)),
+        # It runs that for long, as a node whose follower was installed after a rollout over ssh.
+        (Seen(A, FIRST, Answer(), A, None), Action(ANSWER)),
         # Once more after a failure.
-        (Seen(A, Orders(attempt=2), DONE, A, None), Action(ASSIGN)),
+        (Seen(B, Orders(attempt=2), Answer(configMap=B, attempt=1), B, ON_TRIAL._replace(failed="no")), Action(ASSIGN)),
         (Seen(A, FIRST, DONE._replace(refused="no"), None, None), Action(NOTHING)),
         # Another run has changed the node over ssh.
         (Seen(A, FIRST, DONE, B, None), Action(ASSIGN)),
@@ -55,7 +58,10 @@ FIRST = Orders(attempt=1)
         # The source was removed.
         (Seen(None, Orders(attempt=2), DONE, A, None), Action(RESET)),
         (Seen(None, Orders(attempt=2), Answer(attempt=2), None, None), Action(NOTHING)),
-        (Seen(None, Orders(attempt=2), Answer(attempt=2), A, None), Action(RESET)),
+        (Seen(None, Orders(attempt=2), DONE, None, None), Action(ANSWER)),
+        # The Node was created again, or a run over ssh has assigned something since.
+        (Seen(None, Orders(), Answer(), A, None), Action(NOTHING)),
+        (Seen(None, Orders(attempt=2), Answer(attempt=2), A, None), Action(NOTHING)),
         (Seen(None, Orders(attempt=2), Answer(attempt=2, refused="no"), A, None), Action(NOTHING)),
         # What cannot be read is refused once.
         (Seen(None, FIRST, Answer(), A, None, fault="it is not JSON"), Action(REFUSE, "it is not JSON")),
