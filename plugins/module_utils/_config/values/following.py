@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The two annotations in which a controller and the follower on a node answer each other.
 
-A source is assigned by the annotation `source`, also where Ansible takes it to the node. Beside it, `follow` has what only
-a follower reads. The follower answers in `follower`. Both are written as JSON on one line; see annotation.text.
+A source is assigned by the annotation `source`, also where Ansible takes it to the node. Beside it, `follow` has what
+only a follower reads. The follower answers in `follower`. Both are JSON on one line; see annotation.text.
 """
 
 from __future__ import annotations

@@ -179,8 +179,9 @@ def test_a_confirmation_that_comes_too_late(world: World) -> None:
     assert "the node reverted it" in world.look(orders=Orders(attempt=1, trial="boot/1.0")).failed
 
 
-def test_reset(world: World) -> None:
+def test_reset(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """The local configuration is verified as any other, and the follower stays."""
+    monkeypatch.setattr(world.follower.store, "assigned", lambda: A)
     world.notes[following.FOLLOWER] = following.text(Answer(configMap=A, attempt=1))
     found = world.look(None, Orders(attempt=2))
     assert world.calls == [("reset", None), RESTART, ("removed", None)]
