@@ -56,7 +56,7 @@ def notes(fleet: Fleet) -> dict[str, t.Any]:
 
 @pytest.mark.usefixtures("following")
 def test_a_node_is_changed_without_a_login(lab: Lab, fleet: Fleet, ansible: Ansible) -> None:
-    """A rollout, a refusal by the node, an assignment by hand that nobody confirms, a rollback and a reset."""
+    """A rollout, a refusal by the node, an assignment by hand that no controller confirms, a rollback and a reset."""
     before = fleet.look()
     ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 61}})
     run = ansible.playbook("rollout", *HOST)

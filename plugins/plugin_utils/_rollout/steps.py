@@ -247,7 +247,7 @@ def _soak(at: At) -> Options | None:
 
 
 def _settle(at: At) -> Options | None:
-    """A follower confirms or reverts what its Node says."""
+    """A follower confirms or reverts what its Node names."""
     failures = rows.failures(at.batch.hosts, at.found.rows, at.play.present)
     names = [name for name in at.found.on_trial if rows.by_follower(at.found.rows[name])]
     if not names or at.play.check_mode:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What may be changed on a node without a login: whoever installs its follower with root decides it.
+"""What may be changed on a node without a login: root decides it at the installation of its follower.
 
 The limits are in the settings of the guard, a file of root. No annotation can change them.
 """
