@@ -23,6 +23,7 @@ VARIABLES = {
     "kubelet_config_drain_force": "true",
     "kubelet_config_wait_timeout": 180,
     "kubelet_config_pods_timeout": 120,
+    "kubelet_config_node_seconds": 90,
 }
 
 

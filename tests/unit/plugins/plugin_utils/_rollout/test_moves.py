@@ -37,7 +37,7 @@ WRITTEN = {"rows": {"n1": row(), "n2": BAD}, "written": ["n1", "n2"]}
         pytest.param(
             STEPS["annotate"],
             at(moving=MOVING),
-            {"sources": MOVING, "delivery": "checkpoint", "lease": LEASE},
+            {"sources": MOVING, "delivery": "checkpoint", "transport": "ssh", "lease": LEASE},
             id="annotate",
         ),
         pytest.param(STEPS["leave_native"], at(), None, id="none was written"),

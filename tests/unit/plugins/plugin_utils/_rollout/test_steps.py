@@ -141,18 +141,19 @@ def test_the_gate() -> None:
     result = {"nodes": {"n1": {"ok": True}}, "pods": {"n1": {}}}
     found = gate.after(given, result)
     assert (found.begun, found.soak, found.pods, found.open(["n1"])) == (True, 30, {"n1": {}}, ["n1"])
+    # Two waves of 90 s, a second a host, and what the batch waits for.
+    assert found.confirm == 180 + 2 + 180 + 120 + 30 + 30
     assert gate.more(given, result) == {"on_hosts": {"h2": {}}, "steps": "switch", "on_nodes": True}
     refused = {"failed": True, "nodes": {}, "stop": False}
     assert not gate.goes_on(refused) and not gate.after(given, refused).begun
 
 
 def test_the_window_of_a_gate() -> None:
-    variables = {"kubelet_config_window_minutes": "30.0", "kubelet_config_node_seconds": 90}
+    variables = {"kubelet_config_window_minutes": "30.0"}
     given = at({"on_nodes": True}, variables=variables)
     batch = given.batch._asdict()
     rollout = {**given.rollout, "batches": [batch], "began": 1000.0}
     window = STEPS["gate"].options(given._replace(rollout=rollout))["window"]
-    # Two waves of 90 s, a second a host, and what the batch waits for.
     assert window == {"minutes": 30, "ends": 2800.0, "needs": 180 + 2 + 180 + 120 + 30 + 30, "began": []}
 
 
@@ -205,9 +206,49 @@ def test_what_a_host_confirms_or_reverts() -> None:
     verified = STEPS["verify"].after(given, {"nodes": nodes})
     given = given._replace(found=verified)
     reason = "refused"
-    assert STEPS["soak"].more(given, {}) == {
+    assert STEPS["settle"].options(given) is None
+    assert STEPS["settle"].more(given, {}) == {
         "on_hosts": {"h1": {"source": place("a"), "reason": ""}, "h2": {"source": place("a"), "reason": reason}}
     }
+
+
+def test_what_is_left_to_followers() -> None:
+    """Nothing is copied to their hosts, and their trials are settled through their Nodes."""
+    nodes = {
+        "n1": row(delivery="dropin", transport="api"),
+        "n2": row(delivery="checkpoint", ok=False, transport="api"),
+    }
+    assert STEPS["assign"].more(at(), {"nodes": nodes, "configmaps": {}}) == {"on_hosts": {}}
+    given = at()
+    assigned = given._replace(found=STEPS["assign"].after(given, {"nodes": nodes}))
+    # A verification returns no transport.
+    verified = {"n1": row(delivery="dropin"), "n2": row(delivery="checkpoint", ok=False)}
+    given = given._replace(found=STEPS["verify"].after(assigned, {"nodes": verified}))
+    assert STEPS["settle"].options(given) == {
+        "state": "settled",
+        "nodes": ["n1", "n2"],
+        "verdicts": {"n1": "", "n2": "refused"},
+        "wait_timeout": 180,
+    }
+    assert STEPS["settle"].more(given, {}) == {"on_hosts": {}}
+
+
+@pytest.mark.parametrize(
+    ("variables", "confirm", "options"),
+    [
+        ({}, None, {}),
+        ({}, 500, {"confirm_seconds": 500}),
+        (
+            {"kubelet_config_transport": "ssh", "kubelet_config_trial_seconds": 60},
+            None,
+            {"transport": "ssh", "trial_seconds": 60},
+        ),
+    ],
+)
+def test_what_a_follower_is_given(variables: dict[str, Any], confirm: int | None, options: dict[str, Any]) -> None:
+    given = at(variables=variables, confirm=confirm)
+    assert options.items() <= STEPS["assign"].options(given).items()
+    assert {*STEPS["assign"].options(given)} - {"sources", "rollout", "undo", "lease"} == {*options}
 
 
 @pytest.mark.parametrize(
