@@ -20,7 +20,7 @@ import nox
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from tools import sessions  # noqa: F401  # pylint: disable=unused-import  # nox finds its sessions
-from tools.clean_environment import clean
+from tools.collection_tree import clean
 from tools.gates.declared import GATES
 
 clean(os.environ)

@@ -1,18 +1,35 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Place the checkout where Ansible looks for a collection: at <somewhere>/ansible_collections/livenodes/kubelet."""
+"""Place the checkout where Ansible looks for a collection, at <somewhere>/ansible_collections/livenodes/kubelet; keep
+what the caller's shell has set for other work away from it.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
+import typing as t
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "livenodes.kubelet"
 INSIDE = Path("ansible_collections/livenodes/kubelet")
+
+# Variables for Ansible, Kubernetes, Python and pytest. LIVENODES_LAB*, LAB, LAB_KUBERNETES, CI, CORE and TIER are ours.
+PREFIXES = ("ANSIBLE_", "AWX_", "CONTROLLER_", "GALAXY_", "K8S_AUTH_", "KUBE", "MOLECULE_", "RUNNER_", "TOWER_")
+NAMES = (
+    *("JOB_ID", "MYPYPATH", "PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTHONHASHSEED", "PYTHONHOME", "PYTHONOPTIMIZE"),
+    *("PYTHONPATH", "PYTHONSAFEPATH", "PYTHONSTARTUP", "PYTHONWARNINGS", "RUFF_CONFIG", "YAMLLINT_CONFIG_FILE"),
+)
+
+
+def clean(environment: t.MutableMapping[str, str]) -> None:
+    """Remove the variables that would change what a gate or a test does."""
+    for name in list(environment):
+        if name.startswith(PREFIXES) or name in NAMES:
+            del environment[name]
 
 
 def link(above: Path) -> Path:
@@ -78,14 +95,18 @@ def _clean(place: Path, wanted: set[str]) -> None:
 def public_names() -> dict[str, set[str]]:
     """Return the public names of the collection by kind, as `ansible-doc --type` has them."""
     found: dict[str, set[str]] = {
-        "module": {path.stem for path in ROOT.glob("plugins/modules/*.py")},
-        "inventory": {path.stem for path in ROOT.glob("plugins/inventory/*.py")},
-        "callback": {path.stem for path in ROOT.glob("plugins/callback/*.py")},
-        "filter": {path.stem for path in ROOT.glob("plugins/filter/*.yml")},
+        "module": _stems("plugins/modules/*.py"),
+        "inventory": _stems("plugins/inventory/*.py"),
+        "callback": _stems("plugins/callback/*.py"),
+        "filter": _stems("plugins/filter/*.yml"),
         "role": {path.parts[-3] for path in ROOT.glob("roles/*/meta/argument_specs.yml")},
     }
     # Only filters without a documentation file of their own lie in a file of their name.
     for path in ROOT.glob("plugins/filter/*.py"):
         if "DOCUMENTATION" in path.read_text(encoding="utf-8"):
             found["filter"].add(path.stem)
-    return {kind: names - {"__init__"} for kind, names in found.items()}
+    return found
+
+
+def _stems(pattern: str) -> set[str]:
+    return {path.stem for path in ROOT.glob(pattern)} - {"__init__"}

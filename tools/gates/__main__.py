@@ -23,7 +23,7 @@ LAB_KUBERNETES=require  leaving out a gate of lab_modern or lab_node_modern for 
              LAB=require is not enough
 (otherwise)  leave them out where no lab can run, and report why
 
-Variables of the caller's shell that would change what a gate does are removed (tools/clean_environment.py).
+Variables of the caller's shell that would change what a gate does are removed (tools/collection_tree.py).
 
 The last line is `N passed, N failed`, perhaps followed by `, N skipped`: test cases where the runner counts them, else
 one for the gate. The line before it compares the run with the budget of the short tier; to exceed the budget is no
@@ -38,7 +38,7 @@ import sys
 import time
 import typing as t
 
-from tools.clean_environment import clean
+from tools.collection_tree import clean
 from tools.gates import process, records
 from tools.gates.declared import chosen
 from tools.gates.gate import BUDGET, Gate
