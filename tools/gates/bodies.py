@@ -11,6 +11,7 @@ import typing as t
 
 from tools.collection_tree import NAME, ROOT, copy, link, public_names
 from tools.environments import CACHE, Tools, newest
+from tools.gates.gate import is_long
 
 if t.TYPE_CHECKING:
     import nox
@@ -20,7 +21,9 @@ REMOTE = re.compile(r"<(?:script|link|img|iframe)\b[^>]*(?:src|href)=\"?(?:https
 
 
 def docs(session: nox.Session) -> None:
-    """Lint the documentation, and look for each public name in what ansible-doc shows."""
+    """Documentation: docs site configuration, guides, plugins, roles, every reference; ansible-doc shows each public
+    name.
+    """
     tools = newest(session)
     lint = "antsibull-docs lint-collection-docs --plugin-docs --disallow-unknown-collection-refs"
     tools.run(f"{lint} --validate-collection-refs self .")
@@ -33,7 +36,7 @@ def docs(session: nox.Session) -> None:
 
 
 def galaxy(session: nox.Session) -> None:
-    """Build the artifact in build/, let Galaxy's importer read it, and install it."""
+    """The artifact builds, Galaxy's own importer accepts it without error or warning, and it can be installed."""
     tools = Tools(session, "galaxy", ["-r", "tools/requirements/galaxy.txt"])
     for old in BUILD.glob("*.tar.gz"):
         old.unlink()
@@ -55,7 +58,7 @@ def galaxy(session: nox.Session) -> None:
 
 
 def site(session: nox.Session) -> None:
-    """Build the documentation site in build/site; no page may fetch from elsewhere."""
+    """The documentation site builds into build/site: no warning, nothing fetched while it is made or read."""
     tools = Tools(session, "site", ["-r", "tools/requirements/site.txt"])
     source, target = CACHE / "site", BUILD / "site"
     for old in (source, target):
@@ -78,7 +81,7 @@ def site(session: nox.Session) -> None:
 
 
 def builder(session: nox.Session) -> None:
-    """Make the context of an execution environment, and compare what it installs with what the collection declares."""
+    """ansible-builder makes the context of an execution environment from docs/, and finds what the collection needs."""
     tools = Tools(session, "builder", ["-r", "tools/requirements/builder.txt"])
     context = CACHE / "builder"
     shutil.rmtree(context, ignore_errors=True)
@@ -95,10 +98,13 @@ def builder(session: nox.Session) -> None:
         session.error(f"meta/ee-requirements.txt has {sorted(wanted)}, ansible-builder finds {sorted(found)}")
 
 
-def benchmarks(session: nox.Session, long: bool) -> None:
-    """Run the benchmarks of a tier, with other options if nox got some."""
+def benchmarks(session: nox.Session) -> None:
+    """Speed and memory: an assignment beside a bare loop of the same requests, a switch on a node beside a bare
+    restart, the controller's share of a rollout to simulated nodes. Long: 1,000 nodes, and a rollout to 5,000.
+    """
     tools = newest(session)
     runs = ["bench_assign --nodes 300", "bench_node", "bench_rollout --nodes 100"]
+    long = is_long()
     if long:
         runs = ["bench_assign --nodes 1000", *runs[1:], "bench_rollout --nodes 1000", "bench_rollout --nodes 5000"]
     for run in runs:
