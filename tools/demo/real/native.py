@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from tools.demo.console import show
-from tools.demo.real.steps import EXCEPTION, GROUP, NODES, SOAK, WANTED, Demo
+from tools.demo.real.steps import EXCEPTION, GROUP, SOAK, WANTED, Demo
+from tools.demo.steps import show
 
 BAD = WANTED + "  kubeAPIQPS: -1\n"
 # Otherwise the plan refuses the value, and no kubelet gets it.
@@ -54,5 +54,5 @@ def run(demo: Demo) -> None:
     demo.headline("Reset: every kubelet runs with the configuration file of its node again")
     demo.playbook("reset", *hosts)
     after = demo.live()
-    for name in NODES:
+    for name in demo.NODES:
         demo.expect_same_config(f"what {name} runs with", after[name], before[name])
