@@ -9,7 +9,7 @@ import re
 import shutil
 import typing as t
 
-from tools.collection_tree import NAME, ROOT, copy, link, public_names
+from tools.collection_tree import NAME, ROOT, copy, link
 from tools.environments import CACHE, Tools, newest
 from tools.gates.gate import is_long
 
@@ -33,6 +33,26 @@ def docs(session: nox.Session) -> None:
         missing = sorted(name for name in names if not re.search(rf"\b{NAME}\.{name}\b", shown))
         if missing:
             session.error(f"ansible-doc --type {kind} does not show {', '.join(missing)}")
+
+
+def public_names() -> dict[str, set[str]]:
+    """Return the public names of the collection by kind, as `ansible-doc --type` has them."""
+    found: dict[str, set[str]] = {
+        "module": _stems("plugins/modules/*.py"),
+        "inventory": _stems("plugins/inventory/*.py"),
+        "callback": _stems("plugins/callback/*.py"),
+        "filter": _stems("plugins/filter/*.yml"),
+        "role": {path.parts[-3] for path in ROOT.glob("roles/*/meta/argument_specs.yml")},
+    }
+    # Only filters without a documentation file of their own lie in a file of their name.
+    for path in ROOT.glob("plugins/filter/*.py"):
+        if "DOCUMENTATION" in path.read_text(encoding="utf-8"):
+            found["filter"].add(path.stem)
+    return found
+
+
+def _stems(pattern: str) -> set[str]:
+    return {path.stem for path in ROOT.glob(pattern)} - {"__init__"}
 
 
 def galaxy(session: nox.Session) -> None:
