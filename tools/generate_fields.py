@@ -102,11 +102,11 @@ def main() -> int:
     """Generate or check; return the exit code."""
     check_names()
     texts = {
-        "fields/fields_table.py": fields(),
-        "fields/gates_table.py": gates(),
-        "upgrade/flags_table.py": gone_flags(),
+        TARGETS / "fields/fields_table.py": formatted(fields()),
+        TARGETS / "fields/gates_table.py": formatted(gates()),
+        TARGETS / "upgrade/flags_table.py": formatted(gone_flags()),
     }
-    return settle({TARGETS / name: formatted(text) for name, text in texts.items()}, "tools/generate_fields.py")
+    return settle(texts, "tools/generate_fields.py")
 
 
 def formatted(text: str) -> str:
@@ -214,11 +214,8 @@ def field(path: str) -> Field:
     """Return the row of one field."""
     old, new = OLD.get(path), NEW.get(path)
     row: Row = {"path": path, "type": normal_type((new or old or {})["type"]), "path_ref": path in OURS["path_ref"]}
-    flags = {name for name, flag in FLAGS.items() if flag["field"] == path}
     if old:
         row.update(from_table_of_1_20(old))
-        # A flag of the only member of an object is a flag of the object, too.
-        flags.update(old.get("flags", ()))
     elif new:
         row.update(from_newer_table(row["type"], new))
     if new and new["pointer"] and row["unset"] != "nil":
@@ -227,7 +224,16 @@ def field(path: str) -> Field:
         row[key] = path in OURS[key]
     row.update(lifetime(path, new or {}))
     row.update(later_defaults(LATER_DEFAULTS.get(path, {}), row["unset"]))
-    return Field(**row, flags=tuple(sorted(flags)))
+    return Field(**row, flags=flags(path, old or {}))
+
+
+def flags(path: str, old: Row) -> tuple[str, ...]:
+    """Return the flags of a field. A flag of the only member of an object is a flag of the object, too."""
+    found = set(old.get("flags", ()))
+    for name, row in FLAGS.items():
+        if row["field"] == path:
+            found.add(name)
+    return tuple(sorted(found))
 
 
 def normal_type(name: str) -> str:
@@ -326,7 +332,7 @@ def entry(row: Field) -> str:
         if len(lines[-1] + word.rstrip()) > WIDTH:
             lines.append(INDENT)
         lines[-1] += word
-    return "".join(broken(line) for line in lines)
+    return "".join(map(broken, lines))
 
 
 def broken(line: str) -> str:
@@ -348,7 +354,7 @@ def broken(line: str) -> str:
                 below.append(len(lines[-1]))
             elif sign in ")]}" and not inside:
                 below.pop()
-    return "".join(f"{line}\n" for line in lines)
+    return "\n".join([*lines, ""])
 
 
 def quote(value: Any) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -71,25 +72,45 @@ Purpose and risk
 {reasons}"""
 
 
-def rules(permissions: list[Data]) -> list[Data]:
-    """Return permissions as rules of RBAC, those of the same objects as one."""
-    found: dict[str, Data] = {}
-    for one in permissions:
-        about = {"apiGroups": [one.get("group", "")], "resources": [one["resource"]]}
-        if "names" in one:
-            about["resourceNames"] = one["names"]
-        found.setdefault(str(about), {**about, "verbs": []})["verbs"] += one["verbs"]
-    return list(found.values())
+DATA: Data = yaml.safe_load((ROOT / "tools/data/permissions.yaml").read_text(encoding="utf-8"))
+PERMISSIONS: dict[str, Data] = DATA["permissions"]
 
 
-def objects(name: str, permissions: list[Data], account: str = "") -> list[Data]:
-    """Return the roles of a manifest and their bindings, to the user or to a ServiceAccount."""
+def main() -> int:
+    """Write or check all files; return the exit code."""
+    wanted = manifests()
+    code = settle({**wanted, GUIDE: page()}, TOOL)
+    for path in {*FOLDER.iterdir()} - wanted.keys():
+        print(f"{path.relative_to(ROOT)} is not generated: remove it", file=sys.stderr)
+        code = 1
+    return code
+
+
+def manifests() -> dict[Path, str]:
+    """Return the text of each manifest."""
+    found = {}
+    for name, needs in DATA["playbooks"].items():
+        purpose = f"What the playbook {name} needs."
+        found[FOLDER / f"{name}.yaml"] = manifest(purpose, objects(f"playbook-{name}", needs))
+    for name, option in DATA["options"].items():
+        added = objects(f"option-{name}", option["adds"])
+        if "account" in option:
+            meta = {"namespace": NAMESPACES["namespace"], "name": option["account"]}
+            added.append({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta})
+            added += objects(f"account-{option['account']}", option["account_may"], option["account"])
+        purpose = f"In addition, {option['reason']}".replace("``", "")
+        found[FOLDER / f"option-{name}.yaml"] = manifest(purpose, added)
+    return found
+
+
+def objects(name: str, needs: list[str], account: str = "") -> list[Data]:
+    """Return the roles with some permissions and their bindings, to the user or to a ServiceAccount."""
     subject = {"apiGroup": GROUP, "kind": "User", "name": USER}
     if account:
         subject = {"kind": "ServiceAccount", "namespace": NAMESPACES["namespace"], "name": account}
     found: list[Data] = []
     for scope, namespace in NAMESPACES.items():
-        given = rules([one for one in permissions if one["scope"] == scope])
+        given = rules(needs, scope)
         if not given:
             continue
         kind, meta = "ClusterRole", {"name": f"livenodes-kubelet-{name}"}
@@ -102,22 +123,18 @@ def objects(name: str, permissions: list[Data], account: str = "") -> list[Data]
     return found
 
 
-def manifests(data: Data) -> dict[str, str]:
-    """Return the text of each manifest by name of the file, without its ending."""
-    known = data["permissions"]
-    found = {}
-    for name, needs in data["playbooks"].items():
-        needed = objects(f"playbook-{name}", [known[one] for one in needs])
-        found[name] = manifest(f"What the playbook {name} needs.", needed)
-    for name, option in data["options"].items():
-        added = objects(f"option-{name}", [known[one] for one in option["adds"]])
-        if "account" in option:
-            meta = {"namespace": NAMESPACES["namespace"], "name": option["account"]}
-            added.append({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta})
-            may = [known[one] for one in option["account_may"]]
-            added += objects(f"account-{option['account']}", may, option["account"])
-        found[f"option-{name}"] = manifest(f"In addition, {option['reason']}".replace("``", ""), added)
-    return found
+def rules(needs: list[str], scope: str) -> list[Data]:
+    """Return the permissions of a scope as rules of RBAC, those of the same objects as one."""
+    found: dict[str, Data] = {}
+    for key in needs:
+        one = PERMISSIONS[key]
+        if one["scope"] != scope:
+            continue
+        about = {"apiGroups": [one.get("group", "")], "resources": [one["resource"]]}
+        if "names" in one:
+            about["resourceNames"] = one["names"]
+        found.setdefault(str(about), {**about, "verbs": []})["verbs"] += one["verbs"]
+    return list(found.values())
 
 
 class Plain(yaml.SafeDumper):
@@ -151,18 +168,17 @@ def manifest(purpose: str, found: list[Data]) -> str:
     return f"{head}\n{body}"
 
 
-def page(data: Data) -> str:
+def page() -> str:
     """Return the text of the guide."""
-    known = data["permissions"]
     playbooks, reasons = [["permission", "playbooks"]], [["permission", "purpose"]]
-    for key, one in known.items():
-        users = ", ".join(f"``{name}``" for name, needs in data["playbooks"].items() if key in needs)
+    for key, one in PERMISSIONS.items():
+        users = ", ".join(f"``{name}``" for name, needs in DATA["playbooks"].items() if key in needs)
         if users:
-            playbooks.append([label(one), users])
-        reasons.append([label(one), one["reason"]])
+            playbooks.append([label(key), users])
+        reasons.append([label(key), one["reason"]])
     options = [["manifest", "adds"]]
-    for name, option in data["options"].items():
-        added = "; ".join(label(known[one]) for one in option["adds"])
+    for name, option in DATA["options"].items():
+        added = "; ".join(map(label, option["adds"]))
         options.append([f"``option-{name}.yaml``", f"{added}: {option['reason']}"])
     return PAGE.format(
         license=textwrap.indent(LICENSE, "  "),
@@ -173,8 +189,9 @@ def page(data: Data) -> str:
     )
 
 
-def label(one: Data) -> str:
+def label(key: str) -> str:
     """Return a permission in words."""
+    one = PERMISSIONS[key]
     text = ", ".join(f"``{verb}``" for verb in one["verbs"]) + f" on ``{one['resource']}``"
     if one["scope"] == "heartbeats":
         text += " in ``kube-node-lease``"
@@ -184,17 +201,6 @@ def label(one: Data) -> str:
     elif names:
         text += " (those of kubeadm)"
     return text
-
-
-def main() -> int:
-    """Write or check all files; return the exit code."""
-    data = yaml.safe_load((ROOT / "tools/data/permissions.yaml").read_text(encoding="utf-8"))
-    wanted = {FOLDER / f"{name}.yaml": text for name, text in manifests(data).items()}
-    code = settle({**wanted, GUIDE: page(data)}, TOOL)
-    for path in {*FOLDER.iterdir()} - wanted.keys():
-        print(f"{path.relative_to(ROOT)} is not generated: remove it", file=sys.stderr)
-        code = 1
-    return code
 
 
 if __name__ == "__main__":

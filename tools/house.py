@@ -87,10 +87,11 @@ def row(paths: t.Sequence[Path], users: collections.Counter[str]) -> list[Count]
     sizes: list[Count] = [len(paths), lines, short]
     if not found:
         return [*sizes, None, None, None, None, None]
-    rates = [round(found[kind] * 1000 / found["code"], 1) for kind in ("ternaries", "comprehensions")]
+    rate = 1000 / found["code"]
+    dense = [round(found["ternaries"] * rate, 1), round(found["comprehensions"] * rate, 1)]
     if not paths[0].is_relative_to(ROOT / "plugins"):
-        return [*sizes, found["code"], *rates, found["complex"], None]
-    return [*sizes, found["code"], *rates, found["complex"], once]
+        return [*sizes, found["code"], *dense, found["complex"], None]
+    return [*sizes, found["code"], *dense, found["complex"], once]
 
 
 def density(text: str) -> collections.Counter[str]:
@@ -109,10 +110,9 @@ def main() -> None:
     for path in files(("plugins/**/*.py",)):
         tree = ast.parse(path.read_text())
         users.update(used_names(tree) | public_names(tree))
-    print(f"{'':12}" + "".join(f"{name:>11}" for name in COLUMNS))
+    print(line("", COLUMNS))
     for name, patterns in PARTS.items():
-        cells = ["-" if count is None else str(count) for count in row(files(patterns), users)]
-        print(f"{name:12}" + "".join(f"{cell:>11}" for cell in cells))
+        print(line(name, row(files(patterns), users)))
     variables: list[str] = []
     for path in files(("roles/*/meta/argument_specs.yml",)):
         for entry in yaml.safe_load(path.read_text())["argument_specs"].values():
@@ -120,6 +120,16 @@ def main() -> None:
     print(f"\nvariables of roles: {len(set(variables))}, in {len(variables)} entries of argument specs")
     print(f"< {SHORT_FILE}: files below {SHORT_FILE} lines; ternaries and comprehensions per 1,000 lines of code;")
     print(f"complex: functions over {MOST_COMPLEX}; used once: public names that no other file of plugins uses")
+
+
+def line(name: str, cells: t.Iterable[object]) -> str:
+    """Return a line of the table; None is a dash."""
+    text = f"{name:12}"
+    for cell in cells:
+        if cell is None:
+            cell = "-"
+        text += f"{cell:>11}"
+    return text
 
 
 if __name__ == "__main__":

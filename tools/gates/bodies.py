@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import shutil
 import typing as t
+from pathlib import Path
 
 from tools.collection_tree import NAME, ROOT, copy, link
 from tools.environments import CACHE, Tools, newest
@@ -110,12 +111,16 @@ def builder(session: nox.Session) -> None:
         session.error(f"the context does not install {NAME}")
     listed = context / "found.txt"
     tools.run("ansible-builder introspect", str(link(CACHE / "link")), "--write-pip", str(listed))
-    texts = [path.read_text(encoding="utf-8") for path in (listed, ROOT / "meta/ee-requirements.txt")]
-    found, wanted = ({line.partition("#")[0].strip() for line in text.splitlines()} - {""} for text in texts)
     # ansible-builder leaves PyYAML to ansible-core, which needs it too.
-    wanted -= {"PyYAML"}
+    found, wanted = requirements(listed), requirements(ROOT / "meta/ee-requirements.txt") - {"PyYAML"}
     if found != wanted:
         session.error(f"meta/ee-requirements.txt has {sorted(wanted)}, ansible-builder finds {sorted(found)}")
+
+
+def requirements(path: Path) -> set[str]:
+    """Return the requirements of a file, without comments."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return {line.partition("#")[0].strip() for line in lines} - {""}
 
 
 def benchmarks(session: nox.Session) -> None:

@@ -144,7 +144,7 @@ def fuzz(_long: bool) -> list[str]:
 
 # What is not for users runs with one Python and one ansible-core only, and so does what plays whole rollouts.
 OTHER_VERSIONS = [
-    *(f"tests/unit/{room}" for room in ("docs", "fuzz", "legacy", "playbooks", "plugins")),
+    *["tests/unit/docs", "tests/unit/fuzz", "tests/unit/legacy", "tests/unit/playbooks", "tests/unit/plugins"],
     *files("unit/roles", "argument_specs artifacts by_hand checkpoint kubeadm_of_one_group messages read_node"),
     *files("unit/roles", "values_of_variables without_a_plan"),
     # Each waits for runs that a signal ends. The gate `unit` has them.
@@ -153,7 +153,7 @@ OTHER_VERSIONS = [
     *ON_ALL_CORES,
 ]
 # Their code knows neither Ansible nor the package kubernetes.
-PURE = [f"tests/unit/plugins/module_utils/{room}" for room in ("_config", "_node")]
+PURE = ["tests/unit/plugins/module_utils/_config", "tests/unit/plugins/module_utils/_node"]
 
 
 @tests("quick", lowest_tools)

@@ -55,7 +55,9 @@ Table = dict[str, dict[str, str]]
 
 def page(runs: Runs) -> str:
     """Return the text of the page."""
-    tables: dict[str, Table] = {group: {case: {} for case in names} for group, names in cases().items()}
+    tables: dict[str, Table] = {}
+    for group, names in cases().items():
+        tables[group] = {case: {} for case in names}
     for gate, run in runs.items():
         for point in run.points:
             row = tables.get(group_of(point.file.removesuffix(".py")), {}).get(title(point.name))

@@ -155,9 +155,13 @@ def page(runs: Runs) -> str:
     overview = [["case", "what happens", *kinds]]
     sections = []
     for number, case in found.items():
-        tests = [test for name in named.get(number, []) for test in placed(name, results)]
-        cells = [total([test for test in tests if test.kind == kind]) for kind in kinds]
-        overview.append([str(number), f":ref:`{case['title']} <{LABEL}_{number}>`", *cells])
+        tests: list[Test] = []
+        for name in named.get(number, []):
+            tests += placed(name, results)
+        row = [str(number), f":ref:`{case['title']} <{LABEL}_{number}>`"]
+        for kind in kinds:
+            row.append(total([test for test in tests if test.kind == kind]))
+        overview.append(row)
         sections.append(section(number, case, tests, runs))
     return HEADER.format(count=len(found)) + table(overview) + "".join(sections)
 

@@ -49,13 +49,14 @@ class Fleet(Steps):
         self.report = report
         self.cluster = stack.enter_context(Cluster(API, scale=SCALE))
         self.kubelets = {"n1": self.cluster.simulate("n1", VERSIONS["n1"])}
-        self.nodes = {
-            name: stack.enter_context(SimNode(self.cluster, home / "nodes", name, VERSIONS[name]))
-            for name in ("n2", "n3")
-        }
-        for node in self.nodes.values():
+        self.nodes: dict[str, SimNode] = {}
+        for name in ("n2", "n3"):
+            node = SimNode(self.cluster, home / "nodes", name, VERSIONS[name])
+            self.nodes[name] = stack.enter_context(node)
+        hosts: dict[str, object] = {"n1": {}}
+        for name, node in self.nodes.items():
             node.wait(node.healthy, 30, "healthz")
-        hosts = {"n1": {}, **{name: node.variables() for name, node in self.nodes.items()}}
+            hosts[name] = node.variables()
         text = json.dumps({"all": {"children": {GROUP: {"hosts": hosts}}}})
         (self.inventory / "hosts.yml").write_text(text, encoding="utf-8")
         self.environment["K8S_AUTH_HOST"] = self.cluster.url
