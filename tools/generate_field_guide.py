@@ -82,9 +82,7 @@ def cells(one: field_row.Field) -> list[str]:
     """Return the cells of a field."""
     notes = [*costs(one), ", ".join(word for key, word in MARKS.items() if getattr(one, key))]
     if one.flags:
-        noun = "flag"
-        if len(one.flags) > 1:
-            noun = "flags"
+        noun = "flags" if len(one.flags) > 1 else "flag"
         notes.append(f"{noun} {', '.join(map(flag, one.flags))}")
     life = versions(one.since, one.until) or "all"
     return [f"``{one.path}``, {one.type}", life, defaults(one), "; ".join(filter(None, notes))]
@@ -96,9 +94,7 @@ def versions(since: int | None, until: int | None) -> str:
         return f"1.{since} to 1.{until}"
     if since:
         return f"since 1.{since}"
-    if until:
-        return f"up to 1.{until}"
-    return ""
+    return f"up to 1.{until}" if until else ""
 
 
 def costs(one: field_row.Field) -> list[str]:
@@ -137,16 +133,12 @@ def flag(name: str) -> str:
     """Return a flag with the versions in which it sets the field."""
     row = fields_table.FLAGS[name]
     life = versions(row.since, row.until)
-    if life:
-        return f"``--{name}`` ({life})"
-    return f"``--{name}``"
+    return f"``--{name}`` ({life})" if life else f"``--{name}``"
 
 
 def literal(value: Any) -> str:
     """Return a default as it would be written."""
-    if value is None:
-        return "unset"
-    return f"``{json.dumps(value)}``"
+    return "unset" if value is None else f"``{json.dumps(value)}``"
 
 
 if __name__ == "__main__":

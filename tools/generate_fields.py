@@ -239,9 +239,7 @@ def flags(path: str, old: Row) -> tuple[str, ...]:
 def normal_type(name: str) -> str:
     """Return our name of a Go type."""
     plain = name.lstrip("*")
-    if plain.startswith("[]"):
-        return TYPES.get(plain, "list[object]")
-    return TYPES.get(plain, "object")
+    return TYPES.get(plain, "list[object]" if plain.startswith("[]") else "object")
 
 
 def from_table_of_1_20(old: Row) -> Row:

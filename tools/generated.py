@@ -29,9 +29,7 @@ def settle(texts: dict[Path, str], tool: str) -> int:
 
 def compare(path: Path, wanted: str, tool: str) -> int:
     """Show how a file differs from what is generated. Return 1 if it does, else 0."""
-    found = ""
-    if path.exists():
-        found = path.read_text(encoding="utf-8")
+    found = path.read_text(encoding="utf-8") if path.exists() else ""
     if found == wanted:
         return 0
     name = str(path.relative_to(ROOT))

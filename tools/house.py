@@ -126,9 +126,7 @@ def line(name: str, cells: t.Iterable[object]) -> str:
     """Return a line of the table; None is a dash."""
     text = f"{name:12}"
     for cell in cells:
-        if cell is None:
-            cell = "-"
-        text += f"{cell:>11}"
+        text += f"{'-' if cell is None else cell:>11}"
     return text
 
 

@@ -107,12 +107,9 @@ class Steps:
 
         Raises DemoError when it fails and `fails` is false, and when it succeeds and `fails` is true.
         """
-        play, more = name, ""
-        output: int | None = None
-        if not name.endswith(".yml"):
-            play = f"livenodes.kubelet.{name}"
-        if only:
-            output, more = subprocess.PIPE, f" 2>/dev/null | grep -m 1 {shlex.quote(only)}"
+        play = name if name.endswith(".yml") else f"livenodes.kubelet.{name}"
+        more = f" 2>/dev/null | grep -m 1 {shlex.quote(only)}" if only else ""
+        output = subprocess.PIPE if only else None
         command = ["ansible-playbook", "-i", "inventory", play, *arguments]
         show(f"$ {shlex.join(command)}{more}", COMMAND)
         started = time.monotonic()
@@ -131,9 +128,7 @@ class Steps:
                 show(line.strip())
                 break
         show(f"(exit {done.returncode} after {time.monotonic() - started:.0f} s)")
-        wanted = "succeeded"
-        if fails:
-            wanted = "failed"
+        wanted = "failed" if fails else "succeeded"
         if (done.returncode != 0) != fails:
             raise DemoError(f"the playbook {name} should have {wanted} and exited {done.returncode}")
 

@@ -72,15 +72,12 @@ def main(tier: str, gates: t.Mapping[str, Gate]) -> int:
         steps.INTERRUPTED.clear()
         for lab in work.labs.values():
             work.close(lab)
-    budget: float | None = BUDGET
+    budget = BUDGET if tier == "short" else None
     if tier == "long":
         records.keep(work.outcomes, gates)
         steps.emit(records.table(gates))
-        budget = None
     steps.emit(steps.summary(work.outcomes, time.monotonic() - started, budget))
-    if interrupted:
-        return 130
-    return int(any(outcome.failed for outcome in work.outcomes))
+    return 130 if interrupted else int(any(outcome.failed for outcome in work.outcomes))
 
 
 class Run:

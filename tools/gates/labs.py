@@ -67,9 +67,7 @@ class Lab:
 
     def is_required(self) -> bool:
         """Return whether it is a failure to leave out the gates of this lab."""
-        variable = "LAB"
-        if releases.missing(self.kubernetes):
-            variable = "LAB_KUBERNETES"
+        variable = "LAB_KUBERNETES" if releases.missing(self.kubernetes) else "LAB"
         return os.environ.get(variable) == "require"
 
     def up(self, limit: float) -> Outcome:

@@ -34,18 +34,14 @@ def table(gates: t.Iterable[str]) -> str:
     record = read()
     lines = ["\nLast passed in the long tier"]
     for name in gates:
-        shown = "not recorded"
-        if name in record:
-            shown = _shown(record[name])
+        shown = _shown(record[name]) if name in record else "not recorded"
         lines.append(f"  {name:<18} {shown}")
     return "\n".join(lines)
 
 
 def _shown(row: dict[str, t.Any]) -> str:
     since = _git("rev-list", "--count", f"{row['commit']}..HEAD")
-    age = "not in this history"
-    if since:
-        age = f"{since} commits before HEAD"
+    age = f"{since} commits before HEAD" if since else "not in this history"
     if row["edited"]:
         age = f"with uncommitted changes, {age}"
     return f"{row['time']}  {row['seconds']:6,} s  {row['commit'][:10]}, {age}"
@@ -68,6 +64,4 @@ def place() -> Path:
 def _git(*words: str) -> str:
     """Return what git prints, or an empty string where it fails."""
     done = subprocess.run(["git", *words], cwd=steps.ROOT, capture_output=True, text=True, check=False)
-    if done.returncode:
-        return ""
-    return done.stdout.strip()
+    return "" if done.returncode else done.stdout.strip()

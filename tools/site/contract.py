@@ -64,9 +64,7 @@ def page(runs: Runs) -> str:
             # Cases of several versions share a row, and one failure counts.
             if row is None or row.get(gate) == "failed":
                 continue
-            row[gate] = "failed"
-            if point.passed:
-                row[gate] = f"{point.seconds:.1f} s"
+            row[gate] = f"{point.seconds:.1f} s" if point.passed else "failed"
     for path in sorted(FACTS.glob("dropins-v*.json")):
         facts = json.loads(path.read_text(encoding="utf-8"))
         for name in facts["rows"]:
@@ -106,9 +104,7 @@ def title(name: str) -> str:
     plain, _bracket, given = name.removeprefix("test_").partition("[")
     given = re.sub(r"^v\d+\.\d+\.\d+-?|-?v\d+\.\d+\.\d+$", "", given.rstrip("]"))
     words = plain.replace("_", " ")
-    if given:
-        words += f": {given}"
-    return shown(words)
+    return shown(f"{words}: {given}" if given else words)
 
 
 def shown(text: str) -> str:

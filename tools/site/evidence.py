@@ -41,9 +41,7 @@ def write(folder: Path, runs: reports.Runs) -> None:
     """Write the pages, and add their list and the runs to the guide."""
     (folder / "evidence_faults.rst").write_text(faults.page(runs), encoding="utf-8")
     (folder / "evidence_contract.rst").write_text(contract.page(runs), encoding="utf-8")
-    results = NONE
-    if runs:
-        results = SOME + overview(runs)
+    results = SOME + overview(runs) if runs else NONE
     with (folder / "guide_evidence.rst").open("a", encoding="utf-8") as guide:
         guide.write(ADDED + results)
 

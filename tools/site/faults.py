@@ -102,9 +102,7 @@ class Test(t.NamedTuple):
         """Return the words for its results, one for each gate."""
         words = []
         for gate, (passed, failed) in self.results.items():
-            count = "passed"
-            if failed:
-                count = f"{passed} of {passed + failed} passed"
+            count = f"{passed} of {passed + failed} passed" if failed else "passed"
             words.append(f"{count} in {gate}, {runs[gate].day}")
         return "; ".join(words) or NOT_RUN
 
@@ -135,10 +133,8 @@ def placed(name: str, found: Counts) -> list[Test]:
 def total(tests: list[Test]) -> str:
     """Return the words for all tests of one case and one kind, empty without any."""
     run = [test for test in tests if test.results]
-    if not tests:
-        return ""
     if not run:
-        return NOT_RUN
+        return NOT_RUN if tests else ""
     passed = 0
     for test in run:
         passed += not any(failed for _passed, failed in test.results.values())
@@ -179,7 +175,5 @@ def section(number: int, case: dict[str, t.Any], tests: list[Test], runs: Runs) 
     for test in tests:
         command = f'``.venv/bin/nox -s {test.gates[0]} -- -m "fault(case={number})"``'
         rows.append([f"``{test.name}``", test.kind, test.shown(runs), command])
-    results = "\nThere is no test.\n"
-    if tests:
-        results = table(rows)
+    results = table(rows) if tests else "\nThere is no test.\n"
     return "\n".join(lines) + "\n" + results

@@ -68,9 +68,8 @@ def _watch(node: SimNode, uid: str, over: threading.Event) -> list[str]:
     active = node.at("/var/lib/kubelet-config/active")
 
     def look() -> tuple[bool, str]:
-        is_deadly, live = uid in os.readlink(active), "good"
-        if is_deadly:
-            live = "deadly"
+        is_deadly = uid in os.readlink(active)
+        live = "deadly" if is_deadly else "good"
         state, sub, restarts = map(node.show, UNIT)
         return is_deadly, f"{state} ({sub}), restarted {restarts} times by systemd; configuration: {live}"
 
