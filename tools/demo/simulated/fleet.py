@@ -48,7 +48,7 @@ class Fleet(Steps):
         super().__init__(home, CONFIG.format(callbacks=CALLBACKS, home=home))
         self.report = report
         self.cluster = stack.enter_context(Cluster(API, scale=SCALE))
-        self.kubelets = {"n1": self.cluster.simulate("n1", VERSIONS["n1"])}
+        self.cluster.simulate("n1", VERSIONS["n1"])
         self.nodes: dict[str, SimNode] = {}
         for name in ("n2", "n3"):
             node = SimNode(self.cluster, home / "nodes", name, VERSIONS[name])
