@@ -119,9 +119,16 @@ def _cases(root: xml.etree.ElementTree.Element) -> list[str]:
     for tag, kind in (("failure", ""), ("error", ""), ("skipped", "skipped: ")):
         for case in root.iter("testcase"):
             for mark in case.iter(tag):
-                reason = " ".join((mark.get("message") or "").split())
+                reason = _reason(" ".join((mark.get("message") or "").split()))
                 cases.append(f"{kind}{case.get('classname')}::{case.get('name')}: {reason}"[:WIDTH])
     return cases
+
+
+def _reason(message: str) -> str:
+    """Return a message from its first task that failed on, if it is the output of a playbook."""
+    kind, _colon, words = message.partition(": ")
+    places = [place for place in (words.find("[ERROR]: "), words.find("fatal: [")) if place >= 0]
+    return f"{kind}: {words[min(places) :]}" if places else message
 
 
 def run_step(name: str, command: list[str], limit: float, **options: t.Any) -> Outcome:

@@ -82,6 +82,16 @@ def test_cases_are_counted(reports: Path) -> None:
     assert outcome == Outcome("unit", "passed", 3, "", 6, 2, 1, cases)
 
 
+def test_a_playbook_is_named_by_its_task_that_failed(reports: Path) -> None:
+    """What ran well before it would fill the line."""
+    output = "AssertionError: PLAY [Plan] ok: [n1] [ERROR]: Node n1: refused fatal: [n1]: FAILED! assert 2 == 0"
+    failure = f'<testsuite tests="1" failures="1"><testcase classname="a" name="b"><failure message="{output}"/>'
+    (reports / "e2e.xml").write_text(f"{failure}</testcase></testsuite>", encoding="utf-8")
+    outcome = Outcome("e2e", "failed", 3)
+    count(reports / "e2e.xml", outcome)
+    assert outcome.cases == ["a::b: AssertionError: [ERROR]: Node n1: refused fatal: [n1]: FAILED! assert 2 == 0"]
+
+
 def test_a_gate_names_the_cases_that_failed_or_were_skipped() -> None:
     cases = ["tests.a::c: one two", "skipped: tests.a::d: needs root"]
     lines = Outcome("e2e", "failed", 3, "exit status 1", 1, 1, 1, cases).line().splitlines()
