@@ -260,13 +260,14 @@ def test_labels_are_restored_where_selinux_is_enabled(tmp_path: Path) -> None:
         return subprocess.CompletedProcess(list(argv), code, "", words)
 
     enabled = tmp_path / "enforce"
-    assert guard_install.restore_labels(["/store"], run, str(enabled)) == "" and asked == []
+    assert guard_install.restore_labels(["/store"], run, str(enabled)) == [] and asked == []
     enabled.touch()
-    assert guard_install.restore_labels(["/store", "/unit"], run, str(enabled)) == ""
+    assert guard_install.restore_labels(["/store", "/unit"], run, str(enabled)) == []
     assert asked == [["restorecon", "-R", "/store", "/unit"]]
     code, words = 255, "restorecon: cannot access /store\n"
-    assert guard_install.restore_labels(["/store"], run, str(enabled)) == (
+    assert guard_install.restore_labels(["/store"], run, str(enabled)) == [
         "the SELinux labels of /store were not restored: restorecon: cannot access /store. Run restorecon -R on them"
-    )
+    ]
     code, words = 127, ""
-    assert "not restored: exit 127" in guard_install.restore_labels(["/store"], run, str(enabled))
+    (warning,) = guard_install.restore_labels(["/store"], run, str(enabled))
+    assert "not restored: exit 127" in warning
