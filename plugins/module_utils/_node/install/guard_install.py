@@ -189,12 +189,14 @@ def changes(config_dir: str, settings: dict[str, Any]) -> list[FileChange]:
     return found + [FileChange(path, None, None) for path in program_paths]
 
 
-def present(config_dir: str, unit: Unit, settings: dict[str, Any]) -> list[FileChange]:
-    """Install the guard; return what changed. A guard that runs is replaced by the new one. Raises files.FileError.
+def present(config_dir: str, unit: Unit, settings: dict[str, Any], check: bool = False) -> list[FileChange]:
+    """Install the guard; return what changed, or would. A guard that runs is replaced. Raises files.FileError.
 
     `Unit.install` writes the kubelet's drop-in, with the line of `prestart`.
     """
     done = changes(config_dir, settings)
+    if check:
+        return done
     modes = wanted(config_dir, settings)
     folder = os.path.join(config_dir, "guard")
     files.make_folder(folder)

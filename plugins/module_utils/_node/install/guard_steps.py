@@ -114,25 +114,16 @@ def _program(
     same_flags = _guard_flags(known.get("argv", [])) == _guard_flags(settings["argv"])
     if same_flags and {**known, "argv": ()} == {**settings, "argv": ()}:
         settings = known
-    return _written(config_dir, unit, settings, check)
-
-
-def _written(config_dir: str, unit: Unit, settings: dict[str, Any], check: bool) -> list[guard_install.FileChange]:
-    if check:
-        return guard_install.changes(config_dir, settings)
-    return guard_install.present(config_dir, unit, settings)
+    return guard_install.present(config_dir, unit, settings, check)
 
 
 def _shown(changes: Sequence[guard_install.FileChange]) -> list[dict[str, str]]:
     """Return Ansible's diff of the guard's service, if it changes."""
     for change in changes:
         if change.path == guard_install.SERVICE_PATH:
-            return [diff(change.path, _text(change.before), _text(change.after))]
+            before, after = (change.before or b""), (change.after or b"")
+            return [diff(change.path, before.decode("utf-8", "replace"), after.decode())]
     return []
-
-
-def _text(data: bytes | None) -> str:
-    return (data or b"").decode("utf-8", "replace")
 
 
 def _layer(folder: Folder, unit: Unit) -> Layer:
@@ -282,7 +273,7 @@ def updated(config_dir: str, unit: Unit, check: bool, metrics: str | None = None
         if metrics:
             settings["metrics"] = metrics
         try:
-            changed = bool(_written(config_dir, unit, settings, check))
+            changed = bool(guard_install.present(config_dir, unit, settings, check))
             if not check:
                 warnings += metrics_present(config_dir, former, metrics)
         except StoreError as error:
@@ -354,13 +345,9 @@ def _guard_flags(argv: Sequence[str]) -> list[str | None]:
 
 
 def diff(path: str, before: str | None, after: str) -> dict[str, str]:
-    """Return Ansible's diff, secrets masked: our drop-in may repeat the unit's ExecStart."""
-    return {
-        "before_header": path,
-        "after_header": path,
-        "before": unitfile.masked(before or ""),
-        "after": unitfile.masked(after),
-    }
+    # The drop-in may repeat the unit's ExecStart.
+    texts = {"before": unitfile.masked(before or ""), "after": unitfile.masked(after)}
+    return {"before_header": path, "after_header": path, **texts}
 
 
 def metrics_present(config_dir: str, former: str, folder: str) -> list[str]:

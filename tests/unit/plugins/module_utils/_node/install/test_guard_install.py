@@ -195,7 +195,11 @@ def test_a_guard_that_runs_is_replaced_when_its_files_change(tmp_path: Path, mon
 
     def present(**settings: str) -> list[str]:
         systemd.commands.clear()
+        before = sorted(tmp_path.rglob("*"))
+        would = guard_install.present(str(tmp_path / "config"), t.cast(Unit, systemd), settings, check=True)
+        assert sorted(tmp_path.rglob("*")) == before and not systemd.commands
         done = guard_install.present(str(tmp_path / "config"), t.cast(Unit, systemd), settings)
+        assert done == would
         assert bool(done) == bool(systemd.commands)
         assert not guard_install.changes(str(tmp_path / "config"), settings)
         return systemd.commands

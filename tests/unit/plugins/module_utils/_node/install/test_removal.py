@@ -209,13 +209,13 @@ def test_only_an_installed_guard_is_brought_up_to_date(
 ) -> None:
     (tmp_path / "guard").mkdir()
     (tmp_path / "guard/settings.json").write_text(json.dumps({"unit": "kubelet.service", "argv": []}))
-    asked = []
-    monkeypatch.setattr(guard_install, "changes", lambda *_arguments: [1])
-    monkeypatch.setattr(guard_install, "present", lambda *_arguments: asked.append(1) or [1])
+    checks: list[bool] = []
+    monkeypatch.setattr(guard_install, "present", lambda *given: checks.append(given[-1]) or [1])
     unit = t.cast(t.Any, FakeUnit(DROPIN if installed else None))
-    assert guard_steps.updated(str(tmp_path), unit, check=True)["changed"] is installed and not asked
+    assert guard_steps.updated(str(tmp_path), unit, check=True)["changed"] is installed
     done = guard_steps.updated(str(tmp_path), unit, check=False)
-    assert (done["changed"], done["invocation_id"], done["healthy"], len(asked)) == (installed, "i0", True, installed)
+    assert (done["changed"], done["invocation_id"], done["healthy"]) == (installed, "i0", True)
+    assert checks == [True, False] * installed
 
 
 def test_a_guard_that_cannot_be_replaced_does_not_prevent_a_reset(
@@ -246,9 +246,13 @@ def test_an_update_keeps_or_sets_the_folder_of_the_metrics(
     settings = {"unit": "kubelet.service", "argv": []}
     path = tmp_path / "guard/settings.json"
     path.write_text(json.dumps({**settings, **({"metrics": place[had]} if had else {})}))
-    written = []
-    monkeypatch.setattr(guard_install, "changes", lambda *_given: [1])
-    monkeypatch.setattr(guard_install, "present", lambda _place, _unit, wanted: written.append(wanted) or [1])
+    written: list[dict[str, t.Any]] = []
+
+    def present(_place: str, _unit: object, wanted: dict[str, t.Any], check: bool) -> list[int]:
+        written.extend([] if check else [wanted])
+        return [1]
+
+    monkeypatch.setattr(guard_install, "present", present)
     if had:
         textfile.write(place[had], "old\n")
     given = None if asked is None else place[asked]
