@@ -86,8 +86,10 @@ class Unit(UnitReader):
         before = self.installed()
         if before is None or not unit_override.repeated(before):
             return False
-        layer = unit_override.Layer(folder if f"--config-dir={folder}" in before else "")
-        reads = layer if folder else active
+        reads: str | unit_override.Layer = active
+        if folder:
+            is_named_by_us = f"--config-dir={folder}" in before
+            reads = unit_override.Layer(folder if is_named_by_us else "")
         try:
             edited = self.show(fresh=True).get("NeedDaemonReload") == "yes"
             if edited or unit_override.repeats(before, self.command_line(), self._settings(), reads):
@@ -162,11 +164,10 @@ class Unit(UnitReader):
         identity = after.get("InvocationID", "")
         if done.returncode or not identity or identity == before:
             what = "failed" if done.returncode else "gave no new invocation"
-            raise self._ended(
-                f"{self.name}: systemctl restart {what}",
-                f"{last_line(done) or 'exit 0'}; {_state(after)}",
-                identity if identity != before else "",
-            )
+            state = f"{last_line(done) or 'exit 0'}; {_state(after)}"
+            if identity == before:
+                identity = ""
+            raise self._ended(f"{self.name}: systemctl restart {what}", state, identity)
         self.holds(identity, settle, sleep)
         return identity
 
@@ -212,8 +213,9 @@ class Unit(UnitReader):
         """Return the error of an invocation that ended, with its unit's `state` unless the last words explain it."""
         words = self._logged(identity)
         killed = last_words.killed(self.name, identity, self.run)
-        shown = "" if last_words.kind(words) and not killed else f" ({state})"
-        return UnitError(f"{what}{shown}. {last_words.sentence(words, self.name, killed)}")
+        if killed or not last_words.kind(words):
+            what = f"{what} ({state})"
+        return UnitError(f"{what}. {last_words.sentence(words, self.name, killed)}")
 
 
 def _state(shown: dict[str, str]) -> str:
