@@ -73,9 +73,7 @@ def look(place: str, root: str = "/") -> list[dict[str, Any]]:
 
 def _manifests(place: str, root: str) -> list[str]:
     """Return the files that the kubelet reads there: not those that begin with a dot, and none of a folder in it."""
-    if not place:
-        return []
-    found = files.below(root, place)
+    found = files.below(root, place) if place else ""
     if os.path.isfile(found):
         return [place]
     if not os.path.isdir(found):
