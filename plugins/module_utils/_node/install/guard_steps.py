@@ -226,7 +226,7 @@ def restarted(
     if only_verify:
         return {**_verified(unit, unit.show(fresh=True).get("InvocationID", ""), seconds, begun), "changed": False}
     if not state_files:
-        return _verified(unit, unit.restart(settle=0), seconds, begun)
+        return _verified(unit, unit.restart(), seconds, begun)
     for path in state_files:
         statefiles.check_removable(path)
     try:
@@ -235,7 +235,7 @@ def restarted(
             files.remove(path)
     finally:
         # A kubelet that we stopped starts in every ending; if this process is killed, the guard starts it.
-        invocation = unit.restart(settle=0)
+        invocation = unit.restart()
     return _verified(unit, invocation, seconds, begun)
 
 
@@ -243,7 +243,7 @@ def _verified(unit: Unit, invocation: str, seconds: float, begun: float) -> dict
     """Wait until this invocation of the kubelet is healthy. `begun`: seconds of the monotonic clock."""
     well = 0
     while True:
-        unit.holds(invocation, 0)
+        unit.holds(invocation)
         problem = _health_problem(unit.pid())
         well = 0 if problem else well + 1
         if well >= HEALTHY_TIMES:

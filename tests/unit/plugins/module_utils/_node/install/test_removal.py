@@ -47,13 +47,13 @@ class FakeUnit:
     def stop(self, _guard: str) -> None:
         self.seen += ["start", "stop"]
 
-    def restart(self, settle: float) -> str:
+    def restart(self) -> str:
         self.seen.append("restart")
         if self.text in self.fails:
             raise UnitError(f"it did not stay up with {self.text and 'the drop-in'}.")
         return f"i{len(self.seen)}"
 
-    def holds(self, _identity: str, _seconds: float) -> None:
+    def holds(self, _identity: str) -> None:
         """It stays up."""
 
     def pid(self) -> int:
