@@ -56,8 +56,9 @@ def whole(messages: Sequence[str]) -> dict[str, Any] | None:
         config = config_summary.load(text)
     except ValueError:
         return None
-    complete = (config.get("kind"), config.get("apiVersion")) == (KIND, API_VERSION) and _MASKED not in text
-    return config if complete else None
+    if (config.get("kind"), config.get("apiVersion")) != (KIND, API_VERSION) or _MASKED in text:
+        return None
+    return config
 
 
 def unlike(wanted: Mapping[str, Any], logged: Mapping[str, Any], minor: int, dropin: bool) -> list[str]:

@@ -124,7 +124,10 @@ def _references(spec: Any) -> Iterator[str]:
 
 def _name(reference: Any) -> str:
     """Return the name in a reference to an object, empty for none."""
-    if isinstance(reference, Mapping):
-        names = [reference[key] for key in _NAMES if reference.get(key)]
-        reference = names[0] if names else ""
-    return reference if isinstance(reference, str) else ""
+    if isinstance(reference, str):
+        return reference
+    for key in _NAMES:
+        name = _field(reference, key)
+        if name:
+            return name if isinstance(name, str) else ""
+    return ""

@@ -47,15 +47,9 @@ def apply(options: Options, pretend: bool, found: Inspected = NOTHING, store: St
     # A node without a store is reset already, and not even a lock file may be left on it.
     pretend = pretend or (options["state"] in ("reset", "removed") and not os.path.lexists(store.config_dir))
     with contextlib.nullcontext() if pretend else locked(store.config_dir):
-        before = _Before(quietly(store.running), values.active_text(store))
         run = _Run(store, options, pretend, found)
         getattr(run, options["state"])()
-        return run.result(before)
-
-
-class _Before(t.NamedTuple):
-    target: str | None
-    text: bytes | None
+        return run.result()
 
 
 class _Run:
@@ -63,6 +57,7 @@ class _Run:
 
     def __init__(self, store: Store, options: Options, pretend: bool, found: Inspected) -> None:
         self.store, self.options, self.pretend, self.found = store, options, pretend, found
+        self.former_target, self.former_text = quietly(store.running), values.active_text(store)
         self.changed = False
         self.warnings: list[str] = []
         self.collected: list[str] = []
@@ -329,28 +324,27 @@ class _Run:
     def _collect(self) -> None:
         if self.pretend:
             return
-        wanted = [self.source] if self.source else []
         try:
-            self.collected = self.store.collect_garbage(wanted)
+            self.collected = self.store.collect_garbage([self.source] if self.source else [])
         except StoreError as error:
             self.warnings.append(f"old checkpoints were not removed: {error}")
 
-    def result(self, before: _Before) -> Result:
+    def result(self) -> Result:
         store = self.store
         armed = quietly(store.trial)
-        result = self._state(armed)
-        target, text = self._configuration(before, result["active"])
-        unfinished = self.waiting or self._switched_without_restart(armed, result["assigned"])
-        result.update(
-            changed=self.changed,
-            restart_needed=target not in (None, before.target) or unfinished,
-            config=os.path.join(store.active, self._key()),
-            checkpoint=os.path.join(store.config_dir, store.target(self.source)) if self.source else None,
-            removed=self.collected,
-            warnings=self.warnings,
-            diff=values.diff(before.text, text, store.active),
-        )
-        return result
+        state = self._state(armed)
+        target, text = self._configuration(state["active"])
+        unfinished = self.waiting or self._switched_without_restart(armed, state["assigned"])
+        return {
+            **state,
+            "changed": self.changed,
+            "restart_needed": target not in (None, self.former_target) or unfinished,
+            "config": os.path.join(store.active, self._key()),
+            "checkpoint": os.path.join(store.config_dir, store.target(self.source)) if self.source else None,
+            "removed": self.collected,
+            "warnings": self.warnings,
+            "diff": values.diff(self.former_text, text, store.active),
+        }
 
     def _state(self, armed: Trial | None) -> Result:
         """Return the store's references, error and trial after the call, or as predicted."""
@@ -365,11 +359,11 @@ class _Run:
             state.update(self.predicted)
         return state
 
-    def _configuration(self, before: _Before, active: Source | None) -> tuple[str | None, bytes | None]:
+    def _configuration(self, active: Source | None) -> tuple[str | None, bytes | None]:
         """Return the target and the text of `active` after the call, or as predicted."""
         if self.gone:
             # Removing the store changes no kubelet's configuration: no kubelet reads it any more.
-            return None, before.text
+            return None, self.former_text
         if self.pretend and "active" in self.predicted:
             return self.store.target(active), self._planned(active)
         return quietly(self.store.running), values.active_text(self.store)
@@ -415,4 +409,6 @@ def _start_guard(trial: str = "") -> str:
     done = execute(["systemctl", "start", os.path.basename(GUARD)])
     if done.returncode:
         return f"{done.stderr.strip()}. See `journalctl -u {os.path.basename(GUARD)}`."
-    return guard_install.problem(GUARD, trial, execute) if trial else ""
+    if not trial:
+        return ""
+    return guard_install.problem(GUARD, trial, execute)

@@ -78,11 +78,6 @@ class Found(NamedTuple):
     """The paths of those that are environment files."""
 
 
-def refused(reason: str) -> Form:
-    """Return the form of a unit that this collection does not change."""
-    return Form(REFUSED, reason)
-
-
 def prefix(command: Setting) -> str:
     """Return what stands before the program of ExecStart=."""
     return command.value[: len(command.value) - len(command.value.lstrip(_PREFIXES))]
@@ -98,9 +93,9 @@ def judge(
     """
     unfit, other = _unfit(properties), _no_kubelet(found, root)
     if unfit:
-        return refused(unfit)
+        return Form(REFUSED, unfit)
     if other and not child:
-        return refused(other)
+        return Form(REFUSED, other)
     form = _find(found, layered)
     return form._replace(kind=CHILD, reason="") if other else form
 
@@ -155,14 +150,15 @@ def _find(found: Found, layered: bool) -> Form:
     used = flag_words(found.words, "config")
     config = flag(found.words, "config") or ""
     if used is None and not layered:
-        return refused(
+        return Form(
+            REFUSED,
             f"{where}: the command line has no --config. "
-            "Let the kubelet read its configuration from a file: --config=/var/lib/kubelet/config.yaml."
+            "Let the kubelet read its configuration from a file: --config=/var/lib/kubelet/config.yaml.",
         )
     if not config and not layered:
-        return refused(f"{where}: --config is empty. Name the kubelet's config file.")
+        return Form(REFUSED, f"{where}: --config is empty. Name the kubelet's config file.")
     if "--" in found.words:
-        return refused(f"{where}: no flag can follow `--`. Remove `--` and what follows it.")
+        return Form(REFUSED, f"{where}: no flag can follow `--`. Remove `--` and what follows it.")
     word = found.words[used[0]] if used else ""
     file, line = unitfile.place(word, found.texts) or (found.command.file, found.command.line)
     variable = _variable(found, config)

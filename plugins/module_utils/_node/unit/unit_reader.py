@@ -159,8 +159,7 @@ class UnitReader:
         texts = []
         for line in self.show().get("EnvironmentFiles", "").splitlines():
             pattern, _blank, _ignore_errors = line.rpartition(" (")
-            places = sorted(glob.glob(self._at(pattern))) if pattern else []
-            for place in places:
+            for place in sorted(glob.glob(self._at(pattern))):
                 with contextlib.suppress(OSError):
                     texts.append((os.path.join("/", os.path.relpath(place, self.root)), files.text(place)))
         return texts
@@ -196,7 +195,7 @@ class UnitReader:
         pid = self.pid()
         if self.child:
             pid = health.kubelet_of(pid)
-        return health.argv(pid, self.root) if pid else []
+        return health.argv(pid, self.root)
 
     def next_command(self) -> Command:
         """Return what systemd would start now, with the current environment files. Raises UnitError.
@@ -282,13 +281,14 @@ class UnitReader:
             found = unit_override.judge(shown, seen, self.root, layered, self.child)
             later = [path for path in shown.get("DropInPaths", "").split() if os.path.basename(path) > DROPIN]
             if later and found.kind != unit_override.REFUSED:
-                return unit_override.refused(
+                return unit_override.Form(
+                    unit_override.REFUSED,
                     f"{later[-1]}: systemd reads a drop-in of this name after ours ({DROPIN}), so it could "
-                    "override it. Rename it."
+                    "override it. Rename it.",
                 )
             return found
         except UnitError as error:
-            return unit_override.refused(str(error))
+            return unit_override.Form(unit_override.REFUSED, str(error))
 
     @property
     def dropin_path(self) -> str:
