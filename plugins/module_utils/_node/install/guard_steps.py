@@ -81,9 +81,7 @@ def _pointed(
     return warnings
 
 
-def prepared(
-    config_dir: str, unit: Unit, key: str, check: bool, folder: Folder | None = None, metrics: str = ""
-) -> dict[str, Any]:
+def prepared(config_dir: str, unit: Unit, key: str, check: bool, folder: Folder | None, metrics: str) -> dict[str, Any]:
     """Install only what a running or restarting kubelet does not notice: the guard's program and its service.
 
     Drop-in and link, which make the kubelet read the store from its next start on, are left to `present`. The arguments
@@ -282,9 +280,7 @@ def updated(config_dir: str, unit: Unit, check: bool, metrics: str | None = None
     return {"changed": changed, "warnings": warnings, **kubelet(unit)}
 
 
-def removed(
-    config_dir: str, unit: Unit, seconds: float, check: bool, state_files: Sequence[str] = ()
-) -> dict[str, Any]:
+def removed(config_dir: str, unit: Unit, seconds: float, check: bool, state_files: Sequence[str]) -> dict[str, Any]:
     """Remove the drop-in, restart the kubelet and verify it as `restarted` does, then remove the guard.
 
     The kubelet is restarted if the drop-in was there, or if it still runs a configuration of the store. When it fails,

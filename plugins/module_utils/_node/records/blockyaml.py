@@ -145,13 +145,10 @@ class _Reader:
         """Return the column of the next token from 0, -1 at the end."""
         if self.at >= len(self.text):
             return -1
-        return self.at - self._line_begin()
+        return self.at - self.text.rfind("\n", 0, self.at) - 1
 
     def _starts_line(self) -> bool:
-        return not self.text[self._line_begin() : self.at].strip(" ")
-
-    def _line_begin(self) -> int:
-        return self.text.rfind("\n", 0, self.at) + 1
+        return not self.text[self.text.rfind("\n", 0, self.at) + 1 : self.at].strip(" ")
 
     def _next_line(self) -> int:
         """Skip to the line after a value and return its column."""

@@ -44,6 +44,7 @@ _SEARCHED = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbi
 _MANAGER = "org.freedesktop.systemd1"
 # As busctl prints it: in double quotes, with the escapes of C for what is not printable ASCII.
 _TEXT = r'"((?:[^"\\]|\\.)*)"'
+_MAY_BE_ABSENT = {"true": "-", "false": ""}
 
 _ESCAPES = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 
@@ -189,7 +190,9 @@ class UnitReader:
     def command(self) -> Command:
         """Return the command line as `argv` does, with its source. Raises UnitError."""
         running = self._process()
-        return Command(running, "process") if running else self.next_command()
+        if running:
+            return Command(running, "process")
+        return self.next_command()
 
     def _process(self) -> list[str]:
         pid = self.pid()
@@ -346,10 +349,8 @@ def ask(name: str, run: Run) -> Loaded | None:
     words = _texts(lines[0])[1:]
     if not words:
         return None
-    paths = []
-    for path, may_be_absent in re.findall(rf"{_TEXT} (true|false)", lines[2]):
-        mark = "-" if may_be_absent == "true" else ""
-        paths.append(mark + _plain(path))
+    found = re.findall(rf"{_TEXT} (true|false)", lines[2])
+    paths = [_MAY_BE_ABSENT[mark] + _plain(path) for path, mark in found]
     return Loaded(words, _texts(lines[1]), paths)
 
 

@@ -77,8 +77,8 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return words
 
 
-def removed(unit: FakeUnit, place: Path, check: bool = False, **more: t.Any) -> dict[str, t.Any]:
-    return guard_steps.removed(str(place), t.cast(t.Any, unit), 1, check, **more)
+def removed(unit: FakeUnit, place: Path, check: bool = False, state_files: t.Sequence[str] = ()) -> dict[str, t.Any]:
+    return guard_steps.removed(str(place), t.cast(t.Any, unit), 1, check, state_files)
 
 
 def test_the_drop_in_goes_with_one_restart(runs: list[str], tmp_path: Path) -> None:
