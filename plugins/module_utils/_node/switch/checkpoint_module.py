@@ -132,8 +132,8 @@ class _Run:
         assigned, good, armed = quietly(store.assigned), quietly(store.last_known_good), quietly(store.trial)
         if armed is not None and armed.to != assigned:
             armed = None
-        ours = self.options.get("trial")
-        if ours is not None and (armed is None or armed.name != ours):
+        name = armed.name if armed else None
+        if self.options.get("trial") not in (None, name):
             # Another run has armed what is on trial now.
             return
         if self.options["unconfirmed_only"] and (armed is None or armed.confirmed):

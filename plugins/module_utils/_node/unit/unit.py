@@ -89,8 +89,8 @@ class Unit(UnitReader):
         reads: str | unit_override.Layer = active
         if folder:
             reads = unit_override.Layer()
-        if folder and f"--config-dir={folder}" in before:
-            reads = unit_override.Layer(folder)
+            if f"--config-dir={folder}" in before:
+                reads = unit_override.Layer(folder)
         try:
             edited = self.show(fresh=True).get("NeedDaemonReload") == "yes"
             if edited or unit_override.repeats(before, self.command_line(), self._settings(), reads):

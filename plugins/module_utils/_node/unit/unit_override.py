@@ -97,7 +97,9 @@ def judge(
     if other and not child:
         return Form(REFUSED, other)
     form = _find(found, layered)
-    return form._replace(kind=CHILD, reason="") if other else form
+    if other:
+        form = form._replace(kind=CHILD, reason="")
+    return form
 
 
 def _unfit(properties: Mapping[str, str]) -> str:
