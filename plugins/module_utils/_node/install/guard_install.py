@@ -81,11 +81,14 @@ def program() -> dict[str, bytes]:
         name = left.pop()
         known.add(name)
         spec = util.find_spec(f"{above}.{name}")
-        # The loaders of files and of Ansible's zip have get_source; the type of a spec's loader does not.
-        source = spec.loader.get_source(spec.name) if spec and spec.loader else ""  # type: ignore[attr-defined]
-        file = "/__init__.py" if spec and spec.submodule_search_locations is not None else ".py"
-        found[f"{PACKAGE}/{name.replace('.', '/')}{file}"] = (source or "").encode()
-        left |= _imported(name, source or "") - known
+        source, path = "", f"{PACKAGE}/{name.replace('.', '/')}"
+        if spec and spec.loader:
+            # The loaders of files and of Ansible's zip have get_source; the type of a spec's loader does not.
+            source = spec.loader.get_source(spec.name) or ""  # type: ignore[attr-defined]
+        if spec and spec.submodule_search_locations is not None:
+            path += "/__init__"
+        found[f"{path}.py"] = source.encode()
+        left |= _imported(name, source) - known
     return found
 
 
@@ -95,16 +98,21 @@ def _imported(name: str, source: str) -> set[str]:
     found = {".".join(here[:end]) for end in range(1, len(here))}
     for dots, inner, names in _IMPORT.findall(source):
         parts = [*here[: -len(dots)], *filter(None, inner.split("."))]
-        # Modules are in rooms, such as `_node.store`: what is imported from a room is a module.
-        modules = re.findall(r"\w+", names) if len(parts) == 2 else []
-        found |= {".".join([*parts, module]) for module in modules} or {".".join(parts)}
+        if len(parts) == 2:
+            # Modules are in rooms, such as `_node.store`: what is imported from a room is a module.
+            found.update(".".join([*parts, module]) for module in re.findall(r"\w+", names))
+        else:
+            found.add(".".join(parts))
     return found
 
 
 def python() -> str:
     """Return the interpreter for the guard: this one, under a name that survives a system upgrade if there is one."""
     this = os.path.realpath(sys.executable)
-    return next((name for name in STABLE_NAMES if os.path.realpath(name) == this), sys.executable)
+    for name in STABLE_NAMES:
+        if os.path.realpath(name) == this:
+            return name
+    return sys.executable
 
 
 def command(config_dir: str) -> str:
@@ -172,19 +180,23 @@ def changes(config_dir: str, settings: dict[str, Any]) -> list[FileChange]:
     Raises files.FileError, also when the units cannot name the program, or when others than root could replace it.
     """
     trust.check_config_dir(config_dir)
-    found = [FileChange(path, files.read(path), data) for path, (data, _mode) in wanted(config_dir, settings).items()]
+    found = []
+    for path, (after, _mode) in wanted(config_dir, settings).items():
+        before = files.read(path)
+        if before != after:
+            found.append(FileChange(path, before, after))
     program_paths = outdated(os.path.join(config_dir, "guard"), program())
-    return [change for change in found if change.before != change.after] + [
-        FileChange(path, None, None) for path in program_paths
-    ]
+    return found + [FileChange(path, None, None) for path in program_paths]
 
 
-def present(config_dir: str, unit: Unit, settings: dict[str, Any]) -> list[FileChange]:
-    """Install the guard; return what changed. A guard that runs is replaced by the new one. Raises files.FileError.
+def present(config_dir: str, unit: Unit, settings: dict[str, Any], check: bool = False) -> list[FileChange]:
+    """Install the guard; return what changed, or would. A guard that runs is replaced. Raises files.FileError.
 
     `Unit.install` writes the kubelet's drop-in, with the line of `prestart`.
     """
     done = changes(config_dir, settings)
+    if check:
+        return done
     modes = wanted(config_dir, settings)
     folder = os.path.join(config_dir, "guard")
     files.make_folder(folder)
@@ -217,31 +229,31 @@ def problem(service: str, trial: str, run: Run) -> str:
         shown = json_file.decode(done.stdout.encode())
         seen = shown.get("trial", trial)
     except (ValueError, AttributeError):
-        last = (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
-        return f"the installed guard does not run ({last}): run the role checkpoint again"
+        lines = done.stderr.strip().splitlines() or ["it printed nothing"]
+        return f"the installed guard does not run ({lines[-1]}): run the role checkpoint again"
     if seen != trial:
         return f"the installed guard does not see the trial {trial}, but {seen}: run the role checkpoint again"
     return ""
 
 
-def restore_labels(paths: Sequence[str], run: Run, enabled: str = SELINUX) -> str:
-    """Give files and folders the SELinux labels of the node's policy; return why that failed, empty if it did not.
+def restore_labels(paths: Sequence[str], run: Run, enabled: str = SELINUX) -> list[str]:
+    """Give files and folders the SELinux labels of the node's policy; return warnings.
 
     New files get the label of their folder. A policy may have another one for them.
     """
     if not os.path.exists(enabled):
-        return ""
+        return []
     done = run(["restorecon", "-R", *paths])
     if done.returncode == 0:
-        return ""
-    reason = (done.stderr or done.stdout).strip().splitlines()[-1:] or [f"exit {done.returncode}"]
-    return f"the SELinux labels of {', '.join(paths)} were not restored: {reason[0]}. Run restorecon -R on them"
+        return []
+    lines = (done.stderr or done.stdout).strip().splitlines() or [f"exit {done.returncode}"]
+    return [f"the SELinux labels of {', '.join(paths)} were not restored: {lines[-1]}. Run restorecon -R on them"]
 
 
 def absent(config_dir: str, unit: Unit, check: bool = False) -> bool:
     """Stop the guard's service and remove its files; return whether there were any. Raises files.FileError."""
     folder = os.path.join(config_dir, "guard")
-    there = [path for path in (SERVICE_PATH, WANTED_BY, folder) if os.path.lexists(path)]
+    there = any(map(os.path.lexists, (SERVICE_PATH, WANTED_BY, folder)))
     if there and not check:
         unit.run(["systemctl", "stop", guard_main.SERVICE])
         for path in (WANTED_BY, SERVICE_PATH):
@@ -249,7 +261,7 @@ def absent(config_dir: str, unit: Unit, check: bool = False) -> bool:
         files.remove_folder(folder)
         files.remove_folder(os.path.dirname(base.STARTED))
         unit.run(["systemctl", "daemon-reload"])
-    return bool(there)
+    return there
 
 
 def packed(modules: Program) -> bytes:
@@ -283,10 +295,11 @@ def install_program(folder: str, modules: Program, main: bytes = MAIN, fs: files
     """
     _tidy(folder, fs)
     wanted = outdated(folder, modules, main, fs)
-    file, script, link = (os.path.join(folder, name) for name in (place(modules), installed.SCRIPT, "current"))
+    file = os.path.join(folder, place(modules))
     if file in wanted:
         files.make_folder(os.path.dirname(file), fs)
         files.write(file, packed(modules), fs=fs)
+    link, script = os.path.join(folder, "current"), os.path.join(folder, installed.SCRIPT)
     if link in wanted:
         files.swap_link(link, place(modules), fs)
     if script in wanted:
@@ -303,6 +316,8 @@ def _tidy(folder: str, fs: files.OS) -> None:
             files.remove_any(os.path.join(folder, entry), fs)
     versions = os.path.join(folder, "programs")
     current = os.path.basename(files.link_target(os.path.join(folder, "current"), fs) or "")
-    for entry in fs.listdir(versions) if files.check_folder(versions, fs) else ():
+    if not files.check_folder(versions, fs):
+        return
+    for entry in fs.listdir(versions):
         if entry != current:
             files.remove_any(os.path.join(versions, entry), fs)
