@@ -16,8 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.clean_environment import clean
-from tools.collection_tree import ROOT, link
+from tools.collection_tree import ROOT, clean, link
 
 COLLECTIONS = str(link(ROOT / ".nox" / ".cache" / "link"))
 clean(os.environ)

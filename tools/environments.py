@@ -48,11 +48,9 @@ def installed_python(*minors: int) -> str | None:
     """Return the first interpreter of these minor versions of Python 3 in PATH or among pyenv's that works, or None."""
     pyenv = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser() / "versions"
     for minor in minors:
-        known = [
-            shutil.which(f"python3.{minor}"),
-            *sorted(map(str, pyenv.glob(f"3.{minor}.*/bin/python3.{minor}")), reverse=True),
-        ]
-        for python in filter(None, known):
+        in_path = shutil.which(f"python3.{minor}")
+        of_pyenv = sorted(map(str, pyenv.glob(f"3.{minor}.*/bin/python3.{minor}")), reverse=True)
+        for python in filter(None, [in_path, *of_pyenv]):
             if subprocess.run([python, "-c", "import ensurepip"], capture_output=True, check=False).returncode == 0:
                 return python
     return None
@@ -76,7 +74,9 @@ class Tools:
         self.session = session
         self.place = KEPT / name
         python = python or same_python()
-        maker = [python, "-m", "venv"] if old else [sys.executable, "-m", "virtualenv", "--quiet", "--python", python]
+        maker = [sys.executable, "-m", "virtualenv", "--quiet", "--python", python]
+        if old:
+            maker = [python, "-m", "venv"]
         lists = [(ROOT / word).read_text(encoding="utf-8") for word in wanted if word.endswith(".txt")]
         text = "\n".join([python, *wanted, *lists])
         done = self.place / "installed"
@@ -102,16 +102,18 @@ class Tools:
         time to clean up after Ctrl-C; nox itself would give it a third of a second.
         """
         program, *words = command.split()
-        collections = "" if alone else str(link(CACHE / "link"))
         environment = {
-            "ANSIBLE_COLLECTIONS_PATH": collections or str(CACHE / "nothing"),
+            "ANSIBLE_COLLECTIONS_PATH": str(CACHE / "nothing"),
             "ANSIBLE_HOME": str(CACHE / "ansible"),
             "MOLECULE_EPHEMERAL_DIRECTORY": str(CACHE / "molecule"),
-            **({} if watched else {"NO_COLOR": "1"}),
             "PATH": os.pathsep.join([str(self.place / "bin"), os.environ.get("PATH", os.defpath)]),
-            "PYTHONPATH": collections,
+            "PYTHONPATH": "",
             "VIRTUAL_ENV": str(self.place),
         }
+        if not alone:
+            environment["ANSIBLE_COLLECTIONS_PATH"] = environment["PYTHONPATH"] = str(link(CACHE / "link"))
+        if not watched:
+            environment["NO_COLOR"] = "1"
         place = str(self.place / "bin" / program)
         options = {"env": environment, "external": True, "silent": silent, "interrupt_timeout": 60.0}
         return str(self.session.run(place, *words, *arguments, **options))
@@ -126,8 +128,9 @@ def newest(session: nox.Session) -> Tools:
     """Return the environment of most gates: all tools, newest kubernetes, newest ansible-core for this Python. In the
     long tier, and with CORE=newest, the newest that can run here, which needs a newer Python.
     """
-    python = newer_python() if _is_newest_asked() else None
-    return Tools(session, "newest_python" if python else "newest", NEWEST, python)
+    if _is_newest_asked() and (newer := newer_python()):
+        return Tools(session, "newest_python", NEWEST, newer)
+    return Tools(session, "newest", NEWEST)
 
 
 def lowest_tools(session: nox.Session) -> Tools:
@@ -146,8 +149,9 @@ def other_tools(session: nox.Session) -> Tools:
     newer = newer_python()
     if newer is None:
         session.skip("no Python 3.12 or later in PATH or among pyenv's versions")
-    older = _is_newest_asked()
-    return Tools(session, "older_python" if older else "newer_python", OTHER, None if older else newer)
+    if _is_newest_asked():
+        return Tools(session, "older_python", OTHER)
+    return Tools(session, "newer_python", OTHER, newer)
 
 
 def _is_newest_asked() -> bool:
@@ -156,8 +160,14 @@ def _is_newest_asked() -> bool:
 
 def node_pythons() -> list[str]:
     """Return an interpreter of each version of Python that nodes may have and that is installed, the oldest first."""
-    found = [same_python() if minor == sys.version_info.minor else installed_python(minor) for minor in NODE_MINORS]
-    return [python for python in found if python]
+    found: list[str] = []
+    for minor in NODE_MINORS:
+        python: str | None = same_python()
+        if minor != sys.version_info.minor:
+            python = installed_python(minor)
+        if python:
+            found.append(python)
+    return found
 
 
 def node_tools(session: nox.Session) -> Tools:
@@ -174,9 +184,8 @@ def browser_tools(session: nox.Session) -> Tools:
     """
     if not (shutil.which("chromium") and shutil.which("chromedriver")):
         if os.geteuid() != 0 or not Path("/etc/debian_version").exists():
-            session.skip(
-                "there is no Chromium, and installing it takes root on Debian: apt-get install chromium chromium-driver"
-            )
+            packages = "apt-get install chromium chromium-driver"
+            session.skip(f"there is no Chromium, and installing it takes root on Debian: {packages}")
         session.run("apt-get", "update", "--quiet", external=True, silent=True)
         install = ["apt-get", "install", "--quiet", "--yes", "--no-install-recommends", "chromium", "chromium-driver"]
         session.run(*install, external=True, silent=True, env={"DEBIAN_FRONTEND": "noninteractive"})

@@ -11,18 +11,15 @@ from __future__ import annotations
 import itertools
 import json
 import sys
-import textwrap
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "plugins" / "module_utils")]
+from generated import ROOT, settle, table
 
-from _config.fields import field_row, fields_table  # noqa: E402  # found only after the line above
-from generate_fields import settle  # noqa: E402  # likewise
+sys.path.insert(0, str(ROOT / "plugins" / "module_utils"))
+
+from _config.fields import field_row, fields_table  # found only after the line above
 
 TARGET = ROOT / "docs" / "docsite" / "rst" / "guide_fields.rst"
-WIDTH = 120
 NEWEST = fields_table.NEWEST_MINOR
 LABEL = "ansible_collections.livenodes.kubelet.docsite.guide_fields"
 
@@ -44,13 +41,6 @@ After this page you can look up what changing a field costs on a live node, and 
 The tables list every field of ``KubeletConfiguration`` (``kubelet.config.k8s.io/v1beta1``) that the plan knows, up to
 Kubernetes 1.{newest}. Defaults and effects that changed after 1.{oldest} are listed with the version from which they
 hold. The plan uses those of the node's own version. ``[]`` stands for any element of a list.
-
-.. list-table::
-  :header-rows: 1
-  :widths: 12 88
-
-  * - effect
-    - what a change costs
 {effects}
 ``kubelet_config_allow_effect`` (default ``disrupt``) is the strongest effect that a rollout accepts.
 
@@ -75,25 +65,17 @@ MARKS = {"whole": "replaced as a whole", "machine": "machine-specific", "fatal":
 
 def generate() -> str:
     """Return the text of the page: a section for each effect, the costly ones first."""
-    effects = "".join(f"  * - ``{effect}``\n    - {COSTS[effect]}\n" for effect in field_row.EFFECTS)
-    text = HEADER.format(
-        label=LABEL, newest=fields_table.NEWEST_MINOR, oldest=fields_table.OLDEST_MINOR, effects=effects
-    )
-    for effect in reversed(field_row.EFFECTS):
-        text += f"\n{effect}\n{'-' * len(effect)}\n\n.. list-table::\n  :header-rows: 1\n  :widths: 30 10 15 45\n\n"
-        text += row(["field", "versions", "default", "reason and notes"])
-        text += "".join(row(cells(one)) for one in fields_table.FIELDS if one.cost_at(NEWEST)[0] == effect)
+    effects = [["effect", "what a change costs"]]
+    sections: dict[str, list[list[str]]] = {}
+    for effect in field_row.EFFECTS:
+        effects.append([f"``{effect}``", COSTS[effect]])
+        sections[effect] = [["field", "versions", "default", "reason and notes"]]
+    for one in fields_table.FIELDS:
+        sections[one.cost_at(NEWEST)[0]].append(cells(one))
+    text = HEADER.format(label=LABEL, newest=NEWEST, oldest=fields_table.OLDEST_MINOR, effects=table(effects, "12 88"))
+    for effect, rows in reversed(sections.items()):
+        text += f"\n{effect}\n{'-' * len(effect)}\n" + table(rows, "30 10 15 45")
     return text
-
-
-def row(words: list[str]) -> str:
-    """Return the lines of one row."""
-    lines = []
-    for number, word in enumerate(words):
-        first = f"  {' ' if number else '*'} -"
-        wrapped = textwrap.wrap(word, WIDTH - 6, break_long_words=False, break_on_hyphens=False)
-        lines += [f"{first} {wrapped[0]}", *(f"      {line}" for line in wrapped[1:])] if wrapped else [first]
-    return "".join(f"{line}\n" for line in lines)
 
 
 def cells(one: field_row.Field) -> list[str]:
@@ -102,43 +84,56 @@ def cells(one: field_row.Field) -> list[str]:
     if one.flags:
         noun = "flags" if len(one.flags) > 1 else "flag"
         notes.append(f"{noun} {', '.join(map(flag, one.flags))}")
-    return [f"``{one.path}``, {one.type}", versions(one), defaults(one), "; ".join(filter(None, notes))]
+    life = versions(one.since, one.until) or "all"
+    return [f"``{one.path}``, {one.type}", life, defaults(one), "; ".join(filter(None, notes))]
 
 
-def versions(one: field_row.Field) -> str:
-    """Return between which versions a field exists."""
-    if one.since and one.until:
-        return f"1.{one.since} to 1.{one.until}"
-    if one.since:
-        return f"since 1.{one.since}"
-    return f"up to 1.{one.until}" if one.until else "all"
+def versions(since: int | None, until: int | None) -> str:
+    """Return between which versions something exists, empty for all."""
+    if since and until:
+        return f"1.{since} to 1.{until}"
+    if since:
+        return f"since 1.{since}"
+    return f"up to 1.{until}" if until else ""
 
 
 def costs(one: field_row.Field) -> list[str]:
     """Return the reason for the effect in the newest minor, then those of older minors, the newest of them first."""
     steps = [(None, one.effect, one.reason), *one.later]
-    found = [steps[-1][2]]
+    found = [escaped(steps[-1][2])]
     for (_since, effect, reason), (following, _effect, _reason) in reversed(list(itertools.pairwise(steps))):
-        found.append(f"up to 1.{following - 1}: ``{effect}``, {reason}")
-    return [text.replace("*", "\\*").replace("`", "\\`").replace("\\`\\`", "``") for text in found]
+        found.append(escaped(f"up to 1.{following - 1}: ``{effect}``, {reason}"))
+    return found
+
+
+def escaped(text: str) -> str:
+    """Return a text without marks of emphasis or a single backquote."""
+    return text.replace("*", "\\*").replace("`", "\\`").replace("\\`\\`", "``")
 
 
 def defaults(one: field_row.Field) -> str:
     """Return the defaults with the versions from which they hold."""
-    found = [literal(one.default)] if one.default is not None else []
+    found = []
+    if one.default is not None:
+        found.append(literal(one.default))
     for since, value in one.later_defaults:
-        found.append(f"since 1.{since} {literal(value)}" if found or since > (one.since or 0) else literal(value))
+        text = literal(value)
+        if found or since > (one.since or 0):
+            text = f"since 1.{since} {text}"
+        found.append(text)
     if one.unknown_since is not None:
-        found.append(f"since 1.{one.unknown_since} depends on the node" if found else "depends on the node")
+        text = "depends on the node"
+        if found:
+            text = f"since 1.{one.unknown_since} {text}"
+        found.append(text)
     return ", ".join(found)
 
 
 def flag(name: str) -> str:
     """Return a flag with the versions in which it sets the field."""
     row = fields_table.FLAGS[name]
-    words = [f"since 1.{row.since}"] if row.since else []
-    words += [f"up to 1.{row.until}"] if row.until else []
-    return f"``--{name}`` ({', '.join(words)})" if words else f"``--{name}``"
+    life = versions(row.since, row.until)
+    return f"``--{name}`` ({life})" if life else f"``--{name}``"
 
 
 def literal(value: Any) -> str:

@@ -9,20 +9,22 @@ Data files next to Python do not travel into modules and to nodes, so the tables
 
 from __future__ import annotations
 
-import argparse
-import difflib
+import dataclasses
 import json
 import re
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import yaml
+from generated import ROOT, settle
 
-ROOT = Path(__file__).resolve().parent.parent
-DATA = ROOT / "tools" / "data"
-TARGETS = ROOT / "plugins" / "module_utils" / "_config"
+sys.path.insert(0, str(ROOT / "plugins/module_utils"))
+
+from _config.fields.field_row import Field, Flag  # found only after the line above
+
+TARGETS = ROOT / "plugins/module_utils/_config"
+Row = dict[str, Any]
 WIDTH = 118
 """Of a line of a row: 120 without what ends a text that goes on in the next line."""
 INDENT = " " * len("    Field(")
@@ -41,7 +43,6 @@ NEWEST_MINOR = {newest_minor}
 """The newest minor whose fields and defaults are known."""
 '''
 
-EFFECT_OF_CLASS = {"no_dynamic": "forbidden"}
 GATES_HEADER = '''# Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
@@ -79,14 +80,33 @@ MERGES = {
 }
 
 
+def load(name: str) -> Any:
+    """Return the content of one table."""
+    return yaml.safe_load((ROOT / "tools/data" / name).read_text(encoding="utf-8"))
+
+
+def by(key: str, rows: list[Row]) -> dict[str, Row]:
+    """Return rows by one of their keys."""
+    return {row[key]: row for row in rows}
+
+
+TABLE_1_20, TABLE, OURS = load("fields-1.20.yaml"), load("fields-by-version.yaml"), load("fields-ours.yaml")
+EFFECTS, GATES = load("effects-after-1.20.yaml"), load("gates-by-version.yaml")
+DEFAULTS = load("defaults-by-version.yaml")
+FLAGS = by("name", sorted(load("flags-by-version.yaml")["flags"], key=lambda row: str(row["name"])))
+OLD, NEW = by("name", TABLE_1_20["fields"]), by("path", TABLE["fields"])
+LATER_DEFAULTS, NEWER_EFFECTS = by("path", DEFAULTS["defaults"]), by("path", EFFECTS["fields"])
+
+
 def main() -> int:
     """Generate or check; return the exit code."""
+    check_names()
     texts = {
-        "fields/fields_table.py": generate(),
-        "fields/gates_table.py": gates(),
-        "upgrade/flags_table.py": gone_flags(),
+        TARGETS / "fields/fields_table.py": formatted(fields()),
+        TARGETS / "fields/gates_table.py": formatted(gates()),
+        TARGETS / "upgrade/flags_table.py": formatted(gone_flags()),
     }
-    return settle({TARGETS / name: formatted(text) for name, text in texts.items()}, "tools/generate_fields.py")
+    return settle(texts, "tools/generate_fields.py")
 
 
 def formatted(text: str) -> str:
@@ -95,129 +115,94 @@ def formatted(text: str) -> str:
     return subprocess.run(words, input=text, capture_output=True, text=True, check=True).stdout
 
 
-def settle(texts: dict[Path, str], tool: str) -> int:
-    """Write generated files; with `--check`, compare them and show the differences. Return the exit code."""
-    parser = argparse.ArgumentParser(prog=tool)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 with a diff when a file is stale")
-    check, code = parser.parse_args().check, 0
-    for path, wanted in texts.items():
-        found = path.read_text(encoding="utf-8") if path.exists() else ""
-        name = str(path.relative_to(ROOT))
-        if not check:
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(wanted, encoding="utf-8")
-        elif found != wanted:
-            lines = (found.splitlines(True), wanted.splitlines(True))
-            sys.stdout.writelines(difflib.unified_diff(*lines, name, f"{name} (as generated)"))
-            print(f"{name} is stale: run `python {tool}` and commit the result", file=sys.stderr)
-            code = 1
-    return code
-
-
-def generate() -> str:
-    """Return the text of the generated module."""
-    old = {row["name"]: row for row in load("fields-1.20.yaml")["fields"]}
-    new = {row["path"]: row for row in load("fields-by-version.yaml")["fields"]}
-    flags = {row["name"]: row for row in load("flags-by-version.yaml")["flags"] if row["field"]}
-    ours = load("fields-ours.yaml")
-    effects = load("effects-after-1.20.yaml")
-    defaults = {row["path"]: row for row in load("defaults-by-version.yaml")["defaults"]}
-    meanings = load("defaults-by-version.yaml")["meanings"]
-    check_names(ours, effects, set(old) | set(new), set(old))
-    unknown = {*defaults, *(row["path"] for row in meanings)} - set(old) - set(new)
-    if unknown:
-        raise SystemExit(f"tools/data/defaults-by-version.yaml: {unknown} in no table")
-    rows = []
-    for path in sorted(set(old) | set(new), key=lambda path: (path.lower(), path)):
-        row = field(path, old.get(path), new.get(path), ours, effects, flags)
-        rows.append(later_defaults(row, defaults.get(path, {})))
-    newest = minor(load("fields-by-version.yaml")["newest"])
-    oldest_minor = minor(load("fields-1.20.yaml")["version"])
-    text = HEADER.format(oldest_minor=oldest_minor, newest_minor=newest)
-    text += "\n# fmt: off\nFIELDS: tuple[Field, ...] = (\n" + "".join(entry(row) for row in rows) + ")\n# fmt: on\n"
-    text += "\nFLAGS: dict[str, Flag] = {\n" + "".join(flag_line(flags[name]) for name in sorted(flags)) + "}\n"
-    text += "\nMEANINGS: tuple[Meaning, ...] = (\n" + "".join(meaning_line(row) for row in meanings) + ")\n"
-    return text
-
-
-def gates() -> str:
-    """Return the text of the generated module of feature gates."""
-    table, fields_of = load("gates-by-version.yaml"), fields_by_gate()
-    unknown = set(fields_of) - {row["name"] for row in table["gates"]}
-    if unknown:
-        raise SystemExit(f"gates-by-version.yaml has no gate {', '.join(sorted(unknown))}, which a field needs")
-    newest = load("fields-by-version.yaml")["newest"]
-    if newest not in table["dependencies"]:
-        raise SystemExit(f"gates-by-version.yaml has no dependencies of {newest}, where the tables end")
-    text = GATES_HEADER + "GATES: dict[str, str] = {\n"
-    text += "".join(f"    {quote(row['name'])}: {quote(gate(row))},\n" for row in table["gates"]) + "}\n"
-    text += '"""Gate -> its history, see gates.py."""\n\nFIELDS_OF: dict[str, tuple[str, ...]] = {\n'
-    text += "".join(names(name, fields_of[name]) for name in sorted(fields_of)) + "}\n"
-    text += '"""Gate -> the fields that need it."""\n\nNEEDS: dict[int, dict[str, tuple[str, ...]]] = {\n'
-    for version, rows in table["dependencies"].items():
-        text += f"    {minor(version)}: {{\n"
-        text += "".join(names(name, needed) for name, needed in rows.items())
-        text += "    },\n"
-    return text + '}\n"""Minor -> gate -> the gates that must be on while it is on."""\n'
-
-
-def fields_by_gate() -> dict[str, list[str]]:
-    """Return the fields that need a gate, by gate."""
-    found = [(row["gate"], row["path"]) for row in load("effects-after-1.20.yaml")["fields"] if "gate" in row]
-    fields_of: dict[str, list[str]] = {}
-    for name, path in [*found, *load("fields-ours.yaml")["gates"].items()]:
-        fields_of.setdefault(name, []).append(path)
-    return fields_of
-
-
-def gone_flags() -> str:
-    """Return the text of the generated module of flags that a later kubelet does not know."""
-    rows = sorted(load("flags-by-version.yaml")["flags"], key=lambda row: str(row["name"]))
-    text = GATES_HEADER + "LAST_MINOR: dict[str, int] = {\n"
-    text += "".join(f"    {quote(row['name'])}: {minor(row['until'])},\n" for row in rows if "until" in row)
-    return text + '}\n"""Flag -> the last minor that knows it. A later kubelet does not start with it."""\n'
-
-
-def names(key: str, found: list[str]) -> str:
-    """Return the line of an entry with a tuple of names."""
-    return f"{quote(key)}: {quote(tuple(found))},\n"
-
-
-def gate(row: dict[str, Any]) -> str:
-    """Return the history of a gate in the notation of gates.py."""
-    words = ["k"] if row.get("kubelet") else []
-    for number, (version, default, stage, locked) in enumerate(row["states"]):
-        first = minor(version)
-        if number == 0 and first == 20:
-            # The states begin with 1.20; what is older stands beside them.
-            first = min(first, minor(row.get("on_since", version) if default else row["since"]))
-        words.append(f"{first}{stage}{'+' if default else '-'}{'!' if locked else ''}")
-    if "removed_in" in row:
-        words.append(f"{minor(row['removed_in'])}x")
-    return " ".join(words)
-
-
-def load(name: str) -> Any:
-    """Return the content of one table."""
-    return yaml.safe_load((DATA / name).read_text(encoding="utf-8"))
-
-
-def check_names(ours: dict[str, Any], effects: dict[str, Any], known: set[str], old: set[str]) -> None:
+def check_names() -> None:
     """Refuse a name that no table knows, which would silently have no effect, and a field without an effect."""
+    known = {*OLD, *NEW}
     for key in ("machine", "whole", "secret", "until", "since"):
-        for name in ours[key]:
+        for name in OURS[key]:
             if name not in known:
                 raise SystemExit(f"tools/data/fields-ours.yaml: {key}: {name} is in no table")
-    for key, wanted in (("fields", known - old), ("later", old)):
-        found = {row["path"] for row in effects[key]}
-        wrong = found - wanted
-        if key == "fields":
-            wrong |= wanted - found
+    later = {row["path"] for row in EFFECTS["later"]}
+    for key, wrong in (("fields", NEWER_EFFECTS.keys() ^ (known - OLD.keys())), ("later", later - OLD.keys())):
         if wrong:
             raise SystemExit(
                 f"tools/data/effects-after-1.20.yaml: {key}: {', '.join(sorted(wrong))}: "
                 "a field after 1.20 needs one row in fields, and only a field of 1.20 has rows in later"
             )
+    unknown = {*LATER_DEFAULTS, *by("path", DEFAULTS["meanings"])} - known
+    if unknown:
+        raise SystemExit(f"tools/data/defaults-by-version.yaml: {unknown} in no table")
+
+
+def fields() -> str:
+    """Return the text of the module of fields."""
+    text = HEADER.format(oldest_minor=minor(TABLE_1_20["version"]), newest_minor=minor(TABLE["newest"]))
+    text += "\n# fmt: off\nFIELDS: tuple[Field, ...] = (\n"
+    for path in sorted({*OLD, *NEW}, key=lambda path: (path.lower(), path)):
+        text += entry(field(path))
+    text += ")\n# fmt: on\n\nFLAGS: dict[str, Flag] = {\n"
+    for name, row in FLAGS.items():
+        if row["field"]:
+            text += f"{quote(name)}: Flag({', '.join(arguments(flag(row), 3))}),\n"
+    text += "}\n\nMEANINGS: tuple[Meaning, ...] = (\n"
+    for row in DEFAULTS["meanings"]:
+        text += f"Meaning{(row['path'], minor(row['since']), row['value'], row['before'], row['after'])},\n"
+    return f"{text})\n"
+
+
+def gates() -> str:
+    """Return the text of the module of feature gates."""
+    fields_of: dict[str, tuple[str, ...]] = {}
+    for row in EFFECTS["fields"]:
+        if "gate" in row:
+            fields_of[row["gate"]] = (*fields_of.get(row["gate"], ()), row["path"])
+    for name, path in OURS["gates"].items():
+        fields_of[name] = (*fields_of.get(name, ()), path)
+    histories = {row["name"]: history(row) for row in GATES["gates"]}
+    unknown = fields_of.keys() - histories.keys()
+    if unknown:
+        raise SystemExit(f"gates-by-version.yaml has no gate {', '.join(sorted(unknown))}, which a field needs")
+    needs = {}
+    for version, rows in GATES["dependencies"].items():
+        needs[minor(version)] = {name: tuple(needed) for name, needed in rows.items()}
+    if minor(TABLE["newest"]) not in needs:
+        raise SystemExit(f"gates-by-version.yaml has no dependencies of {TABLE['newest']}, where the tables end")
+    return f'''{GATES_HEADER}GATES: dict[str, str] = {histories}
+"""Gate -> its history, see gates.py."""
+
+FIELDS_OF: dict[str, tuple[str, ...]] = {dict(sorted(fields_of.items()))}
+"""Gate -> the fields that need it."""
+
+NEEDS: dict[int, dict[str, tuple[str, ...]]] = {needs}
+"""Minor -> gate -> the gates that must be on while it is on."""
+'''
+
+
+def gone_flags() -> str:
+    """Return the text of the module of flags that a later kubelet does not know."""
+    last = {name: minor(row["until"]) for name, row in FLAGS.items() if "until" in row}
+    return f'''{GATES_HEADER}LAST_MINOR: dict[str, int] = {last}
+"""Flag -> the last minor that knows it. A later kubelet does not start with it."""
+'''
+
+
+def history(row: Row) -> str:
+    """Return the history of a gate in the notation of gates.py."""
+    words = []
+    if row.get("kubelet"):
+        words.append("k")
+    for number, (version, default, stage, locked) in enumerate(row["states"]):
+        first, sign = minor(version), "-"
+        # The states begin with 1.20; what is older stands beside them.
+        older = row["since"]
+        if default:
+            sign, older = "+", row.get("on_since", version)
+        if number == 0 and first == 20:
+            first = min(first, minor(older))
+        words.append(f"{first}{stage}{sign}" + "!" * locked)
+    if "removed_in" in row:
+        words.append(f"{minor(row['removed_in'])}x")
+    return " ".join(words)
 
 
 def minor(version: Any) -> int:
@@ -225,93 +210,30 @@ def minor(version: Any) -> int:
     return int(str(version).split(".")[1])
 
 
-def field(
-    path: str,
-    old: dict[str, Any] | None,
-    new: dict[str, Any] | None,
-    ours: dict[str, Any],
-    effects: dict[str, Any],
-    flags: dict[str, Any],
-) -> dict[str, Any]:
-    """Return the arguments of one Field that differ from its defaults, in their order."""
-    kind = normal_type((new or old or {})["type"])
-    row = {"path": path, "type": kind, **lifetime(path, new, ours)}
-    given = {name for name, flag in flags.items() if flag["field"] == path}
+def field(path: str) -> Field:
+    """Return the row of one field."""
+    old, new = OLD.get(path), NEW.get(path)
+    row: Row = {"path": path, "type": normal_type((new or old or {})["type"]), "path_ref": path in OURS["path_ref"]}
     if old:
         row.update(from_table_of_1_20(old))
-        # A flag of the only member of an object is a flag of the object, too.
-        given.update(old.get("flags", ()))
-    else:
-        row.update(from_newer_table(kind, new or {}))
-    row.update(cost(path, old, effects))
-    row["flags"] = tuple(sorted(given))
-    row["path_ref"] = row.get("path_ref", path in ours["path_ref"])
-    if new and row["unset"] != "nil" and new["pointer"]:
-        row["nil_since"] = first_pointer(new["types"])
+    elif new:
+        row.update(from_newer_table(row["type"], new))
+    if new and new["pointer"] and row["unset"] != "nil":
+        row["nil_since"] = next(minor(step["from"]) for step in new["types"] if step["type"].startswith("*"))
     for key in ("whole", "machine", "secret"):
-        row[key] = path in ours[key]
-    return row
+        row[key] = path in OURS[key]
+    row.update(lifetime(path, new or {}))
+    row.update(later_defaults(LATER_DEFAULTS.get(path, {}), row["unset"]))
+    return Field(**row, flags=flags(path, old or {}))
 
 
-def first_pointer(steps: list[dict[str, Any]]) -> int:
-    """Return the minor from which on a field is a pointer."""
-    return next(minor(step["from"]) for step in steps if step["type"].startswith("*"))
-
-
-def later_defaults(row: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """Return a field with the defaults of later minors, and from which minor on the default is not known."""
-    steps = tuple((minor(version), value) for version, value in given.get("defaults", ()))
-    if steps and row["unset"] == "none":
-        # A field that is no pointer: a zero becomes the default, too.
-        row["unset"] = "zero"
-    unknown = minor(given["unknown_since"]) if "unknown_since" in given else None
-    return {**row, "later_defaults": steps, "unknown_since": unknown}
-
-
-def lifetime(path: str, new: dict[str, Any] | None, ours: dict[str, Any]) -> dict[str, int | None]:
-    """Return the minors between which a field exists; None where the tables begin or do not end."""
-    since = until = None
-    if new:
-        since = minor(new["since"])
-    if new and "until" in new:
-        until = minor(new["until"])
-    since = ours["since"].get(path, since)
-    if since is not None and since <= 12:
-        since = None
-    return {"since": since, "until": ours["until"].get(path, until)}
-
-
-def from_table_of_1_20(old: dict[str, Any]) -> dict[str, Any]:
-    """Return what fields-1.20.yaml knows of a field, apart from its effect."""
-    return {
-        "default": old["default"],
-        "unset": old["unset"],
-        "zero_omitted": old["zero_shown"] == "omitted",
-        "path_ref": bool(old.get("path_ref")),
-    }
-
-
-def from_newer_table(kind: str, new: dict[str, Any]) -> dict[str, Any]:
-    """Return what fields-by-version.yaml knows of a field that 1.20 does not have."""
-    return {
-        "unset": "nil" if new["pointer"] else "none",
-        "zero_omitted": bool(new["omitempty"] and not new["pointer"] and kind not in NEVER_OMITTED),
-    }
-
-
-def cost(path: str, old: dict[str, Any] | None, effects: dict[str, Any]) -> dict[str, Any]:
-    """Return the effect of a field with its reason and those of later minors, and whether bad values are fatal."""
-    if old is None:
-        row = next(row for row in effects["fields"] if row["path"] == path)
-        return {"effect": row["effect"], "reason": row["reason"], "fatal": bool(row.get("fatal"))}
-    effect = old["suggested"] if old["class"] == "unspecified" else old["class"]
-    later = [(minor(row["from"]), row["effect"], row["reason"]) for row in effects["later"] if row["path"] == path]
-    return {
-        "effect": EFFECT_OF_CLASS.get(effect, effect),
-        "reason": old["reason"].replace("no advice in comment", "no advice upstream"),
-        "later": tuple(sorted(later)),
-        "fatal": bool(old.get("fatal_not_validated")),
-    }
+def flags(path: str, old: Row) -> tuple[str, ...]:
+    """Return the flags of a field. A flag of the only member of an object is a flag of the object, too."""
+    found = set(old.get("flags", ()))
+    for name, row in FLAGS.items():
+        if row["field"] == path:
+            found.add(name)
+    return tuple(sorted(found))
 
 
 def normal_type(name: str) -> str:
@@ -320,37 +242,95 @@ def normal_type(name: str) -> str:
     return TYPES.get(plain, "list[object]" if plain.startswith("[]") else "object")
 
 
-FIRST = ("path", "type", "effect", "reason")
-# What follows them in a row, where it differs from the default of Field.
-DEFAULTS = {
-    "since": None,
-    "until": None,
-    "default": None,
-    "later_defaults": (),
-    "unknown_since": None,
-    "unset": "none",
-    "nil_since": None,
-    "zero_omitted": False,
-    "flags": (),
-    "whole": False,
-    "machine": False,
-    "fatal": False,
-    "path_ref": False,
-    "secret": False,
-    "later": (),
-}
+def from_table_of_1_20(old: Row) -> Row:
+    """Return what fields-1.20.yaml knows of a field, with the effects of later minors."""
+    effect, later = old["class"], []
+    if effect == "unspecified":
+        effect = old["suggested"]
+    if effect == "no_dynamic":
+        effect = "forbidden"
+    for row in EFFECTS["later"]:
+        if row["path"] == old["name"]:
+            later.append((minor(row["from"]), row["effect"], row["reason"]))
+    return {
+        "default": old["default"],
+        "unset": old["unset"],
+        "zero_omitted": old["zero_shown"] == "omitted",
+        "path_ref": bool(old.get("path_ref")),
+        "effect": effect,
+        "reason": old["reason"].replace("no advice in comment", "no advice upstream"),
+        "later": tuple(sorted(later)),
+        "fatal": bool(old.get("fatal_not_validated")),
+    }
 
 
-def entry(row: dict[str, Any]) -> str:
-    """Return the row of one field. An argument that does not fit begins in a new line."""
-    words = [quote(row[key]) for key in FIRST]
-    words += [f"{key}={quote(row[key])}" for key, default in DEFAULTS.items() if row.get(key, default) != default]
+def from_newer_table(kind: str, new: Row) -> Row:
+    """Return what is known of a field that 1.20 does not have."""
+    effect = NEWER_EFFECTS[new["path"]]
+    row = {"effect": effect["effect"], "reason": effect["reason"], "fatal": bool(effect.get("fatal")), "unset": "none"}
+    if new["pointer"]:
+        row["unset"] = "nil"
+    elif new["omitempty"]:
+        row["zero_omitted"] = kind not in NEVER_OMITTED
+    return row
+
+
+def lifetime(path: str, new: Row) -> Row:
+    """Return the minors between which a field exists; None where the tables begin or do not end."""
+    found: Row = {}
+    for key in ("since", "until"):
+        found[key] = OURS[key].get(path)
+        if found[key] is None and key in new:
+            found[key] = minor(new[key])
+    if found["since"] is not None and found["since"] <= 12:
+        found["since"] = None
+    return found
+
+
+def later_defaults(given: Row, unset: str) -> Row:
+    """Return the defaults of later minors, and from which minor on the default is not known."""
+    found: Row = {"later_defaults": tuple((minor(version), value) for version, value in given.get("defaults", ()))}
+    if found["later_defaults"] and unset == "none":
+        # A field that is no pointer: a zero becomes the default, too.
+        found["unset"] = "zero"
+    if "unknown_since" in given:
+        found["unknown_since"] = minor(given["unknown_since"])
+    return found
+
+
+def flag(row: Row) -> Flag:
+    """Return the row of one flag."""
+    found: Row = {}
+    # 1.20 is the oldest minor of the list of flags, and stands for all before it.
+    since = minor(row.get("field_since", row["since"]))
+    if since > 20:
+        found["since"] = since
+    if "until" in row:
+        found["until"] = minor(row["until"])
+    return Flag(row["field"], row["takes_value"], MERGES.get(row["type"], "replace"), **found)
+
+
+def arguments(row: Field | Flag, plain: int) -> list[str]:
+    """Return the arguments of a row: the first ones without names, of the others those that are not the default."""
+    words = []
+    for number, one in enumerate(dataclasses.fields(row)):
+        value = getattr(row, one.name)
+        if number < plain:
+            words.append(quote(value))
+        elif value != one.default:
+            words.append(f"{one.name}={quote(value)}")
+    return words
+
+
+def entry(row: Field) -> str:
+    """Return the lines of one field. An argument that does not fit begins in a new line."""
+    *words, last = arguments(row, 4)
     lines = ["    Field("]
-    for word in [*(f"{word}, " for word in words[:-1]), f"{words[-1]}),"]:
+    for word in [*(f"{word}, " for word in words), f"{last}),"]:
         if len(lines[-1] + word.rstrip()) > WIDTH:
             lines.append(INDENT)
         lines[-1] += word
-    return "".join(broken(line) for line in lines)
+    return "".join(map(broken, lines))
 
 
 def broken(line: str) -> str:
@@ -372,25 +352,7 @@ def broken(line: str) -> str:
                 below.append(len(lines[-1]))
             elif sign in ")]}" and not inside:
                 below.pop()
-    return "".join(f"{line}\n" for line in lines)
-
-
-def flag_line(row: dict[str, Any]) -> str:
-    """Return the line of one flag."""
-    words = [quote(row["field"]), str(row["takes_value"]), quote(MERGES.get(row["type"], "replace"))]
-    # 1.20 is the oldest minor of the list of flags, and stands for all before it.
-    since = minor(row.get("field_since", row["since"]))
-    if since > 20:
-        words.append(f"since={since}")
-    if "until" in row:
-        words.append(f"until={minor(row['until'])}")
-    return f"    {quote(row['name'])}: Flag({', '.join(words)}),\n"
-
-
-def meaning_line(row: dict[str, Any]) -> str:
-    """Return the line of one value that changed its meaning."""
-    words = [row["path"], minor(row["since"]), row["value"], row["before"], row["after"]]
-    return f"    Meaning({', '.join(map(quote, words))}),\n"
+    return "\n".join([*lines, ""])
 
 
 def quote(value: Any) -> str:

@@ -15,11 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tools"))
-
-from generate_fields import settle  # noqa: E402  # found only after the line above
+from generated import ROOT, settle, table
 
 TOOL = "tools/generate_permissions.py"
 FOLDER, GUIDE = ROOT / "docs/rbac", ROOT / "docs/docsite/rst/guide_permissions.rst"
@@ -67,86 +63,78 @@ reach.
 
 Playbooks
 ---------
-
-.. list-table::
-  :header-rows: 1
-  :widths: 30 70
-
-  * - permission
-    - playbooks
 {playbooks}
 Options
 -------
-
-.. list-table::
-  :header-rows: 1
-  :widths: 30 70
-
-  * - manifest
-    - adds
 {options}
 Purpose and risk
 ----------------
-
-.. list-table::
-  :header-rows: 1
-  :widths: 30 70
-
-  * - permission
-    - purpose
 {reasons}"""
 
 
-def load() -> Data:
-    """Return the data."""
-    return dict(yaml.safe_load((ROOT / "tools/data/permissions.yaml").read_text(encoding="utf-8")))
+DATA: Data = yaml.safe_load((ROOT / "tools/data/permissions.yaml").read_text(encoding="utf-8"))
+PERMISSIONS: dict[str, Data] = DATA["permissions"]
 
 
-def rules(permissions: list[Data]) -> list[Data]:
-    """Return permissions as rules of RBAC, those of the same objects as one."""
-    found: dict[str, Data] = {}
-    for one in permissions:
-        about = {"apiGroups": [one.get("group", "")], "resources": [one["resource"]]}
-        about |= {"resourceNames": one["names"]} if "names" in one else {}
-        found.setdefault(str(about), {**about, "verbs": []})["verbs"] += one["verbs"]
-    return list(found.values())
+def main() -> int:
+    """Write or check all files; return the exit code."""
+    wanted = manifests()
+    code = settle({**wanted, GUIDE: page()}, TOOL)
+    for path in {*FOLDER.iterdir()} - wanted.keys():
+        print(f"{path.relative_to(ROOT)} is not generated: remove it", file=sys.stderr)
+        code = 1
+    return code
 
 
-def objects(name: str, permissions: list[Data], account: str = "") -> list[Data]:
-    """Return the roles of a manifest and their bindings, to the user or to a ServiceAccount."""
+def manifests() -> dict[Path, str]:
+    """Return the text of each manifest."""
+    found = {}
+    for name, needs in DATA["playbooks"].items():
+        purpose = f"What the playbook {name} needs."
+        found[FOLDER / f"{name}.yaml"] = manifest(purpose, objects(f"playbook-{name}", needs))
+    for name, option in DATA["options"].items():
+        added = objects(f"option-{name}", option["adds"])
+        if "account" in option:
+            meta = {"namespace": NAMESPACES["namespace"], "name": option["account"]}
+            added.append({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta})
+            added += objects(f"account-{option['account']}", option["account_may"], option["account"])
+        purpose = f"In addition, {option['reason']}".replace("``", "")
+        found[FOLDER / f"option-{name}.yaml"] = manifest(purpose, added)
+    return found
+
+
+def objects(name: str, needs: list[str], account: str = "") -> list[Data]:
+    """Return the roles with some permissions and their bindings, to the user or to a ServiceAccount."""
+    subject = {"apiGroup": GROUP, "kind": "User", "name": USER}
+    if account:
+        subject = {"kind": "ServiceAccount", "namespace": NAMESPACES["namespace"], "name": account}
     found: list[Data] = []
     for scope, namespace in NAMESPACES.items():
-        given = rules([one for one in permissions if one["scope"] == scope])
+        given = rules(needs, scope)
         if not given:
             continue
-        kind = "Role" if namespace else "ClusterRole"
-        meta = {**({"namespace": namespace} if namespace else {}), "name": f"livenodes-kubelet-{name}"}
+        kind, meta = "ClusterRole", {"name": f"livenodes-kubelet-{name}"}
+        if namespace:
+            kind, meta = "Role", {"namespace": namespace, **meta}
         role = {"apiGroup": GROUP, "kind": kind, "name": meta["name"]}
-        subject = {"apiGroup": GROUP, "kind": "User", "name": USER}
-        if account:
-            subject = {"kind": "ServiceAccount", "namespace": NAMESPACES["namespace"], "name": account}
         head = {"apiVersion": f"{GROUP}/v1"}
         found.append({**head, "kind": kind, "metadata": meta, "rules": given})
         found.append({**head, "kind": f"{kind}Binding", "metadata": dict(meta), "roleRef": role, "subjects": [subject]})
     return found
 
 
-def manifests(data: Data) -> dict[str, tuple[str, list[Data]]]:
-    """Return purpose and objects by name of the file, without its ending."""
-    known = data["permissions"]
-    found = {
-        name: (f"What the playbook {name} needs.", objects(f"playbook-{name}", [known[one] for one in needs]))
-        for name, needs in data["playbooks"].items()
-    }
-    for name, option in data["options"].items():
-        added = objects(f"option-{name}", [known[one] for one in option["adds"]])
-        if "account" in option:
-            meta = {"namespace": NAMESPACES["namespace"], "name": option["account"]}
-            added.append({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta})
-            may = [known[one] for one in option["account_may"]]
-            added += objects(f"account-{option['account']}", may, option["account"])
-        found[f"option-{name}"] = (f"In addition, {option['reason']}".replace("``", ""), added)
-    return found
+def rules(needs: list[str], scope: str) -> list[Data]:
+    """Return the permissions of a scope as rules of RBAC, those of the same objects as one."""
+    found: dict[str, Data] = {}
+    for key in needs:
+        one = PERMISSIONS[key]
+        if one["scope"] != scope:
+            continue
+        about = {"apiGroups": [one.get("group", "")], "resources": [one["resource"]]}
+        if "names" in one:
+            about["resourceNames"] = one["names"]
+        found.setdefault(str(about), {**about, "verbs": []})["verbs"] += one["verbs"]
+    return list(found.values())
 
 
 class Plain(yaml.SafeDumper):
@@ -164,7 +152,9 @@ class Plain(yaml.SafeDumper):
 
     def represent_sequence(self, tag: str, sequence: Any, flow_style: bool | None = None) -> Any:
         """Write a long list in block style."""
-        return super().represent_sequence(tag, sequence, False if len(sequence) > self.FEW else flow_style)
+        if len(sequence) > self.FEW:
+            flow_style = False
+        return super().represent_sequence(tag, sequence, flow_style)
 
 
 def manifest(purpose: str, found: list[Data]) -> str:
@@ -178,54 +168,39 @@ def manifest(purpose: str, found: list[Data]) -> str:
     return f"{head}\n{body}"
 
 
-def label(one: Data) -> str:
-    """Return a permission in words."""
-    verbs = ", ".join(f"``{verb}``" for verb in one["verbs"])
-    where = " in ``kube-node-lease``" if one["scope"] == "heartbeats" else ""
-    which = f" (``{one['names'][0]}`` only)" if len(one.get("names", ())) == 1 else ""
-    which = " (those of kubeadm)" if len(one.get("names", ())) > 1 else which
-    return f"{verbs} on ``{one['resource']}``{where}{which}"
-
-
-def row(*cells: str) -> str:
-    """Return a row of a list-table."""
-    lines = []
-    for number, cell in enumerate(cells):
-        first = "  * - " if not number else "    - "
-        lines += textwrap.wrap(cell, 120, initial_indent=first, subsequent_indent="      ", break_long_words=False)
-    return "\n".join(lines) + "\n"
-
-
-def page(data: Data) -> str:
+def page() -> str:
     """Return the text of the guide."""
-    known = data["permissions"]
-    users = {one: [name for name, needs in data["playbooks"].items() if one in needs] for one in known}
+    playbooks, reasons = [["permission", "playbooks"]], [["permission", "purpose"]]
+    for key, one in PERMISSIONS.items():
+        users = ", ".join(f"``{name}``" for name, needs in DATA["playbooks"].items() if key in needs)
+        if users:
+            playbooks.append([label(key), users])
+        reasons.append([label(key), one["reason"]])
+    options = [["manifest", "adds"]]
+    for name, option in DATA["options"].items():
+        added = "; ".join(map(label, option["adds"]))
+        options.append([f"``option-{name}.yaml``", f"{added}: {option['reason']}"])
     return PAGE.format(
         license=textwrap.indent(LICENSE, "  "),
         user=USER,
-        playbooks="".join(
-            row(label(known[one]), ", ".join(f"``{name}``" for name in names)) for one, names in users.items() if names
-        ),
-        options="".join(
-            row(
-                f"``option-{name}.yaml``",
-                f"{'; '.join(label(known[one]) for one in option['adds'])}: {option['reason']}",
-            )
-            for name, option in data["options"].items()
-        ),
-        reasons="".join(row(label(one), one["reason"]) for one in known.values()),
+        playbooks=table(playbooks, "30 70"),
+        options=table(options, "30 70"),
+        reasons=table(reasons, "30 70"),
     )
 
 
-def main() -> int:
-    """Write or check all files; return the exit code."""
-    data = load()
-    wanted = {FOLDER / f"{name}.yaml": manifest(*found) for name, found in manifests(data).items()}
-    code = settle({**wanted, GUIDE: page(data)}, TOOL)
-    for path in {*FOLDER.iterdir()} - wanted.keys():
-        print(f"{path.relative_to(ROOT)} is not generated: remove it", file=sys.stderr)
-        code = 1
-    return code
+def label(key: str) -> str:
+    """Return a permission in words."""
+    one = PERMISSIONS[key]
+    text = ", ".join(f"``{verb}``" for verb in one["verbs"]) + f" on ``{one['resource']}``"
+    if one["scope"] == "heartbeats":
+        text += " in ``kube-node-lease``"
+    names = one.get("names", ())
+    if len(names) == 1:
+        text += f" (``{names[0]}`` only)"
+    elif names:
+        text += " (those of kubeadm)"
+    return text
 
 
 if __name__ == "__main__":

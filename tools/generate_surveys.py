@@ -18,7 +18,7 @@ import typing as t
 
 import yaml
 from collection_tree import ROOT, link
-from generate_fields import settle
+from generated import settle
 
 sys.path.insert(0, str(link(ROOT / ".nox/.cache/link")))
 
@@ -57,59 +57,47 @@ QUESTIONS = {
     "kubelet_config_target_binary": ("Its kubelet on the nodes", "upgrade_check", "main"),
     "kubelet_config_upgrade": ("If a kubelet would stop", "upgrade_check", "main"),
 }
-_PLAN = [
-    "kubelet_config_hosts",
-    "kubelet_config_allow_effect",
-    "kubelet_config_allow_invalid",
-    "kubelet_config_kubeadm",
-]
-_OF_ROLLBACK = ("kubelet_config_variant", "kubelet_config_rollout_id")
-_BATCHES = [
-    name
-    for name, question in QUESTIONS.items()
-    if question[1] == "rollout" and name not in (*_OF_ROLLBACK, "kubelet_config_hosts")
-]
+HOSTS = "kubelet_config_hosts"
+ALLOWED = ["kubelet_config_allow_effect", "kubelet_config_allow_invalid"]
+PLAN = [HOSTS, *ALLOWED, "kubelet_config_kubeadm"]
+UNDONE = ["kubelet_config_variant", "kubelet_config_rollout_id"]
+BATCHES = [name for name in QUESTIONS if QUESTIONS[name][1] == "rollout" and name not in (HOSTS, *UNDONE)]
+ON_NODES = "kubelet_config_drift_hosts"
+UPGRADE = ["kubelet_config_target_version", "kubelet_config_target_binary", "kubelet_config_upgrade"]
 FILES = {
-    "plan": [*_PLAN, "kubelet_config_drift_hosts"],
-    "rollout": [*_PLAN, *_BATCHES],
-    "rollback": [
-        "kubelet_config_hosts",
-        *_OF_ROLLBACK,
-        "kubelet_config_allow_effect",
-        "kubelet_config_allow_invalid",
-        *_BATCHES,
-    ],
-    "drift": ["kubelet_config_hosts", "kubelet_config_drift", "kubelet_config_drift_hosts"],
-    "verify": ["kubelet_config_hosts", "kubelet_config_drift_hosts"],
-    "upgrade_check": [
-        "kubelet_config_hosts",
-        "kubelet_config_target_version",
-        "kubelet_config_target_binary",
-        "kubelet_config_upgrade",
-    ],
+    "plan": [*PLAN, ON_NODES],
+    "rollout": [*PLAN, *BATCHES],
+    "rollback": [HOSTS, *UNDONE, *ALLOWED, *BATCHES],
+    "drift": [HOSTS, "kubelet_config_drift", ON_NODES],
+    "verify": [HOSTS, ON_NODES],
+    "upgrade_check": [HOSTS, *UPGRADE],
 }
 
 
 def question(variable: str) -> dict[str, t.Any]:
     """Return one question of a survey. Surveys have no boolean type, so a bool becomes a choice of two words."""
     name, role, entry = QUESTIONS[variable]
-    spec = yaml.safe_load((ROOT / "roles" / role / "meta/argument_specs.yml").read_text(encoding="utf-8"))[
-        "argument_specs"
-    ][entry]["options"][variable]
-    choices = ["true", "false"] if spec["type"] == "bool" else spec.get("choices", [])
+    specs = yaml.safe_load((ROOT / "roles" / role / "meta/argument_specs.yml").read_text(encoding="utf-8"))
+    spec = specs["argument_specs"][entry]["options"][variable]
     default = spec.get("default", "")
-    number = spec["type"] == "int"
-    return {
+    asked = {
         "question_name": name,
         "question_description": " ".join(spec["description"]),
         "variable": variable,
-        "type": "multiplechoice" if choices else "integer" if number else "text",
-        "choices": choices,
-        "default": str(default).lower() if spec["type"] == "bool" else default if number else str(default),
+        "type": "text",
+        "choices": spec.get("choices", []),
+        "default": str(default),
         "required": default != "" or bool(spec.get("required")),
-        "min": MINIMUM.get(variable, 0) if number else 0,
-        "max": NUMBER_LIMIT if number else TEXT_LIMIT,
+        "min": 0,
+        "max": TEXT_LIMIT,
     }
+    if spec["type"] == "int":
+        asked |= {"type": "integer", "default": default, "min": MINIMUM.get(variable, 0), "max": NUMBER_LIMIT}
+    if spec["type"] == "bool":
+        asked |= {"choices": ["true", "false"], "default": str(default).lower()}
+    if asked["choices"]:
+        asked["type"] = "multiplechoice"
+    return asked
 
 
 def survey(variables: t.Iterable[str]) -> str:

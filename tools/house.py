@@ -42,9 +42,9 @@ Count = int | float | None
 
 def files(patterns: t.Iterable[str]) -> list[Path]:
     """Return the files of these patterns that git knows, sorted."""
-    done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True)
-    known = {ROOT / name for name in done.stdout.split("\0") if name}
-    return sorted({path for pattern in patterns for path in ROOT.glob(pattern)} & known)
+    words = ["git", "ls-files", "-z", "--deduplicate", *(f":(glob){pattern}" for pattern in patterns)]
+    names = subprocess.run(words, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return [ROOT / name for name in names.split("\0") if name]
 
 
 def public_names(tree: ast.Module) -> set[str]:
@@ -53,10 +53,9 @@ def public_names(tree: ast.Module) -> set[str]:
     for node in tree.body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             names.add(node.name)
-        elif isinstance(node, ast.Assign):
-            names.update(target.id for target in node.targets if isinstance(target, ast.Name))
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            names.add(node.target.id)
+        for target in [*getattr(node, "targets", ()), getattr(node, "target", None)]:
+            if isinstance(target, ast.Name):
+                names.add(target.id)
     return {name for name in names if not name.startswith("_")}
 
 
@@ -75,23 +74,24 @@ def used_names(tree: ast.AST) -> set[str]:
 
 def row(paths: t.Sequence[Path], users: collections.Counter[str]) -> list[Count]:
     """Return one part's counts, in the order of COLUMNS; None where a count is of Python only and there is none."""
-    texts = {path: path.read_text(errors="replace") for path in paths}
-    lines = [len(text.splitlines()) for text in texts.values()]
-    sizes: list[Count] = [len(paths), sum(lines), sum(0 < count < SHORT_FILE for count in lines)]
-    programs = [text for path, text in texts.items() if path.suffix == ".py"]
-    if not programs:
+    lines = short = once = 0
+    found: collections.Counter[str] = collections.Counter()
+    for path in paths:
+        text = path.read_text(errors="replace")
+        count = len(text.splitlines())
+        lines += count
+        short += 0 < count < SHORT_FILE
+        if path.suffix == ".py":
+            found += density(text)
+            once += sum(users[name] <= 1 for name in public_names(ast.parse(text)))
+    sizes: list[Count] = [len(paths), lines, short]
+    if not found:
         return [*sizes, None, None, None, None, None]
-    found = sum(map(density, programs), collections.Counter())
-    rates = [round(found[kind] * 1000 / found["code"], 1) for kind in ("ternaries", "comprehensions")]
-    once = None
-    if any(path.is_relative_to(ROOT / "plugins") for path in paths):
-        once = sum(used_once(text, users) for text in programs)
-    return [*sizes, found["code"], *rates, found["complex"], once]
-
-
-def used_once(text: str, users: collections.Counter[str]) -> int:
-    """Return how many public names of a program no other file uses."""
-    return sum(users[name] <= 1 for name in public_names(ast.parse(text)))
+    rate = 1000 / found["code"]
+    dense = [round(found["ternaries"] * rate, 1), round(found["comprehensions"] * rate, 1)]
+    if not paths[0].is_relative_to(ROOT / "plugins"):
+        return [*sizes, found["code"], *dense, found["complex"], None]
+    return [*sizes, found["code"], *dense, found["complex"], once]
 
 
 def density(text: str) -> collections.Counter[str]:
@@ -104,28 +104,30 @@ def density(text: str) -> collections.Counter[str]:
     return found
 
 
-def specs() -> tuple[int, int]:
-    """Return how many variables the roles document, and in how many entries."""
-    entries: list[str] = []
-    for path in files(("roles/*/meta/argument_specs.yml",)):
-        for entry in yaml.safe_load(path.read_text())["argument_specs"].values():
-            entries.extend(entry.get("options") or {})
-    return len(set(entries)), len(entries)
-
-
 def main() -> None:
     """Print the table."""
     users: collections.Counter[str] = collections.Counter()
     for path in files(("plugins/**/*.py",)):
-        users.update(used_names(ast.parse(path.read_text())) | public_names(ast.parse(path.read_text())))
-    print(f"{'':12}" + "".join(f"{name:>11}" for name in COLUMNS))
+        tree = ast.parse(path.read_text())
+        users.update(used_names(tree) | public_names(tree))
+    print(line("", COLUMNS))
     for name, patterns in PARTS.items():
-        counts = row(files(patterns), users)
-        print(f"{name:12}" + "".join(f"{'-' if count is None else count:>11}" for count in counts))
-    variables, entries = specs()
-    print(f"\nvariables of roles: {variables}, in {entries} entries of argument specs")
+        print(line(name, row(files(patterns), users)))
+    variables: list[str] = []
+    for path in files(("roles/*/meta/argument_specs.yml",)):
+        for entry in yaml.safe_load(path.read_text())["argument_specs"].values():
+            variables.extend(entry.get("options") or {})
+    print(f"\nvariables of roles: {len(set(variables))}, in {len(variables)} entries of argument specs")
     print(f"< {SHORT_FILE}: files below {SHORT_FILE} lines; ternaries and comprehensions per 1,000 lines of code;")
     print(f"complex: functions over {MOST_COMPLEX}; used once: public names that no other file of plugins uses")
+
+
+def line(name: str, cells: t.Iterable[object]) -> str:
+    """Return a line of the table; None is a dash."""
+    text = f"{name:12}"
+    for cell in cells:
+        text += f"{'-' if cell is None else cell:>11}"
+    return text
 
 
 if __name__ == "__main__":

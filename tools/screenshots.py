@@ -14,14 +14,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tools.collection_tree import ROOT, link
-
-sys.path.insert(0, str(link(ROOT / ".nox" / ".cache" / "link")))
-
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import report_document  # found after that line
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import report_document
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.page import page
 from tests.support.browser import chromium, prefer
 from tests.support.played_rollout import example
+from tools.collection_tree import ROOT
 
 # Name: number of nodes, colour scheme, anchor on the page.
 PICTURES = {

@@ -16,8 +16,8 @@ import pytest
 
 from tests.lab.lab import Lab
 from tests.support.ansible import ROOT, Ansible
-from tools.demo.console import DemoError
 from tools.demo.real.steps import Demo
+from tools.demo.steps import DemoError
 
 COMMAND = [sys.executable, "-m", "tools.demo"]
 PROGRAMS = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
@@ -134,8 +134,8 @@ NODE_PART = """
 import os, pathlib, signal, sys
 sys.path.insert(0, os.getcwd())
 from tests.lab.lab import Lab
-from tools.demo.console import end
 from tools.demo.real import checkpoint, steps
+from tools.demo.steps import end
 
 signal.signal(signal.SIGTERM, end)
 demo = steps.Demo(Lab.attach(), pathlib.Path(sys.argv[1]))

@@ -283,8 +283,11 @@ def test_a_restart_that_does_not_hold_is_an_error_and_a_start_limit_is_none(node
         "[Unit]\nStartLimitBurst=2\nStartLimitIntervalSec=60\n[Service]\nExecStart={}\nRestart=always\nRestartSec=0.1\n"
     )
     restart = f"""
+kubelet = unit.Unit({UNIT!r})
 try:
-    result = unit.Unit({UNIT!r}).restart()
+    result = kubelet.restart()
+    time.sleep(1)
+    kubelet.holds(result)
 except unit.UnitError as error:
     result = {{"error": str(error)}}
 """

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-from tools.demo.console import FAILURE, show
+from tools.demo.steps import FAILURE, show
 
 LABS = ("simulated", "real")
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 import shutil
 import typing as t
+from pathlib import Path
 
-from tools.collection_tree import NAME, ROOT, copy, link, public_names
+from tools.collection_tree import NAME, ROOT, copy, link
 from tools.environments import CACHE, Tools, newest
+from tools.gates.gate import is_long
 
 if t.TYPE_CHECKING:
     import nox
@@ -20,7 +22,9 @@ REMOTE = re.compile(r"<(?:script|link|img|iframe)\b[^>]*(?:src|href)=\"?(?:https
 
 
 def docs(session: nox.Session) -> None:
-    """Lint the documentation, and look for each public name in what ansible-doc shows."""
+    """Documentation: docs site configuration, guides, plugins, roles, every reference; ansible-doc shows each public
+    name.
+    """
     tools = newest(session)
     lint = "antsibull-docs lint-collection-docs --plugin-docs --disallow-unknown-collection-refs"
     tools.run(f"{lint} --validate-collection-refs self .")
@@ -32,8 +36,28 @@ def docs(session: nox.Session) -> None:
             session.error(f"ansible-doc --type {kind} does not show {', '.join(missing)}")
 
 
+def public_names() -> dict[str, set[str]]:
+    """Return the public names of the collection by kind, as `ansible-doc --type` has them."""
+    found: dict[str, set[str]] = {
+        "module": _stems("plugins/modules/*.py"),
+        "inventory": _stems("plugins/inventory/*.py"),
+        "callback": _stems("plugins/callback/*.py"),
+        "filter": _stems("plugins/filter/*.yml"),
+        "role": {path.parts[-3] for path in ROOT.glob("roles/*/meta/argument_specs.yml")},
+    }
+    # Only filters without a documentation file of their own lie in a file of their name.
+    for path in ROOT.glob("plugins/filter/*.py"):
+        if "DOCUMENTATION" in path.read_text(encoding="utf-8"):
+            found["filter"].add(path.stem)
+    return found
+
+
+def _stems(pattern: str) -> set[str]:
+    return {path.stem for path in ROOT.glob(pattern)} - {"__init__"}
+
+
 def galaxy(session: nox.Session) -> None:
-    """Build the artifact in build/, let Galaxy's importer read it, and install it."""
+    """The artifact builds, Galaxy's own importer accepts it without error or warning, and it can be installed."""
     tools = Tools(session, "galaxy", ["-r", "tools/requirements/galaxy.txt"])
     for old in BUILD.glob("*.tar.gz"):
         old.unlink()
@@ -55,7 +79,7 @@ def galaxy(session: nox.Session) -> None:
 
 
 def site(session: nox.Session) -> None:
-    """Build the documentation site in build/site; no page may fetch from elsewhere."""
+    """The documentation site builds into build/site: no warning, nothing fetched while it is made or read."""
     tools = Tools(session, "site", ["-r", "tools/requirements/site.txt"])
     source, target = CACHE / "site", BUILD / "site"
     for old in (source, target):
@@ -78,7 +102,7 @@ def site(session: nox.Session) -> None:
 
 
 def builder(session: nox.Session) -> None:
-    """Make the context of an execution environment, and compare what it installs with what the collection declares."""
+    """ansible-builder makes the context of an execution environment from docs/, and finds what the collection needs."""
     tools = Tools(session, "builder", ["-r", "tools/requirements/builder.txt"])
     context = CACHE / "builder"
     shutil.rmtree(context, ignore_errors=True)
@@ -87,18 +111,25 @@ def builder(session: nox.Session) -> None:
         session.error(f"the context does not install {NAME}")
     listed = context / "found.txt"
     tools.run("ansible-builder introspect", str(link(CACHE / "link")), "--write-pip", str(listed))
-    texts = [path.read_text(encoding="utf-8") for path in (listed, ROOT / "meta/ee-requirements.txt")]
-    found, wanted = ({line.partition("#")[0].strip() for line in text.splitlines()} - {""} for text in texts)
     # ansible-builder leaves PyYAML to ansible-core, which needs it too.
-    wanted -= {"PyYAML"}
+    found, wanted = requirements(listed), requirements(ROOT / "meta/ee-requirements.txt") - {"PyYAML"}
     if found != wanted:
         session.error(f"meta/ee-requirements.txt has {sorted(wanted)}, ansible-builder finds {sorted(found)}")
 
 
-def benchmarks(session: nox.Session, long: bool) -> None:
-    """Run the benchmarks of a tier, with other options if nox got some."""
+def requirements(path: Path) -> set[str]:
+    """Return the requirements of a file, without comments."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return {line.partition("#")[0].strip() for line in lines} - {""}
+
+
+def benchmarks(session: nox.Session) -> None:
+    """Speed and memory: an assignment beside a bare loop of the same requests, a switch on a node beside a bare
+    restart, the controller's share of a rollout to simulated nodes. Long: 1,000 nodes, and a rollout to 5,000.
+    """
     tools = newest(session)
     runs = ["bench_assign --nodes 300", "bench_node", "bench_rollout --nodes 100"]
+    long = is_long()
     if long:
         runs = ["bench_assign --nodes 1000", *runs[1:], "bench_rollout --nodes 1000", "bench_rollout --nodes 5000"]
     for run in runs:

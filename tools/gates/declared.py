@@ -144,7 +144,7 @@ def fuzz(_long: bool) -> list[str]:
 
 # What is not for users runs with one Python and one ansible-core only, and so does what plays whole rollouts.
 OTHER_VERSIONS = [
-    *(f"tests/unit/{room}" for room in ("docs", "fuzz", "legacy", "playbooks", "plugins")),
+    *["tests/unit/docs", "tests/unit/fuzz", "tests/unit/legacy", "tests/unit/playbooks", "tests/unit/plugins"],
     *files("unit/roles", "argument_specs artifacts by_hand checkpoint kubeadm_of_one_group messages read_node"),
     *files("unit/roles", "values_of_variables without_a_plan"),
     # Each waits for runs that a signal ends. The gate `unit` has them.
@@ -153,7 +153,7 @@ OTHER_VERSIONS = [
     *ON_ALL_CORES,
 ]
 # Their code knows neither Ansible nor the package kubernetes.
-PURE = [f"tests/unit/plugins/module_utils/{room}" for room in ("_config", "_node")]
+PURE = ["tests/unit/plugins/module_utils/_config", "tests/unit/plugins/module_utils/_node"]
 
 
 @tests("quick", lowest_tools)
@@ -194,12 +194,7 @@ def changelog(session: nox.Session) -> None:
         newest(session).run("antsibull-changelog lint-changelog-yaml changelogs/changelog.yaml")
 
 
-@gate("quick")
-def docs(session: nox.Session) -> None:
-    """Documentation: docs site configuration, guides, plugins, roles, every reference; ansible-doc shows each public
-    name.
-    """
-    bodies.docs(session)
+gate("quick")(bodies.docs)
 
 
 @gate("quick")
@@ -222,11 +217,8 @@ def browser(_long: bool) -> list[str]:
     return ["tests/browser"]
 
 
-@gate("quick")
-def galaxy(session: nox.Session) -> None:
-    """The artifact builds, Galaxy's own importer accepts it without error or warning, and it can be installed."""
-    # A quick gate, not a slow one: the importer gives ansible-lint 180 s.
-    bodies.galaxy(session)
+# A quick gate, not a slow one: the importer gives ansible-lint 180 s.
+gate("quick")(bodies.galaxy)
 
 
 @gate("slow")
@@ -244,16 +236,10 @@ def sanity_lowest(session: nox.Session) -> None:
     lowest_tools(session).run("python tools/sanity.py", str(CACHE / "sanity_lowest"), *session.posargs)
 
 
-@gate("slow")
-def site(session: nox.Session) -> None:
-    """The documentation site builds into build/site: no warning, nothing fetched while it is made or read."""
-    bodies.site(session)
+gate("slow")(bodies.site)
 
 
-@gate("slow")
-def builder(session: nox.Session) -> None:
-    """ansible-builder makes the context of an execution environment from docs/, and finds what the collection needs."""
-    bodies.builder(session)
+gate("slow")(bodies.builder)
 
 
 def awx_tools(session: nox.Session) -> Tools:
@@ -374,12 +360,7 @@ def e2e_guard_modern(long: bool) -> list[str]:
     return [*GUARD, *GUARD_LONG, *unless(long)]
 
 
-@gate("lab", "short", "long", alone=True)
-def benchmarks(session: nox.Session) -> None:
-    """Speed and memory: an assignment beside a bare loop of the same requests, a switch on a node beside a bare
-    restart, the controller's share of a rollout to simulated nodes. Long: 1,000 nodes, and a rollout to 5,000.
-    """
-    bodies.benchmarks(session, is_long())
+gate("lab", "short", "long", alone=True)(bodies.benchmarks)
 
 
 def chosen(tier: str, names: t.Sequence[str]) -> dict[str, Gate]:

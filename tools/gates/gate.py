@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import typing as t
+from pathlib import PurePosixPath
 
 from tools.environments import Tools
 
@@ -44,13 +45,9 @@ class Gate:
 
     def runs(self, file: str, long: bool) -> bool:
         """Return whether it runs tests of a file, in the long tier or in the short one."""
-        words = self.tests(long)
-        left_out = [word.removeprefix("--ignore=") for word in words if word.startswith("--ignore=")]
-        return _within(file, words) and not _within(file, left_out)
-
-
-def _within(file: str, rooms: list[str]) -> bool:
-    return any(file == room or file.startswith(f"{room}/") for room in rooms)
+        words, path = set(self.tests(long)), PurePosixPath(file)
+        rooms = {file, *map(str, path.parents)}
+        return not words.isdisjoint(rooms) and words.isdisjoint(f"--ignore={room}" for room in rooms)
 
 
 GATES: dict[str, Gate] = {}
@@ -61,7 +58,8 @@ def gate(lane: str, *tiers: str, **more: t.Any) -> t.Callable[[Body], Body]:
     """Declare a gate of a lane and its tiers (short if none is named); `more`: other fields of Gate."""
 
     def declare(body: Body) -> Body:
-        limits = {tier: LIMITS[lane.partition("_")[0]][tier] for tier in tiers or ("short",)}
+        most = LIMITS[lane.partition("_")[0]]
+        limits = {tier: most[tier] for tier in tiers or ("short",)}
         GATES[body.__name__] = Gate(lane, limits, body, **more)
         return body
 

@@ -8,17 +8,16 @@ from __future__ import annotations
 import dataclasses
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 from tests.lab import releases
-from tools.gates import process
-from tools.gates.outcome import Outcome, run_step
+from tools.collection_tree import ROOT
+from tools.gates.steps import Outcome, run, run_step
 
 LAB = [sys.executable, "-m", "tests.lab"]
 DOWN = 180
-RECORDED = " and ".join(sorted({path.stem.rpartition("-")[2] for path in process.ROOT.glob("tests/facts/*-v*.json")}))
+RECORDED = " and ".join(sorted({path.stem.rpartition("-")[2] for path in ROOT.glob("tests/facts/*-v*.json")}))
 INSTEAD = f"instead, the gate unit compares rules and the model of drop-ins with the answers recorded from {RECORDED}"
 
 
@@ -54,13 +53,12 @@ class Lab:
         """Return the names of a further lab, by default others than those of the first."""
         if self.number == 1:
             return {}
-        names = {
-            "DIR": f"/var/lib/livenodes-kubelet-lab{self.number}",
-            "BRIDGE": f"lnk-br{self.number - 1}",
-            "SUBNET": f"10.{210 + self.number}.0.0/24",
+        given = f"LIVENODES_LAB{self.number}"
+        return {
+            "LIVENODES_LAB_DIR": os.environ.get(f"{given}_DIR", f"/var/lib/livenodes-kubelet-lab{self.number}"),
+            "LIVENODES_LAB_BRIDGE": os.environ.get(f"{given}_BRIDGE", f"lnk-br{self.number - 1}"),
+            "LIVENODES_LAB_SUBNET": os.environ.get(f"{given}_SUBNET", f"10.{210 + self.number}.0.0/24"),
         }
-        given = f"LIVENODES_LAB{self.number}_"
-        return {f"LIVENODES_LAB_{part}": os.environ.get(f"{given}{part}", name) for part, name in names.items()}
 
     def obstacle(self) -> str:
         """Return why this lab cannot run here, or an empty string."""
@@ -75,19 +73,13 @@ class Lab:
     def up(self, limit: float) -> Outcome:
         """Bring the lab up, unless it is up. Raises Interrupted."""
         title, environment = f"{self.name} up", self.environment()
-        status = subprocess.run(
-            [*LAB, "status"],
-            cwd=process.ROOT,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-            env={**os.environ, **environment},
-        )
-        if status.returncode == 0:
+        status, _seconds, _log = run(f"{self.name} status", [*LAB, "status"], limit, environment=environment)
+        if status == 0:
             return Outcome(title, "passed", reason="was up, stays up", passed=1)
         self.ours = True
-        versions = ["--kubernetes", *self.kubernetes] if self.kubernetes else []
-        command = [*LAB, "up", *self.options, *versions]
+        command = [*LAB, "up", *self.options]
+        if self.kubernetes:
+            command += ["--kubernetes", *self.kubernetes]
         return run_step(title, command, limit, leave=True, environment=environment)
 
     def down(self) -> Outcome | None:

@@ -14,19 +14,37 @@ import subprocess
 import typing as t
 from pathlib import Path
 
-from tools.gates import process
-from tools.gates.outcome import Outcome
+from tools.gates import steps
 
 
-def _git(*words: str) -> str:
-    done = subprocess.run(["git", *words], cwd=process.ROOT, capture_output=True, text=True, check=False)
-    return done.stdout.strip() if done.returncode == 0 else ""
+def keep(outcomes: t.Sequence[steps.Outcome], gates: t.Collection[str]) -> None:
+    """Record the gates that passed, and the commit that they passed on."""
+    record = read()
+    now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
+    commit, edited = _git("rev-parse", "HEAD"), bool(_git("status", "--porcelain"))
+    for outcome in outcomes:
+        if outcome.verdict == "passed" and outcome.name in gates:
+            row = {"time": now, "commit": commit, "edited": edited, "seconds": round(outcome.seconds)}
+            record[outcome.name] = row
+    place().write_text(json.dumps(record, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 
-def place() -> Path:
-    """Return the path of the record; under .nox where this is no clone."""
-    folder = _git("rev-parse", "--git-common-dir")
-    return (process.ROOT / folder if folder else process.REPORTS.parent) / "test-long.json"
+def table(gates: t.Iterable[str]) -> str:
+    """Return a line for each gate: when it last passed in the long tier, and on which commit."""
+    record = read()
+    lines = ["\nLast passed in the long tier"]
+    for name in gates:
+        shown = _shown(record[name]) if name in record else "not recorded"
+        lines.append(f"  {name:<18} {shown}")
+    return "\n".join(lines)
+
+
+def _shown(row: dict[str, t.Any]) -> str:
+    since = _git("rev-list", "--count", f"{row['commit']}..HEAD")
+    age = f"{since} commits before HEAD" if since else "not in this history"
+    if row["edited"]:
+        age = f"with uncommitted changes, {age}"
+    return f"{row['time']}  {row['seconds']:6,} s  {row['commit'][:10]}, {age}"
 
 
 def read() -> dict[str, dict[str, t.Any]]:
@@ -38,28 +56,12 @@ def read() -> dict[str, dict[str, t.Any]]:
     return t.cast("dict[str, dict[str, t.Any]]", found)
 
 
-def keep(outcomes: t.Sequence[Outcome], gates: t.Collection[str]) -> None:
-    """Record the gates that passed, and the commit that they passed on."""
-    now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
-    commit, edited = _git("rev-parse", "HEAD"), bool(_git("status", "--porcelain"))
-    passed = {
-        outcome.name: {"time": now, "commit": commit, "edited": edited, "seconds": round(outcome.seconds)}
-        for outcome in outcomes
-        if outcome.verdict == "passed" and outcome.name in gates
-    }
-    place().write_text(json.dumps({**read(), **passed}, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+def place() -> Path:
+    """Return the path of the record; in the checkout itself where that is no clone."""
+    return steps.ROOT / _git("rev-parse", "--git-common-dir") / "test-long.json"
 
 
-def table(gates: t.Iterable[str]) -> str:
-    """Return a line for each gate: when it last passed in the long tier, and on which commit."""
-    known = read()
-    lines = [f"  {name:<18} {_row(known[name]) if name in known else 'not recorded'}" for name in gates]
-    return "\n".join(["\nLast passed in the long tier", *lines])
-
-
-def _row(row: dict[str, t.Any]) -> str:
-    commit = str(row["commit"])
-    since = _git("rev-list", "--count", f"{commit}..HEAD") if commit else ""
-    age = f"{since} commits before HEAD" if since else "not in this history"
-    edited = ", with uncommitted changes" if row["edited"] else ""
-    return f"{row['time']}  {row['seconds']:6,} s  {commit[:10]}{edited}, {age}"
+def _git(*words: str) -> str:
+    """Return what git prints, or an empty string where it fails."""
+    done = subprocess.run(["git", *words], cwd=steps.ROOT, capture_output=True, text=True, check=False)
+    return "" if done.returncode else done.stdout.strip()

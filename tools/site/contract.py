@@ -11,7 +11,8 @@ import subprocess
 import sys
 
 from tools.collection_tree import ROOT
-from tools.site.reports import Runs, table
+from tools.generated import table
+from tools.site.reports import Runs
 
 FACTS = ROOT / "tests" / "facts"
 # By file of the contract.
@@ -54,19 +55,25 @@ Table = dict[str, dict[str, str]]
 
 def page(runs: Runs) -> str:
     """Return the text of the page."""
-    tables: dict[str, Table] = {group: {case: {} for case in names} for group, names in cases().items()}
+    tables: dict[str, Table] = {}
+    for group, names in cases().items():
+        tables[group] = {case: {} for case in names}
     for gate, run in runs.items():
         for point in run.points:
             row = tables.get(group_of(point.file.removesuffix(".py")), {}).get(title(point.name))
             # Cases of several versions share a row, and one failure counts.
-            if row is not None and row.get(gate) != "failed":
-                row[gate] = f"{point.seconds:.1f} s" if point.passed else "failed"
+            if row is None or row.get(gate) == "failed":
+                continue
+            row[gate] = f"{point.seconds:.1f} s" if point.passed else "failed"
     for path in sorted(FACTS.glob("dropins-v*.json")):
         facts = json.loads(path.read_text(encoding="utf-8"))
         for name in facts["rows"]:
             row = tables["contract/test_dropins"][f"what is live: {shown(name)}"]
             row[f"kubelet {facts['kubelet'].lstrip('v')}"] = "recorded"
-    return HEADER + "".join(section(GROUPS[group], rows) for group, rows in tables.items())
+    text = HEADER
+    for group, cells in tables.items():
+        text += section(GROUPS[group], cells)
+    return text
 
 
 def cases() -> dict[str, list[str]]:
@@ -96,7 +103,8 @@ def title(name: str) -> str:
     """Return the words of a test's name; a version among its parameters is that of a column."""
     plain, _bracket, given = name.removeprefix("test_").partition("[")
     given = re.sub(r"^v\d+\.\d+\.\d+-?|-?v\d+\.\d+\.\d+$", "", given.rstrip("]"))
-    return shown(plain.replace("_", " ") + (f": {given}" if given else ""))
+    words = plain.replace("_", " ")
+    return shown(f"{words}: {given}" if given else words)
 
 
 def shown(text: str) -> str:
@@ -106,7 +114,9 @@ def shown(text: str) -> str:
 
 def section(heading: str, named: Table) -> str:
     """Return one section of the page, with the columns that have a cell."""
-    columns = list(dict.fromkeys(column for row in named.values() for column in row))
+    columns: dict[str, None] = {}
+    for row in named.values():
+        columns.update(dict.fromkeys(row))
     rows = [["case", *columns]]
     for case, row in named.items():
         rows.append([case, *(row.get(column, "") for column in columns)])

@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 from tools.environments import REPORTS
+from tools.generated import table
 from tools.site import contract, faults, reports
 
 ADDED = """
@@ -40,19 +41,20 @@ def write(folder: Path, runs: reports.Runs) -> None:
     """Write the pages, and add their list and the runs to the guide."""
     (folder / "evidence_faults.rst").write_text(faults.page(runs), encoding="utf-8")
     (folder / "evidence_contract.rst").write_text(contract.page(runs), encoding="utf-8")
+    results = SOME + overview(runs) if runs else NONE
     with (folder / "guide_evidence.rst").open("a", encoding="utf-8") as guide:
-        guide.write(ADDED + (SOME + overview(runs) if runs else NONE))
+        guide.write(ADDED + results)
 
 
 def overview(runs: reports.Runs) -> str:
     """Return a table of the runs."""
     rows = [["gate", "runs on", "day", "with", "passed", "failed"]]
     for gate, run in runs.items():
-        passed = len([point for point in run.points if point.passed])
-        versions = ", ".join(f"{name} {version}" for name, version in sorted(run.versions.items()))
+        passed = sum(point.passed for point in run.points)
         failed = len(run.points) - passed
+        versions = ", ".join(map(" ".join, sorted(run.versions.items())))
         rows.append([gate, reports.GATES[gate], run.day, versions, str(passed), str(failed)])
-    return reports.table(rows)
+    return table(rows)
 
 
 if __name__ == "__main__":

@@ -5,18 +5,22 @@
 
 from __future__ import annotations
 
-import ast
+import re
 import typing as t
 from pathlib import Path
 
 import yaml
 
 from tools.collection_tree import ROOT
-from tools.site.reports import GATES, MODEL, REAL, SIMULATION, Runs, gates, table
+from tools.generated import table
+from tools.site.reports import GATES, MODEL, REAL, SIMULATION, Runs, gates
 
 CASES = sorted((ROOT / "tools" / "data").glob("faults*.yaml"))
 NOT_RUN = "not run here"
 LABEL = "ansible_collections.livenodes.kubelet.docsite.evidence_faults"
+MARK = re.compile(r"^(?:@pytest\.mark\.fault\(case=(\d+)\)|def (test_\w+))", re.MULTILINE)
+"""A mark, or the test below it."""
+IMPORT = re.compile(r"^from (tests\.[\w.]+) import (\([^)]*\btest_[^)]*\)|.*\btest_.*)", re.MULTILINE)
 KEYS = {
     "node": "The node runs",
     "status": "The status states",
@@ -45,50 +49,45 @@ Overview
 
 def cases() -> dict[int, dict[str, t.Any]]:
     """Return the cases of all lists by number, in their order. Raises ValueError for a number with two cases."""
-    rows = [row for path in CASES for row in yaml.safe_load(path.read_text(encoding="utf-8"))]
-    found = {row["case"]: row for row in sorted(rows, key=lambda row: int(row["case"]))}
-    if len(found) != len(rows):
-        raise ValueError("two fault cases have one number")
-    return found
+    found: dict[int, dict[str, t.Any]] = {}
+    for path in CASES:
+        for row in yaml.safe_load(path.read_text(encoding="utf-8")):
+            if row["case"] in found:
+                raise ValueError("two fault cases have one number")
+            found[row["case"]] = row
+    return dict(sorted(found.items()))
 
 
 def marked() -> dict[int, list[str]]:
     """Return the tests of every case that a mark names, as pytest names them."""
     found: dict[int, list[str]] = {}
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        for name, numbers in marks(path, imports=True).items():
+        for name, numbers in {**imported(path), **marks(path)}.items():
             for number in numbers:
                 found.setdefault(number, []).append(f"{path.relative_to(ROOT).as_posix()}::{name}")
     return found
 
 
-def marks(path: Path, imports: bool = False) -> dict[str, list[int]]:
-    """Return the cases of each test in a file; with those that it `imports` from another one of tests/."""
+def marks(path: Path) -> dict[str, list[int]]:
+    """Return the cases of each test in a file."""
     found: dict[str, list[int]] = {}
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-            found[node.name] = [case for one in node.decorator_list for case in _case(one)]
-        elif imports and isinstance(node, ast.ImportFrom):
-            found.update(_imported(node))
+    numbers: list[int] = []
+    for number, name in MARK.findall(path.read_text(encoding="utf-8")):
+        if number:
+            numbers.append(int(number))
+        else:
+            found[name], numbers = numbers, []
     return found
 
 
-def _case(decorator: ast.expr) -> list[int]:
-    """Return the case that a mark names, nothing for another decorator."""
-    if not isinstance(decorator, ast.Call) or ast.unparse(decorator.func) != "pytest.mark.fault":
-        return []
-    value = decorator.keywords[0].value
-    return [value.value] if isinstance(value, ast.Constant) and isinstance(value.value, int) else []
-
-
-def _imported(node: ast.ImportFrom) -> dict[str, list[int]]:
+def imported(path: Path) -> dict[str, list[int]]:
     """Return the cases of each test that a file imports from another one of tests/."""
-    module = node.module or ""
-    taken = [alias.name for alias in node.names if alias.name.startswith("test_")]
-    if not taken or not module.startswith("tests."):
-        return {}
-    others = marks(ROOT / f"{module.replace('.', '/')}.py")
-    return {name: others.get(name, []) for name in taken}
+    found: dict[str, list[int]] = {}
+    for module, names in IMPORT.findall(path.read_text(encoding="utf-8")):
+        others = marks(ROOT / f"{module.replace('.', '/')}.py")
+        for name in re.findall(r"\btest_\w+", names):
+            found[name] = others.get(name, [])
+    return found
 
 
 class Test(t.NamedTuple):
@@ -98,14 +97,6 @@ class Test(t.NamedTuple):
     kind: str
     gates: list[str]
     results: dict[str, tuple[int, int]]
-
-    def has_run(self) -> bool:
-        """Return whether there is a result."""
-        return bool(self.results)
-
-    def has_failed(self) -> bool:
-        """Return whether a point failed."""
-        return any(failed for _passed, failed in self.results.values())
 
     def shown(self, runs: Runs) -> str:
         """Return the words for its results, one for each gate."""
@@ -141,13 +132,16 @@ def placed(name: str, found: Counts) -> list[Test]:
 
 def total(tests: list[Test]) -> str:
     """Return the words for all tests of one case and one kind, empty without any."""
-    run = [test for test in tests if test.has_run()]
+    run = [test for test in tests if test.results]
     if not run:
         return NOT_RUN if tests else ""
-    passed = len([test for test in run if not test.has_failed()])
+    passed = 0
+    for test in run:
+        passed += not any(failed for _passed, failed in test.results.values())
     text = f"{passed} of {len(run)} passed"
-    rest = len(tests) - len(run)
-    return f"{text}, {rest} {NOT_RUN}" if rest else text
+    if len(run) < len(tests):
+        text += f", {len(tests) - len(run)} {NOT_RUN}"
+    return text
 
 
 def page(runs: Runs) -> str:
@@ -157,9 +151,13 @@ def page(runs: Runs) -> str:
     overview = [["case", "what happens", *kinds]]
     sections = []
     for number, case in found.items():
-        tests = [test for name in named.get(number, []) for test in placed(name, results)]
-        cells = [total([test for test in tests if test.kind == kind]) for kind in kinds]
-        overview.append([str(number), f":ref:`{case['title']} <{LABEL}_{number}>`", *cells])
+        tests: list[Test] = []
+        for name in named.get(number, []):
+            tests += placed(name, results)
+        row = [str(number), f":ref:`{case['title']} <{LABEL}_{number}>`"]
+        for kind in kinds:
+            row.append(total([test for test in tests if test.kind == kind]))
+        overview.append(row)
         sections.append(section(number, case, tests, runs))
     return HEADER.format(count=len(found)) + table(overview) + "".join(sections)
 
@@ -177,4 +175,5 @@ def section(number: int, case: dict[str, t.Any], tests: list[Test], runs: Runs) 
     for test in tests:
         command = f'``.venv/bin/nox -s {test.gates[0]} -- -m "fault(case={number})"``'
         rows.append([f"``{test.name}``", test.kind, test.shown(runs), command])
-    return "\n".join(lines) + "\n" + (table(rows) if tests else "\nThere is no test.\n")
+    results = table(rows) if tests else "\nThere is no test.\n"
+    return "\n".join(lines) + "\n" + results

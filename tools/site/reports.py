@@ -69,20 +69,17 @@ def read(folder: Path) -> Runs:
 
 
 def _run(root: ElementTree.Element) -> Run:
-    run = Run(_day(root), {}, [])
+    days = [(suite.get("timestamp") or "")[:10] for suite in root.iter("testsuite")]
+    run = Run(max(days, default=""), {}, [])
     for one in root.iter("property"):
         run.versions[one.get("name", "")] = one.get("value", "")
     for case in root.iter("testcase"):
-        if case.find("skipped") is None:
-            bad = case.find("failure") is not None or case.find("error") is not None
+        marks = {mark.tag for mark in case}
+        if "skipped" not in marks:
             file = (case.get("classname") or "").replace(".", "/") + ".py"
-            run.points.append(Point(file, case.get("name") or "", not bad, float(case.get("time") or 0)))
+            passed = marks.isdisjoint(("failure", "error"))
+            run.points.append(Point(file, case.get("name") or "", passed, float(case.get("time") or 0)))
     return run
-
-
-def _day(root: ElementTree.Element) -> str:
-    days = [(suite.get("timestamp") or "")[:10] for suite in root.iter("testsuite")]
-    return max(days, default="")
 
 
 def gates(file: str) -> dict[str, list[str]]:
@@ -92,11 +89,3 @@ def gates(file: str) -> dict[str, list[str]]:
         if declared.GATES[gate].runs(file, long=True):
             found.setdefault(kind, []).append(gate)
     return found
-
-
-def table(rows: list[list[str]]) -> str:
-    """Return a table of a page; the first row is its header."""
-    lines = ["", ".. list-table::", "  :header-rows: 1", ""]
-    for row in rows:
-        lines += [f"  {'*' if not number else ' '} - {cell}".rstrip() for number, cell in enumerate(row)]
-    return "\n".join(lines) + "\n"

@@ -23,21 +23,14 @@ def test_the_table_is_what_the_generator_writes(tmp_path: Path) -> None:
 
 
 def test_a_stale_table_is_shown_as_a_difference(tmp_path: Path) -> None:
-    (tmp_path / "tools").mkdir()
-    (tmp_path / "tools" / "data").symlink_to(ROOT / "tools" / "data")
-    (tmp_path / "ruff.toml").symlink_to(ROOT / "ruff.toml")
-    (tmp_path / "plugins/module_utils/_config/upgrade").mkdir(parents=True)
-    (tmp_path / "tools" / "generate_fields.py").write_text(
-        (ROOT / "tools" / "generate_fields.py").read_text(encoding="utf-8"), encoding="utf-8"
-    )
-    table = tmp_path / "plugins" / "module_utils" / "_config" / "fields" / "fields_table.py"
-    table.parent.mkdir(parents=True)
-    table.write_text(
-        (ROOT / "plugins" / "module_utils" / "_config" / "fields" / "fields_table.py")
-        .read_text(encoding="utf-8")
-        .replace("default=110", "default=111"),
-        encoding="utf-8",
-    )
+    for name in ("tools/data", "ruff.toml", "plugins/module_utils/_config/fields/field_row.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).symlink_to(ROOT / name)
+    for name in ("generate_fields", "generated"):
+        (tmp_path / f"tools/{name}.py").write_bytes((ROOT / f"tools/{name}.py").read_bytes())
+    name = "plugins/module_utils/_config/fields/fields_table.py"
+    text = (ROOT / name).read_text(encoding="utf-8")
+    (tmp_path / name).write_text(text.replace("default=110", "default=111"), encoding="utf-8")
     command = [sys.executable, str(tmp_path / "tools" / "generate_fields.py")]
     done = subprocess.run([*command, "--check"], check=False, capture_output=True, text=True)
     assert done.returncode == 1

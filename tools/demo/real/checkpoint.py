@@ -10,18 +10,18 @@ import json
 import shlex
 import signal
 import subprocess
+import threading
 import time
 import typing as t
 
 from tests.lab import processes
 from tests.lab.node import LabNode
-from tools.demo.console import COMMAND, FAILURE, LIVE, SUCCESS, DemoError, show
 from tools.demo.real.steps import GROUP, OWN_FILE, SOAK, WANTED, Demo
+from tools.demo.steps import COMMAND, FAILURE, LIVE, SUCCESS, UNIT, changes, show
 
 # The node that stands for one of Kubernetes 1.24 or later.
 MODERN = "n3"
 STORE = "/var/lib/kubelet-config"
-UNIT = ("ActiveState", "SubState", "NRestarts")
 # The kubelet accepts this value as valid and exits as soon as it uses it.
 DEADLY = WANTED + "  evictionHard:\n    memory.available: lots\n"
 WITHOUT_PLAN = """\
@@ -157,28 +157,20 @@ def kill_after_the_switch(demo: Demo, node: LabNode) -> None:
 
 def watch(demo: Demo, node: LabNode, deadly: str) -> float:
     """Observe, without acting, until the kubelet answers with another configuration; return the seconds that took."""
-    started, shown = time.monotonic(), ""
+    started = time.monotonic()
     show(f"$ ssh {MODERN} 'systemctl show kubelet; readlink {STORE}/active'    # observe only, repeatedly", COMMAND)
-    while True:
-        unit = dict(
-            line.split("=") for line in node.run(f"systemctl show --property={','.join(UNIT)} kubelet").splitlines()
-        )
-        active = node.run(f"readlink {STORE}/active")
-        seconds = time.monotonic() - started
-        reverted = deadly not in active and demo.configz(MODERN) != {}
-        seen = "{} ({}), restarted {} times by systemd; config: {}{}".format(
-            *(unit[name] for name in UNIT),
-            "deadly" if deadly in active else "good",
-            "; the kubelet answers" if reverted else "",
-        )
-        if seen != shown:
-            show(f"  +{seconds:4.1f} s  {seen}", LIVE)
-            shown = seen
-        if reverted:
-            return seconds
-        if seconds > 90:
-            raise DemoError(f"the kubelet of {MODERN} should answer with the good config by now: {seen}")
-        time.sleep(0.2)
+
+    def look() -> tuple[bool, str]:
+        listed = node.run(f"systemctl show --property={','.join(UNIT)} kubelet").splitlines()
+        unit = dict(line.split("=") for line in listed)
+        seen = "{ActiveState} ({SubState}), restarted {NRestarts} times by systemd; config: ".format_map(unit)
+        if deadly in node.run(f"readlink {STORE}/active"):
+            return True, f"{seen}deadly"
+        return False, f"{seen}good"
+
+    for line in changes(MODERN, look, lambda: demo.configz(MODERN), 90, threading.Event()):
+        show(line, LIVE)
+    return time.monotonic() - started
 
 
 def show_reason(demo: Demo) -> None:

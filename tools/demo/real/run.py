@@ -15,33 +15,17 @@ import os
 import shutil
 import signal
 import tempfile
-import time
 from pathlib import Path
 
 from tests.lab.console import LabError
 from tests.lab.lab import Lab
-from tools.demo.console import FAILURE, HEADLINE, SUCCESS, DemoError, end, show
-from tools.demo.real import checkpoint, native
-from tools.demo.real.steps import GROUP, Demo
-from tools.demo.steps import FOLDER
+from tools.demo.real import checkpoint
+from tools.demo.real.steps import EXCEPTION, GROUP, SOAK, WANTED, Demo
+from tools.demo.steps import FOLDER, HEADLINE, DemoError, exit_status, show
 
-
-def farewell(own: bool, lab: Lab) -> None:
-    """Print the commands that let the reader continue by hand."""
-    show()
-    show(
-        "To continue by hand, start the lab again with `make lab-up`, and then:"
-        if own
-        else "The lab was running before the demo and keeps running. To continue by hand:",
-        HEADLINE,
-    )
-    programs = Path(shutil.which("ansible-playbook") or "ansible-playbook").parent
-    show(f"""\
-  export PATH={programs}:$PATH ANSIBLE_COLLECTIONS_PATH={os.environ.get("ANSIBLE_COLLECTIONS_PATH", "")}
-  export K8S_AUTH_KUBECONFIG={lab.kubeconfig}
-  ansible-playbook -i {lab.inventory} livenodes.kubelet.plan -e kubelet_config_hosts={GROUP} \\
-    -e '{{"kubelet_config": {{"maxPods": 80}}}}'
-  {lab.cache.kubectl} --kubeconfig {lab.kubeconfig} get nodes""")
+BAD = WANTED + "  kubeAPIQPS: -1\n"
+# Otherwise the plan refuses the value, and no kubelet gets it.
+ALLOW = ("-e", "kubelet_config_allow_invalid=true")
 
 
 def is_up() -> bool:
@@ -53,45 +37,99 @@ def is_up() -> bool:
     return True
 
 
-def run(demo: Demo) -> None:
-    """Run all steps."""
-    native.run(demo)
-    with checkpoint.without_dynamic_config(demo) as node:
-        checkpoint.run(demo, node)
-
-
 def main() -> int:
-    """Start the lab if none is running, run the demo, remove the lab if the demo started it; return the exit status."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, end)
+    """Run the demo; remove the lab if the demo started it; return the exit status."""
     own = not is_up()
-    started = time.monotonic()
     try:
-        show("A lab of real kubelets: etcd, kube-apiserver 1.20.2 and three systemd nodes on this machine.", HEADLINE)
-        show(
-            "The demo starts the lab and removes it at the end. The first start builds its parts, in about 8 minutes."
-            if own
-            else "A lab is running already; the demo uses it."
-        )
-        lab = Lab.up(nodes=3)
-        with tempfile.TemporaryDirectory(prefix=FOLDER) as home:
-            demo = Demo(lab, Path(home))
-            if not own:
-                show("Its nodes may have been changed, so the demo resets them first.")
-                demo.playbook("reset", "-e", f"kubelet_config_hosts={GROUP}")
-            run(demo)
-        farewell(own, lab)
-        show(f"Done in {time.monotonic() - started:.0f} s.", SUCCESS)
-        return 0
-    except (DemoError, LabError) as error:
-        show(f"demo: {error}", FAILURE)
-        return 1
-    except KeyboardInterrupt:
-        show("demo: interrupted", FAILURE)
-        return 130
+        return exit_status(lambda: whole(own))
     finally:
         if own:
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 signal.signal(number, signal.SIG_IGN)
             with contextlib.suppress(LabError):
                 Lab.down()
+
+
+def whole(own: bool) -> None:
+    """Start the lab if none is running, and run all steps. Raises DemoError."""
+    text = "A lab is running already; the demo uses it."
+    if own:
+        text = (
+            "The demo starts the lab and removes it at the end. The first start builds its parts, in about 8 minutes."
+        )
+    show("A lab of real kubelets: etcd, kube-apiserver 1.20.2 and three systemd nodes on this machine.", HEADLINE)
+    show(text)
+    try:
+        lab = Lab.up(nodes=3)
+        with tempfile.TemporaryDirectory(prefix=FOLDER) as home:
+            demo = Demo(lab, Path(home))
+            if not own:
+                show("Its nodes may have been changed, so the demo resets them first.")
+                demo.playbook("reset", "-e", f"kubelet_config_hosts={GROUP}")
+            run_native(demo)
+            with checkpoint.without_dynamic_config(demo) as node:
+                checkpoint.run(demo, node)
+    except LabError as error:
+        raise DemoError(str(error)) from error
+    farewell(own, lab)
+
+
+def run_native(demo: Demo) -> None:
+    """Plan, roll out, repeat, roll out a bad configuration, reset."""
+    hosts = ("-e", f"kubelet_config_hosts={GROUP}")
+    demo.headline(f"Before: the kubelets of the group {GROUP} run with the configuration file of their node")
+    before = demo.live()
+
+    demo.headline("Declare values for the group, and an exception for one node. The plan shows what would change")
+    demo.write(f"group_vars/{GROUP}.yml", WANTED)
+    demo.write("host_vars/n3.yml", EXCEPTION)
+    demo.playbook("plan", *hosts)
+
+    demo.headline("Roll it out: one node after the other, with a soak of 5 s after each (30 s by default)")
+    demo.playbook("rollout", *hosts, *SOAK)
+    good = demo.live()
+    demo.expect("maxPods by node", {name: row["maxPods"] for name, row in good.items()}, {"n1": 80, "n3": 60})
+
+    demo.headline("Roll it out again: nothing changes, and no kubelet restarts")
+    demo.playbook("rollout", *hosts, *SOAK)
+    demo.expect("the live state", demo.live(), good)
+
+    demo.headline("Plan a bad value: the plan names the kubelet's rule and refuses it")
+    demo.write(f"group_vars/{GROUP}.yml", BAD)
+    demo.playbook("plan", *hosts, fails=True)
+    demo.expect("the live state", demo.live(), good)
+
+    demo.headline(
+        "Roll it out anyway. The first kubelet refuses it; the rollout reverts that node, reports the reason\n"
+        "   and stops before the second node"
+    )
+    demo.playbook("rollout", *hosts, *SOAK, *ALLOW, fails=True)
+    bad = demo.live()
+    demo.expect_same_config("what n1 runs with", bad["n1"], good["n1"])
+    demo.expect("n3, which is after n1,", bad["n3"], good["n3"])
+    show(
+        "The kubelet of n1 first fell back to the file on its node: a configuration becomes last-known-good after\n"
+        "10 minutes, and the one of step 3 is younger. The rollout then assigned the one of step 3 again."
+    )
+
+    demo.headline("Reset: every kubelet runs with the configuration file of its node again")
+    demo.playbook("reset", *hosts)
+    after = demo.live()
+    for name in demo.NODES:
+        demo.expect_same_config(f"what {name} runs with", after[name], before[name])
+
+
+def farewell(own: bool, lab: Lab) -> None:
+    """Print the commands that let the reader continue by hand."""
+    text = "The lab was running before the demo and keeps running. To continue by hand:"
+    if own:
+        text = "To continue by hand, start the lab again with `make lab-up`, and then:"
+    show()
+    show(text, HEADLINE)
+    programs = Path(shutil.which("ansible-playbook") or "ansible-playbook").parent
+    show(f"""\
+  export PATH={programs}:$PATH ANSIBLE_COLLECTIONS_PATH={os.environ.get("ANSIBLE_COLLECTIONS_PATH", "")}
+  export K8S_AUTH_KUBECONFIG={lab.kubeconfig}
+  ansible-playbook -i {lab.inventory} livenodes.kubelet.plan -e kubelet_config_hosts={GROUP} \\
+    -e '{{"kubelet_config": {{"maxPods": 80}}}}'
+  {lab.cache.kubectl} --kubeconfig {lab.kubeconfig} get nodes""")

@@ -10,26 +10,24 @@ import shutil
 import typing as t
 from pathlib import Path
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.lab.lab import Lab
-from tools.demo import console
-from tools.demo.console import COMMAND, show
-from tools.demo.steps import Steps
+from tools.demo.steps import COMMAND, Steps, active, show
 
 GROUP = "workers_a"
-NODES = ("n1", "n3")
 FIELDS = ("maxPods", "kubeAPIQPS", "evictionPressureTransitionPeriod")
 SOAK = ("-e", "kubelet_config_soak_seconds=5")
 WANTED = "kubelet_config:\n  maxPods: 80\n  evictionPressureTransitionPeriod: 2m\n"
 EXCEPTION = "kubelet_config_host:\n  maxPods: 60\n"
 OWN_FILE = "the file on the node"
-STATUS = f"{PREFIX}status"
 # Hides skipped tasks and prints results as YAML; everything else is Ansible's default.
 CONFIG = "[defaults]\ndisplay_skipped_hosts = false\ncallback_result_format = yaml\nlocalhost_warning = false\n"
 
 
 class Demo(Steps):
     """A lab that is up, and a folder with the inventory that the demo edits."""
+
+    NODES = ("n1", "n3")
+    HEAD = "node"
 
     def __init__(self, lab: Lab, home: Path) -> None:
         super().__init__(home, CONFIG)
@@ -39,39 +37,26 @@ class Demo(Steps):
 
     def configz(self, name: str) -> dict[str, t.Any]:
         """Return the live configuration of a kubelet; an empty mapping when it does not answer."""
-        return t.cast(
-            "dict[str, t.Any]",
-            json.loads(
-                self.lab.kubectl("get", "--raw", f"/api/v1/nodes/{name}/proxy/configz", check=False) or "{}"
-            ).get("kubeletconfig", {}),
-        )
+        answer = self.lab.kubectl("get", "--raw", f"/api/v1/nodes/{name}/proxy/configz", check=False)
+        return t.cast("dict[str, t.Any]", json.loads(answer or "{}").get("kubeletconfig", {}))
 
-    def status(self, name: str) -> dict[str, t.Any]:
-        """Return a Node's config status: the annotation if there is one, otherwise status.config."""
-        node = json.loads(self.lab.kubectl("get", "node", name, "-o", "json"))
-        annotation = node["metadata"].get("annotations", {}).get(STATUS)
-        return t.cast("dict[str, t.Any]", json.loads(annotation) if annotation else node["status"].get("config") or {})
-
-    def live(self, names: t.Sequence[str] = NODES) -> dict[str, dict[str, t.Any]]:
-        """Query the kubelets, print a table of what they run with, and return its rows by node."""
-        rows = {}
-        for name in names:
-            configz = f"kubectl get --raw /api/v1/nodes/{name}/proxy/configz"
-            show(f"$ {configz}; kubectl get node {name} -o json; ssh {name} systemctl show kubelet", COMMAND)
-            rows[name] = self.row(name)
-        console.table([["node", *rows[names[0]]], *([name, *row.values()] for name, row in rows.items())])
-        return rows
+    def node(self, name: str) -> dict[str, t.Any]:
+        """Return a Node."""
+        return t.cast("dict[str, t.Any]", json.loads(self.lab.kubectl("get", "node", name, "-o", "json")))
 
     def row(self, name: str) -> dict[str, t.Any]:
         """Return what the table shows of a node."""
-        configz, status = self.configz(name), self.status(name)
+        configz = f"kubectl get --raw /api/v1/nodes/{name}/proxy/configz"
+        show(f"$ {configz}; kubectl get node {name} -o json; ssh {name} systemctl show kubelet", COMMAND)
+        live, status = self.configz(name), self.status(name)
         return {
-            **{field: configz[field] for field in FIELDS},
-            "active config": (status.get("active") or {}).get("configMap", {}).get("name", OWN_FILE),
+            **{field: live[field] for field in FIELDS},
+            "active config": active(status, OWN_FILE),
             "invocation": self.lab.node(name).invocation_id()[:8],
             "error": status.get("error", ""),
         }
 
     def expect_same_config(self, what: str, found: dict[str, t.Any], wanted: dict[str, t.Any]) -> None:
         """Raise DemoError unless two rows show the same configuration, whatever else differs."""
-        self.expect(what, *({key: row[key] for key in (*FIELDS, "active config")} for row in (found, wanted)))
+        for key in (*FIELDS, "active config"):
+            self.expect(f"{key} of {what}", found[key], wanted[key])

@@ -8,18 +8,16 @@ from __future__ import annotations
 import json
 import os
 import threading
-import time
 import typing as t
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
 from tests.sim.nodes.node import SimNode
-from tools.demo.console import COMMAND, LIVE, SUCCESS, DemoError, show
 from tools.demo.simulated.fleet import Fleet
+from tools.demo.steps import COMMAND, LIVE, SUCCESS, UNIT, changes, show
 
 NODE = "n2"
 LIMIT = 240
-UNIT = ("ActiveState", "SubState", "NRestarts")
 # A rollout assigns, verifies and confirms. This one goes away after the restart.
 WITHOUT_PLAN = """\
 - name: Assign a configuration without a plan, restart the kubelet, go away
@@ -66,35 +64,16 @@ def run(fleet: Fleet, good: t.Mapping[str, t.Mapping[str, t.Any]]) -> None:
 
 
 def _watch(node: SimNode, uid: str, over: threading.Event) -> list[str]:
-    """Return what was seen from the switch to the deadly configuration until the kubelet answers with the good one, or
-    until `over`.
-
-    Raises DemoError.
-    """
+    """Return what was seen until the kubelet answers with the good configuration, or until `over`. Raises DemoError."""
     active = node.at("/var/lib/kubelet-config/active")
-    started = begun = time.monotonic()
-    lines: list[str] = []
-    shown, switched = "", False
-    while time.monotonic() - begun < LIMIT and not over.wait(0.05):
-        deadly = uid in os.readlink(active)
-        if deadly and not switched:
-            switched, started = True, time.monotonic()
-        seen = _seen(node, deadly)
-        answers = switched and not deadly and bool(node.configz())
-        if answers:
-            seen += "; the kubelet answers"
-        if switched and seen != shown:
-            lines.append(f"  +{time.monotonic() - started:4.1f} s  {seen}")
-            shown = seen
-        if answers:
-            return lines
-    raise DemoError(f"the kubelet of {NODE} should answer with the good configuration by now: {shown or 'no switch'}")
 
+    def look() -> tuple[bool, str]:
+        is_deadly = uid in os.readlink(active)
+        live = "deadly" if is_deadly else "good"
+        state, sub, restarts = map(node.show, UNIT)
+        return is_deadly, f"{state} ({sub}), restarted {restarts} times by systemd; configuration: {live}"
 
-def _seen(node: SimNode, deadly: bool) -> str:
-    active, sub, restarts = (node.show(name) for name in UNIT)
-    live = "deadly" if deadly else "good"
-    return f"{active} ({sub}), restarted {restarts} times by systemd; configuration: {live}"
+    return list(changes(NODE, look, node.configz, LIMIT, over))
 
 
 def _push(fleet: Fleet, good: str) -> dict[str, str]:

@@ -12,19 +12,15 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.sim.cluster import Cluster
 from tests.sim.nodes.node import SimNode
-from tools.demo import console
-from tools.demo.console import DemoError
-from tools.demo.steps import Steps
+from tools.demo.steps import DemoError, Steps, active
 
 GROUP = "workers"
 # The last version whose API server knows native delivery; it serves kubelets of any version.
 API = "v1.23.17"
 VERSIONS = {"n1": "v1.20.2", "n2": "v1.28.7", "n3": "v1.36.2"}
 DELIVERIES = {"n1": "native", "n2": "checkpoint", "n3": "dropin"}
-STATUS = f"{PREFIX}status"
 OWN_FILE = "own file"
 # A kubelet with native delivery looks every 10 s whether it has a new source.
 SCALE = 20.0
@@ -45,18 +41,22 @@ CALLBACKS = Path(__file__).resolve().parents[1] / "callback"
 class Fleet(Steps):
     """The cluster with its nodes, in a folder; `report` is where rollouts write their report."""
 
+    NODES = tuple(VERSIONS)
+    HEAD = "NAME"
+
     def __init__(self, home: Path, report: Path, stack: contextlib.ExitStack) -> None:
         super().__init__(home, CONFIG.format(callbacks=CALLBACKS, home=home))
         self.report = report
         self.cluster = stack.enter_context(Cluster(API, scale=SCALE))
-        self.kubelets = {"n1": self.cluster.simulate("n1", VERSIONS["n1"])}
-        self.nodes = {
-            name: stack.enter_context(SimNode(self.cluster, home / "nodes", name, VERSIONS[name]))
-            for name in ("n2", "n3")
-        }
-        for node in self.nodes.values():
+        self.cluster.simulate("n1", VERSIONS["n1"])
+        self.nodes: dict[str, SimNode] = {}
+        for name in ("n2", "n3"):
+            node = SimNode(self.cluster, home / "nodes", name, VERSIONS[name])
+            self.nodes[name] = stack.enter_context(node)
+        hosts: dict[str, object] = {"n1": {}}
+        for name, node in self.nodes.items():
             node.wait(node.healthy, 30, "healthz")
-        hosts = {"n1": {}, **{name: node.variables() for name, node in self.nodes.items()}}
+            hosts[name] = node.variables()
         text = json.dumps({"all": {"children": {GROUP: {"hosts": hosts}}}})
         (self.inventory / "hosts.yml").write_text(text, encoding="utf-8")
         self.environment["K8S_AUTH_HOST"] = self.cluster.url
@@ -65,8 +65,9 @@ class Fleet(Steps):
     def rollout(self, name: str, *arguments: str, fails: bool = False, report: bool = False) -> None:
         """Run a playbook with batches, and the callback that shows its progress and writes the report."""
         shown = {"ANSIBLE_CALLBACKS_ENABLED": "livenodes.kubelet.rollout"}
-        written = {"LIVENODES_KUBELET_REPORT_HTML": str(self.report)} if report else {}
-        self.playbook(name, "-e", f"kubelet_config_hosts={GROUP}", *arguments, fails=fails, **shown, **written)
+        if report:
+            shown["LIVENODES_KUBELET_REPORT_HTML"] = str(self.report)
+        self.playbook(name, "-e", f"kubelet_config_hosts={GROUP}", *arguments, fails=fails, **shown)
 
     def get(self, path: str) -> dict[str, t.Any]:
         """Return the answer of the API server, empty when it is an error."""
@@ -76,29 +77,20 @@ class Fleet(Steps):
         except urllib.error.HTTPError:
             return {}
 
-    def status(self, name: str) -> dict[str, t.Any]:
-        """Return a Node's config status: the annotation if there is one, otherwise status.config."""
-        node = self.get(f"/api/v1/nodes/{name}")
-        annotation = node["metadata"].get("annotations", {}).get(STATUS)
-        return t.cast("dict[str, t.Any]", json.loads(annotation) if annotation else node["status"].get("config") or {})
+    def node(self, name: str) -> dict[str, t.Any]:
+        """Return a Node."""
+        return self.get(f"/api/v1/nodes/{name}")
 
     def row(self, name: str) -> dict[str, t.Any]:
         """Return what the table shows of a node."""
         configz = self.get(f"/api/v1/nodes/{name}/proxy/configz").get("kubeletconfig", {})
-        active = (self.status(name).get("active") or {}).get("configMap", {}).get("name", OWN_FILE)
         return {
             "VERSION": VERSIONS[name],
             "DELIVERY": DELIVERIES[name],
             "MAXPODS": configz.get("maxPods", "no answer"),
             "KUBEAPIQPS": configz.get("kubeAPIQPS", ""),
-            "RUNS": active,
+            "RUNS": active(self.status(name), OWN_FILE),
         }
-
-    def live(self) -> dict[str, dict[str, t.Any]]:
-        """Ask the kubelets, print a table of what they run, and return its rows by node."""
-        rows = {name: self.row(name) for name in VERSIONS}
-        console.table([["NAME", *rows["n1"]], *([name, *row.values()] for name, row in rows.items())])
-        return rows
 
     def until(self, what: str, ready: t.Callable[[], t.Any], seconds: float = 30) -> float:
         """Wait; return how long. Raises DemoError."""

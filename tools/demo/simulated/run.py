@@ -9,16 +9,12 @@ Exits 1 when a step does not end as expected, 130 when interrupted. Only the rep
 from __future__ import annotations
 
 import contextlib
-import signal
-import sys
 import tempfile
-import time
 from pathlib import Path
 
-from tools.demo.console import FAILURE, HEADLINE, SUCCESS, DemoError, end, show
 from tools.demo.simulated import deadly
 from tools.demo.simulated.fleet import GROUP, OWN_FILE, Fleet
-from tools.demo.steps import FOLDER
+from tools.demo.steps import FOLDER, HEADLINE, exit_status, show
 
 ROOT = Path(__file__).resolve().parents[3]
 WANTED = """kubelet_config:
@@ -32,6 +28,28 @@ kubelet_config_max_unavailable: 100%
 kubelet_config_wait_timeout: 60
 """
 BAD = WANTED.replace("60", "-1")
+
+
+def main() -> int:
+    """Run the demo; return the exit status."""
+    return exit_status(whole)
+
+
+def whole() -> None:
+    """Start the simulated cluster and run all steps. Raises DemoError."""
+    report = ROOT / "build/demo-report.html"
+    report.parent.mkdir(exist_ok=True)
+    report.unlink(missing_ok=True)
+    show("The kubelets, the API server and systemd of this demo are SIMULATED: programs that run as you.", HEADLINE)
+    show("The collection is not, on the nodes either. `make demo LAB=real` shows real kubelets (Debian, root).")
+    folder = tempfile.TemporaryDirectory(prefix=FOLDER, ignore_cleanup_errors=True)
+    with folder as home, contextlib.ExitStack() as stack:
+        fleet = Fleet(Path(home), report, stack)
+        (fleet.inventory / "group_vars/all.yml").write_text(QUICK, encoding="utf-8")
+        run(fleet)
+    fleet.expect("the report", report.exists(), True)
+    show()
+    show(f"The report of the rollout of step 3, a page for your browser: {report}", HEADLINE)
 
 
 def run(fleet: Fleet) -> None:
@@ -61,36 +79,3 @@ def run(fleet: Fleet) -> None:
     fleet.rollout("reset")
     fleet.expect("the live values", fleet.live(), before)
     fleet.expect("what runs", {row["RUNS"] for row in before.values()}, {OWN_FILE})
-
-
-def main() -> int:
-    """Start the simulated cluster and run the demo; return the exit status."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, end)
-    started = time.monotonic()
-    report = ROOT / "build/demo-report.html"
-    report.parent.mkdir(exist_ok=True)
-    report.unlink(missing_ok=True)
-    show("The kubelets, the API server and systemd of this demo are SIMULATED: programs that run as you.", HEADLINE)
-    show("The collection is not, on the nodes either. `make demo LAB=real` shows real kubelets (Debian, root).")
-    try:
-        with (
-            tempfile.TemporaryDirectory(prefix=FOLDER, ignore_cleanup_errors=True) as home,
-            contextlib.ExitStack() as stack,
-        ):
-            fleet = Fleet(Path(home), report, stack)
-            (fleet.inventory / "group_vars/all.yml").write_text(QUICK, encoding="utf-8")
-            run(fleet)
-        fleet.expect("the report", report.exists(), True)
-        show()
-        show(f"The report of the rollout of step 3, a page for your browser: {report}", HEADLINE)
-        show(f"Done in {time.monotonic() - started:.0f} s.", SUCCESS)
-        return 0
-    except DemoError as error:
-        show(f"demo: {error}", FAILURE)
-        return 1
-    except KeyboardInterrupt:
-        show("demo: interrupted", FAILURE)
-        return 130
-    finally:
-        sys.stdout.flush()

@@ -52,17 +52,15 @@ def present(options: dict[str, Any], check: bool, unit: Unit) -> dict[str, Any]:
     config_dir = options["config_dir"]
     known = installed.settings(config_dir)
     wanted = limits.of_options(options)
-    done = guard_steps.prepared(
-        config_dir, unit, known.get("key", options["key"]), check, metrics=options["metrics_dir"] or "", follow=wanted
-    )
+    key, metrics = known.get("key", options["key"]), options["metrics_dir"] or ""
+    done = guard_steps.prepared(config_dir, unit, key, check, None, metrics, wanted)
     text = service_text(config_dir).encode()
     changed = done["changed"] or files.read(SERVICE_PATH) != text or not os.path.islink(WANTED_BY)
     if changed and not check:
         files.write(SERVICE_PATH, text, 0o644)
         files.swap_link(WANTED_BY, SERVICE_PATH)
         unit.run(["systemctl", "daemon-reload"])
-        warning = guard_install.restore_labels([SERVICE_PATH], unit.run)
-        done["warnings"] += [warning] if warning else []
+        done["warnings"] += guard_install.restore_labels([SERVICE_PATH], unit.run)
     if not check:
         unit.run(["systemctl", "restart" if changed else "start", SERVICE])
     return {"changed": changed, "warnings": done["warnings"]}

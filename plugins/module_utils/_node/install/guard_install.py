@@ -86,13 +86,17 @@ def program() -> dict[str, bytes]:
         name = left.pop()
         known.add(name)
         spec = util.find_spec(f"{above}.{name}")
-        # The loaders of files and of Ansible's zip have get_source; the type of a spec's loader does not.
-        source = spec.loader.get_source(spec.name) if spec and spec.loader else ""  # type: ignore[attr-defined]
-        file = "/__init__.py" if _is_room(spec) else ".py"
-        found[f"{PACKAGE}/{name.replace('.', '/')}{file}"] = (source or "").encode()
-        for holder, names in _imports(name, source or ""):
-            inner = names if _is_room(util.find_spec(f"{above}.{holder}")) else []
-            left |= {*_with_packages(holder), *(f"{holder}.{module}" for module in inner)} - known
+        source, path = "", f"{PACKAGE}/{name.replace('.', '/')}"
+        if spec and spec.loader:
+            # The loaders of files and of Ansible's zip have get_source; the type of a spec's loader does not.
+            source = spec.loader.get_source(spec.name) or ""  # type: ignore[attr-defined]
+        if _is_room(spec):
+            path += "/__init__"
+        found[f"{path}.py"] = source.encode()
+        for holder, names in _imports(name, source):
+            left.update(set(_with_packages(holder)) - known)
+            if _is_room(util.find_spec(f"{above}.{holder}")):
+                left.update({f"{holder}.{module}" for module in names} - known)
     return found
 
 
@@ -118,7 +122,10 @@ def _with_packages(name: str) -> list[str]:
 def python() -> str:
     """Return the interpreter for the guard: this one, under a name that survives a system upgrade if there is one."""
     this = os.path.realpath(sys.executable)
-    return next((name for name in STABLE_NAMES if os.path.realpath(name) == this), sys.executable)
+    for name in STABLE_NAMES:
+        if os.path.realpath(name) == this:
+            return name
+    return sys.executable
 
 
 def command(config_dir: str) -> str:
@@ -186,19 +193,23 @@ def changes(config_dir: str, settings: dict[str, Any]) -> list[FileChange]:
     Raises files.FileError, also when the units cannot name the program, or when others than root could replace it.
     """
     trust.check_config_dir(config_dir)
-    found = [FileChange(path, files.read(path), data) for path, (data, _mode) in wanted(config_dir, settings).items()]
+    found = []
+    for path, (after, _mode) in wanted(config_dir, settings).items():
+        before = files.read(path)
+        if before != after:
+            found.append(FileChange(path, before, after))
     program_paths = outdated(os.path.join(config_dir, "guard"), program())
-    return [change for change in found if change.before != change.after] + [
-        FileChange(path, None, None) for path in program_paths
-    ]
+    return found + [FileChange(path, None, None) for path in program_paths]
 
 
-def present(config_dir: str, unit: Unit, settings: dict[str, Any]) -> list[FileChange]:
-    """Install the guard; return what changed. A guard that runs is replaced by the new one. Raises files.FileError.
+def present(config_dir: str, unit: Unit, settings: dict[str, Any], check: bool = False) -> list[FileChange]:
+    """Install the guard; return what changed, or would. A guard that runs is replaced. Raises files.FileError.
 
     `Unit.install` writes the kubelet's drop-in, with the line of `prestart`.
     """
     done = changes(config_dir, settings)
+    if check:
+        return done
     modes = wanted(config_dir, settings)
     folder = os.path.join(config_dir, "guard")
     files.make_folder(folder)
@@ -231,25 +242,25 @@ def problem(service: str, trial: str, run: Run) -> str:
         shown = json_file.decode(done.stdout.encode())
         seen = shown.get("trial", trial)
     except (ValueError, AttributeError):
-        last = (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
-        return f"the installed guard does not run ({last}): run the role checkpoint again"
+        lines = done.stderr.strip().splitlines() or ["it printed nothing"]
+        return f"the installed guard does not run ({lines[-1]}): run the role checkpoint again"
     if seen != trial:
         return f"the installed guard does not see the trial {trial}, but {seen}: run the role checkpoint again"
     return ""
 
 
-def restore_labels(paths: Sequence[str], run: Run, enabled: str = SELINUX) -> str:
-    """Give files and folders the SELinux labels of the node's policy; return why that failed, empty if it did not.
+def restore_labels(paths: Sequence[str], run: Run, enabled: str = SELINUX) -> list[str]:
+    """Give files and folders the SELinux labels of the node's policy; return warnings.
 
     New files get the label of their folder. A policy may have another one for them.
     """
     if not os.path.exists(enabled):
-        return ""
+        return []
     done = run(["restorecon", "-R", *paths])
     if done.returncode == 0:
-        return ""
-    reason = (done.stderr or done.stdout).strip().splitlines()[-1:] or [f"exit {done.returncode}"]
-    return f"the SELinux labels of {', '.join(paths)} were not restored: {reason[0]}. Run restorecon -R on them"
+        return []
+    lines = (done.stderr or done.stdout).strip().splitlines() or [f"exit {done.returncode}"]
+    return [f"the SELinux labels of {', '.join(paths)} were not restored: {lines[-1]}. Run restorecon -R on them"]
 
 
 def absent(config_dir: str, unit: Unit, check: bool = False, keep_follower: bool = False) -> bool:
@@ -258,7 +269,7 @@ def absent(config_dir: str, unit: Unit, check: bool = False, keep_follower: bool
     The follower goes with it: both are one program. With `keep_follower` that stays, with all files of both.
     """
     folder = os.path.join(config_dir, "guard")
-    there = [path for path in (SERVICE_PATH, WANTED_BY, FOLLOWER_PATH, folder) if os.path.lexists(path)]
+    there = any(map(os.path.lexists, (SERVICE_PATH, WANTED_BY, FOLLOWER_PATH, folder)))
     if there and not check:
         unit.run(["systemctl", "stop", guard_main.SERVICE])
     if there and not check and not keep_follower:
@@ -268,7 +279,7 @@ def absent(config_dir: str, unit: Unit, check: bool = False, keep_follower: bool
         files.remove_folder(folder)
         files.remove_folder(os.path.dirname(base.STARTED))
         unit.run(["systemctl", "daemon-reload"])
-    return bool(there)
+    return there
 
 
 def stop_follower(unit: Unit) -> None:
@@ -311,10 +322,11 @@ def install_program(folder: str, modules: Program, main: bytes = MAIN, fs: files
     """
     _tidy(folder, fs)
     wanted = outdated(folder, modules, main, fs)
-    file, script, link = (os.path.join(folder, name) for name in (place(modules), installed.SCRIPT, "current"))
+    file = os.path.join(folder, place(modules))
     if file in wanted:
         files.make_folder(os.path.dirname(file), fs)
         files.write(file, packed(modules), fs=fs)
+    link, script = os.path.join(folder, "current"), os.path.join(folder, installed.SCRIPT)
     if link in wanted:
         files.swap_link(link, place(modules), fs)
     if script in wanted:
@@ -331,6 +343,8 @@ def _tidy(folder: str, fs: files.OS) -> None:
             files.remove_any(os.path.join(folder, entry), fs)
     versions = os.path.join(folder, "programs")
     current = os.path.basename(files.link_target(os.path.join(folder, "current"), fs) or "")
-    for entry in fs.listdir(versions) if files.check_folder(versions, fs) else ():
+    if not files.check_folder(versions, fs):
+        return
+    for entry in fs.listdir(versions):
         if entry != current:
             files.remove_any(os.path.join(versions, entry), fs)

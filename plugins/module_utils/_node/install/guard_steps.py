@@ -40,14 +40,18 @@ def present(
     refused, StoreError.
     """
     folder = folder or _kept(config_dir, unit)
+    active = f"{config_dir}/active/{key}"
+    path: str | Layer = active
     if folder:
         trust.check_chain(folder.path, instead="use delivery checkpoint")
-    active = f"{config_dir}/active/{key}"
-    path = _layer(folder, unit) if folder else active
-    text = unit.dropin(path, (guard_install.prestart(config_dir),), config_dir)
-    shown = [diff(unit.dropin_path, unit.installed(), text)] if unit.installed() != text else []
+        path = _layer(folder, unit)
+    after = unit.dropin(path, (guard_install.prestart(config_dir),), config_dir)
+    before = unit.installed()
+    shown: list[dict[str, str]] = []
+    if before != after:
+        shown.append(diff(unit.dropin_path, before, after))
     if folder and not dropin_folder.leads(folder, active):
-        shown.append(diff(folder.link, None, active))
+        shown.append(diff(folder.link, "", active))
     former = installed.settings(config_dir).get("metrics", "")
     changes = _program(config_dir, unit, key, check, folder, metrics)
     seen = kubelet(unit)
@@ -61,19 +65,21 @@ def present(
 def _pointed(
     config_dir: str, unit: Unit, path: str | Layer, active: str, folder: Folder | None, changed: bool
 ) -> list[str]:
-    """Write what makes the kubelet read `path` from its next start on; return a warning about labels."""
+    """Write what makes the kubelet read `path` from its next start on; return warnings about labels."""
     _ensure_active(config_dir)
     if folder:
         # It leads to what the kubelet runs already. An earlier link would lead nowhere, and end the kubelet.
         dropin_folder.make(folder, active, config_dir)
     unit.install(path, (guard_install.prestart(config_dir),), config_dir)
-    written = [config_dir, guard_install.SERVICE_PATH, unit.dropin_path, *([folder.link] if folder else [])]
-    warning = guard_install.restore_labels(written, unit.run) if changed else ""
+    written = [config_dir, guard_install.SERVICE_PATH, unit.dropin_path]
+    if folder:
+        written.append(folder.link)
+    warnings = guard_install.restore_labels(written, unit.run) if changed else []
     if folder:
         with locked(config_dir):
             # Not earlier: until now the kubelet may have read the local configuration as its config file.
             Store(config_dir).lay_over(folder.link)
-    return [warning] if warning else []
+    return warnings
 
 
 def prepared(
@@ -94,9 +100,9 @@ def prepared(
     former = installed.settings(config_dir).get("metrics", "")
     changes = _program(config_dir, unit, key, check, folder or _kept(config_dir, unit), metrics, follow)
     warnings: list[str] = []
+    if changes and not check:
+        warnings += guard_install.restore_labels([config_dir, guard_install.SERVICE_PATH], unit.run)
     if not check:
-        written = [config_dir, guard_install.SERVICE_PATH]
-        warnings += filter(None, [guard_install.restore_labels(written, unit.run) if changes else ""])
         warnings += metrics_present(config_dir, former, metrics)
     return {"changed": bool(changes), "diff": _shown(changes), "warnings": warnings}
 
@@ -124,20 +130,23 @@ def _program(
     same_flags = _guard_flags(known.get("argv", [])) == _guard_flags(settings["argv"])
     if same_flags and {**known, "argv": ()} == {**settings, "argv": ()}:
         settings = known
-    return guard_install.changes(config_dir, settings) if check else guard_install.present(config_dir, unit, settings)
+    return guard_install.present(config_dir, unit, settings, check)
 
 
 def _shown(changes: Sequence[guard_install.FileChange]) -> list[dict[str, str]]:
-    return [
-        diff(change.path, text_of(change.before), text_of(change.after))
-        for change in changes
-        if change.path == guard_install.SERVICE_PATH
-    ]
+    """Return Ansible's diff of the guard's service, if it changes."""
+    for change in changes:
+        if change.path == guard_install.SERVICE_PATH:
+            before, after = (change.before or b""), (change.after or b"")
+            return [diff(change.path, before.decode("utf-8", "replace"), after.decode())]
+    return []
 
 
 def _layer(folder: Folder, unit: Unit) -> Layer:
-    # No systemd drop-in reaches a kubelet that another program starts.
-    return Layer("" if unit.form(layered=True).kind == unit_override.CHILD else folder.added)
+    if unit.form(layered=True).kind == unit_override.CHILD:
+        # No systemd drop-in reaches a kubelet that another program starts.
+        return Layer()
+    return Layer(folder.added)
 
 
 def _kept(config_dir: str, unit: Unit) -> Folder | None:
@@ -147,7 +156,9 @@ def _kept(config_dir: str, unit: Unit) -> Folder | None:
         return None
     words = unit.own_words()
     path = installed.settings(config_dir).get("folder") or os.path.dirname(link)
-    return dropin_folder.find(words, "" if path == dropin_folder.ours(config_dir) else path, config_dir)
+    if path == dropin_folder.ours(config_dir):
+        path = ""
+    return dropin_folder.find(words, path, config_dir)
 
 
 def _links(config_dir: str) -> list[str]:
@@ -159,9 +170,14 @@ def _links(config_dir: str) -> list[str]:
 def kubelet(unit: Unit) -> dict[str, Any]:
     """Return which kubelet runs and whether it is healthy, as the module returns it."""
     pid = unit.pid()
-    place = observe.target(observe.argv(pid))
-    healthy = bool(pid) and (place.port == 0 or not health.healthz(place.port, place.address, pid))
+    healthy = pid != 0 and not _health_problem(pid)
     return {"invocation_id": unit.show()["InvocationID"], "healthy": healthy}
+
+
+def _health_problem(pid: int) -> str:
+    """Return why the healthz of a running kubelet does not answer; empty if it does, or if it has none."""
+    place = observe.target(observe.argv(pid))
+    return health.healthz(place.port, place.address, pid) if place.port else ""
 
 
 def _ensure_active(config_dir: str) -> None:
@@ -178,32 +194,27 @@ def _ensure_active(config_dir: str) -> None:
 
 
 def absent(config_dir: str, unit: Unit, check: bool, keep_follower: bool = False) -> dict[str, Any]:
-    """Remove the drop-in and the guard, and with it the follower unless that is kept. Raises UnitError, FileError."""
+    """Remove the drop-in and the guard, and with it the follower unless that is kept.
+
+    Returns whether there were any, and warnings. Raises UnitError, FileError.
+    """
     dropin, ours = unit.installed(), _links(config_dir)
+    known = installed.settings(config_dir)
+    warnings: list[str] = []
     if not check:
         for link in ours:
             dropin_folder.remove(link)
         if dropin is not None:
             unit.remove()
-    known = installed.settings(config_dir)
-    # The settings name its folder, so it goes before them.
-    warnings = [] if check else metrics_absent(unit, known.get("metrics", ""))
+        # The settings name its folder, so it goes before them.
+        warnings += metrics_absent(unit, known.get("metrics", ""))
     gone = guard_install.absent(config_dir, unit, check, keep_follower)
     if keep_follower and not check:
         # Without the drop-in folder, as before the first switch.
         _program(config_dir, unit, known.get("key", DEFAULT_KEY), check, None, "")
-    warnings += _withdraw(known.get("argv", [])) if gone and not check else []
-    return {
-        "changed": gone or dropin is not None or bool(ours),
-        "diff": _removal_diff(unit, dropin, ours),
-        "warnings": warnings,
-    }
-
-
-def _removal_diff(unit: Unit, dropin: str | None, ours: Sequence[str]) -> list[dict[str, str]]:
-    """Return Ansible's diffs of a removal: of our drop-in of systemd, and of our links in drop-in folders."""
-    shown = [diff(link, os.readlink(link) if os.path.islink(link) else link, None) for link in ours]
-    return ([diff(unit.dropin_path, dropin, None)] if dropin is not None else []) + shown
+    if gone and not check:
+        warnings += _withdraw(known.get("argv", []))
+    return {"changed": gone or dropin is not None or bool(ours), "warnings": warnings}
 
 
 def _withdraw(argv: Sequence[str]) -> list[str]:
@@ -237,7 +248,7 @@ def restarted(
     if only_verify:
         return {**_verified(unit, unit.show(fresh=True).get("InvocationID", ""), seconds, begun), "changed": False}
     if not state_files:
-        return _verified(unit, unit.restart(settle=0), seconds, begun)
+        return _verified(unit, unit.restart(), seconds, begun)
     for path in state_files:
         statefiles.check_removable(path)
     try:
@@ -246,7 +257,7 @@ def restarted(
             files.remove(path)
     finally:
         # A kubelet that we stopped starts in every ending; if this process is killed, the guard starts it.
-        invocation = unit.restart(settle=0)
+        invocation = unit.restart()
     return _verified(unit, invocation, seconds, begun)
 
 
@@ -254,17 +265,15 @@ def _verified(unit: Unit, invocation: str, seconds: float, begun: float) -> dict
     """Wait until this invocation of the kubelet is healthy. `begun`: seconds of the monotonic clock."""
     well = 0
     while True:
-        unit.holds(invocation, 0)
-        pid = unit.pid()
-        place = observe.target(observe.argv(pid))
-        wrong = health.healthz(place.port, place.address, pid) if place.port else ""
-        well = 0 if wrong else well + 1
+        unit.holds(invocation)
+        problem = _health_problem(unit.pid())
+        well = 0 if problem else well + 1
         if well >= HEALTHY_TIMES:
             return {"changed": True, "invocation_id": invocation, "seconds": round(time.monotonic() - begun, 3)}
         if time.monotonic() - begun > seconds:
             raise UnitError(
                 f"{unit.name}: the kubelet runs, but was not healthy {HEALTHY_TIMES} times in a row within "
-                f"{seconds:g} s: {wrong or 'its healthz changes'}. The guard reverts the configuration unless the "
+                f"{seconds:g} s: {problem or 'its healthz changes'}. The guard reverts the configuration unless the "
                 f"kubelet becomes healthy. {unit.last_words(invocation)}"
             )
         time.sleep(PAUSE)
@@ -281,13 +290,14 @@ def updated(config_dir: str, unit: Unit, check: bool, metrics: str | None = None
     settings = installed.settings(config_dir)
     if settings and unit.installed() is not None:
         former = settings.pop("metrics", "")
-        folder = former if metrics is None else metrics
-        if folder:
-            settings["metrics"] = folder
+        if metrics is None:
+            metrics = former
+        if metrics:
+            settings["metrics"] = metrics
         try:
-            changes = guard_install.changes(config_dir, settings)
-            changed = bool(changes if check else guard_install.present(config_dir, unit, settings))
-            warnings += [] if check else metrics_present(config_dir, former, folder)
+            changed = bool(guard_install.present(config_dir, unit, settings, check))
+            if not check:
+                warnings += metrics_present(config_dir, former, metrics)
         except StoreError as error:
             # A reset must be possible on such a node, too.
             warnings.append(f"the guard is not brought up to date: {error}")
@@ -299,7 +309,7 @@ def removed(
     unit: Unit,
     seconds: float,
     check: bool,
-    state_files: Sequence[str] = (),
+    state_files: Sequence[str],
     keep_follower: bool = False,
 ) -> dict[str, Any]:
     """Remove the drop-in, restart the kubelet and verify it as `restarted` does, then remove the guard.
@@ -309,7 +319,10 @@ def removed(
     """
     dropin = unit.installed()
     links = {link: os.readlink(link) for link in _links(config_dir)}
-    shown = _removal_diff(unit, dropin, list(links))
+    shown = []
+    if dropin is not None:
+        shown.append(diff(unit.dropin_path, dropin, ""))
+    shown += [diff(link, target, "") for link, target in links.items()]
     runs = health.flag(observe.argv(unit.pid()), "config") or ""
     # The guard goes last: while it knows the folder, the kubelet may not have been restarted without the link.
     layered = bool(links) or bool(installed.settings(config_dir).get("folder"))
@@ -355,16 +368,12 @@ def _again(unit: Unit, seconds: float) -> str:
 
 def _guard_flags(argv: Sequence[str]) -> list[str | None]:
     names = ("kubeconfig", "hostname-override", "healthz-port", "healthz-bind-address")
-    return [argv[0] if argv else None, *(health.flag(argv, name) for name in names)]
+    return [*argv[:1], *(health.flag(argv, name) for name in names)]
 
 
-def text_of(data: bytes | None) -> str | None:
-    return None if data is None else data.decode("utf-8", "replace")
-
-
-def diff(path: str, before: str | None, after: str | None) -> dict[str, str]:
+def diff(path: str, before: str | None, after: str) -> dict[str, str]:
     # The drop-in may repeat the unit's ExecStart.
-    texts = {"before": unitfile.masked(before or ""), "after": unitfile.masked(after or "")}
+    texts = {"before": unitfile.masked(before or ""), "after": unitfile.masked(after)}
     return {"before_header": path, "after_header": path, **texts}
 
 
@@ -374,7 +383,9 @@ def metrics_present(config_dir: str, former: str, folder: str) -> list[str]:
     Both may be empty. The installed guard must know `folder` already, and writes them later. What goes wrong is only a
     warning: nothing that a kubelet needs depends on the metrics.
     """
-    warnings = _metrics_removed(former) if former != folder else []
+    warnings: list[str] = []
+    if former != folder:
+        warnings += _metrics_removed(former)
     # A guard that knows the folder has written them, with what only it knows about an error.
     if folder and (former != folder or not textfile.exists(folder)):
         store = Store(config_dir)
@@ -395,4 +406,6 @@ def metrics_absent(unit: Unit, folder: str) -> list[str]:
 
 def _metrics_removed(folder: str) -> list[str]:
     reason = wrong(lambda: textfile.remove(folder)) if folder else ""
-    return [f"the guard's metrics are not removed, so node_exporter keeps showing them: {reason}"] if reason else []
+    if not reason:
+        return []
+    return [f"the guard's metrics are not removed, so node_exporter keeps showing them: {reason}"]

@@ -40,7 +40,10 @@ _SINGLE = re.compile(r"'([^']*(?:''[^']*)*)'")
 _DOUBLE = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"', re.DOTALL)
 _HEADER = re.compile(r"[|>](?:([-+])([1-9])?|([1-9])([-+])?)?[ \t]*(?:#[^\n]*)?(?:\n|\Z)")
 _EMPTY_LINES = re.compile(r"(?: *\n)* *")
+_LINE = re.compile(r"[^\n]*\n?")
 
+_IN_QUOTES = {"'": (_SINGLE, single_quoted), '"': (_DOUBLE, double_quoted)}
+_BRACKETS = {"[": "]", "{": "}"}
 _LONGEST_KEY = 1024
 
 _QUOTE = "put it in quotes if it is text"
@@ -62,7 +65,8 @@ class Unreadable(ValueError):
 
     def __init__(self, line: int, cause: str, quoted: str = "") -> None:
         self.unquoted = f"line {line}: {cause.replace('<>', '')}"
-        super().__init__(f"line {line}: {cause.replace('<>', f' `{quoted}`' if quoted else '', 1)}")
+        shown = f" `{quoted}`" if quoted else ""
+        super().__init__(f"line {line}: {cause.replace('<>', shown, 1)}")
 
 
 def load(text: str) -> Any:
@@ -81,7 +85,9 @@ def load(text: str) -> Any:
 
 def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
-    return found if len(found) == len(pairs) else _refused("a key is there twice")
+    if len(found) < len(pairs):
+        raise ValueError("a key is there twice")
+    return found
 
 
 def _refused(what: str) -> Any:
@@ -98,8 +104,10 @@ class _Reader:
 
     def wrong(self, cause: str, quoted: str = "", at: int | None = None) -> Unreadable:
         """Return the error for a place, by default the present one. A `<>` in its cause stands for what is quoted."""
-        line = self.text.count("\n", 0, self.at if at is None else at) + 1
-        return Unreadable(line, cause, (quoted.split() or [""])[0][:40])
+        if at is None:
+            at = self.at
+        first_word = "".join(quoted.split()[:1])
+        return Unreadable(self.text.count("\n", 0, at) + 1, cause, first_word[:40])
 
     def document(self) -> Any:
         """Read the first document up to the next `---` or `...`."""
@@ -114,7 +122,8 @@ class _Reader:
             raise self.wrong("the document ends before it begins: remove the line")
         self.at += len(start)
         end = _DOCUMENT.search(self.text, self.at)
-        self.text = self.text[: end.start() if end else None]
+        if end:
+            self.text = self.text[: end.start()]
         value = self._block(-1, nested=self._starts_line())
         if self._next_line() >= 0:
             raise self.wrong("this line belongs to nothing above it: check its indentation")
@@ -123,8 +132,7 @@ class _Reader:
     # Places.
 
     def _skip(self, blanks: Pattern[str]) -> None:
-        found = blanks.match(self.text, self.at)
-        self.at = found.end() if found else self.at
+        self.at += len(_matched(blanks, self.text, self.at))
 
     def _char(self) -> str:
         return self.text[self.at : self.at + 1]
@@ -135,7 +143,9 @@ class _Reader:
 
     def _column(self) -> int:
         """Return the column of the next token from 0, -1 at the end."""
-        return self.at - self.text.rfind("\n", 0, self.at) - 1 if self.at < len(self.text) else -1
+        if self.at >= len(self.text):
+            return -1
+        return self.at - self.text.rfind("\n", 0, self.at) - 1
 
     def _starts_line(self) -> bool:
         return not self.text[self.text.rfind("\n", 0, self.at) + 1 : self.at].strip(" ")
@@ -158,7 +168,9 @@ class _Reader:
         column, on_its_line = self._column(), self._starts_line()
         nested = nested or on_its_line
         dash, scalar = self._is_mark("-"), self._char() in ("|", ">")
-        least = outer if scalar or (dash and dashes) else outer + 1
+        least = outer + 1
+        if scalar or (dash and dashes):
+            least = outer
         if column < 0 or (on_its_line and column < least):
             return None
         if dash:
@@ -226,7 +238,7 @@ class _Reader:
         if quoted.startswith("<<") and key == "<<":
             raise self.wrong("the merge key<> can have two meanings: write the keys out", quoted)
         if isinstance(key, bool):
-            key = "true" if key else "false"
+            key = str(key).lower()
         elif isinstance(key, int) and abs(key) < 2**63:
             key = str(key)
         if not isinstance(key, str):
@@ -238,35 +250,40 @@ class _Reader:
     # Lists and maps in brackets.
 
     def _brackets(self) -> Any:
-        is_list = self._char() == "["
-        end = "]" if is_list else "}"
+        end = _BRACKETS[self._char()]
         items: list[Any] = []
         named: dict[str, Any] = {}
         self._after_mark()
         while self._char() != end:
             begin = self.at
             value = self._atom(brackets=True)
-            pair = {} if is_list else named
             self._skip(_IN_BRACKETS)
-            if self._char() == ":":
-                self._check_key(begin)
-                name = self._name(begin, value, pair)
-                self._after_mark()
-                empty = self._char() in (",", end)
-                pair[name] = None if empty else as_json(self._atom(brackets=True))
-                self._skip(_IN_BRACKETS)
-                items.append(pair)
-            elif is_list:
-                items.append(as_json(value))
+            if end == "}":
+                self._pair(begin, value, end, named)
+            elif self._char() == ":":
+                items.append(self._pair(begin, value, end, {}))
             else:
-                named[self._name(begin, value, named)] = None
+                items.append(as_json(value))
             if self._char() == ",":
                 self._after_mark()
             elif self._char() != end:
                 after_value = len(self.text[: self.at].rstrip())
                 raise self.wrong(f"a `,` or `{end}` is missing: add it, or {_QUOTE}", at=after_value)
         self.at += 1
-        return items if is_list else named
+        return named if end == "}" else items
+
+    def _pair(self, begin: int, key: Any, end: str, found: dict[str, Any]) -> dict[str, Any]:
+        """Add a key, which was read from `begin`, with the value behind its colon, if it has one; return the map."""
+        if self._char() == ":":
+            self._check_key(begin)
+        name = self._name(begin, key, found)
+        found[name] = None
+        if self._char() == ":":
+            self._after_mark()
+            if self._char() not in (",", end):
+                found[name] = as_json(self._atom(brackets=True))
+                self._skip(_IN_BRACKETS)
+        return found
 
     def _after_mark(self) -> None:
         self.at += 1
@@ -277,9 +294,9 @@ class _Reader:
     def _atom(self, brackets: bool = False) -> Any:
         """Read a scalar on one or more lines, or what is in brackets."""
         char = self._char()
-        if char in ("[", "{"):
+        if char in _BRACKETS:
             return self._brackets()
-        if char in ("'", '"'):
+        if char in _IN_QUOTES:
             return self._quoted(char)
         marked = self._is_mark("-", "?", ":") or (brackets and char in ("?", ":"))
         if char in _WRONG_STARTS and (marked or char != "?"):
@@ -305,8 +322,9 @@ class _Reader:
                 raise self.wrong(_WRONG_STARTS["\t"], at=self.at + 1)
             self.at += len(gap)
             between = folded(gap)
-            deeper = brackets or len(indents[-1]) > self.indent
-            word = _matched(line, self.text, self.at) if deeper else ""
+            if not brackets and len(indents[-1]) <= self.indent:
+                break
+            word = _matched(line, self.text, self.at)
         if brackets and text.endswith(":"):
             raise self.wrong(f"the colon after<> needs a blank: add one, or {_QUOTE}", text, begin)
         try:
@@ -315,11 +333,12 @@ class _Reader:
             raise self.wrong(f"no configuration can hold the number<>: {_QUOTE}", text, begin) from None
 
     def _quoted(self, mark: str) -> str:
-        found = (_SINGLE if mark == "'" else _DOUBLE).match(self.text, self.at)
+        pattern, meaning = _IN_QUOTES[mark]
+        found = pattern.match(self.text, self.at)
         if not found:
             raise self.wrong(f"the text in {mark} does not end in this document: close it")
         try:
-            text = single_quoted(found.group(1)) if mark == "'" else double_quoted(found.group(1))
+            text = meaning(found.group(1))
         except ValueError as error:
             cause = "the escape<> does not exist: double the backslash, or use single quotes"
             raise self.wrong(cause, str(error)) from None
@@ -335,14 +354,17 @@ class _Reader:
         keeps = header.group(1) or header.group(4)
         digit = header.group(2) or header.group(3)
         self.at = header.end()
-        width = max(self.indent, 0) + int(digit) if digit else self._width()
-        text, line_break, empty = self._block_lines(width, folds)
+        text, line_break, empty = self._block_lines(self._width(digit), folds)
         if keeps == "-":
             return text
-        return text + line_break + ("\n" * empty if keeps == "+" else "")
+        if keeps == "+":
+            line_break += "\n" * empty
+        return text + line_break
 
-    def _width(self) -> int:
-        """Return the indentation of a block scalar whose header has none: that of its first lines."""
+    def _width(self, digit: str | None) -> int:
+        """Return the indentation of a block scalar: that of the digit in its header, else that of its first lines."""
+        if digit:
+            return max(self.indent, 0) + int(digit)
         blank = _matched(_EMPTY_LINES, self.text, self.at)
         if self.text.startswith("\t", self.at + len(blank)):
             raise self.wrong(_WRONG_STARTS["\t"])
@@ -369,8 +391,7 @@ class _Reader:
     def _block_line(self, width: int) -> str | None:
         """Read a line with its line break; None if it has text and is indented less than that."""
         begin = self.at + len(_matched(_SPACES, self.text, self.at, self.at + width))
-        end = self.text.find("\n", begin)
-        line = self.text[begin : end + 1 if end >= 0 else None]
+        line = _matched(_LINE, self.text, begin)
         if begin < self.at + width and line.startswith("\t"):
             raise self.wrong(_WRONG_STARTS["\t"])
         if begin < self.at + width and line.strip("\n"):

@@ -110,8 +110,9 @@ def fields(value: t.Any, like: Fields) -> Fields:
     """
     if not isinstance(value, dict) or value.get("format", FORMAT) != FORMAT:
         raise TypeError("it is not a record of a known format")
-    found = type(like)(**{name: held for name, held in value.items() if name in _names(like)})
-    for name, right, held in zip(_names(like), like, found):
+    names: tuple[str, ...] = like._fields  # type: ignore[attr-defined]
+    found = type(like)(**{name: held for name, held in value.items() if name in names})
+    for name, right, held in zip(names, like, found):
         if not _fits(held, right):
             raise TypeError(f"{name} has another type")
     return found
@@ -125,7 +126,7 @@ def written(record: t.Any) -> dict[str, t.Any]:
 
 def unknown(value: t.Mapping[str, t.Any], like: t.Any) -> dict[str, t.Any]:
     """Return the fields of a mapping that a named tuple of the type of `like` does not have."""
-    return {name: held for name, held in value.items() if name not in _names(like)}
+    return {name: held for name, held in value.items() if name not in like._fields}
 
 
 def number(value: t.Any) -> float:
@@ -133,11 +134,6 @@ def number(value: t.Any) -> float:
     if not _is_number(value):
         raise TypeError("it is not a number of seconds")
     return float(value)
-
-
-def _names(like: t.Any) -> tuple[str, ...]:
-    names: tuple[str, ...] = like._fields
-    return names
 
 
 def _fits(held: t.Any, right: t.Any) -> bool:

@@ -34,11 +34,13 @@ def read(invocation: str, run: command.Run = command.execute) -> dict[str, Any] 
     """Return the configuration that the start of the kubelet with this InvocationID logged; None if it is not there, or
     not whole. Never raises.
     """
+    if not invocation:
+        return None
     shown = ("--quiet", "--no-pager", "--all", "--output=json", "--output-fields=MESSAGE")
     # journald's own lines about a start name it in the second field.
     match = (f"_SYSTEMD_INVOCATION_ID={invocation}", "+", f"OBJECT_SYSTEMD_INVOCATION_ID={invocation}")
     words = ["timeout", str(last_words.SECONDS), "sh", "-c", _BEGIN, "sh", *shown, *match]
-    return whole(_messages(run(words).stdout)) if invocation else None
+    return whole(_messages(run(words).stdout))
 
 
 def whole(messages: Sequence[str]) -> dict[str, Any] | None:
@@ -46,14 +48,17 @@ def whole(messages: Sequence[str]) -> dict[str, Any] | None:
 
     One with a masked value is not known as a whole.
     """
-    found = [*_texts(messages)]
-    text = found[0] if len(found) == 1 else ""
+    found = list(_texts(messages))
+    if len(found) != 1:
+        return None
+    text = found[0]
     try:
         config = config_summary.load(text)
     except ValueError:
         return None
-    complete = (config.get("kind"), config.get("apiVersion")) == (KIND, API_VERSION) and _MASKED not in text
-    return config if complete else None
+    if (config.get("kind"), config.get("apiVersion")) != (KIND, API_VERSION) or _MASKED in text:
+        return None
+    return config
 
 
 def unlike(wanted: Mapping[str, Any], logged: Mapping[str, Any], minor: int, dropin: bool) -> list[str]:

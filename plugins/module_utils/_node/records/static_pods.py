@@ -52,9 +52,11 @@ def folder(argv: Sequence[str], layers: Sequence[tuple[str, Any]]) -> str:
     if given is not None:
         return given
     for path, content in reversed(layers):
-        value = content.get(_FIELD) if isinstance(content, Mapping) else None
+        value = _field(content, _FIELD)
+        if value == "":
+            return ""
         if isinstance(value, str):
-            return os.path.join(os.path.dirname(path), value) if value else ""
+            return os.path.join(os.path.dirname(path), value)
     return ""
 
 
@@ -63,7 +65,10 @@ def look(place: str, root: str = "/") -> list[dict[str, Any]]:
 
     A file that cannot be read is a row too, with the reason (`unreadable`).
     """
-    return [row for path in _manifests(place, root) for row in _pods(path, root)]
+    found: list[dict[str, Any]] = []
+    for path in _manifests(place, root):
+        found += _pods(path, root)
+    return found
 
 
 def _manifests(place: str, root: str) -> list[str]:
@@ -71,28 +76,35 @@ def _manifests(place: str, root: str) -> list[str]:
     found = files.below(root, place) if place else ""
     if os.path.isfile(found):
         return [place]
-    if not found or not os.path.isdir(found):
+    if not os.path.isdir(found):
         return []
     names = sorted(name for name in os.listdir(found) if not name.startswith("."))
     return [os.path.join(place, name) for name in names if os.path.isfile(os.path.join(found, name))]
 
 
 def _pods(path: str, root: str) -> Iterator[dict[str, Any]]:
+    why = ""
     try:
         content = blockyaml.load(files.text(files.below(root, path)))
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else getattr(error, "unquoted", "it is not text in UTF-8")
-        yield {"file": path, "name": "", "refers_to": [], "unreadable": str(why)}
+    except OSError as error:
+        why = str(error.strerror)
+    except ValueError as error:
+        why = getattr(error, "unquoted", "it is not text in UTF-8")
+    if why:
+        yield {"file": path, "name": "", "refers_to": [], "unreadable": why}
         return
-    items = content.get("items") if isinstance(content, Mapping) else None
-    for pod in items if isinstance(items, list) else [content]:
-        if not isinstance(pod, Mapping):
-            continue
-        refers_to = sorted(set(_references(pod.get("spec"))))
+    items = _field(content, "items")
+    pods = items if isinstance(items, list) else [content]
+    for pod in pods:
+        refers_to = sorted(set(_references(_field(pod, "spec"))))
         if refers_to:
-            metadata = pod.get("metadata")
-            name = metadata.get("name") if isinstance(metadata, Mapping) else None
-            yield {"file": path, "name": str(name or ""), "refers_to": refers_to, "unreadable": None}
+            name = _field(_field(pod, "metadata"), "name") or ""
+            yield {"file": path, "name": str(name), "refers_to": refers_to, "unreadable": None}
+
+
+def _field(value: Any, name: str) -> Any:
+    """Return a field of what should be a map; None if it is not one, or has no such field."""
+    return value.get(name) if isinstance(value, Mapping) else None
 
 
 def _references(spec: Any) -> Iterator[str]:
@@ -103,12 +115,19 @@ def _references(spec: Any) -> Iterator[str]:
     elif isinstance(spec, Mapping):
         for key, value in spec.items():
             if key in _KINDS and value:
-                yield from (f"{_KINDS[key]} {name}".strip() for name in _names(value))
+                objects = value if isinstance(value, list) else [value]
+                for one in objects:
+                    yield f"{_KINDS[key]} {_name(one)}".strip()
             elif key not in _FREE:
                 yield from _references(value)
 
 
-def _names(value: Any) -> Iterator[str]:
-    for one in value if isinstance(value, list) else [value]:
-        named = next((one[key] for key in _NAMES if one.get(key)), "") if isinstance(one, Mapping) else one
-        yield str(named) if isinstance(named, str) else ""
+def _name(reference: Any) -> str:
+    """Return the name in a reference to an object, empty for none."""
+    if isinstance(reference, str):
+        return reference
+    for key in _NAMES:
+        name = _field(reference, key)
+        if name:
+            return name if isinstance(name, str) else ""
+    return ""

@@ -22,7 +22,8 @@ _WORDS = {
     **dict.fromkeys(["", "~", "null", "Null", "NULL"]),
 }
 _INTEGER = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))")
-_BASES = (16, 2, 8, 10)
+_BASES = {2: 16, 3: 2, 4: 8, 5: 10}
+"""By the group of _INTEGER that has the digits."""
 _LONGEST = 64
 """Digits of an integer of 64 bits, in base 2."""
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
@@ -65,24 +66,24 @@ def resolved(text: str) -> Any:
         return _WORDS[text]
     if _NOT_FINITE.fullmatch(text):
         raise ValueError(text)
-    if text[0] == ".":
-        number = float(text) if _POINT_FIRST.fullmatch(text) else None
+    number: int | float | None = None
+    if _POINT_FIRST.fullmatch(text):
+        number = float(text)
     elif text[0] in "+-0123456789":
         number = _number(text.replace("_", ""))
-    else:
-        number = None
-    # A number beyond the largest float is text to Go.
-    return text if number is None or number in (float("inf"), float("-inf")) else number
+    if number in (None, float("inf"), float("-inf")):
+        # A number beyond the largest float is text to Go.
+        return text
+    return number
 
 
 def _number(text: str) -> int | float | None:
     found = _INTEGER.fullmatch(text)
-    sign, *written = found.groups() if found else ("",)
-    for base, digits in zip(_BASES, written):
-        significant = digits.lstrip("0") or "0" if digits else ""
+    if found and found.lastindex:
+        sign, digits = found.group(1), found.group(found.lastindex).lstrip("0") or "0"
         # Python takes long for a number of a million digits.
-        if 0 < len(significant) <= _LONGEST:
-            number = int(sign + significant, base)
+        if len(digits) <= _LONGEST:
+            number = int(sign + digits, _BASES[found.lastindex])
             if -(2**63) <= number < (2**63 if sign else 2**64):
                 return number
     return float(text) if _FLOAT.fullmatch(text) else None
@@ -90,4 +91,6 @@ def _number(text: str) -> int | float | None:
 
 def as_json(value: Any) -> Any:
     """Return a value as JSON has it: `1e3` is written as 1000 (encoding/json, encode.go)."""
-    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    return value

@@ -39,22 +39,17 @@ def apply(options: Options, pretend: bool, found: Inspected = NOTHING, store: St
     result: changed, restart_needed, assigned, active, lastKnownGood, error, trial, config, checkpoint, removed, diff,
     warnings. Raises StoreError.
     """
-    options = {**options, "data": values.texts(options["data"] or {}) or options["data"]}
+    if options["data"]:
+        options = {**options, "data": values.texts(options["data"])}
     store = store or Store(options["config_dir"])
     if options["state"] in ("staged", "assigned") or (options["state"] == "confirmed" and not store.resetting()):
         trust.check_config_dir(store.config_dir, store.fs)
     # A node without a store is reset already, and not even a lock file may be left on it.
     pretend = pretend or (options["state"] in ("reset", "removed") and not os.path.lexists(store.config_dir))
     with contextlib.nullcontext() if pretend else locked(store.config_dir):
-        before = _Before(quietly(store.running), values.active_text(store))
         run = _Run(store, options, pretend, found)
         getattr(run, options["state"])()
-        return run.result(before)
-
-
-class _Before(t.NamedTuple):
-    target: str | None
-    text: bytes | None
+        return run.result()
 
 
 class _Run:
@@ -62,6 +57,7 @@ class _Run:
 
     def __init__(self, store: Store, options: Options, pretend: bool, found: Inspected) -> None:
         self.store, self.options, self.pretend, self.found = store, options, pretend, found
+        self.former_target, self.former_text = quietly(store.running), values.active_text(store)
         self.changed = False
         self.warnings: list[str] = []
         self.collected: list[str] = []
@@ -91,7 +87,9 @@ class _Run:
         failed = armed is not None and armed.to == source and bool(armed.failed)
         if quietly(self.store.assigned) != source or quietly(self.store.running) != self.store.target(source) or failed:
             back = self.arming.way_back(source, armed)
-            self._switch(source, good=back if back == source else self._whole(back))
+            if back != source:
+                back = self._whole(back)
+            self._switch(source, good=back)
         self._collect()
 
     def confirmed(self) -> None:
@@ -104,9 +102,10 @@ class _Run:
             self.predicted = {"lastKnownGood": None, "trial": None}
             return
         if source is None or assigned != source:
+            now = describe(assigned) if assigned else "local"
             raise StoreError(
-                f"{self.store.config_dir}: {describe(source) if source else 'the local config'} cannot be confirmed, "
-                f"because the assigned source is {describe(assigned) if assigned else 'local'}: assign a source first"
+                f"{self.store.config_dir}: {_named(source)} cannot be confirmed, because the assigned source is "
+                f"{now}: assign a source first"
             )
         if armed is None or armed.to != source:
             if self.store.last_known_good() == source:
@@ -122,27 +121,29 @@ class _Run:
 
     def _check_not_reverted(self, armed: Trial) -> None:
         """Raise StoreError for a trial that the guard has decided to end, also if it has done no more than that."""
-        what = describe(armed.to) if armed.to else "the local config"
         reason = armed.failed or base.verdict(self.store, armed)
         if not reason and quietly(self.store.running) != self.store.target(armed.to):
             reason = f"{self.store.active} leads to another configuration"
         if reason:
-            raise StoreError(f"{what} cannot be confirmed, because the node reverted it: {reason}")
+            raise StoreError(f"{_named(armed.to)} cannot be confirmed, because the node reverted it: {reason}")
 
     def rolled_back(self) -> None:
         store = self.store
         assigned, good, armed = quietly(store.assigned), quietly(store.last_known_good), quietly(store.trial)
         if armed is not None and armed.to != assigned:
             armed = None
-        if self.options.get("trial") not in (None, armed and armed.name):
+        name = armed.name if armed else None
+        if self.options.get("trial") not in (None, name):
             # Another run has armed what is on trial now.
             return
         if self.options["unconfirmed_only"] and (armed is None or armed.confirmed):
             return
-        if assigned in (None, good) if armed is None else armed.failed:
+        if armed is None and assigned not in (None, good):
+            armed = Trial(assigned, good, Moment.now())
+        if armed is None or armed.failed:
             self._settle_active()
         else:
-            self._revert(armed or Trial(assigned, good, Moment.now()))
+            self._revert(armed)
 
     def reset(self) -> None:
         if os.path.exists(GUARD) and self._reset_on_trial():
@@ -282,8 +283,10 @@ class _Run:
             # On a full disk `active` is reverted all the same, and the caller must restart the kubelet.
             self.warnings.append(f"the configuration is reverted, but the store did not record the reason: {error}")
             self.unwritten = True
+        if self.pretend:
+            return
         # The guard may have ended: it runs only while a configuration is on trial.
-        problem = "" if self.pretend else _start_guard()
+        problem = _start_guard()
         if problem:
             self.warnings.append(f"only this run restarts the kubelet, because the guard does not start: {problem}")
 
@@ -326,22 +329,22 @@ class _Run:
         except StoreError as error:
             self.warnings.append(f"old checkpoints were not removed: {error}")
 
-    def result(self, before: _Before) -> Result:
+    def result(self) -> Result:
         store = self.store
         armed = quietly(store.trial)
-        result = self._state(armed)
-        target, text = self._configuration(before, result["active"])
-        unfinished = self.waiting or self._switched_without_restart(armed, result["assigned"])
-        result.update(
-            changed=self.changed,
-            restart_needed=target not in (None, before.target) or unfinished,
-            config=os.path.join(store.active, self._key()),
-            checkpoint=os.path.join(store.config_dir, store.target(self.source)) if self.source else None,
-            removed=self.collected,
-            warnings=self.warnings,
-            diff=values.diff(before.text, text, store.active),
-        )
-        return result
+        state = self._state(armed)
+        target, text = self._configuration(state["active"])
+        unfinished = self.waiting or self._switched_without_restart(armed, state["assigned"])
+        return {
+            **state,
+            "changed": self.changed,
+            "restart_needed": target not in (None, self.former_target) or unfinished,
+            "config": os.path.join(store.active, self._key()),
+            "checkpoint": os.path.join(store.config_dir, store.target(self.source)) if self.source else None,
+            "removed": self.collected,
+            "warnings": self.warnings,
+            "diff": values.diff(self.former_text, text, store.active),
+        }
 
     def _state(self, armed: Trial | None) -> Result:
         """Return the store's references, error and trial after the call, or as predicted."""
@@ -352,14 +355,15 @@ class _Run:
             "error": self.store.error(),
             "trial": values.trial(armed) if armed is not None else None,
         }
-        state.update(self.predicted if self.pretend or self.unwritten else {})
+        if self.pretend or self.unwritten:
+            state.update(self.predicted)
         return state
 
-    def _configuration(self, before: _Before, active: Source | None) -> tuple[str | None, bytes | None]:
+    def _configuration(self, active: Source | None) -> tuple[str | None, bytes | None]:
         """Return the target and the text of `active` after the call, or as predicted."""
         if self.gone:
             # Removing the store changes no kubelet's configuration: no kubelet reads it any more.
-            return None, before.text
+            return None, self.former_text
         if self.pretend and "active" in self.predicted:
             return self.store.target(active), self._planned(active)
         return quietly(self.store.running), values.active_text(self.store)
@@ -378,16 +382,24 @@ class _Run:
         known = quietly(self.store.local)
         if known:
             return known.key
-        return self.source["kubeletConfigKey"] if self.source else DEFAULT_KEY
+        if self.source:
+            return self.source["kubeletConfigKey"]
+        return DEFAULT_KEY
 
     def _planned(self, source: Source | None) -> bytes | None:
         if source is not None and source == self.source and self.options["data"]:
             return str(self.options["data"].get(source["kubeletConfigKey"], "")).encode()
         if source is not None:
-            found = quietly(lambda: self.store.data(source))
-            return found.get(source["kubeletConfigKey"]) if found else None
+            found = quietly(lambda: self.store.data(source)) or {}
+            return found.get(source["kubeletConfigKey"])
+        if self.local_text:
+            return self.local_text
         known = quietly(self.store.local)
-        return self.local_text or (known.files[known.config].data if known else None)
+        return known.files[known.config].data if known else None
+
+
+def _named(source: Source | None) -> str:
+    return describe(source) if source else "the local config"
 
 
 def _start_guard(trial: str = "") -> str:
@@ -397,4 +409,6 @@ def _start_guard(trial: str = "") -> str:
     done = execute(["systemctl", "start", os.path.basename(GUARD)])
     if done.returncode:
         return f"{done.stderr.strip()}. See `journalctl -u {os.path.basename(GUARD)}`."
-    return guard_install.problem(GUARD, trial, execute) if trial else ""
+    if not trial:
+        return ""
+    return guard_install.problem(GUARD, trial, execute)

@@ -79,14 +79,12 @@ def switched(options: Options, pretend: bool, unit: Unit) -> Result:
     text, seen = _seen_for_source(options, unit)
     if seen["reasons"]:
         return _refused(seen)
-    folder = _folder(seen)
-    own = None
-    if not seen["reads_store"]:
-        own = seen["kubelet"]["config"] if folder is None else folder.link
+    folder, own = _folder(seen), None
     steps = []
     if not seen["reads_store"]:
         # The guard's drop-in makes the kubelet read the store, which must have its local configuration by then. Once
         # the kubelet reads the store, the switch also stores the configuration.
+        own = folder.link if folder else seen["kubelet"]["config"]
         with step("storing the configuration", text):
             before = Inspected(local_config=own)
             steps.append(checkpoint_module.apply({**options, "state": "staged"}, pretend, before))
@@ -243,7 +241,9 @@ def _seen(options: Options, unit: Unit, text: str | None, files: Sequence[str]) 
 def _folder(seen: Mapping[str, Any]) -> Folder | None:
     """Return the drop-in folder that the inspection found, None without delivery `dropin`."""
     found = seen.get("dropin")
-    return Folder(found["folder"], found["named_by"], found["exists"], found["is_link"]) if found else None
+    if not found:
+        return None
+    return Folder(found["folder"], found["named_by"], found["exists"], found["is_link"])
 
 
 def _found(seen: Mapping[str, Any], guard: Mapping[str, Any], own: str | None) -> Inspected:
@@ -273,13 +273,17 @@ def _refused(seen: dict[str, Any]) -> Result:
 def _combined(result: Result, seen: dict[str, Any], steps: list[dict[str, Any]]) -> Result:
     """Return the result of the switch with what the steps before it found and changed."""
     parts = [*steps, result]
-    diffs = [part.get("diff") or [] for part in parts]
-    entries = [entry for diff in diffs for entry in (diff if isinstance(diff, list) else [diff])]
+    diffs: list[Any] = []
+    warnings = list(seen.pop("warnings"))
+    for part in parts:
+        diff = part.get("diff") or []
+        diffs += diff if isinstance(diff, list) else [diff]
+        warnings += part.get("warnings") or []
     return {
         **result,
         "changed": any(part["changed"] for part in parts),
-        "diff": [entry for entry in entries if entry["before"] != entry["after"]],
-        "warnings": [*seen.pop("warnings"), *(text for part in parts for text in part.get("warnings") or ())],
+        "diff": [diff for diff in diffs if diff["before"] != diff["after"]],
+        "warnings": warnings,
         "reasons": [],
         "preflight": seen,
     }

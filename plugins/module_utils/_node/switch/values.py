@@ -62,7 +62,10 @@ def texts(data: t.Mapping[str, t.Any]) -> dict[str, str]:
 
     ansible-core before 2.19 turns a template's result that looks like JSON into a mapping. Its text is that of `push`.
     """
-    return {key: text if isinstance(text, str) else document.render(text) for key, text in data.items()}
+    found = {}
+    for key, text in data.items():
+        found[key] = text if isinstance(text, str) else document.render(text)
+    return found
 
 
 def trial(armed: Trial) -> dict[str, t.Any]:
@@ -133,7 +136,9 @@ class Arming:
         good = quietly(store.last_known_good)
         if good is None or quietly(store.running) != store.target(None) or not wrong(store.trial):
             return None
-        return None if wrong(lambda: store.verify(good)) else good
+        if wrong(lambda: store.verify(good)):
+            return None
+        return good
 
     def trial(self, source: Source | None, good: Source | None) -> Trial:
         """Return the trial of a source, which reverts to `good` unless that is on trial now or failed last."""
@@ -199,4 +204,6 @@ class Arming:
     def _unfinished(self, revert_to: Source | None) -> Trial | None:
         """Return the trial that this one replaces, if both revert to the same source."""
         earlier = quietly(self.store.trial)
-        return earlier if earlier and not self.store.revert_ended() and earlier.revert_to == revert_to else None
+        if earlier and not self.store.revert_ended() and earlier.revert_to == revert_to:
+            return earlier
+        return None

@@ -58,12 +58,13 @@ class Folder(NamedTuple):
 def find(own_words: Sequence[str], given: str, config_dir: str, root: str = "/") -> Folder:
     """Return the folder for our link. `own_words`: the command line without our drop-in; `given`: the one to use."""
     named = flag(own_words, _FLAG) or ""
-    path, source = (given, BY_OPTION) if given else (named, BY_UNIT) if named else (ours(config_dir), BY_US)
-    same = os.path.normpath(named) == os.path.normpath(given)
-    if given and named and same:
+    path, source, other = ours(config_dir), BY_US, ""
+    if named and (not given or os.path.normpath(named) == os.path.normpath(given)):
         path, source = named, BY_UNIT
+    elif given:
+        path, source, other = given, BY_OPTION, named
     place = files.below(root, path.rstrip("/"))
-    return Folder(path, source, os.path.isdir(place), os.path.islink(place), "" if same or not given else named)
+    return Folder(path, source, os.path.isdir(place), os.path.islink(place), other)
 
 
 def ours(config_dir: str) -> str:
@@ -88,7 +89,9 @@ def listed(folder: str | None, root: str = "/") -> list[str]:
     # A kubelet ignores a folder that is a link, unless its name ends in a slash.
     if folder and (folder.endswith("/") or not os.path.islink(files.below(root, folder))):
         for place, _folders, names in os.walk(files.below(root, folder)):
-            found += [os.path.join("/", os.path.relpath(os.path.join(place, name), root)) for name in names]
+            for name in names:
+                inside = os.path.relpath(os.path.join(place, name), root)
+                found.append(os.path.join("/", inside))
     return merged_dropins.in_order(found)
 
 
@@ -121,10 +124,12 @@ def beneath(words: Sequence[str], folder: str, root: str = "/") -> BaseFiles:
     # Asking a binary is large and rare: a guard that only waits does not load it.
     from ..system.binary import BaseFiles
 
+    texts = {}
+    for path in others(folder, root):
+        texts[os.path.relpath(path, os.path.normpath(folder))] = files.text(files.below(root, path))
     config = flag(words, "config")
-    texts = {path: files.text(files.below(root, path)) for path in others(folder, root)}
-    found = {os.path.relpath(path, os.path.normpath(folder)): text for path, text in texts.items()}
-    return BaseFiles(files.text(files.below(root, config)) if config else None, found, LINK)
+    base = files.text(files.below(root, config)) if config else None
+    return BaseFiles(base, texts, LINK)
 
 
 def leads(folder: Folder, target: str, root: str = "/") -> bool | None:

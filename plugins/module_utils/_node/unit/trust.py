@@ -57,7 +57,8 @@ def check_chain(path: str, fs: OS = DISK, instead: str = "set another config_dir
                 if links > _MOST_LINKS:
                     raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
                 target = fs.readlink(inner)
-                done = "/" if target.startswith("/") else done
+                if target.startswith("/"):
+                    done = "/"
                 rest = target.split("/") + rest
                 continue
             _check(inner, found, path, fs, instead)

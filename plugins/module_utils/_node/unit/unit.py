@@ -86,8 +86,11 @@ class Unit(UnitReader):
         before = self.installed()
         if before is None or not unit_override.repeated(before):
             return False
-        layer = unit_override.Layer(folder if f"--config-dir={folder}" in before else "")
-        reads = layer if folder else active
+        reads: str | unit_override.Layer = active
+        if folder:
+            reads = unit_override.Layer()
+            if f"--config-dir={folder}" in before:
+                reads = unit_override.Layer(folder)
         try:
             edited = self.show(fresh=True).get("NeedDaemonReload") == "yes"
             if edited or unit_override.repeats(before, self.command_line(), self._settings(), reads):
@@ -151,8 +154,8 @@ class Unit(UnitReader):
         self.run(["systemctl", "start", "--no-block", guard])
         self.run(["systemctl", "stop", self.name])
 
-    def restart(self, settle: float = 1.0, sleep: Callable[[float], Any] = time.sleep) -> str:
-        """Restart the kubelet; return its new InvocationID after it ran for `settle` seconds. Raises UnitError."""
+    def restart(self, sleep: Callable[[float], Any] = time.sleep) -> str:
+        """Restart the kubelet; return its new InvocationID as soon as it runs. Raises UnitError."""
         before = self.show(fresh=True).get("InvocationID", "")
         self.stopped.note(before)
         # A unit that hit its start limit refuses to start until this state is reset.
@@ -162,30 +165,19 @@ class Unit(UnitReader):
         identity = after.get("InvocationID", "")
         if done.returncode or not identity or identity == before:
             what = "failed" if done.returncode else "gave no new invocation"
-            raise self._ended(
-                f"{self.name}: systemctl restart {what}",
-                f"{last_line(done) or 'exit 0'}; {_state(after)}",
-                identity if identity != before else "",
-            )
-        self.holds(identity, settle, sleep)
+            state = f"{last_line(done) or 'exit 0'}; {_state(after)}"
+            if identity == before:
+                identity = ""
+            raise self._ended(f"{self.name}: systemctl restart {what}", state, identity)
+        self.holds(identity, sleep)
         return identity
 
-    def holds(self, identity: str, seconds: float, sleep: Callable[[float], Any] = time.sleep) -> None:
-        """Check for `seconds` (0: once) that this invocation of the kubelet runs. Raises UnitError otherwise.
-
-        Before that, waits until it no longer starts, START_SECONDS at most.
-        """
-        steps = max(1, int(seconds / 0.25)) if seconds else 0
-        for step in range(steps + 1):
-            now = self._started(identity, sleep)
-            if (
-                now.get("InvocationID") != identity
-                or now.get("ActiveState") != "active"
-                or now.get("MainPID") in ("0", "", None)
-            ):
-                raise self._ended(f"{self.name} did not stay up", _state(now), identity)
-            if step < steps:
-                sleep(seconds / steps)
+    def holds(self, identity: str, sleep: Callable[[float], Any] = time.sleep) -> None:
+        """Raise UnitError unless this invocation of the kubelet runs, once it no longer starts."""
+        now = self._started(identity, sleep)
+        is_up = now.get("ActiveState") == "active" and now.get("MainPID") not in ("0", "", None)
+        if not is_up or now.get("InvocationID") != identity:
+            raise self._ended(f"{self.name} did not stay up", _state(now), identity)
 
     def _started(self, identity: str, sleep: Callable[[float], Any]) -> dict[str, str]:
         """Return the unit's properties as soon as this invocation no longer starts, else those after START_SECONDS.
@@ -212,8 +204,9 @@ class Unit(UnitReader):
         """Return the error of an invocation that ended, with its unit's `state` unless the last words explain it."""
         words = self._logged(identity)
         killed = last_words.killed(self.name, identity, self.run)
-        shown = "" if last_words.kind(words) and not killed else f" ({state})"
-        return UnitError(f"{what}{shown}. {last_words.sentence(words, self.name, killed)}")
+        if killed or not last_words.kind(words):
+            what = f"{what} ({state})"
+        return UnitError(f"{what}. {last_words.sentence(words, self.name, killed)}")
 
 
 def _state(shown: dict[str, str]) -> str:

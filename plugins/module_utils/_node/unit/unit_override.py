@@ -78,11 +78,6 @@ class Found(NamedTuple):
     """The paths of those that are environment files."""
 
 
-def refused(reason: str) -> Form:
-    """Return the form of a unit that this collection does not change."""
-    return Form(REFUSED, reason)
-
-
 def prefix(command: Setting) -> str:
     """Return what stands before the program of ExecStart=."""
     return command.value[: len(command.value) - len(command.value.lstrip(_PREFIXES))]
@@ -96,12 +91,15 @@ def judge(
     `layered`: our file is a drop-in, so that it does not matter where --config comes from. `child`: the unit
     may run another program, which starts a kubelet with a known drop-in folder.
     """
-    wrong = _no_kubelet(found, root)
-    reason = _unfit(properties) or ("" if child else wrong)
-    if reason:
-        return refused(reason)
+    unfit, other = _unfit(properties), _no_kubelet(found, root)
+    if unfit:
+        return Form(REFUSED, unfit)
+    if other and not child:
+        return Form(REFUSED, other)
     form = _find(found, layered)
-    return form._replace(kind=CHILD, reason="") if wrong else form
+    if other:
+        form = form._replace(kind=CHILD, reason="")
+    return form
 
 
 def _unfit(properties: Mapping[str, str]) -> str:
@@ -154,14 +152,15 @@ def _find(found: Found, layered: bool) -> Form:
     used = flag_words(found.words, "config")
     config = flag(found.words, "config") or ""
     if used is None and not layered:
-        return refused(
+        return Form(
+            REFUSED,
             f"{where}: the command line has no --config. "
-            "Let the kubelet read its configuration from a file: --config=/var/lib/kubelet/config.yaml."
+            "Let the kubelet read its configuration from a file: --config=/var/lib/kubelet/config.yaml.",
         )
     if not config and not layered:
-        return refused(f"{where}: --config is empty. Name the kubelet's config file.")
+        return Form(REFUSED, f"{where}: --config is empty. Name the kubelet's config file.")
     if "--" in found.words:
-        return refused(f"{where}: no flag can follow `--`. Remove `--` and what follows it.")
+        return Form(REFUSED, f"{where}: no flag can follow `--`. Remove `--` and what follows it.")
     word = found.words[used[0]] if used else ""
     file, line = unitfile.place(word, found.texts) or (found.command.file, found.command.line)
     variable = _variable(found, config)
@@ -183,14 +182,18 @@ def _variable(found: Found, config: str) -> str:
 
 def _as_kubeadm(command: Setting, own: Sequence[Setting]) -> list[Form]:
     """Return the variables of ExecStart= that hold one --config in these assignments."""
-    found = [_KUBEADM.fullmatch(setting.value) for setting in unitfile.effective(own, "Environment")]
-    forms = [Form(KUBEADM, config=match.group(3), variable=match.group(2)) for match in found if match]
-    return [form for form in forms if f" ${form.variable} " in f"{command.value} "]
+    forms = []
+    for setting in unitfile.effective(own, "Environment"):
+        match = _KUBEADM.fullmatch(setting.value)
+        if match and f" ${match.group(2)} " in f"{command.value} ":
+            forms.append(Form(KUBEADM, config=match.group(3), variable=match.group(2)))
+    return forms
 
 
 def without(words: Sequence[str], ours: str, own: Sequence[Setting]) -> list[str]:
     """Return a command line as it is without our drop-in. `ours`: its text; `own`: the assignments of other files."""
-    texts = [setting.value for key in ("Environment", "ExecStart") for setting in unitfile.effective(own, key)]
+    effective = unitfile.effective(own, "Environment") + unitfile.effective(own, "ExecStart")
+    texts = [setting.value for setting in effective]
     added = _added(ours, texts)
     if not added or added not in words:
         return list(words)
@@ -214,7 +217,8 @@ def _added(ours: str, texts: Sequence[str]) -> str:
     added = ""
     for line in repeated(ours):
         for word in _OURS.findall(line):
-            added = added if word in known else word
+            if word not in known:
+                added = word
     return added
 
 
@@ -225,24 +229,33 @@ def dropin(form: Form, command: Setting, path: str | Layer, extra: tuple[str, ..
 
     Raises ValueError for a path that would need quoting.
     """
+    lines: list[str] = []
     if mounts_for:
         _check_fit(mounts_for)
-    wait = ["[Unit]", f"{_MOUNTS}{mounts_for}", ""] if mounts_for else []
-    return _HEAD + "\n".join([*wait, "[Service]", *_repeating(form, command, path), *extra]) + "\n"
+        lines += ["[Unit]", f"{_MOUNTS}{mounts_for}", ""]
+    lines += ["[Service]", *_repeating(form, command, path), *extra]
+    return _HEAD + "\n".join(lines) + "\n"
 
 
 def _repeating(form: Form, command: Setting, path: str | Layer) -> list[str]:
     """Return the lines that give the kubelet another --config, or one more --config-dir: the last one wins."""
-    layered = isinstance(path, Layer)
-    target = path.folder if isinstance(path, Layer) else path
-    if layered and not target:
+    if path == Layer():
         return []
+    name, target = _flag_of(path)
     _check_fit(target)
-    word = f"--config-dir={target}" if layered else f"--config={target}"
-    if form.kind == KUBEADM:
-        own = f"--config={form.config} " if layered else ""
-        return [f'Environment="{form.variable}={own}{word}"']
-    return ["ExecStart=", f"ExecStart={command.value} {word}"]
+    words = f"--{name}={target}"
+    if form.kind != KUBEADM:
+        return ["ExecStart=", f"ExecStart={command.value} {words}"]
+    if isinstance(path, Layer):
+        words = f"--config={form.config} {words}"
+    return [f'Environment="{form.variable}={words}"']
+
+
+def _flag_of(path: str | Layer) -> tuple[str, str]:
+    """Return the name and the value of the flag that our drop-in adds."""
+    if isinstance(path, Layer):
+        return "config-dir", path.folder
+    return "config", path
 
 
 def repeats(ours: str, command: Setting, own: Sequence[Setting], path: str | Layer) -> bool:
@@ -272,9 +285,11 @@ def mounts(text: str) -> str:
 
 def ineffective(path: str | Layer, words: Sequence[str]) -> str:
     """Return why the drop-in for `path` has no effect on this command line; empty if it has."""
-    wanted = path.folder if isinstance(path, Layer) else path
-    found = flag(words, "config-dir" if isinstance(path, Layer) else "config") or ""
-    return "" if not wanted or found == wanted else f"the kubelet would read {found or 'none'}, not {wanted}"
+    name, wanted = _flag_of(path)
+    found = flag(words, name)
+    if wanted in ("", found):
+        return ""
+    return f"the kubelet would read {found or 'none'}, not {wanted}"
 
 
 def _check_fit(path: str) -> None:

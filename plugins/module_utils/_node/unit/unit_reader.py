@@ -44,6 +44,7 @@ _SEARCHED = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbi
 _MANAGER = "org.freedesktop.systemd1"
 # As busctl prints it: in double quotes, with the escapes of C for what is not printable ASCII.
 _TEXT = r'"((?:[^"\\]|\\.)*)"'
+_MAY_BE_ABSENT = {"true": "-", "false": ""}
 
 _ESCAPES = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 
@@ -87,7 +88,9 @@ class UnitReader:
             found: dict[str, str] = {}
             for line in done.stdout.splitlines():
                 key, _equals, value = line.partition("=")
-                found[key] = f"{found[key]}\n{value}" if key in found else value
+                if key in found:
+                    value = f"{found[key]}\n{value}"
+                found[key] = value
             self._known, self._next = found, None
         return self._known
 
@@ -111,15 +114,22 @@ class UnitReader:
         """Return the command line of the next start as it is without our drop-in. Raises UnitError."""
         words = self.next_command().argv
         ours = self.installed()
-        return words if ours is None else self._resolved(unit_override.without(words, ours, self._settings()))
+        if ours is None:
+            return words
+        return self._resolved(unit_override.without(words, ours, self._settings()))
 
     def program(self) -> str:
         """Return the path of the program that the unit runs, empty for none. Raises UnitError."""
         shown = self.show()
         match = re.search(r"path=(.*?) ; argv\[\]=", shown.get("ExecStart", ""))
-        name = match.group(1) if match and shown.get("LoadState") == "loaded" else ""
-        places = [f"{folder}/{name}" for folder in _SEARCHED] if name and "/" not in name else []
-        return next((path for path in places if os.path.exists(self._at(path))), name)
+        if not match or shown.get("LoadState") != "loaded":
+            return ""
+        name = match.group(1)
+        if name and "/" not in name:
+            for folder in _SEARCHED:
+                if os.path.exists(self._at(f"{folder}/{name}")):
+                    return f"{folder}/{name}"
+        return name
 
     def place(self, word: str) -> tuple[str, int] | None:
         """Return file and line of a word of the command line, None if no file has it or none can be read."""
@@ -129,7 +139,10 @@ class UnitReader:
             return None
 
     def _settings(self) -> list[Setting]:
-        return [setting for path, text in self._texts() for setting in unitfile.settings(text, path)]
+        found: list[Setting] = []
+        for path, text in self._texts():
+            found += unitfile.settings(text, path)
+        return found
 
     def _texts(self) -> list[tuple[str, str]]:
         """Return path and text of the unit's own files, in systemd's order."""
@@ -144,12 +157,12 @@ class UnitReader:
 
     def _environment(self) -> list[tuple[str, str]]:
         """Return path and text of the environment files that can be read, in systemd's order."""
-        patterns = [line.rpartition(" (")[0] for line in self.show().get("EnvironmentFiles", "").splitlines()]
-        found = [path for pattern in patterns if pattern for path in sorted(glob.glob(self._at(pattern)))]
         texts = []
-        for place in found:
-            with contextlib.suppress(OSError):
-                texts.append((os.path.join("/", os.path.relpath(place, self.root)), files.text(place)))
+        for line in self.show().get("EnvironmentFiles", "").splitlines():
+            pattern, _blank, _ignore_errors = line.rpartition(" (")
+            for place in sorted(glob.glob(self._at(pattern))):
+                with contextlib.suppress(OSError):
+                    texts.append((os.path.join("/", os.path.relpath(place, self.root)), files.text(place)))
         return texts
 
     def _at(self, path: str) -> str:
@@ -177,45 +190,50 @@ class UnitReader:
     def command(self) -> Command:
         """Return the command line as `argv` does, with its source. Raises UnitError."""
         running = self._process()
-        return Command(running, "process") if running else self.next_command()
+        if running:
+            return Command(running, "process")
+        return self.next_command()
 
     def _process(self) -> list[str]:
-        if self.pid():
-            pid = health.kubelet_of(self.pid()) if self.child else self.pid()
-            return health.argv(pid, self.root)
-        return []
+        pid = self.pid()
+        if self.child:
+            pid = health.kubelet_of(pid)
+        return health.argv(pid, self.root)
 
     def next_command(self) -> Command:
         """Return what systemd would start now, with the current environment files. Raises UnitError.
 
         What another program would start is not known: then it is what it has started.
         """
-        running = self._process() if self.child and not _is_kubelet(self.program()) else []
-        if running and _is_kubelet(running[0]):
-            return Command(running, "process")
+        if self.child and not _is_kubelet(self.program()):
+            running = self._process()
+            if running and _is_kubelet(running[0]):
+                return Command(running, "process")
         words = self._from_systemd()
         if words is None:
             raise UnitError(
                 f"{self.name}: busctl or systemd-run does not show what systemd would start. Start the system bus of "
                 "the node (dbus.service), and restore environment files that the unit requires."
             )
-        return Command(words, "systemd")
+        return Command(self._resolved(words), "systemd")
 
     def _from_systemd(self) -> list[str] | None:
-        """Return the command line of the next start, asked once of systemd; None without an answer."""
+        """Return the words of the next start, asked once of systemd; None without an answer."""
         if self._next is None:
-            command = self.command_line()
+            literal = ":" in unit_override.prefix(self.command_line())
             found = ask(self.name, self.run)
-            if found is None:
-                return None
-            literal = ":" in unit_override.prefix(command)
-            self._next = found.words if literal else starts(found, self.show(), self.run)
-        return None if self._next is None else self._resolved(self._next)
+            if found and literal:
+                self._next = found.words
+            elif found:
+                self._next = starts(found, self.show(), self.run)
+        return self._next
 
     def _resolved(self, words: list[str]) -> list[str]:
         # systemd shows `!` before a folder that may be absent, and `~` for the home of the user.
-        folder = self.show().get("WorkingDirectory", "").lstrip("!")
-        return health.resolved(words, "/root" if folder == "~" else folder or "/")
+        folder = self.show().get("WorkingDirectory", "").lstrip("!") or "/"
+        if folder == "~":
+            folder = "/root"
+        return health.resolved(words, folder)
 
     def shadowed(self, minor: int | None, running: Sequence[str]) -> dict[str, dict[str, Any]]:
         """Return the fields that a flag of a kubelet of this minor (None: not known) overrides: path -> {flag, file,
@@ -229,7 +247,8 @@ class UnitReader:
         result = {}
         for path, flag in shadow.shadows(running, minor).items():
             words = [word for word in running if path in shadow.shadows([word], minor)]
-            file, line = (self.place(words[-1]) if words else None) or (None, None)
+            place = self.place(words[-1]) if words else None
+            file, line = place or (None, None)
             result[path] = {"flag": flag, "file": file, "line": line}
         return result
 
@@ -265,13 +284,14 @@ class UnitReader:
             found = unit_override.judge(shown, seen, self.root, layered, self.child)
             later = [path for path in shown.get("DropInPaths", "").split() if os.path.basename(path) > DROPIN]
             if later and found.kind != unit_override.REFUSED:
-                return unit_override.refused(
+                return unit_override.Form(
+                    unit_override.REFUSED,
                     f"{later[-1]}: systemd reads a drop-in of this name after ours ({DROPIN}), so it could "
-                    "override it. Rename it."
+                    "override it. Rename it.",
                 )
             return found
         except UnitError as error:
-            return unit_override.refused(str(error))
+            return unit_override.Form(unit_override.REFUSED, str(error))
 
     @property
     def dropin_path(self) -> str:
@@ -327,9 +347,11 @@ def ask(name: str, run: Run) -> Loaded | None:
         return None
     # The first text of ExecStart= is the program's path.
     words = _texts(lines[0])[1:]
-    paths = re.findall(rf"{_TEXT} (true|false)", lines[2])
-    files = [f"{'-' if optional == 'true' else ''}{_plain(path)}" for path, optional in paths]
-    return Loaded(words, _texts(lines[1]), files) if words else None
+    if not words:
+        return None
+    found = re.findall(rf"{_TEXT} (true|false)", lines[2])
+    paths = [_MAY_BE_ABSENT[mark] + _plain(path) for path, mark in found]
+    return Loaded(words, _texts(lines[1]), paths)
 
 
 def object_name(name: str) -> str:
@@ -347,7 +369,9 @@ def _plain(text: str) -> str:
 
 def _unescaped(match: re.Match[bytes]) -> bytes:
     code = match.group(1)
-    return bytes([int(code, 8)]) if len(code) == 3 else _ESCAPES.get(code, code)
+    if len(code) == 3:
+        return bytes([int(code, 8)])
+    return _ESCAPES.get(code, code)
 
 
 def starts(found: Loaded, properties: Mapping[str, str], run: Run) -> list[str] | None:
@@ -357,10 +381,12 @@ def starts(found: Loaded, properties: Mapping[str, str], run: Run) -> list[str] 
     variables. `properties`: those that `systemctl show` prints.
     """
     options = [f"--property=EnvironmentFile={path}" for path in found.files]
-    options += [
-        f"--property={key}={properties[key]}" for key in ("PassEnvironment", "UnsetEnvironment") if properties.get(key)
-    ]
+    for key in ("PassEnvironment", "UnsetEnvironment"):
+        if properties.get(key):
+            options.append(f"--property={key}={properties[key]}")
     options += [f"--setenv={variable}" for variable in found.environment]
     printed = ["--collect", *options, "/usr/bin/printf", "%s\\0", *found.words]
     done = transient(run, "the kubelet's next command line", printed)
-    return None if done.returncode or not done.stdout.endswith("\0") else done.stdout.split("\0")[:-1]
+    if done.returncode or not done.stdout.endswith("\0"):
+        return None
+    return done.stdout.split("\0")[:-1]

@@ -10,7 +10,7 @@ systemd.syntax(7).
 from __future__ import annotations
 
 import re
-from typing import Iterable, Iterator, NamedTuple
+from typing import Iterable, Iterator, NamedTuple, Sequence
 
 BLANKS = " \t\n\r"
 _PLAIN_PATH = re.compile(r"/[A-Za-z0-9._/+-]*")
@@ -63,11 +63,11 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
         if is_comment(line) or (not first and not line):
             continue
         first = first or number
-        more = (len(line) - len(line.rstrip("\\"))) % 2 == 1
-        joined += f"{line[:-1]} " if more else line
-        if not more:
-            yield first, joined
-            joined, first = "", 0
+        if (len(line) - len(line.rstrip("\\"))) % 2 == 1:
+            joined += f"{line[:-1]} "
+            continue
+        yield first, joined + line
+        joined, first = "", 0
     if first:
         yield first, joined
 
@@ -81,32 +81,40 @@ def effective(found: Iterable[Setting], key: str) -> list[Setting]:
     """Return the effective assignments of a list setting: an empty one resets the list."""
     result: list[Setting] = []
     for setting in found:
-        if setting.key == key:
-            result = [*result, setting] if setting.value else []
+        if setting.key == key and setting.value:
+            result.append(setting)
+        elif setting.key == key:
+            result.clear()
     return result
 
 
-def place(word: str, texts: Iterable[tuple[str, str]]) -> tuple[str, int] | None:
+def place(word: str, texts: Sequence[tuple[str, str]]) -> tuple[str, int] | None:
     """Return file and line of a word of the command line; None if no file has it. The last of some uses counts.
 
     `texts`: path and text of unit and environment files, first to last. A flag is also found where its value is written
     in another way, with a specifier, a variable, an escape or a quote in it.
     """
+    if not word:
+        return None
     name, equals, _value = word.partition("=")
     patterns = [rf"(?<![\w-]){re.escape(word)}(?![\w./:=-])"]
     if word.startswith("-") and equals:
         patterns.append(rf"""(?<![\w-]){re.escape(name)}[=\s]["']?[^\s"'%\\$]*(?:[%\\$]|["'][^\s"'])""")
-    lines = [
-        (path, number, line)
-        for path, text in texts
-        for number, line in enumerate(text.split("\n"), 1)
-        if word and not is_comment(line)
-    ]
     for pattern in patterns:
-        found = [(path, number) for path, number, line in lines if re.search(pattern, line)]
+        found = _last(pattern, texts)
         if found:
-            return found[-1]
+            return found
     return None
+
+
+def _last(pattern: str, texts: Sequence[tuple[str, str]]) -> tuple[str, int] | None:
+    """Return file and line of the last match that is not in a comment."""
+    found = None
+    for path, text in texts:
+        for number, line in enumerate(text.split("\n"), 1):
+            if not is_comment(line) and re.search(pattern, line):
+                found = (path, number)
+    return found
 
 
 def masked(text: str) -> str:

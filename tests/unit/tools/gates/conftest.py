@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from tools.gates import process
+from tools.gates import steps
 
 
 @pytest.fixture(autouse=True)
 def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Keep the reports of the run that runs these tests."""
-    monkeypatch.setattr(process, "REPORTS", tmp_path)
-    monkeypatch.setattr(process, "ROOT", tmp_path)
+    monkeypatch.setattr(steps, "REPORTS", tmp_path)
+    monkeypatch.setattr(steps, "ROOT", tmp_path)
     for name in ("LAB", "LAB_KUBERNETES"):
         monkeypatch.delenv(name, raising=False)
     return tmp_path

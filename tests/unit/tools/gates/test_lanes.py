@@ -14,15 +14,16 @@ from pathlib import Path
 
 import pytest
 
-from tools.gates import labs, lanes
+from tools.gates import labs
+from tools.gates.__main__ import Run
 from tools.gates.gate import Gate
 
 ROOT = Path(__file__).resolve().parents[4]
 
 
-def run(**lanes_of: str) -> lanes.Run:
+def run(**lanes_of: str) -> Run:
     """A run of gates, each with its lane and perhaps the word `alone`."""
-    return lanes.Run("short", {name: gate(*words.split()) for name, words in lanes_of.items()})
+    return Run("short", {name: gate(*words.split()) for name, words in lanes_of.items()})
 
 
 def gate(lane: str, alone: str = "") -> Gate:
@@ -30,7 +31,7 @@ def gate(lane: str, alone: str = "") -> Gate:
     return Gate(lane, {"short": 600}, print, bool(alone))
 
 
-def verdicts(work: lanes.Run) -> list[tuple[str, str]]:
+def verdicts(work: Run) -> list[tuple[str, str]]:
     return [(one.name, one.verdict) for one in work.outcomes]
 
 
@@ -178,10 +179,10 @@ def test_an_interrupt_ends_all_lanes_and_takes_their_labs_down(
 import sys
 sys.path.insert(0, {str(ROOT)!r})
 from pathlib import Path
-from tools.gates import labs, process
+from tools.gates import labs, steps
 from tools.gates.__main__ import main
 from tools.gates.gate import Gate
-process.REPORTS = process.ROOT = Path({str(tmp_path)!r})
+steps.REPORTS = steps.ROOT = Path({str(tmp_path)!r})
 labs.LAB = [sys.executable, "-c", {LAB!r}]
 labs.no_lab_here = lambda: ""
 gates = {{}}

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 from tools.gates import records
-from tools.gates.outcome import Outcome
+from tools.gates.steps import Outcome
 
 
 def git(place: Path, *words: str) -> str:

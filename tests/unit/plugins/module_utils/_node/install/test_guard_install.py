@@ -195,7 +195,11 @@ def test_a_guard_that_runs_is_replaced_when_its_files_change(tmp_path: Path, mon
 
     def present(**settings: str) -> list[str]:
         systemd.commands.clear()
+        before = sorted(tmp_path.rglob("*"))
+        would = guard_install.present(str(tmp_path / "config"), t.cast(Unit, systemd), settings, check=True)
+        assert sorted(tmp_path.rglob("*")) == before and not systemd.commands
         done = guard_install.present(str(tmp_path / "config"), t.cast(Unit, systemd), settings)
+        assert done == would
         assert bool(done) == bool(systemd.commands)
         assert not guard_install.changes(str(tmp_path / "config"), settings)
         return systemd.commands
@@ -260,13 +264,14 @@ def test_labels_are_restored_where_selinux_is_enabled(tmp_path: Path) -> None:
         return subprocess.CompletedProcess(list(argv), code, "", words)
 
     enabled = tmp_path / "enforce"
-    assert guard_install.restore_labels(["/store"], run, str(enabled)) == "" and asked == []
+    assert guard_install.restore_labels(["/store"], run, str(enabled)) == [] and asked == []
     enabled.touch()
-    assert guard_install.restore_labels(["/store", "/unit"], run, str(enabled)) == ""
+    assert guard_install.restore_labels(["/store", "/unit"], run, str(enabled)) == []
     assert asked == [["restorecon", "-R", "/store", "/unit"]]
     code, words = 255, "restorecon: cannot access /store\n"
-    assert guard_install.restore_labels(["/store"], run, str(enabled)) == (
+    assert guard_install.restore_labels(["/store"], run, str(enabled)) == [
         "the SELinux labels of /store were not restored: restorecon: cannot access /store. Run restorecon -R on them"
-    )
+    ]
     code, words = 127, ""
-    assert "not restored: exit 127" in guard_install.restore_labels(["/store"], run, str(enabled))
+    (warning,) = guard_install.restore_labels(["/store"], run, str(enabled))
+    assert "not restored: exit 127" in warning

@@ -47,13 +47,13 @@ class FakeUnit:
     def stop(self, _guard: str) -> None:
         self.seen += ["start", "stop"]
 
-    def restart(self, settle: float) -> str:
+    def restart(self) -> str:
         self.seen.append("restart")
         if self.text in self.fails:
             raise UnitError(f"it did not stay up with {self.text and 'the drop-in'}.")
         return f"i{len(self.seen)}"
 
-    def holds(self, _identity: str, _seconds: float) -> None:
+    def holds(self, _identity: str) -> None:
         """It stays up."""
 
     def pid(self) -> int:
@@ -77,8 +77,8 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return words
 
 
-def removed(unit: FakeUnit, place: Path, check: bool = False, **more: t.Any) -> dict[str, t.Any]:
-    return guard_steps.removed(str(place), t.cast(t.Any, unit), 1, check, **more)
+def removed(unit: FakeUnit, place: Path, check: bool = False, state_files: t.Sequence[str] = ()) -> dict[str, t.Any]:
+    return guard_steps.removed(str(place), t.cast(t.Any, unit), 1, check, state_files)
 
 
 def test_the_drop_in_goes_with_one_restart(runs: list[str], tmp_path: Path) -> None:
@@ -209,13 +209,13 @@ def test_only_an_installed_guard_is_brought_up_to_date(
 ) -> None:
     (tmp_path / "guard").mkdir()
     (tmp_path / "guard/settings.json").write_text(json.dumps({"unit": "kubelet.service", "argv": []}))
-    asked = []
-    monkeypatch.setattr(guard_install, "changes", lambda *_arguments: [1])
-    monkeypatch.setattr(guard_install, "present", lambda *_arguments: asked.append(1) or [1])
+    checks: list[bool] = []
+    monkeypatch.setattr(guard_install, "present", lambda *given: checks.append(given[-1]) or [1])
     unit = t.cast(t.Any, FakeUnit(DROPIN if installed else None))
-    assert guard_steps.updated(str(tmp_path), unit, check=True)["changed"] is installed and not asked
+    assert guard_steps.updated(str(tmp_path), unit, check=True)["changed"] is installed
     done = guard_steps.updated(str(tmp_path), unit, check=False)
-    assert (done["changed"], done["invocation_id"], done["healthy"], len(asked)) == (installed, "i0", True, installed)
+    assert (done["changed"], done["invocation_id"], done["healthy"]) == (installed, "i0", True)
+    assert checks == [True, False] * installed
 
 
 def test_a_guard_that_cannot_be_replaced_does_not_prevent_a_reset(
@@ -246,9 +246,13 @@ def test_an_update_keeps_or_sets_the_folder_of_the_metrics(
     settings = {"unit": "kubelet.service", "argv": []}
     path = tmp_path / "guard/settings.json"
     path.write_text(json.dumps({**settings, **({"metrics": place[had]} if had else {})}))
-    written = []
-    monkeypatch.setattr(guard_install, "changes", lambda *_given: [1])
-    monkeypatch.setattr(guard_install, "present", lambda _place, _unit, wanted: written.append(wanted) or [1])
+    written: list[dict[str, t.Any]] = []
+
+    def present(_place: str, _unit: object, wanted: dict[str, t.Any], check: bool) -> list[int]:
+        written.extend([] if check else [wanted])
+        return [1]
+
+    monkeypatch.setattr(guard_install, "present", present)
     if had:
         textfile.write(place[had], "old\n")
     given = None if asked is None else place[asked]

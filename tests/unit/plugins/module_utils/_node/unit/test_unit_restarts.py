@@ -14,11 +14,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit impor
 from tests.support.systemd_model import Systemd
 
 
-def test_a_restart_is_a_new_invocation_that_stays(node: Systemd) -> None:
-    kubelet = node.kubeadm()
-    slept: list[float] = []
-    assert kubelet.restart(1.0, slept.append) == "one+"
-    assert sum(slept) == pytest.approx(1.0)
+def test_a_restart_is_a_new_invocation_that_runs(node: Systemd) -> None:
+    assert node.kubeadm().restart() == "one+"
     order = [call[1] for call in node.calls if call[0] == "systemctl" and call[1] != "show"]
     assert order == ["reset-failed", "restart"]
 
@@ -41,19 +38,17 @@ def test_a_restart_that_did_nothing_is_an_error(node: Systemd, code: int, starts
 
     node.on_restart = restart
     with pytest.raises(unit.UnitError) as raised:
-        kubelet.restart(0, lambda dummy: None)
+        kubelet.restart(lambda dummy: None)
     assert f"kubelet.service: systemctl restart {words}" in str(raised.value)
     assert "see `journalctl -u kubelet.service`" in str(raised.value)
 
 
 def test_a_kubelet_that_dies_after_its_start_is_an_error(node: Systemd) -> None:
     kubelet = node.kubeadm()
-
-    def die(dummy: float) -> None:
-        node.properties.update(ActiveState="activating", SubState="auto-restart", Result="exit-code", NRestarts="1")
-
+    identity = kubelet.restart()
+    node.properties.update(ActiveState="activating", SubState="auto-restart", Result="exit-code", NRestarts="1")
     with pytest.raises(unit.UnitError) as raised:
-        kubelet.restart(1.0, die)
+        kubelet.holds(identity)
     assert str(raised.value) == (
         "kubelet.service did not stay up (activating/auto-restart, result exit-code, 1 restarts by systemd). "
         "It logged no error: see `journalctl -u kubelet.service`."
@@ -75,7 +70,7 @@ def test_a_kubelet_that_dies_of_its_configuration_is_quoted(node: Systemd, code:
 
     node.on_restart = restart
     with pytest.raises(unit.UnitError) as raised:
-        kubelet.restart(0, lambda dummy: None)
+        kubelet.restart(lambda dummy: None)
     what = "kubelet.service: systemctl restart failed" if code else "kubelet.service did not stay up"
     # The words of the kubelet are what the operator needs; the unit's state adds nothing to them.
     assert str(raised.value) == f"{what}. The kubelet logged last: {reason}. Correct this value, then run again."
@@ -86,12 +81,10 @@ def test_a_kubelet_that_was_killed_is_not_said_to_have_died_of_its_last_error(no
     routine = '"Failed to ensure process in container with oom score" err="write /proc/419/oom_score_adj"'
     signal = "kubelet.service: Main process exited, code=killed, status=9/KILL"
     node.journal["one+"] = f"E1122 13:38:14.192413     419 container_manager_linux.go:881] {routine}\n{signal}\n"
-
-    def die(dummy: float) -> None:
-        node.properties.update(ActiveState="activating", SubState="auto-restart", Result="signal", NRestarts="1")
-
+    identity = kubelet.restart()
+    node.properties.update(ActiveState="activating", SubState="auto-restart", Result="signal", NRestarts="1")
     with pytest.raises(unit.UnitError) as raised:
-        kubelet.restart(1.0, die)
+        kubelet.holds(identity)
     assert str(raised.value) == (
         "kubelet.service did not stay up (activating/auto-restart, result signal, 1 restarts by systemd). A signal "
         "ended the kubelet, not an error of its own: see `journalctl -u kubelet.service`. Remove the cause, then run "
@@ -110,13 +103,13 @@ def test_the_check_of_a_kubelet_waits_for_its_start(node: Systemd) -> None:
         slept.append(seconds)
         node.properties.update(ActiveState="active", SubState="running")
 
-    kubelet.holds(identity, 0, sleep)
+    kubelet.holds(identity, sleep)
     assert len(slept) == 1
     # What ended, or what is another invocation, is not waited for.
     for found in ({"ActiveState": "activating", "SubState": "auto-restart"}, {"InvocationID": "other"}):
         node.properties.update(found)
         with pytest.raises(unit.UnitError, match="did not stay up"):
-            kubelet.holds(identity, 0, sleep)
+            kubelet.holds(identity, sleep)
     assert len(slept) == 1
 
 
@@ -138,11 +131,11 @@ def test_a_start_that_goes_on_is_waited_for(node: Systemd, ends: bool) -> None:
 
     node.on_restart = restart
     if ends:
-        assert kubelet.restart(1.0, sleep) == "one+"
+        assert kubelet.restart(sleep) == "one+"
         assert 3 <= sum(slept) < 5
     else:
         with pytest.raises(unit.UnitError, match=r"did not stay up \(activating/start, "):
-            kubelet.restart(1.0, sleep)
+            kubelet.restart(sleep)
         assert sum(slept) == pytest.approx(unit.START_SECONDS)
 
 

@@ -1,4 +1,0 @@
-# Copyright (c) 2026, livenodes.kubelet contributors
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-"""The demo on real kubelets: first through the API (native delivery), then on the node (checkpoint)."""
