@@ -40,6 +40,7 @@ REMEDIES = {
     "not_ready": "Find out why the Node is not Ready (`kubectl describe node`), then run the rollout again.",
     "reassigned": "Find out which other controller or user assigned another source, then run the rollout again.",
     "pending": "Run the rollout again, with a longer kubelet_config_wait_timeout if the nodes are slow.",
+    "refused": "Remove the reason that the node names, then run the rollout again.",
     "sync_error": "Push again; check the Node authorizer and the network between node and API server.",
     "not_listening": "Start the kubelet with --dynamic-config-dir and the gate DynamicKubeletConfig, "
     "or use checkpoint delivery.",

@@ -237,6 +237,7 @@ def test_node_table() -> None:
         "group_configs": {"h1": {"maxPods": 1}, "n2": {}, "h3": {}},
         "flags": {"h1": ["--v=2"]},
         "deliveries": {"h3": "native"},
+        "transports": {},
     }
     assert list(table["hosts"]) == ["h1", "n2", "h3"]
 

@@ -47,13 +47,15 @@ def test_the_program_is_what_it_imports() -> None:
 @pytest.mark.parametrize(
     ("line", "names"),
     [
-        ("from .decide import Unit", {"_node.guard.decide"}),
-        ("from . import decide, observe", {"_node.guard.decide", "_node.guard.observe"}),
-        ("        from ..system import binary  # late", {"_node.system.binary"}),
-        ("from ..system import (\n    files,\n    lock,\n)", {"_node.system.files", "_node.system.lock"}),
-        ("from ..._config.values.short_texts import minor_of", {"_config.values.short_texts"}),
-        ("import os", set()),
+        ("from .decide import Unit", [("_node.guard.decide", ["Unit"])]),
+        ("from . import decide, observe", [("_node.guard", ["decide", "observe"])]),
+        ("        from ..system import binary  # late", [("_node.system", ["binary"])]),
+        ("from ..system import (\n    files,\n    lock,\n)", [("_node.system", ["files", "lock"])]),
+        ("from ..._config.values.short_texts import minor_of", [("_config.values.short_texts", ["minor_of"])]),
+        ("from ..._config.delivery import DROPIN", [("_config.delivery", ["DROPIN"])]),
+        ("import os", []),
     ],
 )
-def test_an_import_is_seen(line: str, names: set[str]) -> None:
-    assert guard_install._imported("_node.guard.guard", f"{line}\n") == {"_node", "_node.guard"} | names
+def test_an_import_is_seen(line: str, names: list[tuple[str, list[str]]]) -> None:
+    """What is imported from a folder is a module; test_the_program_is_what_it_imports shows which are folders."""
+    assert list(guard_install._imports("_node.guard.guard", f"{line}\n")) == names

@@ -228,7 +228,7 @@ def test_a_reset(guarded: Node) -> None:
     assert begun["restart_needed"] and begun["trial"]["to"] is None and node.store.active_source() is None
     ended = node.call("removed", state_files="switch")
     # The trial of the reset has moved the state files: nothing is left to inspect.
-    assert node.steps == ["confirmed", "remove", "removed"] and node.given["remove"][-1] == ()
+    assert node.steps == ["confirmed", "remove", "removed"] and node.given["remove"][-2:] == ((), False)
     assert ended["changed"] and not Path(node.store.config_dir).exists()
     assert ended["warnings"] == ["remove warns"]
 
@@ -251,7 +251,7 @@ def test_a_reset_of_a_node_without_a_store(node: Node) -> None:
     assert node.call("reset", state_files="switch")["trial"] is None
     node.call("removed", state_files="switch")
     assert node.steps == ["look", "remove", "removed"] and node.asked[-1][:4] == (None, True, [], "switch")
-    assert node.given["remove"][-1] == ["/s"], "no trial has moved them"
+    assert node.given["remove"][-2] == ["/s"], "no trial has moved them"
     assert not Path(node.store.config_dir).exists()
 
 
