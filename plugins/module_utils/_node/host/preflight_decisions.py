@@ -90,19 +90,32 @@ def decide(
     configuration on this node. `unasked`: why the guard cannot ask the API server for its Node; empty if it can.
     `own_unreadable`: why the node's own config file cannot be read. `elsewhere`: why this is not the node's host.
     """
-    refused = _own_file(kubelet, check, own_unreadable) if purpose == RESET else _binary(check, found.ignored)
     conflicts, switched = _state_files(purpose, terms, problems, host)
     warnings = _warnings(problems, found)
-    reasons = [*filter(None, [elsewhere]), *_unit(purpose, kubelet), *refused, *found.reasons]
+    reasons = []
+    if elsewhere:
+        reasons.append(elsewhere)
+    if purpose == RESET:
+        # A reset only removes what points the unit at the store.
+        reasons += _own_file(kubelet, check, own_unreadable)
+    else:
+        reasons += [*_unit(kubelet), *_binary(check, found.ignored)]
+    reasons += found.reasons
     for texts, allowed in (
         (_edits(kubelet, edits), terms.allow_pending_edits or purpose == RESET),
         (_unchecked(check), terms.allow_unchecked or purpose == RESET),
         (_offline(unasked), terms.allow_offline_guard),
     ):
-        (warnings if allowed else reasons).extend(texts)
+        if allowed:
+            warnings += texts
+        else:
+            reasons += texts
+    reasons += conflicts
+    if purpose == LOOK:
+        warnings = []
     return Decisions(
-        [*reasons, *conflicts],
-        [] if purpose == LOOK else warnings,
+        reasons,
+        warnings,
         switched,
         below(kubelet["config"] or "", terms.config_dir),
         not (unasked and terms.allow_offline_guard),
@@ -122,7 +135,9 @@ def waiting(now: Sequence[str], upcoming: Sequence[str], config_dir: str, unread
     found = waiting_edits(masked(now), masked(upcoming), config_dir)
     if not found and waiting_edits(now, upcoming, config_dir):
         found = ["the value of a secret flag"]
-    return [*found, *(["files that `systemctl daemon-reload` would read"] if unread else [])]
+    if unread:
+        found.append("files that `systemctl daemon-reload` would read")
+    return found
 
 
 def waiting_edits(now: Sequence[str], upcoming: Sequence[str], config_dir: str) -> list[str]:
@@ -143,8 +158,9 @@ def waiting_edits(now: Sequence[str], upcoming: Sequence[str], config_dir: str) 
 def _compared(words: Sequence[str], config_dir: str, ours: bool) -> list[str]:
     """Return the words without a folder for drop-ins of ours and, if it may be `ours`, without the --config."""
     kept = list(words)
-    if ours:
-        at, count = health.flag_words(words, "config") or (0, 0)
+    place = health.flag_words(words, "config")
+    if ours and place:
+        at, count = place
         del kept[at : at + count]
     return [word for word in kept if not _our_folder(word, config_dir)]
 
@@ -162,8 +178,7 @@ def _state_files(
         return [], [state_file_of(problem.path, host["state_files"]) for problem in conflicts]
     if purpose == LOOK:
         return [], []
-    verb = "reset it" if purpose == RESET else "switch it"
-    remedy = f"Drain the node, then {verb} with kubelet_config_state_files: switch"
+    remedy = f"Drain the node, then {purpose} it with kubelet_config_state_files: switch"
     return [f"{problem.message}. {remedy}" for problem in conflicts], []
 
 
@@ -200,9 +215,11 @@ def _offline(unasked: str) -> list[str]:
     ]
 
 
-def _unit(purpose: str, kubelet: Mapping[str, Any]) -> list[str]:
-    """Return why the unit cannot be pointed at the store. A reset only removes what points it there."""
-    return [kubelet["reason"]] if purpose != RESET and kubelet["form"] == unit_override.REFUSED else []
+def _unit(kubelet: Mapping[str, Any]) -> list[str]:
+    """Return why the unit cannot be pointed at the store."""
+    if kubelet["form"] != unit_override.REFUSED:
+        return []
+    return [kubelet["reason"]]
 
 
 def _binary(check: Mapping[str, Any] | None, known: Sequence[str] = ()) -> list[str]:
@@ -235,10 +252,17 @@ def masked(argv: Sequence[str]) -> list[str]:
     result: list[str] = []
     hide = False
     for word in argv:
-        flag = fields.FLAGS.get(word[2:].partition("=")[0].replace("_", "-")) if word.startswith("--") else None
-        secret = flag is not None and fields.ALL[flag.field].secret
         name, equals, _value = word.partition("=")
-        shown = f"{name}={config_summary.HIDDEN}" if secret and equals else word
-        result.append(config_summary.HIDDEN if hide else shown)
+        secret = _is_secret(name)
+        if hide:
+            word = config_summary.HIDDEN
+        elif secret and equals:
+            word = f"{name}={config_summary.HIDDEN}"
+        result.append(word)
         hide = secret and not equals
     return result
+
+
+def _is_secret(word: str) -> bool:
+    flag = fields.FLAGS.get(word[2:].replace("_", "-"))
+    return word.startswith("--") and flag is not None and fields.ALL[flag.field].secret
