@@ -50,25 +50,28 @@ def by_flags(config: Config, current: Config, argv: Sequence[str], minor: int | 
         if wanted == "" and value_at(current, path, _ABSENT) == "":
             # kubeadm writes `containerRuntimeEndpoint: ""` and names the socket by a flag: the file sets nothing.
             continue
-        use = uses.get(path) or {}
-        where = f" ({use['file']}, line {use['line']})" if use.get("file") else ""
+        where = ""
+        use = uses.get(path)
+        if use and use.get("file"):
+            where = f" ({use['file']}, line {use['line']})"
         text = (
             f"{path}: the flag {shown[path]}{where} overrides {_shown(path, wanted)}. "
             "Remove the flag and restart the kubelet, or omit the field from kubelet_config"
         )
-        sure = live is not shadow.UNKNOWN and not _equal(path, wanted, value_at(current, path, _ABSENT))
-        (reasons if sure else warnings).append(text)
+        if live is shadow.UNKNOWN or _equal(path, wanted, value_at(current, path, _ABSENT)):
+            warnings.append(text)
+        else:
+            reasons.append(text)
     return Findings(reasons, warnings)
 
 
 def by_dropins(config: Config, current: Config, dropins: Dropins, flags: Mapping[str, str]) -> Findings:
     """Return which values a drop-in of --config-dir overrides, except for those that a flag (by path) overrides too."""
     reasons: list[str] = []
-    warnings = [
-        f"{file} cannot be read on the node, and its fields override the configuration"
-        for file, content in dropins.items()
-        if content is None
-    ]
+    warnings: list[str] = []
+    for file, content in dropins.items():
+        if content is None:
+            warnings.append(f"{file} cannot be read on the node, and its fields override the configuration")
     for keys, (live, file) in _merged(dropins).items():
         path = paths.show(keys)
         wanted = value_at(config, path, _ABSENT)
@@ -79,8 +82,10 @@ def by_dropins(config: Config, current: Config, dropins: Dropins, flags: Mapping
             "Remove the field there and restart the kubelet, or omit it from kubelet_config"
         )
         # A null removes the value, and the default need not be another one.
-        sure = live is not None and not _equal(path, wanted, value_at(current, path, _ABSENT))
-        (reasons if sure else warnings).append(text)
+        if live is None or _equal(path, wanted, value_at(current, path, _ABSENT)):
+            warnings.append(text)
+        else:
+            reasons.append(text)
     return Findings(reasons, warnings)
 
 
@@ -111,7 +116,9 @@ def _fields_of(content: Config | None) -> Config:
 
 def _is_live(path: str, wanted: Any, live: Config) -> bool:
     found = value_at(live, path, _ABSENT)
-    return found is _ABSENT if wanted is None else _equal(path, wanted, found)
+    if wanted is None:
+        return found is _ABSENT
+    return _equal(path, wanted, found)
 
 
 def _last_with(keys: paths.Path, layers: Mapping[str, Config]) -> str:
@@ -140,7 +147,7 @@ def _merged(dropins: Dropins) -> dict[paths.Path, tuple[Any, str]]:
         for keys, value in _leaves(content or {}, ()):
             if keys[0] not in _HEADER:
                 # A scalar replaces what an earlier file has below it, and the reverse.
-                found = {old: row for old, row in found.items() if old[: len(keys)] != keys and keys[: len(old)] != old}
+                found = {old: row for old, row in found.items() if not _meet(old, keys)}
                 found[keys] = (value, file)
     return found
 
@@ -160,7 +167,8 @@ def _equal(path: str, one: Any, other: Any) -> bool:
         return compare.same(one, other)
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(_same_amount(one[key], other[key]) for key in one)
-    one, other = (compare.canonical(value, field, fields.NEWEST_MINOR) for value in (one, other))
+    one = compare.canonical(one, field, fields.NEWEST_MINOR)
+    other = compare.canonical(other, field, fields.NEWEST_MINOR)
     return compare.same(one, other) or (field.type.startswith("map[") and _same_amount(one, other))
 
 
@@ -173,7 +181,9 @@ def _same_amount(one: Any, other: Any) -> bool:
 
 def _shown(path: str, value: Any) -> str:
     field = fields.owner(path)
-    return shadow.HIDDEN if field is not None and field.secret else str(value)[:100]
+    if field is not None and field.secret:
+        return shadow.HIDDEN
+    return str(value)[:100]
 
 
 def of_dropin(declared: Config, seen: Seen, minor: int | None) -> list[str]:
@@ -192,19 +202,19 @@ def of_node(seen: Seen, minor: int | None) -> list[str]:
     if seen.unreadable:
         found.append(f"{seen.base_path}, the node's own file: {seen.unreadable}. Correct it")
     if seen.folder.source == dropin_folder.BY_US and minor is not None:
-        found += [
-            f"{name}: {seen.base_path} sets it to an empty value, which a kubelet with a drop-in folder forgets. "
-            f"Remove the field there, or {_OTHER}"
-            for name in merged_dropins.forgotten(seen.base, minor)
-        ]
+        for name in merged_dropins.forgotten(seen.base, minor):
+            found.append(
+                f"{name}: {seen.base_path} sets it to an empty value, which a kubelet with a drop-in folder forgets. "
+                f"Remove the field there, or {_OTHER}"
+            )
     return found
 
 
 def _of_folder(seen: Seen) -> list[str]:
     folder = seen.folder
     found = []
-    unfit = unitfile.unfit(folder.path) if folder.source == dropin_folder.BY_OPTION else ""
-    if unfit:
+    unfit = unitfile.unfit(folder.path)
+    if unfit and folder.source == dropin_folder.BY_OPTION:
         found.append(f"{folder.path}: {unfit}. Name another folder, or {_OTHER}")
     if folder.other:
         found.append(
@@ -221,7 +231,9 @@ def _of_folder(seen: Seen) -> list[str]:
     else:
         # A user who may write to it can add a drop-in after ours, and root's kubelet reads it.
         place = files.below(seen.root, folder.path)
-        found += filter(None, [wrong(lambda: trust.check_chain(place, instead=_OTHER))])
+        untrusted = wrong(lambda: trust.check_chain(place, instead=_OTHER))
+        if untrusted:
+            found.append(untrusted)
     return found
 
 
