@@ -93,10 +93,7 @@ def see(unit: Unit, running: Sequence[str], dropin_dir: str, config_dir: str, ke
             words = unit.own_words()
     folder = dropin_folder.find(words, dropin_dir, config_dir, root)
     path = health.flag(words, "config") or ""
-    base: Config | None = None
-    unreadable = ""
-    if path:
-        base, unreadable = read(path, root)
+    base, unreadable = read(path, root) if path else (None, "")
     others = contents(dropin_folder.others(folder.path, root), root)
     linked = dropin_folder.leads(folder, f"{config_dir}/active/{key}", root)
     return Seen(folder, words, path, _absolute(base or {}, path), unreadable, others, linked, root)
@@ -109,9 +106,7 @@ def layers_shown(layers: Mapping[str, Config | None]) -> list[dict[str, Any]]:
 
 def shown(content: Config | None) -> Config | None:
     """Return the fields of a file with secrets masked."""
-    if content is None:
-        return None
-    return difftext.masked(content)
+    return None if content is None else difftext.masked(content)
 
 
 def contents(places: Iterable[str], root: str = "/") -> dict[str, Config | None]:
@@ -151,9 +146,7 @@ def value_at(config: Config, path: str, absent: Any = None) -> Any:
     """Return the value of a configuration at a path (paths.py), `absent` where it has none."""
     value: Any = config
     for key in paths.parse(path):
-        if not isinstance(value, Mapping):
-            return absent
-        value = value.get(key, absent)
+        value = value.get(key, absent) if isinstance(value, Mapping) else absent
     return value
 
 
@@ -170,17 +163,14 @@ def on_disk(argv: Sequence[str], dropins: Sequence[str], name: str, root: str, r
         path = os.path.realpath(files.below(root, ways[-1]))
         on_node = "/" + os.path.relpath(path, os.path.realpath(root))
         content, unreadable = read(path)
-    started = None
     seen = observe.kubelet(name, run)
-    if seen:
-        started = seen.since()
     return {
         "path": on_node or None,
         "content": shown(content),
         "unreadable": unreadable or None,
         "checkpoint": _checkpoint(path),
         "changed": _changed([*ways, on_node, *_our_targets(dropins, root)], root),
-        "started": started,
+        "started": seen.since() if seen else None,
         "dropins": {file: shown(each) for file, each in contents(dropins, root).items()},
     }
 
@@ -194,9 +184,7 @@ def _our_targets(dropins: Sequence[str], root: str) -> list[str]:
 def _ways(argv: Sequence[str], root: str) -> list[str]:
     """Return the files that decide what the kubelet reads, at the end the config file itself; empty for none."""
     folder = health.flag(argv, "dynamic-config-dir")
-    dynamic = ""
-    if folder:
-        dynamic = _dynamic(folder, root)
+    dynamic = _dynamic(folder, root) if folder else ""
     if not dynamic:
         return [health.flag(argv, "config") or ""]
     # A kubelet also writes the file `assigned` for its local config, long after its start.

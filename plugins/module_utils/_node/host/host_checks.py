@@ -32,16 +32,16 @@ _UNKNOWN: Answer = (None, None)
 
 
 class Runtime(NamedTuple):
-    """The container runtime the kubelet uses."""
+    """The container runtime the kubelet uses.
+
+    `name`: containerd, cri-o or docker, None for an unknown one. `endpoint`: its socket, as configured for the kubelet,
+    None for the kubelet's default. `cgroup_driver`, `source`: an Answer.
+    """
 
     name: str | None
-    """`containerd`, `cri-o`, `docker`; None for an unknown one."""
     endpoint: str | None
-    """Its socket, as configured for the kubelet; None for the kubelet's default."""
     cgroup_driver: str | None
-    """`systemd` or `cgroupfs`; None when it cannot be determined."""
     source: str | None
-    """The command or file that names the driver."""
 
 
 def facts(config: Config, argv: Sequence[str], root: str, run: Run, minor: int | None = None) -> dict[str, Any]:
@@ -49,10 +49,8 @@ def facts(config: Config, argv: Sequence[str], root: str, run: Run, minor: int |
     path = flag(argv, "resolv-conf")
     if path is None:
         path = str(config.get("resolvConf", DEFAULT_RESOLV_CONF))
-    exists = None
     # With an empty resolvConf the kubelet uses no file.
-    if path:
-        exists = os.path.isfile(files.below(root, path))
+    exists = os.path.isfile(files.below(root, path)) if path else None
     return {
         "container_runtime": dict(runtime(config, argv, root, run, minor)._asdict()),
         "resolv_conf": {"path": path, "exists": exists},

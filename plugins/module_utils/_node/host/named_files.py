@@ -92,10 +92,8 @@ class _Place:
         if folder == self.folder and name in self.files:
             # The switch creates it.
             return ""
-        wrong = self._wrong(path, stat.S_ISREG, "is not a file")
-        if not wrong:
-            return ""
-        return f"{field}: {path} {wrong}. Copy the file to the node or name another one"
+        remedy = "Copy the file to the node or name another one"
+        return self._unfit(field, path, stat.S_ISREG, "is not a file", remedy)
 
     def no_parent(self, field: str, path: str) -> str:
         path = self.full(path)
@@ -113,18 +111,14 @@ class _Place:
             return ""
         if not path.startswith("/"):
             return ""
-        wrong = self._wrong(path, stat.S_ISSOCK, "is not a socket")
-        if not wrong:
-            return ""
-        return f"{field}: {path} {wrong}. Start the container runtime or correct the endpoint"
+        remedy = "Start the container runtime or correct the endpoint"
+        return self._unfit(field, path, stat.S_ISSOCK, "is not a socket", remedy)
 
-    def _wrong(self, path: str, fits: Callable[[int], bool], unfit: str) -> str:
+    def _unfit(self, field: str, path: str, fits: Callable[[int], bool], wrong: str, remedy: str) -> str:
         mode = self.mode(path)
         if mode is None:
-            return "does not exist on this node"
-        if fits(mode):
-            return ""
-        return unfit
+            return f"{field}: {path} does not exist on this node. {remedy}"
+        return "" if fits(mode) else f"{field}: {path} {wrong}. {remedy}"
 
 
 def missing_cgroups(config: Mapping[str, Any], hidden: Container[str], root: str = "/") -> list[str]:

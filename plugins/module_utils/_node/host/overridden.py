@@ -95,9 +95,9 @@ def by_later(declared: Config, dropins: Dropins) -> Findings:
     layers = {file: _fields_of(each) for file, each in dropins.items()}
     live = merged_dropins.merge({}, [declared, *layers.values()])
     reasons = []
-    for keys, wanted in _leaves(declared, ()):
+    for keys, wanted in _leaves(_fields_of(declared), ()):
         path = paths.show(keys)
-        if keys[0] in _HEADER or _is_live(path, wanted, live):
+        if _is_live(path, wanted, live):
             continue
         last = _last_with(keys, layers)
         if not last:
@@ -137,18 +137,17 @@ def _meet(one: paths.Path, other: paths.Path) -> bool:
 
 def hidden(argv: Sequence[str], minor: int | None, dropins: Dropins) -> set[str]:
     """Return the fields that flags or drop-ins decide, whatever the configuration has."""
-    return set(shadow.shadows(argv, minor)) | {paths.show(keys) for keys in _merged(dropins)}
+    return {*shadow.shadows(argv, minor), *map(paths.show, _merged(dropins))}
 
 
 def _merged(dropins: Dropins) -> dict[paths.Path, tuple[Any, str]]:
     """Return the values of the drop-ins by path, each with the last file that has it."""
     found: dict[paths.Path, tuple[Any, str]] = {}
     for file, content in dropins.items():
-        for keys, value in _leaves(content or {}, ()):
-            if keys[0] not in _HEADER:
-                # A scalar replaces what an earlier file has below it, and the reverse.
-                found = {old: row for old, row in found.items() if not _meet(old, keys)}
-                found[keys] = (value, file)
+        for keys, value in _leaves(_fields_of(content), ()):
+            # A scalar replaces what an earlier file has below it, and the reverse.
+            found = {old: row for old, row in found.items() if not _meet(old, keys)}
+            found[keys] = (value, file)
     return found
 
 

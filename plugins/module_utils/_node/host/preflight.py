@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from ..._config.fields import merged_dropins, shadow
 from ..._config.rules.problem import Problem
@@ -22,12 +22,7 @@ from ..unit import dropin_folder, unit_override
 from ..unit.unit import Command, Unit, UnitError
 from . import dropin_look, host_checks, named_files, overridden, preflight_decisions
 from .dropin_look import DROPIN, Config, Seen
-from .preflight_decisions import DEFAULTS, LOOK, NOTHING, RESET, SWITCH, Findings, Terms, masked
-
-# Flags whose drop-ins are merged over the --config file, or whose dynamic configs replace it.
-_CONFIG_DIR, _DYNAMIC_DIR = "config-dir", "dynamic-config-dir"
-
-_Minor = Callable[[], Optional[int]]
+from .preflight_decisions import DEFAULTS, LOOK, NOTHING, RESET, SWITCH, Answers, Findings, Terms, masked
 
 
 class _Node(NamedTuple):
@@ -57,14 +52,12 @@ class _Node(NamedTuple):
 
     @property
     def folder(self) -> str | None:
-        return health.flag(self.now.argv, _CONFIG_DIR)
+        return health.flag(self.now.argv, "config-dir")
 
     @property
     def words(self) -> Sequence[str]:
         """The kubelet's command line after a switch or reset, for delivery `dropin` without our part of it."""
-        if self.seen:
-            return self.seen.words
-        return self.upcoming.argv
+        return self.seen.words if self.seen else self.upcoming.argv
 
     @property
     def layers(self) -> list[Config]:
@@ -78,17 +71,6 @@ class _Node(NamedTuple):
 
     def with_dropins(self, config: Config) -> Config:
         return merged_dropins.merge(config, self.layers)
-
-
-class _Answers(NamedTuple):
-    """The binary's verdict on a config (None: no config), its version, why the guard cannot ask for its Node (empty: it
-    can, or there is no staged config), and why the node's own file, which a reset needs, cannot be read.
-    """
-
-    check: dict[str, Any] | None
-    version: str | None
-    unasked: str
-    own_unreadable: str
 
 
 class _Judged(NamedTuple):
@@ -160,9 +142,7 @@ def commands(unit: Unit) -> tuple[Command, Command]:
 def _purpose(text: str | None, local: bool) -> str:
     if text is not None:
         return SWITCH
-    if local:
-        return RESET
-    return LOOK
+    return RESET if local else LOOK
 
 
 def _node_of(unit: Unit, purpose: str, terms: Terms, local: bool) -> _Node:
@@ -180,8 +160,8 @@ def _node_of(unit: Unit, purpose: str, terms: Terms, local: bool) -> _Node:
     if local and form.config:
         path = form.config
     config, unreadable = _read(path, unit.root)
-    folder = health.flag(now.argv, _CONFIG_DIR)
-    dropins = dropin_look.contents(dropin_folder.listed(folder, unit.root), unit.root)
+    listed = dropin_folder.listed(health.flag(now.argv, "config-dir"), unit.root)
+    dropins = dropin_look.contents(listed, unit.root)
     program = _program(upcoming.argv, unit)
     return _Node(unit, purpose, terms, now, upcoming, form, seen, program, config, unreadable, dropins)
 
@@ -189,9 +169,6 @@ def _node_of(unit: Unit, purpose: str, terms: Terms, local: bool) -> _Node:
 def _kubelet(node: _Node, version: str | None) -> dict[str, Any]:
     """Return what the unit runs, as the module returns it: what the command line contains and sets, secrets masked."""
     form, now, upcoming = node.form, node.now, node.upcoming
-    place = None
-    if form.file:
-        place = {"file": form.file, "line": form.line}
     return {
         "unit": node.unit.name,
         "form": form.kind,
@@ -202,14 +179,14 @@ def _kubelet(node: _Node, version: str | None) -> dict[str, Any]:
         "config": node.path or None,
         "config_unreadable": node.unreadable,
         "local_config": form.config or None,
-        "config_given_by": place,
+        "config_given_by": {"file": form.file, "line": form.line} if form.file else None,
         "config_dir_files": list(node.foreign),
         "command": masked(now.argv),
         "command_source": now.source,
         "next_command": masked(upcoming.argv),
         "changes_at_restart": now.argv != upcoming.argv,
         "config_dir": node.folder or None,
-        "dynamic_config_dir": health.flag(now.argv, _DYNAMIC_DIR) or None,
+        "dynamic_config_dir": health.flag(now.argv, "dynamic-config-dir") or None,
         "shadowed": node.unit.shadowed(minor_of(version), now.argv),
     }
 
@@ -238,9 +215,8 @@ def _for_look(node: _Node, minor: int | None) -> _Judged:
 
 def _for_reset(node: _Node) -> _Judged:
     """Judge the config that the kubelet runs without this collection."""
-    if node.seen:
-        return _Judged(node.seen.effective({}), node.unreadable)
-    return _Judged(node.with_dropins(node.config), node.unreadable)
+    effective = node.seen.effective({}) if node.seen else node.with_dropins(node.config)
+    return _Judged(effective, node.unreadable)
 
 
 def _for_switch(
@@ -294,9 +270,7 @@ def _way_back(node: _Node, seen: Seen, minor: int | None) -> list[str]:
     """Return why a node that runs a checkpoint, a whole configuration, could not be reverted to it from a drop-in."""
     if minor is None or not preflight_decisions.below(node.path, node.terms.config_dir):
         return []
-    live = None
-    if node.folder is not None:
-        live = node.layers
+    live = None if node.folder is None else node.layers
     now = merged_dropins.effective(node.config, live, minor)
     return overridden.way_back(node.config, seen, now, minor)
 
@@ -307,20 +281,15 @@ def _decided(
     host: Mapping[str, Any],
     problems: Sequence[Problem],
     against: Findings,
-    answers: _Answers,
+    answers: Answers,
 ) -> preflight_decisions.Decisions:
-    purpose, terms = node.purpose, node.terms
+    terms = node.terms
     edits = preflight_decisions.waiting(node.now.argv, node.upcoming.argv, terms.config_dir, node.unit.unread())
-    elsewhere = ""
-    if terms.node:
-        elsewhere = status_reporter.elsewhere(node.words, terms.node)
-    check, unasked, own_unreadable = answers.check, answers.unasked, answers.own_unreadable
+    elsewhere = status_reporter.elsewhere(node.words, terms.node) if terms.node else ""
     decided = preflight_decisions.decide(
-        purpose, terms, kubelet, host, check, problems, edits, against, unasked, own_unreadable, elsewhere
+        node.purpose, terms, kubelet, host, problems, answers, edits, against, elsewhere
     )
-    if not node.seen:
-        return decided
-    return decided._replace(reads_store=_reads_link(node.seen, node))
+    return decided._replace(reads_store=_reads_link(node.seen, node)) if node.seen else decided
 
 
 def _reads_link(seen: Seen, node: _Node) -> bool:
@@ -368,7 +337,7 @@ def _own_text(path: str, root: str) -> tuple[str | None, str]:
         return None, str(error.strerror)
 
 
-def _ask(text: str | None, node: _Node) -> _Answers:
+def _ask(text: str | None, node: _Node) -> Answers:
     """Return what the binary answers of a staged config, or for a reset of the node's own, and whether the API server
     can be asked. All are asked in parallel: the first two take a kubelet's start each.
     """
@@ -386,28 +355,26 @@ def _ask(text: str | None, node: _Node) -> _Answers:
 
         if node.seen and text is not None:
             check = _check_layer(text, node, node.seen, minor, beside)._asdict()
-        elif node.seen and health.flag(argv, _CONFIG_DIR):
+        elif node.seen and health.flag(argv, "config-dir"):
             # Without our fields the other drop-ins are still there.
             check = _check_layer(OVERRIDE.decode(), node, node.seen, minor, beside)._asdict()
         elif wanted is not None:
             check = binary.check(wanted, argv, node.program, minor, node.unit.run)._asdict()
-        return _Answers(check, version.result(), way.result(), own_unreadable)
+        return Answers(check, version.result(), way.result(), own_unreadable)
 
 
 def _unasked(node: _Node) -> str:
     """Return why the guard could not ask the API server for its Node; empty if nothing is staged."""
-    if node.purpose != SWITCH:
-        return ""
-    return status_reporter.failure(node.words)
+    return status_reporter.failure(node.words) if node.purpose == SWITCH else ""
 
 
 def _version(node: _Node) -> str | None:
-    if not node.program:
-        return None
-    return binary.version(node.program, node.unit.run)
+    return binary.version(node.program, node.unit.run) if node.program else None
 
 
-def _check_layer(text: str, node: _Node, seen: Seen, minor: _Minor, beside: ThreadPoolExecutor) -> binary.Verdict:
+def _check_layer(
+    text: str, node: _Node, seen: Seen, minor: Callable[[], int | None], beside: ThreadPoolExecutor
+) -> binary.Verdict:
     """Return the verdict on a drop-in. The kubelet names no unknown field of one: it is also asked about it alone."""
     argv, program, run = seen.words, node.program, node.unit.run
     try:

@@ -44,6 +44,20 @@ class Terms(NamedTuple):
 DEFAULTS = Terms()
 
 
+class Answers(NamedTuple):
+    """What the kubelet's binary answered, and whether the files and the API server can be read that it needs.
+
+    `check`: the verdict on a configuration, None without one. `unasked`: why the guard cannot ask the API server for
+    its Node; empty if it can, or if nothing is staged. `own_unreadable`: why the node's own config file, which a reset
+    needs, cannot be read.
+    """
+
+    check: Mapping[str, Any] | None = None
+    version: str | None = None
+    unasked: str = ""
+    own_unreadable: str = ""
+
+
 class Findings(NamedTuple):
     """What the checks of a configuration against the node found: what prevents a switch, and what may be wrong."""
 
@@ -76,19 +90,16 @@ def decide(
     terms: Terms,
     kubelet: Mapping[str, Any],
     host: Mapping[str, Any],
-    check: Mapping[str, Any] | None,
     problems: Sequence[Problem],
+    answers: Answers,
     edits: Sequence[str] = (),
     found: Findings = NOTHING,
-    unasked: str = "",
-    own_unreadable: str = "",
     elsewhere: str = "",
 ) -> Decisions:
-    """Return the decisions from what the module returns as `kubelet`, `host` and `check`, and from the problems.
+    """Return the decisions from what the module returns as `kubelet` and `host`, from the problems and the answers.
 
     `edits`: the edits of the unit's files that take effect at a restart. `found`: what else is known of the
-    configuration on this node. `unasked`: why the guard cannot ask the API server for its Node; empty if it can.
-    `own_unreadable`: why the node's own config file cannot be read. `elsewhere`: why this is not the node's host.
+    configuration on this node. `elsewhere`: why this is not the node's host.
     """
     conflicts, switched = _state_files(purpose, terms, problems, host)
     warnings = _warnings(problems, found)
@@ -97,14 +108,16 @@ def decide(
         reasons.append(elsewhere)
     if purpose == RESET:
         # A reset only removes what points the unit at the store.
-        reasons += _own_file(kubelet, check, own_unreadable)
+        reasons += _own_file(kubelet, answers)
     else:
-        reasons += [*_unit(kubelet), *_binary(check, found.ignored)]
+        if kubelet["form"] == unit_override.REFUSED:
+            reasons.append(kubelet["reason"])
+        reasons += _binary(answers.check, found.ignored)
     reasons += found.reasons
     for texts, allowed in (
         (_edits(kubelet, edits), terms.allow_pending_edits or purpose == RESET),
-        (_unchecked(check), terms.allow_unchecked or purpose == RESET),
-        (_offline(unasked), terms.allow_offline_guard),
+        (_unchecked(answers.check), terms.allow_unchecked or purpose == RESET),
+        (_offline(answers.unasked), terms.allow_offline_guard),
     ):
         if allowed:
             warnings += texts
@@ -118,12 +131,11 @@ def decide(
         warnings,
         switched,
         below(kubelet["config"] or "", terms.config_dir),
-        not (unasked and terms.allow_offline_guard),
+        not (answers.unasked and terms.allow_offline_guard),
     )
 
 
 def below(path: str, folder: str) -> bool:
-    """Return whether a path is below a folder."""
     return path.startswith(f"{folder.rstrip('/')}/")
 
 
@@ -162,11 +174,7 @@ def _compared(words: Sequence[str], config_dir: str, ours: bool) -> list[str]:
     if ours and place:
         at, count = place
         del kept[at : at + count]
-    return [word for word in kept if not _our_folder(word, config_dir)]
-
-
-def _our_folder(word: str, config_dir: str) -> bool:
-    return word.startswith("--config-dir=") and below(word.partition("=")[2], config_dir)
+    return [word for word in kept if not below(word, f"--config-dir={config_dir}")]
 
 
 def _state_files(
@@ -215,13 +223,6 @@ def _offline(unasked: str) -> list[str]:
     ]
 
 
-def _unit(kubelet: Mapping[str, Any]) -> list[str]:
-    """Return why the unit cannot be pointed at the store."""
-    if kubelet["form"] != unit_override.REFUSED:
-        return []
-    return [kubelet["reason"]]
-
-
 def _binary(check: Mapping[str, Any] | None, known: Sequence[str] = ()) -> list[str]:
     """Return why the node's kubelet refuses the configuration, or which of its fields it would ignore.
 
@@ -237,11 +238,12 @@ def _binary(check: Mapping[str, Any] | None, known: Sequence[str] = ()) -> list[
     return found
 
 
-def _own_file(kubelet: Mapping[str, Any], check: Mapping[str, Any] | None, unreadable: str) -> list[str]:
+def _own_file(kubelet: Mapping[str, Any], answers: Answers) -> list[str]:
     """Return why the kubelet could not run after a reset. It ignored unknown fields of this file before, too."""
     name = f"{kubelet['local_config']}, the node's own file"
-    if unreadable:
-        return [f"{name}: {unreadable}. Restore it, then reset the node"]
+    if answers.own_unreadable:
+        return [f"{name}: {answers.own_unreadable}. Restore it, then reset the node"]
+    check = answers.check
     if check and check["verdict"] == binary.INVALID:
         return [f"the kubelet binary refuses {name}: {'; '.join(check['messages'])}. Correct it, then reset the node"]
     return []

@@ -67,9 +67,7 @@ def huge_pages(root: str = "/") -> int | None:
         found = _HUGE_PAGES.search(files.text(os.path.join(root, "proc/meminfo")))
     except OSError:
         return None
-    if found is None:
-        return None
-    return int(found.group(1)) * 1024
+    return int(found.group(1)) * 1024 if found else None
 
 
 def lines(path: str, content: Mapping[str, Any], root: str = "/") -> dict[str, int]:
@@ -98,9 +96,7 @@ def cgroup_version(root: str = "/") -> int | None:
     place = os.path.join(root, "sys/fs/cgroup")
     if not os.path.isdir(place):
         return None
-    if os.path.exists(os.path.join(place, "cgroup.controllers")):
-        return 2
-    return 1
+    return 2 if os.path.exists(os.path.join(place, "cgroup.controllers")) else 1
 
 
 def runtime_version(name: str | None, root: str = "/", run: command.Run = command.execute) -> str | None:
@@ -111,9 +107,7 @@ def runtime_version(name: str | None, root: str = "/", run: command.Run = comman
     words = host_checks.running(program, root) or [program]
     done = run([words[0], "--version"])
     match = _VERSION.search(done.stdout)
-    if match is None or done.returncode:
-        return None
-    return match.group(1)
+    return match.group(1) if match and not done.returncode else None
 
 
 def asked(

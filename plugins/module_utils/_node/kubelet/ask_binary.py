@@ -86,22 +86,15 @@ def ask(
     record = RecordFile(
         os.path.join(cache, files.sha256(program.encode())[:16]), Cached("", 0, 0, 0, "", "", [], {}, {})
     )
-    kept = None
-    if cache:
-        kept = _recalled(program, record)
-    if kept:
-        facts: BinaryFacts | None = BinaryFacts(*kept[5:])
-    else:
-        facts = of_help(program, run)
+    kept = _recalled(program, record) if cache else None
+    facts = BinaryFacts(*kept[5:]) if kept else of_help(program, run)
     if facts is None or not facts.gates:
         # A program that lists no gate is not a kubelet, and must not be started as one.
         return facts
 
     def start(config: Mapping[str, Any]) -> str:
         started = binary.start(program, ["-v=1"], json.dumps({**HEADER, **config}), run, scratch, sandboxed=sandboxed)
-        if isinstance(started, str):
-            return ""
-        return started.output
+        return "" if isinstance(started, str) else started.output
 
     complete = asked(facts, names, start)
     if cache and kept is None:
@@ -206,10 +199,7 @@ def _setting(names: Sequence[str]) -> dict[str, Any]:
         for parent in parents:
             inside = _member(inside, parent)
         field = fields.ALL.get(name)
-        if field:
-            inside.setdefault(last, _SAMPLES.get(field.type))
-        else:
-            inside.setdefault(last, None)
+        inside.setdefault(last, _SAMPLES.get(field.type) if field else None)
     return config
 
 
