@@ -89,19 +89,15 @@ class OS:
         os.rename(path, target)
 
     def symlink(self, target: str, path: str) -> None:
-        """Create a symbolic link."""
         os.symlink(target, path)
 
     def unlink(self, path: str) -> None:
-        """Remove a file or link."""
         os.unlink(path)
 
     def rmdir(self, path: str) -> None:
-        """Remove an empty folder."""
         os.rmdir(path)
 
     def close(self, handle: int) -> None:
-        """Close a file."""
         os.close(handle)
 
     def load(self, path: str) -> bytes:
@@ -121,11 +117,9 @@ class OS:
         return os.lstat(path)
 
     def listdir(self, path: str) -> list[str]:
-        """Return the names in a folder."""
         return os.listdir(path)
 
     def readlink(self, path: str) -> str:
-        """Return where a link points."""
         return os.readlink(path)
 
     def user(self) -> int:
@@ -323,7 +317,6 @@ def text(path: str) -> str:
 
 
 def sha256(data: bytes) -> str:
-    """Return the digest in hexadecimal."""
     # It loads OpenSSL, a quarter of the guard's memory: a guard that only waits does not need it.
     import hashlib  # pylint: disable=import-outside-toplevel
 

@@ -53,9 +53,12 @@ def endpoint(config: Mapping[str, Any], argv: Sequence[str] = ()) -> Endpoint:
     The defaults are 127.0.0.1 and 10248 (Kubernetes 1.20 defaults.go). Raises ValueError for a port that is none.
     """
     address = flag(argv, "healthz-bind-address") or str(config.get("healthzBindAddress") or DEFAULT_ADDRESS)
-    given = flag(argv, "healthz-port")
-    port = config.get("healthzPort") if given is None else given
-    return Endpoint(_ANYWHERE.get(address, address), DEFAULT_PORT if port is None else int(port))
+    port: Any = flag(argv, "healthz-port")
+    if port is None:
+        port = config.get("healthzPort")
+    if port is None:
+        port = DEFAULT_PORT
+    return Endpoint(_ANYWHERE.get(address, address), int(port))
 
 
 def flag(argv: Sequence[str], name: str) -> str | None:
@@ -64,8 +67,9 @@ def flag(argv: Sequence[str], name: str) -> str | None:
     if place is None:
         return None
     at, count = place
-    _key, equals, value = argv[at].partition("=")
-    return value if equals else argv[at + 1] if count == 2 else ""
+    if count == 2:
+        return argv[at + 1]
+    return argv[at].partition("=")[2]
 
 
 def flag_words(argv: Sequence[str], name: str) -> tuple[int, int] | None:
@@ -76,7 +80,9 @@ def flag_words(argv: Sequence[str], name: str) -> tuple[int, int] | None:
             break
         key, equals, _value = word.partition("=")
         if key.startswith("--") and key[2:].replace("_", "-") == name:
-            found = (at, 1) if equals else (at, min(2, len(argv) - at))
+            found = at, 1
+            if not equals and at + 1 < len(argv):
+                found = at, 2
     return found
 
 
@@ -240,8 +246,9 @@ def runtime_socket(config: Mapping[str, Any], words: Sequence[str], version: str
         if flag(words, "container-runtime") not in (None, "docker"):
             return ""
         where = flag(words, "docker-endpoint") or DOCKER
-    path = where[len("unix://") :] if where.startswith("unix://") else where
-    return path if path.startswith("/") else ""
+    if where.startswith("unix://"):
+        where = where[len("unix://") :]
+    return where if where.startswith("/") else ""
 
 
 def away(path: str) -> str:
