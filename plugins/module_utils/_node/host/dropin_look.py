@@ -65,12 +65,9 @@ class Seen(NamedTuple):
 
     def own(self) -> list[dict[str, Any]]:
         """Return the node's own layers as the module returns them: the config file first, secrets masked."""
-        layers: dict[str, Config | None] = {}
-        if self.base_path:
-            layers[self.base_path] = self.base
-            if self.unreadable:
-                layers[self.base_path] = None
-        return layers_shown({**layers, **self.others})
+        base = None if self.unreadable else self.base
+        own = {self.base_path: base} if self.base_path else {}
+        return layers_shown({**own, **self.others})
 
     def shown(self) -> dict[str, Any]:
         """Return what the module returns of the folder."""

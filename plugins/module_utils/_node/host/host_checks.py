@@ -32,11 +32,7 @@ _UNKNOWN: Answer = (None, None)
 
 
 class Runtime(NamedTuple):
-    """The container runtime the kubelet uses.
-
-    `name`: containerd, cri-o or docker, None for an unknown one. `endpoint`: its socket, as configured for the kubelet,
-    None for the kubelet's default. `cgroup_driver`, `source`: an Answer.
-    """
+    """A runtime (containerd, cri-o, docker), None for what is not known; `endpoint`: its socket, None: the default."""
 
     name: str | None
     endpoint: str | None

@@ -82,7 +82,7 @@ class _Place:
     def mode(self, path: str) -> int | None:
         """Return the mode of what is at the path, links followed; None if nothing is."""
         try:
-            return os.stat(os.path.join(self.root, path.lstrip("/"))).st_mode
+            return os.stat(below(self.root, path)).st_mode
         except OSError:
             return None
 
@@ -106,10 +106,8 @@ class _Place:
     def no_socket(self, field: str, endpoint: str) -> str:
         scheme, separator, path = endpoint.partition("://")
         if not separator:
-            path = endpoint
-        elif scheme != "unix":
-            return ""
-        if not path.startswith("/"):
+            scheme, path = "unix", endpoint
+        if scheme != "unix" or not path.startswith("/"):
             return ""
         remedy = "Start the container runtime or correct the endpoint"
         return self._unfit(field, path, stat.S_ISSOCK, "is not a socket", remedy)

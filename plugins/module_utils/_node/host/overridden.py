@@ -18,7 +18,7 @@ from ..._config.values import amounts, paths
 from ..store.store_reader import wrong
 from ..system import files
 from ..unit import dropin_folder, trust, unitfile
-from .dropin_look import Seen, value_at
+from .dropin_look import Config, Seen, value_at
 from .preflight_decisions import Findings
 
 _ABSENT = object()
@@ -27,7 +27,6 @@ _OTHER = "use delivery checkpoint"
 OLDEST, RESOLV_CONF = 30, 32
 """The first minors whose kubelets read a drop-in folder, and take resolvConf from it."""
 
-Config = Mapping[str, Any]
 Uses = Mapping[str, Mapping[str, Any]]
 Dropins = Mapping[str, Any]
 """The content of each drop-in by its path, in the kubelet's order; None for one that cannot be read."""
@@ -50,10 +49,8 @@ def by_flags(config: Config, current: Config, argv: Sequence[str], minor: int | 
         if wanted == "" and value_at(current, path, _ABSENT) == "":
             # kubeadm writes `containerRuntimeEndpoint: ""` and names the socket by a flag: the file sets nothing.
             continue
-        where = ""
-        use = uses.get(path)
-        if use and use.get("file"):
-            where = f" ({use['file']}, line {use['line']})"
+        use = uses.get(path) or {}
+        where = f" ({use['file']}, line {use['line']})" if use.get("file") else ""
         text = (
             f"{path}: the flag {shown[path]}{where} overrides {_shown(path, wanted)}. "
             "Remove the flag and restart the kubelet, or omit the field from kubelet_config"

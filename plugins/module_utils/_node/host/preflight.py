@@ -121,7 +121,7 @@ def look(
     if node.seen:
         result["dropin"] = node.seen.shown()
     result["own"] = _own_layers(node)
-    result.update(_decided(node, kubelet, host, problems, judged.against, answers)._asdict())
+    result.update(_decided(node, result, problems, judged.against, answers)._asdict())
     if with_disk:
         result["disk"] = dropin_look.on_disk(node.now.argv, list(node.dropins), name, root, run)
     return result
@@ -207,10 +207,8 @@ def _known_names(node: _Node) -> dict[str, Any]:
 
 def _for_look(node: _Node, minor: int | None) -> _Judged:
     """Judge the config that the kubelet runs; for delivery `dropin` also whether the node can have it."""
-    judged = _Judged(node.with_dropins(node.config), node.unreadable)
-    if not node.seen:
-        return judged
-    return judged._replace(against=Findings(overridden.of_node(node.seen, minor)))
+    against = Findings(overridden.of_node(node.seen, minor)) if node.seen else NOTHING
+    return _Judged(node.with_dropins(node.config), node.unreadable, against)
 
 
 def _for_reset(node: _Node) -> _Judged:
@@ -276,19 +274,13 @@ def _way_back(node: _Node, seen: Seen, minor: int | None) -> list[str]:
 
 
 def _decided(
-    node: _Node,
-    kubelet: Mapping[str, Any],
-    host: Mapping[str, Any],
-    problems: Sequence[Problem],
-    against: Findings,
-    answers: Answers,
+    node: _Node, found: Mapping[str, Any], problems: Sequence[Problem], against: Findings, answers: Answers
 ) -> preflight_decisions.Decisions:
-    terms = node.terms
+    purpose, terms = node.purpose, node.terms
     edits = preflight_decisions.waiting(node.now.argv, node.upcoming.argv, terms.config_dir, node.unit.unread())
     elsewhere = status_reporter.elsewhere(node.words, terms.node) if terms.node else ""
-    decided = preflight_decisions.decide(
-        node.purpose, terms, kubelet, host, problems, answers, edits, against, elsewhere
-    )
+    kubelet, host = found["kubelet"], found["host"]
+    decided = preflight_decisions.decide(purpose, terms, kubelet, host, problems, answers, edits, against, elsewhere)
     return decided._replace(reads_store=_reads_link(node.seen, node)) if node.seen else decided
 
 

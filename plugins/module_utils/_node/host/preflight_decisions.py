@@ -45,11 +45,9 @@ DEFAULTS = Terms()
 
 
 class Answers(NamedTuple):
-    """What the kubelet's binary answered, and whether the files and the API server can be read that it needs.
-
-    `check`: the verdict on a configuration, None without one. `unasked`: why the guard cannot ask the API server for
-    its Node; empty if it can, or if nothing is staged. `own_unreadable`: why the node's own config file, which a reset
-    needs, cannot be read.
+    """What was answered. `check`: the binary's verdict on a configuration, None without one. `unasked`: why the guard
+    cannot ask the API server for its Node; empty if it can, or if nothing is staged. `own_unreadable`: why the node's
+    own config file, which a reset needs, cannot be read.
     """
 
     check: Mapping[str, Any] | None = None
@@ -103,9 +101,7 @@ def decide(
     """
     conflicts, switched = _state_files(purpose, terms, problems, host)
     warnings = _warnings(problems, found)
-    reasons = []
-    if elsewhere:
-        reasons.append(elsewhere)
+    reasons = [elsewhere] if elsewhere else []
     if purpose == RESET:
         # A reset only removes what points the unit at the store.
         reasons += _own_file(kubelet, answers)
@@ -126,13 +122,9 @@ def decide(
     reasons += conflicts
     if purpose == LOOK:
         warnings = []
-    return Decisions(
-        reasons,
-        warnings,
-        switched,
-        below(kubelet["config"] or "", terms.config_dir),
-        not (answers.unasked and terms.allow_offline_guard),
-    )
+    reads_store = below(kubelet["config"] or "", terms.config_dir)
+    node_proof = not (answers.unasked and terms.allow_offline_guard)
+    return Decisions(reasons, warnings, switched, reads_store, node_proof)
 
 
 def below(path: str, folder: str) -> bool:

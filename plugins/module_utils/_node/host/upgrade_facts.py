@@ -45,7 +45,8 @@ def look(
     runtime = found["host"]["container_runtime"]
     disk = found["disk"]
     layers = [(disk["path"] or "", disk["content"]), *disk["dropins"].items()]
-    result = {
+    contents = [content for _path, content in layers]
+    return {
         **found,
         "words": _words(unit, argv),
         "own": _own(found, root),
@@ -54,11 +55,8 @@ def look(
         "huge_pages": huge_pages(root),
         "lines": {path: lines(path, content, root) for path, content in layers if content},
         "static_pods": static_pods.look(static_pods.folder(argv, layers), root),
-        "target": None,
+        "target": asked(target, argv, contents, root, run) if target else None,
     }
-    if target:
-        result["target"] = asked(target, argv, [content for _path, content in layers], root, run)
-    return result
 
 
 def huge_pages(root: str = "/") -> int | None:
@@ -111,11 +109,7 @@ def runtime_version(name: str | None, root: str = "/", run: command.Run = comman
 
 
 def asked(
-    target: str,
-    argv: Sequence[str],
-    layers: Sequence[Any] = (),
-    root: str = "/",
-    run: command.Run = command.execute,
+    target: str, argv: Sequence[str], layers: Sequence[Any] = (), root: str = "/", run: command.Run = command.execute
 ) -> dict[str, Any]:
     """Return the facts of another kubelet binary about the names in these layers and flags, and its answer to the
     node's own config file with the arguments of the command line.

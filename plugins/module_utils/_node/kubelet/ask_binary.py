@@ -276,9 +276,7 @@ def _recalled(program: str, record: RecordFile[Cached]) -> Cached | None:
     kept, now = record.read(), identity(program)
     if kept is None or now is None:
         return None
-    if kept[:4] == now[:4] or kept.digest == _digest(program):
-        return kept
-    return None
+    return kept if kept[:4] == now[:4] or kept.digest == _digest(program) else None
 
 
 def _remember(program: str, record: RecordFile[Cached], facts: BinaryFacts, digest: str) -> None:
