@@ -202,10 +202,8 @@ def start(
         gated = [*walls, "/bin/sh", "-c", _PROBE, "sh", _host_network(), *words]
         done = command.transient(run, "check of a configuration", gated)
         if _IN_FORCE not in done.stdout:
-            return (
-                "systemd provides no sandbox without network and with read-only folders here: "
-                + (done.stderr.strip() or "no reason given")[:300]
-            )
+            reason = (done.stderr.strip() or "no reason given")[:300]
+            return f"systemd provides no sandbox without network and with read-only folders here: {reason}"
         return Started(f"{done.stdout.replace(_IN_FORCE, '')}\n{done.stderr}", done.returncode, missing)
     except OSError as error:
         return str(error)
@@ -281,7 +279,7 @@ def verdict(output: str, missing: str, code: int) -> Verdict:
         if len(others) < len(messages) and not unknown:
             return Verdict(VALID, [_UNNAMED], [])
         return Verdict(VALID, [], unknown)
-    refusals = [text for text in others if _is_refusal(text)]
+    refusals = list(filter(_is_refusal, others))
     if code and refusals:
         return Verdict(INVALID, _reasons(refusals[-1]), unknown)
     if not output.strip():

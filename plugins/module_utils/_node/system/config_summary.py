@@ -42,9 +42,7 @@ def secrets(text: str) -> list[str]:
     if not any(name in text for name in _SECRET_FIELDS):
         return []
     config = load(text)
-    found: set[str] = set()
-    for name in _SECRET_FIELDS:
-        found.update(_strings(config.get(name)))
+    found = set(_strings([config.get(name) for name in _SECRET_FIELDS]))
     return sorted(found, key=len, reverse=True)
 
 

@@ -73,7 +73,6 @@ class OS:
         return os.write(handle, data)
 
     def sync(self, handle: int) -> None:
-        """Make a file's content durable."""
         os.fsync(handle)
 
     def sync_folder(self, path: str) -> None:
@@ -153,7 +152,7 @@ def write_folder(path: str, content: t.Mapping[str, tuple[bytes, int]], fs: OS =
     """
     with _replacing(path, "write", fs) as temporary:
         fs.mkdir(temporary, mode)
-        subfolders = sorted({os.path.dirname(name) for name in content if os.path.dirname(name)})
+        subfolders = sorted({*map(os.path.dirname, content)} - {""})
         for name in subfolders:
             fs.mkdir(os.path.join(temporary, name), mode)
         for name in sorted(content):
@@ -328,9 +327,7 @@ def check_owner(path: str, fs: OS) -> None:
     found = fs.lstat(path)
     if found.st_uid not in (0, fs.user()):
         raise FileError(
-            path,
-            f"belongs to user {found.st_uid}, not to root",
-            "find out why, then remove it or chown it to root",
+            path, f"belongs to user {found.st_uid}, not to root", "find out why, then remove it or chown it to root"
         )
     if not stat.S_ISLNK(found.st_mode) and found.st_mode & 0o022:
         raise FileError(

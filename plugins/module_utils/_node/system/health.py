@@ -53,9 +53,8 @@ def endpoint(config: Mapping[str, Any], argv: Sequence[str] = ()) -> Endpoint:
     The defaults are 127.0.0.1 and 10248 (Kubernetes 1.20 defaults.go). Raises ValueError for a port that is none.
     """
     address = flag(argv, "healthz-bind-address") or str(config.get("healthzBindAddress") or DEFAULT_ADDRESS)
-    port: Any = flag(argv, "healthz-port")
-    if port is None:
-        port = config.get("healthzPort")
+    given = flag(argv, "healthz-port")
+    port = config.get("healthzPort") if given is None else given
     if port is None:
         port = DEFAULT_PORT
     return Endpoint(_ANYWHERE.get(address, address), int(port))
@@ -80,9 +79,7 @@ def flag_words(argv: Sequence[str], name: str) -> tuple[int, int] | None:
             break
         key, equals, _value = word.partition("=")
         if key.startswith("--") and key[2:].replace("_", "-") == name:
-            found = at, 1
-            if not equals and at + 1 < len(argv):
-                found = at, 2
+            found = (at, 1) if equals else (at, min(2, len(argv) - at))
     return found
 
 
@@ -223,7 +220,7 @@ def _descendants(pid: int) -> Iterator[int]:
     for thread in threads:
         try:
             with open(f"/proc/{pid}/task/{thread}/children", encoding="ascii") as stream:
-                children = [int(word) for word in stream.read().split()]
+                children = list(map(int, stream.read().split()))
         except OSError:
             continue
         for child in children:
