@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import Any, Mapping, NamedTuple, Sequence
+from typing import Any, Iterable, Mapping, NamedTuple, Sequence
 
 from ..._config.fields import difftext, fields, merged_dropins
 from ..._config.values import paths
@@ -47,9 +47,9 @@ class Seen(NamedTuple):
 
     def layers(self, declared: Config) -> list[Config]:
         """Return the drop-ins with the declared fields in our place, as far as they can be read."""
-        after = dropin_folder.after_ours(self.folder.path, list(self.others))
-        before = [content or {} for path, content in self.others.items() if path not in after]
-        return [*before, declared, *(self.others[path] or {} for path in after)]
+        after = self.after()
+        before: list[Config] = [content or {} for path, content in self.others.items() if path not in after]
+        return [*before, declared, *(content or {} for content in after.values())]
 
     def effective(self, declared: Config) -> Config:
         """Return the fields that a kubelet would read with these declared; without defaults and flags."""
@@ -65,7 +65,9 @@ class Seen(NamedTuple):
 
     def own(self) -> list[dict[str, Any]]:
         """Return the node's own layers as the module returns them: the config file first, secrets masked."""
-        return layers_shown(self.base_path, None if self.unreadable else self.base, self.others)
+        base = None if self.unreadable else self.base
+        own = {self.base_path: base} if self.base_path else {}
+        return layers_shown({**own, **self.others})
 
     def shown(self) -> dict[str, Any]:
         """Return what the module returns of the folder."""
@@ -89,18 +91,27 @@ def see(unit: Unit, running: Sequence[str], dropin_dir: str, config_dir: str, ke
     folder = dropin_folder.find(words, dropin_dir, config_dir, root)
     path = health.flag(words, "config") or ""
     base, unreadable = read(path, root) if path else (None, "")
-    contents = {other: read(other, root)[0] for other in dropin_folder.others(folder.path, root)}
+    others = contents(dropin_folder.others(folder.path, root), root)
     linked = dropin_folder.leads(folder, f"{config_dir}/active/{key}", root)
-    return Seen(folder, words, path, _absolute(base or {}, path), unreadable, contents, linked, root)
+    return Seen(folder, words, path, _absolute(base or {}, path), unreadable, others, linked, root)
 
 
-def layers_shown(path: str, base: Config | None, others: Mapping[str, Config | None]) -> list[dict[str, Any]]:
-    """Return a config file, if `path` names one, and the drop-ins that the kubelet lays over it; secrets masked."""
-    layers = {**({path: base} if path else {}), **others}
-    return [
-        {"path": file, "content": None if content is None else difftext.masked(content)}
-        for file, content in layers.items()
-    ]
+def layers_shown(layers: Mapping[str, Config | None]) -> list[dict[str, Any]]:
+    """Return a config file, and the drop-ins that the kubelet lays over it, as the modules return them."""
+    return [{"path": file, "content": shown(content)} for file, content in layers.items()]
+
+
+def shown(content: Config | None) -> Config | None:
+    """Return the fields of a file with secrets masked."""
+    return None if content is None else difftext.masked(content)
+
+
+def contents(places: Iterable[str], root: str = "/") -> dict[str, Config | None]:
+    """Return the fields of each file, None where it cannot be read."""
+    found: dict[str, Config | None] = {}
+    for place in places:
+        found[place], _unreadable = read(place, root)
+    return found
 
 
 def read(path: str, root: str = "/") -> tuple[Config | None, str]:
@@ -114,10 +125,13 @@ def read(path: str, root: str = "/") -> tuple[Config | None, str]:
 
 def _absolute(base: Config, path: str) -> Config:
     """Return a config file with absolute paths, as the kubelet makes them: relative ones start beside that file."""
-    given = {name: value_at(base, name) for name, field in fields.ALL.items() if field.path_ref and "[" not in name}
-    relative = {name: value for name, value in given.items() if isinstance(value, str) and value and value[0] != "/"}
     result: dict[str, Any] = dict(base)
-    for name, value in relative.items():
+    for name, field in fields.ALL.items():
+        if not field.path_ref or "[" in name:
+            continue
+        value = value_at(base, name)
+        if not isinstance(value, str) or not value or value.startswith("/"):
+            continue
         patch: Any = os.path.join(os.path.dirname(path), value)
         for part in reversed(name.split(".")):
             patch = {part: patch}
@@ -139,26 +153,29 @@ def on_disk(argv: Sequence[str], dropins: Sequence[str], name: str, root: str, r
     With --dynamic-config-dir this is the assigned checkpoint in that folder, while one is assigned.
     """
     ways = _ways(argv, root)
-    path = shown = ""
+    path = on_node = ""
     content: Config | None = None
-    unreadable: str | None = "the command line names no config file"
+    unreadable = "the command line names no config file"
     if ways[-1]:
         path = os.path.realpath(files.below(root, ways[-1]))
-        shown = "/" + os.path.relpath(path, os.path.realpath(root))
-        content, unreadable = _shown(path)
-    # A switch by drop-in renames what our link leads to, and no other drop-in.
-    places = [files.below(root, file) for file in dropins if dropin_folder.is_link(file)]
-    ours = [os.readlink(place) for place in places if os.path.islink(place)]
+        on_node = "/" + os.path.relpath(path, os.path.realpath(root))
+        content, unreadable = read(path)
     seen = observe.kubelet(name, run)
     return {
-        "path": shown or None,
-        "content": content,
-        "unreadable": unreadable,
+        "path": on_node or None,
+        "content": shown(content),
+        "unreadable": unreadable or None,
         "checkpoint": _checkpoint(path),
-        "changed": _changed([*ways, shown, *ours], root),
+        "changed": _changed([*ways, on_node, *_our_targets(dropins, root)], root),
         "started": seen.since() if seen else None,
-        "dropins": {dropin: _shown(files.below(root, dropin))[0] for dropin in dropins},
+        "dropins": {file: shown(each) for file, each in contents(dropins, root).items()},
     }
+
+
+def _our_targets(dropins: Sequence[str], root: str) -> list[str]:
+    """Return what our link leads to: a switch by drop-in renames that, and no other drop-in."""
+    places = [files.below(root, file) for file in dropins if dropin_folder.is_link(file)]
+    return [os.readlink(place) for place in places if os.path.islink(place)]
 
 
 def _ways(argv: Sequence[str], root: str) -> list[str]:
@@ -184,12 +201,6 @@ def _dynamic(folder: str, root: str) -> str:
     if source is None:
         return ""
     return f"{folder}/store/checkpoints/{source['uid']}/{source['resourceVersion']}/{source['kubeletConfigKey']}"
-
-
-def _shown(path: str) -> tuple[Mapping[str, Any] | None, str | None]:
-    """Return the content of a file, secrets masked, or why it cannot be read."""
-    content, unreadable = read(path)
-    return None if content is None else difftext.masked(content), unreadable or None
 
 
 def _checkpoint(path: str) -> dict[str, Any] | None:
@@ -221,4 +232,4 @@ def _changed(ways: Sequence[str], root: str) -> float | None:
                 continue
             if place == way or os.path.islink(files.below(root, place)):
                 moments.append(found.st_ctime)
-    return max(moments) if moments else None
+    return max(moments, default=None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ..._config.rules.problem import WARNING, Problem
 from ..store import statefiles
@@ -26,31 +26,30 @@ MANAGER_STATE = "manager-state"
 """The rule of a problem with a manager's state file; the problem's path is the field of the policy."""
 
 Config = Mapping[str, Any]
-Answer = Tuple[Optional[str], str]
-"""A cgroup driver, None for an unknown one, and the command or file that names it."""
+Answer = Tuple[Optional[str], Optional[str]]
+"""A cgroup driver, and the command or file that names it; None for an unknown one."""
+_UNKNOWN: Answer = (None, None)
 
 
 class Runtime(NamedTuple):
-    """The container runtime the kubelet uses."""
+    """A runtime (containerd, cri-o, docker), None for what is not known; `endpoint`: its socket, None: the default."""
 
     name: str | None
-    """`containerd`, `cri-o`, `docker`; None for an unknown one."""
     endpoint: str | None
-    """Its socket, as configured for the kubelet; None for the kubelet's default."""
     cgroup_driver: str | None
-    """`systemd` or `cgroupfs`; None when it cannot be determined."""
     source: str | None
-    """The command or file that names the driver."""
 
 
 def facts(config: Config, argv: Sequence[str], root: str, run: Run, minor: int | None = None) -> dict[str, Any]:
     """Return the host's settings for a kubelet of this minor (None: not known); None for what is not known."""
     path = flag(argv, "resolv-conf")
-    path = str(config.get("resolvConf", DEFAULT_RESOLV_CONF)) if path is None else path
+    if path is None:
+        path = str(config.get("resolvConf", DEFAULT_RESOLV_CONF))
+    # With an empty resolvConf the kubelet uses no file.
+    exists = os.path.isfile(files.below(root, path)) if path else None
     return {
         "container_runtime": dict(runtime(config, argv, root, run, minor)._asdict()),
-        # With an empty resolvConf the kubelet uses no file.
-        "resolv_conf": {"path": path, "exists": os.path.isfile(files.below(root, path)) if path else None},
+        "resolv_conf": {"path": path, "exists": exists},
         "systemd_resolved": run(["systemctl", "is-active", "--quiet", "systemd-resolved.service"]).returncode == 0,
         "hostname": os.uname().nodename,
         "hostname_override": flag(argv, "hostname-override"),
@@ -64,24 +63,25 @@ def runtime(config: Config, argv: Sequence[str], root: str, run: Run, minor: int
     if where is None and flag(argv, "container-runtime") == "docker":
         where = "docker"
     if where is None and (minor or 0) >= _CONTAINERD_SINCE:
-        return Runtime("containerd", None, *_asked(_containerd, root, run))
+        return Runtime("containerd", None, *_containerd(root, run))
     for name, ask in (("containerd", _containerd), ("cri-o", _crio), ("docker", _docker)):
         if where and name.replace("-", "") in where.replace("-", ""):
-            return Runtime(name, where, *_asked(ask, root, run))
-    return Runtime(None, where, None, None)
-
-
-def _asked(ask: Callable[[str, Run], Answer], root: str, run: Run) -> tuple[str | None, str | None]:
-    driver, source = ask(root, run)
-    return driver, source if driver else None
+            return Runtime(name, where, *ask(root, run))
+    return Runtime(None, where, *_UNKNOWN)
 
 
 def _containerd(root: str, run: Run) -> Answer:
     words = running("containerd", root) or ["containerd"]
-    given = next((value for value in (flag(words, "config"), _short(words, "-c")) if value), None)
-    asked = [words[0], *(["--config", given] if given else []), "config", "dump"]
+    asked = [words[0]]
+    given = flag(words, "config") or _short(words, "-c")
+    if given:
+        asked += ["--config", given]
+    asked += ["config", "dump"]
     done = run(asked)
-    return (None, "") if done.returncode else (containerd_driver(done.stdout), " ".join(asked))
+    driver = containerd_driver(done.stdout)
+    if done.returncode or driver is None:
+        return _UNKNOWN
+    return driver, " ".join(asked)
 
 
 def running(name: str, root: str) -> list[str]:
@@ -94,7 +94,9 @@ def running(name: str, root: str) -> list[str]:
 
 
 def _short(words: Sequence[str], name: str) -> str | None:
-    return next((value for word, value in zip(words, words[1:]) if word == name), None)
+    if name not in words[:-1]:
+        return None
+    return words[words.index(name) + 1]
 
 
 def containerd_driver(dump: str) -> str | None:
@@ -117,7 +119,7 @@ def containerd_driver(dump: str) -> str | None:
 
 
 def _crio(root: str, dummy: Run) -> Answer:
-    found: Answer = (None, "")
+    found = _UNKNOWN
     main = files.below(root, "/etc/crio/crio.conf")
     for path in [main, *sorted(glob.glob(f"{main}.d/*"))]:
         for value in _CRIO_DRIVER.findall(_read(path) or ""):
@@ -128,7 +130,9 @@ def _crio(root: str, dummy: Run) -> Answer:
 def _docker(dummy: str, run: Run) -> Answer:
     done = run(["docker", "info", "--format", "{{.CgroupDriver}}"])
     driver = done.stdout.strip()
-    return (driver, "docker info") if not done.returncode and driver in (SYSTEMD, CGROUPFS) else (None, "")
+    if done.returncode or driver not in (SYSTEMD, CGROUPFS):
+        return _UNKNOWN
+    return driver, "docker info"
 
 
 def state_files(folder: str, root: str = "/") -> dict[str, dict[str, Any] | None]:
@@ -137,8 +141,9 @@ def state_files(folder: str, root: str = "/") -> dict[str, dict[str, Any] | None
     for manager in statefiles.MANAGERS:
         path = os.path.join(folder, manager.file)
         text = _read(files.below(root, path))
-        found = None if text is None else {"path": path, "policy": statefiles.policy(text.encode())}
-        result[manager.name] = found
+        result[manager.name] = None
+        if text is not None:
+            result[manager.name] = {"path": path, "policy": statefiles.policy(text.encode())}
     return result
 
 

@@ -11,6 +11,7 @@ enforceExistingCgroup, and the names in cgroup_manager_linux.go.
 
 from __future__ import annotations
 
+import itertools
 import os
 import posixpath
 import stat
@@ -21,6 +22,7 @@ from .dropin_look import value_at
 
 CLIENT_CA = "authentication.x509.clientCAFile"
 TLS_PAIR = ("tlsCertFile", "tlsPrivateKeyFile")
+POD_FOLDER = "staticPodPath"
 SOCKETS = ("containerRuntimeEndpoint", "imageServiceEndpoint")
 CGROUPS = ("enforceNodeAllocatable", "systemReservedCgroup", "kubeReservedCgroup", "cgroupRoot", "cgroupsPerQOS")
 """The fields that name cgroups, or decide whether the kubelet needs them."""
@@ -39,24 +41,31 @@ def missing(
     `hidden`: the fields that something else than this configuration decides.
     """
     place = _Place(f"{config_dir.rstrip('/')}/active", files, root)
-    names = [CLIENT_CA, *(TLS_PAIR if config.get("enableServer") is not False else ())]
-    given = {name: _text(config, name) for name in (*names, "staticPodPath", *SOCKETS) if name not in hidden}
-    found = [place.no_file(name, given[name]) for name in names if given.get(name)]
-    found.append(_half_pair(given, hidden) if TLS_PAIR[0] in names else "")
-    if given.get("staticPodPath"):
-        found.append(place.no_parent("staticPodPath", given["staticPodPath"]))
-    found += [place.no_socket(name, given[name]) for name in SOCKETS if given.get(name)]
-    return [reason for reason in found if reason]
+    given = _given(config, hidden)
+    found = [place.no_file(name, given[name]) for name in (CLIENT_CA, *TLS_PAIR) if name in given]
+    found.append(_half_pair(given, hidden))
+    if POD_FOLDER in given:
+        found.append(place.no_parent(POD_FOLDER, given[POD_FOLDER]))
+    found += [place.no_socket(name, given[name]) for name in SOCKETS if name in given]
+    return list(filter(None, found))
 
 
-def _text(config: Mapping[str, Any], path: str) -> str:
-    value = value_at(config, path)
-    return value if isinstance(value, str) else ""
+def _given(config: Mapping[str, Any], hidden: Container[str]) -> dict[str, str]:
+    """Return the fields that this configuration decides and that name something."""
+    names = [CLIENT_CA, POD_FOLDER, *SOCKETS]
+    if config.get("enableServer") is not False:
+        names += TLS_PAIR
+    given = {}
+    for name in names:
+        value = value_at(config, name)
+        if isinstance(value, str) and value and name not in hidden:
+            given[name] = value
+    return given
 
 
 def _half_pair(given: Mapping[str, str], hidden: Container[str]) -> str:
     for name, other in (TLS_PAIR, TLS_PAIR[::-1]):
-        if given.get(name) and other not in hidden and not given.get(other):
+        if name in given and other not in hidden and other not in given:
             return f"{other} is not set, and {name} is: the kubelet needs both. Set both or none"
     return ""
 
@@ -70,23 +79,21 @@ class _Place:
     def full(self, path: str) -> str:
         return os.path.normpath(os.path.join(self.folder, path))
 
-    def staged(self, path: str) -> bool:
-        """Whether the path is that of a file which the switch creates."""
-        return os.path.dirname(self.full(path)) == self.folder and os.path.basename(self.full(path)) in self.files
-
     def mode(self, path: str) -> int | None:
         """Return the mode of what is at the path, links followed; None if nothing is."""
         try:
-            return os.stat(os.path.join(self.root, path.lstrip("/"))).st_mode
+            return os.stat(below(self.root, path)).st_mode
         except OSError:
             return None
 
     def no_file(self, field: str, path: str) -> str:
-        if self.staged(path):
-            return ""
         path = self.full(path)
-        wrong = self._wrong(path, stat.S_ISREG, "is not a file")
-        return f"{field}: {path} {wrong}. Copy the file to the node or name another one" if wrong else ""
+        folder, name = os.path.split(path)
+        if folder == self.folder and name in self.files:
+            # The switch creates it.
+            return ""
+        remedy = "Copy the file to the node or name another one"
+        return self._unfit(field, path, stat.S_ISREG, "is not a file", remedy)
 
     def no_parent(self, field: str, path: str) -> str:
         path = self.full(path)
@@ -97,18 +104,19 @@ class _Place:
         return f"{field}: the folder {folder} of {path} does not exist on this node. Create it or name another one"
 
     def no_socket(self, field: str, endpoint: str) -> str:
-        scheme, separator, rest = endpoint.partition("://")
-        path = rest if separator else endpoint
-        if (separator and scheme != "unix") or not path.startswith("/"):
+        scheme, separator, path = endpoint.partition("://")
+        if not separator:
+            scheme, path = "unix", endpoint
+        if scheme != "unix" or not path.startswith("/"):
             return ""
-        wrong = self._wrong(path, stat.S_ISSOCK, "is not a socket")
-        return f"{field}: {path} {wrong}. Start the container runtime or correct the endpoint" if wrong else ""
+        remedy = "Start the container runtime or correct the endpoint"
+        return self._unfit(field, path, stat.S_ISSOCK, "is not a socket", remedy)
 
-    def _wrong(self, path: str, fits: Callable[[int], bool], unfit: str) -> str:
+    def _unfit(self, field: str, path: str, fits: Callable[[int], bool], wrong: str, remedy: str) -> str:
         mode = self.mode(path)
         if mode is None:
-            return "does not exist on this node"
-        return "" if fits(mode) else unfit
+            return f"{field}: {path} does not exist on this node. {remedy}"
+        return "" if fits(mode) else f"{field}: {path} {wrong}. {remedy}"
 
 
 def missing_cgroups(config: Mapping[str, Any], hidden: Container[str], root: str = "/") -> list[str]:
@@ -119,20 +127,23 @@ def missing_cgroups(config: Mapping[str, Any], hidden: Container[str], root: str
     """
     if any(field in hidden for field in CGROUPS):
         return []
-    found = [
-        f"{field}: the cgroup {name} does not exist on this node, and the kubelet ends without it. Create it, for "
-        "example by a slice unit of systemd, or name another one"
-        for field, name, paths in _named(config)
-        if not any(_exists(path, root) for path in paths)
-    ]
-    return list(dict.fromkeys(found))
+    found: dict[str, None] = {}
+    for field, name, paths in _named(config):
+        if any(_exists(path, root) for path in paths):
+            continue
+        reason = (
+            f"{field}: the cgroup {name} does not exist on this node, and the kubelet ends without it. Create it, for "
+            "example by a slice unit of systemd, or name another one"
+        )
+        found[reason] = None
+    return list(found)
 
 
 def _named(config: Mapping[str, Any]) -> Iterator[tuple[str, str, tuple[str, str]]]:
     """Yield each field that names a cgroup, its value, and the path of the cgroup by the two drivers."""
     top = config.get("cgroupRoot")
     if isinstance(top, str) and top.strip("/") and config.get("cgroupsPerQOS") is not False:
-        yield "cgroupRoot", top, (top, _slices([part.replace("-", "_") for part in top.strip("/").split("/")]))
+        yield "cgroupRoot", top, (top, _slices(top.strip("/").replace("-", "_").split("/")))
     enforced = config.get("enforceNodeAllocatable")
     if not isinstance(enforced, list):
         return
@@ -140,14 +151,16 @@ def _named(config: Mapping[str, Any]) -> Iterator[tuple[str, str, tuple[str, str
         field = _ENFORCED.get(str(value).replace("-compressible", ""), "")
         name = config.get(field)
         if isinstance(name, str) and name:
-            last = posixpath.basename(name.rstrip("/"))
-            unit = last[: -len(".slice")] if last.endswith(".slice") else last
+            unit = posixpath.basename(name.rstrip("/"))
+            if unit.endswith(".slice"):
+                unit = unit[: -len(".slice")]
             yield field, name, (name, _slices(unit.split("-")))
 
 
 def _slices(parts: Sequence[str]) -> str:
     """Return the path of a slice of systemd: `a-b.slice` is in `a.slice`."""
-    return "/".join("-".join(parts[: end + 1]) + ".slice" for end in range(len(parts)))
+    names = itertools.accumulate(parts, "{}-{}".format)
+    return "/".join(f"{name}.slice" for name in names)
 
 
 def _exists(path: str, root: str) -> bool:
@@ -156,5 +169,5 @@ def _exists(path: str, root: str) -> bool:
     if os.path.exists(f"{mount}/cgroup.controllers"):
         tops = [mount]
     else:
-        tops = [one for one in (f"{mount}/{name}" for name in _V1) if os.path.isdir(one)]
+        tops = list(filter(os.path.isdir, (f"{mount}/{name}" for name in _V1)))
     return not tops or all(os.path.isdir(f"{top}/{path.lstrip('/')}") for top in tops)

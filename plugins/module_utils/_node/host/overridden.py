@@ -18,7 +18,7 @@ from ..._config.values import amounts, paths
 from ..store.store_reader import wrong
 from ..system import files
 from ..unit import dropin_folder, trust, unitfile
-from .dropin_look import Seen, value_at
+from .dropin_look import Config, Seen, value_at
 from .preflight_decisions import Findings
 
 _ABSENT = object()
@@ -27,7 +27,6 @@ _OTHER = "use delivery checkpoint"
 OLDEST, RESOLV_CONF = 30, 32
 """The first minors whose kubelets read a drop-in folder, and take resolvConf from it."""
 
-Config = Mapping[str, Any]
 Uses = Mapping[str, Mapping[str, Any]]
 Dropins = Mapping[str, Any]
 """The content of each drop-in by its path, in the kubelet's order; None for one that cannot be read."""
@@ -56,19 +55,20 @@ def by_flags(config: Config, current: Config, argv: Sequence[str], minor: int | 
             f"{path}: the flag {shown[path]}{where} overrides {_shown(path, wanted)}. "
             "Remove the flag and restart the kubelet, or omit the field from kubelet_config"
         )
-        sure = live is not shadow.UNKNOWN and not _equal(path, wanted, value_at(current, path, _ABSENT))
-        (reasons if sure else warnings).append(text)
+        if live is shadow.UNKNOWN or _equal(path, wanted, value_at(current, path, _ABSENT)):
+            warnings.append(text)
+        else:
+            reasons.append(text)
     return Findings(reasons, warnings)
 
 
 def by_dropins(config: Config, current: Config, dropins: Dropins, flags: Mapping[str, str]) -> Findings:
     """Return which values a drop-in of --config-dir overrides, except for those that a flag (by path) overrides too."""
     reasons: list[str] = []
-    warnings = [
-        f"{file} cannot be read on the node, and its fields override the configuration"
-        for file, content in dropins.items()
-        if content is None
-    ]
+    warnings: list[str] = []
+    for file, content in dropins.items():
+        if content is None:
+            warnings.append(f"{file} cannot be read on the node, and its fields override the configuration")
     for keys, (live, file) in _merged(dropins).items():
         path = paths.show(keys)
         wanted = value_at(config, path, _ABSENT)
@@ -79,8 +79,10 @@ def by_dropins(config: Config, current: Config, dropins: Dropins, flags: Mapping
             "Remove the field there and restart the kubelet, or omit it from kubelet_config"
         )
         # A null removes the value, and the default need not be another one.
-        sure = live is not None and not _equal(path, wanted, value_at(current, path, _ABSENT))
-        (reasons if sure else warnings).append(text)
+        if live is None or _equal(path, wanted, value_at(current, path, _ABSENT)):
+            warnings.append(text)
+        else:
+            reasons.append(text)
     return Findings(reasons, warnings)
 
 
@@ -90,9 +92,9 @@ def by_later(declared: Config, dropins: Dropins) -> Findings:
     layers = {file: _fields_of(each) for file, each in dropins.items()}
     live = merged_dropins.merge({}, [declared, *layers.values()])
     reasons = []
-    for keys, wanted in _leaves(declared, ()):
+    for keys, wanted in _leaves(_fields_of(declared), ()):
         path = paths.show(keys)
-        if keys[0] in _HEADER or _is_live(path, wanted, live):
+        if _is_live(path, wanted, live):
             continue
         last = _last_with(keys, layers)
         if not last:
@@ -111,7 +113,9 @@ def _fields_of(content: Config | None) -> Config:
 
 def _is_live(path: str, wanted: Any, live: Config) -> bool:
     found = value_at(live, path, _ABSENT)
-    return found is _ABSENT if wanted is None else _equal(path, wanted, found)
+    if wanted is None:
+        return found is _ABSENT
+    return _equal(path, wanted, found)
 
 
 def _last_with(keys: paths.Path, layers: Mapping[str, Config]) -> str:
@@ -130,18 +134,17 @@ def _meet(one: paths.Path, other: paths.Path) -> bool:
 
 def hidden(argv: Sequence[str], minor: int | None, dropins: Dropins) -> set[str]:
     """Return the fields that flags or drop-ins decide, whatever the configuration has."""
-    return set(shadow.shadows(argv, minor)) | {paths.show(keys) for keys in _merged(dropins)}
+    return {*shadow.shadows(argv, minor), *map(paths.show, _merged(dropins))}
 
 
 def _merged(dropins: Dropins) -> dict[paths.Path, tuple[Any, str]]:
     """Return the values of the drop-ins by path, each with the last file that has it."""
     found: dict[paths.Path, tuple[Any, str]] = {}
     for file, content in dropins.items():
-        for keys, value in _leaves(content or {}, ()):
-            if keys[0] not in _HEADER:
-                # A scalar replaces what an earlier file has below it, and the reverse.
-                found = {old: row for old, row in found.items() if old[: len(keys)] != keys and keys[: len(old)] != old}
-                found[keys] = (value, file)
+        for keys, value in _leaves(_fields_of(content), ()):
+            # A scalar replaces what an earlier file has below it, and the reverse.
+            found = {old: row for old, row in found.items() if not _meet(old, keys)}
+            found[keys] = (value, file)
     return found
 
 
@@ -160,7 +163,8 @@ def _equal(path: str, one: Any, other: Any) -> bool:
         return compare.same(one, other)
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(_same_amount(one[key], other[key]) for key in one)
-    one, other = (compare.canonical(value, field, fields.NEWEST_MINOR) for value in (one, other))
+    one = compare.canonical(one, field, fields.NEWEST_MINOR)
+    other = compare.canonical(other, field, fields.NEWEST_MINOR)
     return compare.same(one, other) or (field.type.startswith("map[") and _same_amount(one, other))
 
 
@@ -173,7 +177,9 @@ def _same_amount(one: Any, other: Any) -> bool:
 
 def _shown(path: str, value: Any) -> str:
     field = fields.owner(path)
-    return shadow.HIDDEN if field is not None and field.secret else str(value)[:100]
+    if field is not None and field.secret:
+        return shadow.HIDDEN
+    return str(value)[:100]
 
 
 def of_dropin(declared: Config, seen: Seen, minor: int | None) -> list[str]:
@@ -192,19 +198,19 @@ def of_node(seen: Seen, minor: int | None) -> list[str]:
     if seen.unreadable:
         found.append(f"{seen.base_path}, the node's own file: {seen.unreadable}. Correct it")
     if seen.folder.source == dropin_folder.BY_US and minor is not None:
-        found += [
-            f"{name}: {seen.base_path} sets it to an empty value, which a kubelet with a drop-in folder forgets. "
-            f"Remove the field there, or {_OTHER}"
-            for name in merged_dropins.forgotten(seen.base, minor)
-        ]
+        for name in merged_dropins.forgotten(seen.base, minor):
+            found.append(
+                f"{name}: {seen.base_path} sets it to an empty value, which a kubelet with a drop-in folder forgets. "
+                f"Remove the field there, or {_OTHER}"
+            )
     return found
 
 
 def _of_folder(seen: Seen) -> list[str]:
     folder = seen.folder
     found = []
-    unfit = unitfile.unfit(folder.path) if folder.source == dropin_folder.BY_OPTION else ""
-    if unfit:
+    unfit = unitfile.unfit(folder.path)
+    if unfit and folder.source == dropin_folder.BY_OPTION:
         found.append(f"{folder.path}: {unfit}. Name another folder, or {_OTHER}")
     if folder.other:
         found.append(
@@ -221,7 +227,9 @@ def _of_folder(seen: Seen) -> list[str]:
     else:
         # A user who may write to it can add a drop-in after ours, and root's kubelet reads it.
         place = files.below(seen.root, folder.path)
-        found += filter(None, [wrong(lambda: trust.check_chain(place, instead=_OTHER))])
+        untrusted = wrong(lambda: trust.check_chain(place, instead=_OTHER))
+        if untrusted:
+            found.append(untrusted)
     return found
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from ..._config.fields import merged_dropins, shadow
 from ..._config.rules.problem import Problem
@@ -22,12 +22,7 @@ from ..unit import dropin_folder, unit_override
 from ..unit.unit import Command, Unit, UnitError
 from . import dropin_look, host_checks, named_files, overridden, preflight_decisions
 from .dropin_look import DROPIN, Config, Seen
-from .preflight_decisions import DEFAULTS, LOOK, NOTHING, RESET, SWITCH, Findings, Terms, masked
-
-# Flags whose drop-ins are merged over the --config file, or whose dynamic configs replace it.
-_CONFIG_DIR, _DYNAMIC_DIR = "config-dir", "dynamic-config-dir"
-
-_Minor = Callable[[], Optional[int]]
+from .preflight_decisions import DEFAULTS, LOOK, NOTHING, RESET, SWITCH, Answers, Findings, Terms, masked
 
 
 class _Node(NamedTuple):
@@ -57,26 +52,25 @@ class _Node(NamedTuple):
 
     @property
     def folder(self) -> str | None:
-        return health.flag(self.now.argv, _CONFIG_DIR)
+        return health.flag(self.now.argv, "config-dir")
 
     @property
     def words(self) -> Sequence[str]:
         """The kubelet's command line after a switch or reset, for delivery `dropin` without our part of it."""
         return self.seen.words if self.seen else self.upcoming.argv
 
+    @property
+    def layers(self) -> list[Config]:
+        """The drop-ins, empty where they cannot be read."""
+        return [each or {} for each in self.dropins.values()]
+
+    @property
+    def foreign(self) -> dict[str, Config | None]:
+        """The drop-ins that are not ours."""
+        return {file: content for file, content in self.dropins.items() if not dropin_folder.is_link(file)}
+
     def with_dropins(self, config: Config) -> Config:
-        return merged_dropins.merge(config, [each or {} for each in self.dropins.values()])
-
-
-class _Answers(NamedTuple):
-    """The binary's verdict on a config (None: no config), its version, why the guard cannot ask for its Node (empty: it
-    can, or there is no staged config), and why the node's own file, which a reset needs, cannot be read.
-    """
-
-    check: dict[str, Any] | None
-    version: str | None
-    unasked: str
-    own_unreadable: str
+        return merged_dropins.merge(config, self.layers)
 
 
 class _Judged(NamedTuple):
@@ -115,19 +109,22 @@ def look(
         kubelet.update(_known_names(node))
         judged = _for_look(node, minor)
     host = host_checks.facts(judged.effective, node.words, root, run, minor)
-    problems = [] if judged.unreadable else host_checks.disagreements(judged.effective, node.words, host)
-    decided = _decided(node, kubelet, host, problems, judged.against, answers)
-    on_disk = {"disk": dropin_look.on_disk(node.now.argv, list(node.dropins), name, root, run)} if with_disk else {}
-    return {
+    problems: list[Problem] = []
+    if not judged.unreadable:
+        problems = host_checks.disagreements(judged.effective, node.words, host)
+    result: dict[str, Any] = {
         "kubelet": kubelet,
         "host": host,
         "check": answers.check,
         "problems": [problem.row() for problem in problems],
-        **({"dropin": node.seen.shown()} if node.seen else {}),
-        "own": node.seen.own() if node.seen else _own_layers(node),
-        **decided._asdict(),
-        **on_disk,
     }
+    if node.seen:
+        result["dropin"] = node.seen.shown()
+    result["own"] = _own_layers(node)
+    result.update(_decided(node, result, problems, judged.against, answers)._asdict())
+    if with_disk:
+        result["disk"] = dropin_look.on_disk(node.now.argv, list(node.dropins), name, root, run)
+    return result
 
 
 def commands(unit: Unit) -> tuple[Command, Command]:
@@ -159,12 +156,14 @@ def _node_of(unit: Unit, purpose: str, terms: Terms, local: bool) -> _Node:
     if layered:
         seen = dropin_look.see(unit, now.argv, terms.dropin_dir, terms.config_dir, terms.key, unit.root)
     form = unit.form(layered)
-    own = form.config if local else ""
-    config, unreadable = _read(own or health.flag(now.argv, "config") or "", unit.root)
-    dropins = dropin_folder.listed(health.flag(now.argv, _CONFIG_DIR), unit.root)
-    contents = {file: dropin_look.read(file, unit.root)[0] for file in dropins}
+    path = health.flag(now.argv, "config") or ""
+    if local and form.config:
+        path = form.config
+    config, unreadable = _read(path, unit.root)
+    listed = dropin_folder.listed(health.flag(now.argv, "config-dir"), unit.root)
+    dropins = dropin_look.contents(listed, unit.root)
     program = _program(upcoming.argv, unit)
-    return _Node(unit, purpose, terms, now, upcoming, form, seen, program, config, unreadable, contents)
+    return _Node(unit, purpose, terms, now, upcoming, form, seen, program, config, unreadable, dropins)
 
 
 def _kubelet(node: _Node, version: str | None) -> dict[str, Any]:
@@ -181,13 +180,13 @@ def _kubelet(node: _Node, version: str | None) -> dict[str, Any]:
         "config_unreadable": node.unreadable,
         "local_config": form.config or None,
         "config_given_by": {"file": form.file, "line": form.line} if form.file else None,
-        "config_dir_files": [file for file in node.dropins if not dropin_folder.is_link(file)],
+        "config_dir_files": list(node.foreign),
         "command": masked(now.argv),
         "command_source": now.source,
         "next_command": masked(upcoming.argv),
         "changes_at_restart": now.argv != upcoming.argv,
         "config_dir": node.folder or None,
-        "dynamic_config_dir": health.flag(now.argv, _DYNAMIC_DIR) or None,
+        "dynamic_config_dir": health.flag(now.argv, "dynamic-config-dir") or None,
         "shadowed": node.unit.shadowed(minor_of(version), now.argv),
     }
 
@@ -196,8 +195,9 @@ def _known_names(node: _Node) -> dict[str, Any]:
     """Return what the binary answers about the names that the node's configuration uses, and where it differs."""
     if not node.program:
         return {}
-    own = node.seen.own() if node.seen else []
-    layers = [node.config, *node.dropins.values(), *(layer["content"] for layer in own)]
+    layers = [node.config, *node.dropins.values()]
+    if node.seen:
+        layers += [layer["content"] for layer in node.seen.own()]
     names = ask_binary.names_of(node.words, layers).union(node.terms.ask)
     answer = ask_binary.ask(node.program, names, node.unit.run)
     if not answer:
@@ -238,14 +238,12 @@ def _against_node(declared: Config, node: _Node, minor: int | None, uses: overri
     by_flags = overridden.by_flags(declared, node.config, argv, minor, uses)
     by_dropins = overridden.by_dropins(declared, node.config, node.dropins, shadow.shadows(argv, minor))
     hidden = overridden.hidden(argv, minor, node.dropins)
-    lacking = [
-        *named_files.missing(declared, terms.config_dir, terms.files, hidden, root),
-        *named_files.missing_cgroups(declared, hidden, root),
-    ]
-    layered = [f"{link}: this node has delivery dropin. Reset it before it gets delivery checkpoint"] if link else []
-    return Findings(
-        [*layered, *by_flags.reasons, *by_dropins.reasons, *lacking], [*by_flags.warnings, *by_dropins.warnings]
-    )
+    reasons = [*by_flags.reasons, *by_dropins.reasons]
+    if link:
+        reasons.insert(0, f"{link}: this node has delivery dropin. Reset it before it gets delivery checkpoint")
+    reasons += named_files.missing(declared, terms.config_dir, terms.files, hidden, root)
+    reasons += named_files.missing_cgroups(declared, hidden, root)
+    return Findings(reasons, [*by_flags.warnings, *by_dropins.warnings])
 
 
 def _as_dropin(declared: Config, node: _Node, seen: Seen, minor: int | None, uses: overridden.Uses) -> Findings:
@@ -253,47 +251,36 @@ def _as_dropin(declared: Config, node: _Node, seen: Seen, minor: int | None, use
     by_flags = overridden.by_flags(declared, {}, seen.words, minor, uses)
     by_later = overridden.by_later(declared, seen.after())
     effective = seen.effective(declared)
-    pair = named_files.TLS_PAIR if any(name in declared for name in named_files.TLS_PAIR) else ()
-    given = {name: effective[name] for name in (*declared, *pair) if name in effective}
     hidden = overridden.hidden(seen.words, minor, seen.after())
-    groups = effective if any(name in declared for name in named_files.CGROUPS) else {}
-    return Findings(
-        [
-            *overridden.of_dropin(declared, seen, minor),
-            *by_flags.reasons,
-            *by_later.reasons,
-            *named_files.missing(given, node.terms.config_dir, node.terms.files, hidden, seen.root),
-            *named_files.missing_cgroups(groups, hidden, seen.root),
-            *_way_back(node, seen, minor),
-        ],
-        [*by_flags.warnings, *by_later.warnings],
-    )
+    reasons = [*overridden.of_dropin(declared, seen, minor), *by_flags.reasons, *by_later.reasons]
+    names = set(declared)
+    if names.intersection(named_files.TLS_PAIR):
+        names.update(named_files.TLS_PAIR)
+    given = {name: value for name, value in effective.items() if name in names}
+    reasons += named_files.missing(given, node.terms.config_dir, node.terms.files, hidden, seen.root)
+    if names.intersection(named_files.CGROUPS):
+        reasons += named_files.missing_cgroups(effective, hidden, seen.root)
+    reasons += _way_back(node, seen, minor)
+    return Findings(reasons, [*by_flags.warnings, *by_later.warnings])
 
 
 def _way_back(node: _Node, seen: Seen, minor: int | None) -> list[str]:
     """Return why a node that runs a checkpoint, a whole configuration, could not be reverted to it from a drop-in."""
     if minor is None or not preflight_decisions.below(node.path, node.terms.config_dir):
         return []
-    live = None if node.folder is None else [each or {} for each in node.dropins.values()]
+    live = None if node.folder is None else node.layers
     now = merged_dropins.effective(node.config, live, minor)
     return overridden.way_back(node.config, seen, now, minor)
 
 
 def _decided(
-    node: _Node,
-    kubelet: Mapping[str, Any],
-    host: Mapping[str, Any],
-    problems: Sequence[Problem],
-    against: Findings,
-    answers: _Answers,
+    node: _Node, found: Mapping[str, Any], problems: Sequence[Problem], against: Findings, answers: Answers
 ) -> preflight_decisions.Decisions:
     purpose, terms = node.purpose, node.terms
     edits = preflight_decisions.waiting(node.now.argv, node.upcoming.argv, terms.config_dir, node.unit.unread())
     elsewhere = status_reporter.elsewhere(node.words, terms.node) if terms.node else ""
-    check, unasked, own_unreadable = answers.check, answers.unasked, answers.own_unreadable
-    decided = preflight_decisions.decide(
-        purpose, terms, kubelet, host, check, problems, edits, against, unasked, own_unreadable, elsewhere
-    )
+    kubelet, host = found["kubelet"], found["host"]
+    decided = preflight_decisions.decide(purpose, terms, kubelet, host, problems, answers, edits, against, elsewhere)
     return decided._replace(reads_store=_reads_link(node.seen, node)) if node.seen else decided
 
 
@@ -309,16 +296,19 @@ def _reads_link(seen: Seen, node: _Node) -> bool:
 
 
 def _own_layers(node: _Node) -> list[dict[str, Any]]:
-    """Return the node's own layers where no drop-in is ours, or is going to be."""
-    path = node.form.config
-    others = {file: content for file, content in node.dropins.items() if not dropin_folder.is_link(file)}
-    return dropin_look.layers_shown(path, dropin_look.read(path, node.unit.root)[0] if path else None, others)
+    """Return the node's own config file and drop-ins as the module returns them."""
+    if node.seen:
+        return node.seen.own()
+    own = dropin_look.contents(filter(None, [node.form.config]), node.unit.root)
+    return dropin_look.layers_shown({**own, **node.foreign})
 
 
 def _ignored(check: Mapping[str, Any] | None, node: _Node) -> list[str]:
     """Return the unknown fields of a staged config that the node's own file has too, such as for a later version."""
+    if check is None:
+        return []
     own, _unreadable = _read(node.form.config, node.unit.root)
-    return [name for name in (check or {}).get("unknown_fields", ()) if _sets(own, name)]
+    return [name for name in check["unknown_fields"] if _sets(own, name)]
 
 
 def _sets(config: Any, name: str) -> bool:
@@ -339,31 +329,44 @@ def _own_text(path: str, root: str) -> tuple[str | None, str]:
         return None, str(error.strerror)
 
 
-def _ask(text: str | None, node: _Node) -> _Answers:
+def _ask(text: str | None, node: _Node) -> Answers:
     """Return what the binary answers of a staged config, or for a reset of the node's own, and whether the API server
     can be asked. All are asked in parallel: the first two take a kubelet's start each.
     """
-    argv, program, run = node.words, node.program, node.unit.run
-    own, own_unreadable = _own_text(node.form.config, node.unit.root) if node.purpose == RESET else (None, "")
-    wanted = own if text is None else text
+    argv = node.words
+    wanted, own_unreadable = text, ""
+    if node.purpose == RESET:
+        wanted, own_unreadable = _own_text(node.form.config, node.unit.root)
     check = None
     with ThreadPoolExecutor(3) as beside:
-        way = beside.submit(lambda: "" if text is None else status_reporter.failure(argv))
-        version = beside.submit(lambda: binary.version(program, run) if program else None)
+        way = beside.submit(_unasked, node)
+        version = beside.submit(_version, node)
 
         def minor() -> int | None:
             return minor_of(version.result())
 
-        if node.seen and (text is not None or health.flag(argv, _CONFIG_DIR)):
+        if node.seen and text is not None:
+            check = _check_layer(text, node, node.seen, minor, beside)._asdict()
+        elif node.seen and health.flag(argv, "config-dir"):
             # Without our fields the other drop-ins are still there.
-            layer = OVERRIDE.decode() if text is None else text
-            check = _check_layer(layer, node, node.seen, minor, beside)._asdict()
+            check = _check_layer(OVERRIDE.decode(), node, node.seen, minor, beside)._asdict()
         elif wanted is not None:
-            check = binary.check(wanted, argv, program, minor, run)._asdict()
-        return _Answers(check, version.result(), way.result(), own_unreadable)
+            check = binary.check(wanted, argv, node.program, minor, node.unit.run)._asdict()
+        return Answers(check, version.result(), way.result(), own_unreadable)
 
 
-def _check_layer(text: str, node: _Node, seen: Seen, minor: _Minor, beside: ThreadPoolExecutor) -> binary.Verdict:
+def _unasked(node: _Node) -> str:
+    """Return why the guard could not ask the API server for its Node; empty if nothing is staged."""
+    return status_reporter.failure(node.words) if node.purpose == SWITCH else ""
+
+
+def _version(node: _Node) -> str | None:
+    return binary.version(node.program, node.unit.run) if node.program else None
+
+
+def _check_layer(
+    text: str, node: _Node, seen: Seen, minor: Callable[[], int | None], beside: ThreadPoolExecutor
+) -> binary.Verdict:
     """Return the verdict on a drop-in. The kubelet names no unknown field of one: it is also asked about it alone."""
     argv, program, run = seen.words, node.program, node.unit.run
     try:

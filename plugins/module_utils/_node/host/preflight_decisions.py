@@ -44,6 +44,18 @@ class Terms(NamedTuple):
 DEFAULTS = Terms()
 
 
+class Answers(NamedTuple):
+    """What was answered. `check`: the binary's verdict on a configuration, None without one. `unasked`: why the guard
+    cannot ask the API server for its Node; empty if it can, or if nothing is staged. `own_unreadable`: why the node's
+    own config file, which a reset needs, cannot be read.
+    """
+
+    check: Mapping[str, Any] | None = None
+    version: str | None = None
+    unasked: str = ""
+    own_unreadable: str = ""
+
+
 class Findings(NamedTuple):
     """What the checks of a configuration against the node found: what prevents a switch, and what may be wrong."""
 
@@ -76,41 +88,46 @@ def decide(
     terms: Terms,
     kubelet: Mapping[str, Any],
     host: Mapping[str, Any],
-    check: Mapping[str, Any] | None,
     problems: Sequence[Problem],
+    answers: Answers,
     edits: Sequence[str] = (),
     found: Findings = NOTHING,
-    unasked: str = "",
-    own_unreadable: str = "",
     elsewhere: str = "",
 ) -> Decisions:
-    """Return the decisions from what the module returns as `kubelet`, `host` and `check`, and from the problems.
+    """Return the decisions from what the module returns as `kubelet` and `host`, from the problems and the answers.
 
     `edits`: the edits of the unit's files that take effect at a restart. `found`: what else is known of the
-    configuration on this node. `unasked`: why the guard cannot ask the API server for its Node; empty if it can.
-    `own_unreadable`: why the node's own config file cannot be read. `elsewhere`: why this is not the node's host.
+    configuration on this node. `elsewhere`: why this is not the node's host.
     """
-    refused = _own_file(kubelet, check, own_unreadable) if purpose == RESET else _binary(check, found.ignored)
     conflicts, switched = _state_files(purpose, terms, problems, host)
     warnings = _warnings(problems, found)
-    reasons = [*filter(None, [elsewhere]), *_unit(purpose, kubelet), *refused, *found.reasons]
+    reasons = [elsewhere] if elsewhere else []
+    if purpose == RESET:
+        # A reset only removes what points the unit at the store.
+        reasons += _own_file(kubelet, answers)
+    else:
+        if kubelet["form"] == unit_override.REFUSED:
+            reasons.append(kubelet["reason"])
+        reasons += _binary(answers.check, found.ignored)
+    reasons += found.reasons
     for texts, allowed in (
         (_edits(kubelet, edits), terms.allow_pending_edits or purpose == RESET),
-        (_unchecked(check), terms.allow_unchecked or purpose == RESET),
-        (_offline(unasked), terms.allow_offline_guard),
+        (_unchecked(answers.check), terms.allow_unchecked or purpose == RESET),
+        (_offline(answers.unasked), terms.allow_offline_guard),
     ):
-        (warnings if allowed else reasons).extend(texts)
-    return Decisions(
-        [*reasons, *conflicts],
-        [] if purpose == LOOK else warnings,
-        switched,
-        below(kubelet["config"] or "", terms.config_dir),
-        not (unasked and terms.allow_offline_guard),
-    )
+        if allowed:
+            warnings += texts
+        else:
+            reasons += texts
+    reasons += conflicts
+    if purpose == LOOK:
+        warnings = []
+    reads_store = below(kubelet["config"] or "", terms.config_dir)
+    node_proof = not (answers.unasked and terms.allow_offline_guard)
+    return Decisions(reasons, warnings, switched, reads_store, node_proof)
 
 
 def below(path: str, folder: str) -> bool:
-    """Return whether a path is below a folder."""
     return path.startswith(f"{folder.rstrip('/')}/")
 
 
@@ -122,7 +139,9 @@ def waiting(now: Sequence[str], upcoming: Sequence[str], config_dir: str, unread
     found = waiting_edits(masked(now), masked(upcoming), config_dir)
     if not found and waiting_edits(now, upcoming, config_dir):
         found = ["the value of a secret flag"]
-    return [*found, *(["files that `systemctl daemon-reload` would read"] if unread else [])]
+    if unread:
+        found.append("files that `systemctl daemon-reload` would read")
+    return found
 
 
 def waiting_edits(now: Sequence[str], upcoming: Sequence[str], config_dir: str) -> list[str]:
@@ -143,14 +162,11 @@ def waiting_edits(now: Sequence[str], upcoming: Sequence[str], config_dir: str) 
 def _compared(words: Sequence[str], config_dir: str, ours: bool) -> list[str]:
     """Return the words without a folder for drop-ins of ours and, if it may be `ours`, without the --config."""
     kept = list(words)
-    if ours:
-        at, count = health.flag_words(words, "config") or (0, 0)
+    place = health.flag_words(words, "config")
+    if ours and place:
+        at, count = place
         del kept[at : at + count]
-    return [word for word in kept if not _our_folder(word, config_dir)]
-
-
-def _our_folder(word: str, config_dir: str) -> bool:
-    return word.startswith("--config-dir=") and below(word.partition("=")[2], config_dir)
+    return [word for word in kept if not below(word, f"--config-dir={config_dir}")]
 
 
 def _state_files(
@@ -162,8 +178,7 @@ def _state_files(
         return [], [state_file_of(problem.path, host["state_files"]) for problem in conflicts]
     if purpose == LOOK:
         return [], []
-    verb = "reset it" if purpose == RESET else "switch it"
-    remedy = f"Drain the node, then {verb} with kubelet_config_state_files: switch"
+    remedy = f"Drain the node, then {purpose} it with kubelet_config_state_files: switch"
     return [f"{problem.message}. {remedy}" for problem in conflicts], []
 
 
@@ -200,11 +215,6 @@ def _offline(unasked: str) -> list[str]:
     ]
 
 
-def _unit(purpose: str, kubelet: Mapping[str, Any]) -> list[str]:
-    """Return why the unit cannot be pointed at the store. A reset only removes what points it there."""
-    return [kubelet["reason"]] if purpose != RESET and kubelet["form"] == unit_override.REFUSED else []
-
-
 def _binary(check: Mapping[str, Any] | None, known: Sequence[str] = ()) -> list[str]:
     """Return why the node's kubelet refuses the configuration, or which of its fields it would ignore.
 
@@ -220,11 +230,12 @@ def _binary(check: Mapping[str, Any] | None, known: Sequence[str] = ()) -> list[
     return found
 
 
-def _own_file(kubelet: Mapping[str, Any], check: Mapping[str, Any] | None, unreadable: str) -> list[str]:
+def _own_file(kubelet: Mapping[str, Any], answers: Answers) -> list[str]:
     """Return why the kubelet could not run after a reset. It ignored unknown fields of this file before, too."""
     name = f"{kubelet['local_config']}, the node's own file"
-    if unreadable:
-        return [f"{name}: {unreadable}. Restore it, then reset the node"]
+    if answers.own_unreadable:
+        return [f"{name}: {answers.own_unreadable}. Restore it, then reset the node"]
+    check = answers.check
     if check and check["verdict"] == binary.INVALID:
         return [f"the kubelet binary refuses {name}: {'; '.join(check['messages'])}. Correct it, then reset the node"]
     return []
@@ -235,10 +246,17 @@ def masked(argv: Sequence[str]) -> list[str]:
     result: list[str] = []
     hide = False
     for word in argv:
-        flag = fields.FLAGS.get(word[2:].partition("=")[0].replace("_", "-")) if word.startswith("--") else None
-        secret = flag is not None and fields.ALL[flag.field].secret
         name, equals, _value = word.partition("=")
-        shown = f"{name}={config_summary.HIDDEN}" if secret and equals else word
-        result.append(config_summary.HIDDEN if hide else shown)
+        secret = _is_secret(name)
+        if hide:
+            word = config_summary.HIDDEN
+        elif secret and equals:
+            word = f"{name}={config_summary.HIDDEN}"
+        result.append(word)
         hide = secret and not equals
     return result
+
+
+def _is_secret(word: str) -> bool:
+    flag = fields.FLAGS.get(word[2:].replace("_", "-"))
+    return word.startswith("--") and flag is not None and fields.ALL[flag.field].secret

@@ -5,12 +5,10 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 from typing import Any, Mapping, Sequence
 
-from ..._config.fields import difftext
 from ..kubelet import ask_binary
 from ..records import static_pods
 from ..system import binary, command, config_summary, files, health
@@ -47,6 +45,7 @@ def look(
     runtime = found["host"]["container_runtime"]
     disk = found["disk"]
     layers = [(disk["path"] or "", disk["content"]), *disk["dropins"].items()]
+    contents = [content for _path, content in layers]
     return {
         **found,
         "words": _words(unit, argv),
@@ -56,7 +55,7 @@ def look(
         "huge_pages": huge_pages(root),
         "lines": {path: lines(path, content, root) for path, content in layers if content},
         "static_pods": static_pods.look(static_pods.folder(argv, layers), root),
-        "target": asked(target, argv, [content for _path, content in layers], root, run) if target else None,
+        "target": asked(target, argv, contents, root, run) if target else None,
     }
 
 
@@ -78,14 +77,16 @@ def lines(path: str, content: Mapping[str, Any], root: str = "/") -> dict[str, i
         text = files.text(files.below(root, path))
     except OSError:
         return {}
+    names = dict(zip(content, content))
     gates = content.get(_GATES)
-    names = {name: name for name in content}
-    names.update({f"{_GATES}.{name}": name for name in gates} if isinstance(gates, Mapping) else {})
-    found = {
-        shown: re.search(rf"^[^#\n]*?(?<![\w.-]){re.escape(name)}[\"']?[ \t]*:", text, re.M)
-        for shown, name in names.items()
-    }
-    return {shown: text.count("\n", 0, match.end()) + 1 for shown, match in found.items() if match}
+    if isinstance(gates, Mapping):
+        names.update((f"{_GATES}.{name}", name) for name in gates)
+    found = {}
+    for shown, name in names.items():
+        match = re.search(rf"^[^#\n]*?(?<![\w.-]){re.escape(name)}[\"']?[ \t]*:", text, re.M)
+        if match:
+            found[shown] = text.count("\n", 0, match.end()) + 1
+    return found
 
 
 def cgroup_version(root: str = "/") -> int | None:
@@ -108,39 +109,43 @@ def runtime_version(name: str | None, root: str = "/", run: command.Run = comman
 
 
 def asked(
-    target: str,
-    argv: Sequence[str],
-    layers: Sequence[Any] = (),
-    root: str = "/",
-    run: command.Run = command.execute,
+    target: str, argv: Sequence[str], layers: Sequence[Any] = (), root: str = "/", run: command.Run = command.execute
 ) -> dict[str, Any]:
     """Return the facts of another kubelet binary about the names in these layers and flags, and its answer to the
     node's own config file with the arguments of the command line.
 
     Flags that the binary does not have are noted and left out: it judges a configuration only if it knows all flags.
     """
+    result: dict[str, Any] = {"binary": target, "version": None, "refused_flags": [], "facts": None}
     facts = ask_binary.ask(target, ask_binary.names_of(argv, layers), run)
-    refused = facts.without(ask_binary.flags_in(argv)) if facts else []
-    words = functools.reduce(without_flag, refused, list(argv))
+    minor = None
+    words = list(argv)
+    if facts:
+        minor = facts.minor
+        refused = facts.without(ask_binary.flags_in(argv))
+        for flag in refused:
+            words = without_flag(words, flag)
+        result.update(version=facts.version, refused_flags=refused, facts=facts._asdict())
     path = health.flag(argv, "config") or ""
+    answer = _verdict(path, words, target, minor, root, run)
+    return {**result, **answer._asdict()}
+
+
+def _verdict(
+    path: str, words: Sequence[str], target: str, minor: int | None, root: str, run: command.Run
+) -> binary.Verdict:
+    """Return how a binary of this minor (None: not known), with this command line, judges the file at a path."""
+    if not path:
+        return binary.Verdict(binary.NOT_CHECKED, ["the command line names no config file"], [])
     try:
         # A kubelet refuses what is no UTF-8 itself.
         text = files.text(files.below(root, path))
     except OSError as error:
-        why = f"{path}: {error.strerror}" if path else "the command line names no config file"
-        answer = binary.Verdict(binary.NOT_CHECKED, [why], [])
-    else:
-        answer = binary.check(text, words, target, lambda: facts.minor if facts else None, run)
-        # The sandbox has a copy of the file in a folder with a random name.
-        shown = [_COPY.sub(path, message) for message in config_summary.without_secrets(answer.messages, text)]
-        answer = answer._replace(messages=shown)
-    return {
-        "binary": target,
-        "version": facts.version if facts else None,
-        "refused_flags": refused,
-        "facts": facts._asdict() if facts else None,
-        **answer._asdict(),
-    }
+        return binary.Verdict(binary.NOT_CHECKED, [f"{path}: {error.strerror}"], [])
+    answer = binary.check(text, words, target, lambda: minor, run)
+    messages = config_summary.without_secrets(answer.messages, text)
+    # The sandbox has a copy of the file in a folder with a random name.
+    return answer._replace(messages=[_COPY.sub(path, message) for message in messages])
 
 
 def without_flag(words: Sequence[str], name: str) -> list[str]:
@@ -174,5 +179,4 @@ def _own(found: dict[str, Any], root: str) -> dict[str, Any] | None:
     if not path or path == found["disk"]["path"]:
         return None
     content, wrong = dropin_look.read(path, root)
-    shown = None if content is None else difftext.masked(content)
-    return {"path": path, "content": shown, "unreadable": wrong or None}
+    return {"path": path, "content": dropin_look.shown(content), "unreadable": wrong or None}

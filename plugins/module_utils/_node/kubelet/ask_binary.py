@@ -97,8 +97,10 @@ def ask(
         return "" if isinstance(started, str) else started.output
 
     complete = asked(facts, names, start)
-    if cache and (kept is None or complete != facts):
-        _remember(program, record, complete, kept.digest if kept else _digest(program))
+    if cache and kept is None:
+        _remember(program, record, complete, _digest(program))
+    elif kept and complete != facts:
+        _remember(program, record, complete, kept.digest)
     return complete
 
 
@@ -107,26 +109,39 @@ def asked(facts: BinaryFacts, names: Iterable[str], start: Start) -> BinaryFacts
 
     What the binary gave no clear answer about is missing.
     """
-    left = [name for name in names if not facts.was_asked(name)]
-    of_gates = [name[len(GATES) + 1 :] for name in left if name.startswith(f"{GATES}.")]
-    of_fields = [name for name in left if not name.startswith(f"{GATES}.")]
+    of_gates, of_fields = [], []
+    for name in names:
+        if facts.was_asked(name):
+            continue
+        if name.startswith(f"{GATES}."):
+            of_gates.append(name[len(GATES) + 1 :])
+        else:
+            of_fields.append(name)
     if of_fields or not facts.flags:
         answers, output = _fields(of_fields, start)
         flags = sorted({name.replace("_", "-") for name in _FLAG.findall(output)})
         facts = facts._replace(flags=flags or facts.flags, fields={**facts.fields, **answers})
-    return facts._replace(gates={**facts.gates, **_gates(of_gates, facts, start)}) if of_gates else facts
+    if not of_gates:
+        return facts
+    return facts._replace(gates={**facts.gates, **_gates(of_gates, facts, start)})
 
 
 def names_of(argv: Sequence[str], layers: Sequence[Any]) -> set[str]:
     """Return the fields and gates that configurations and flags set, as a binary is asked about them."""
-    of_flags = [name for name in shadow.values(argv, None) if name.startswith(f"{GATES}.")]
-    return {*of_flags, *(name for content in layers for name in binary_facts.asked_of(content))}
+    names = {name for name in shadow.values(argv, None) if name.startswith(f"{GATES}.")}
+    for content in layers:
+        names.update(binary_facts.asked_of(content))
+    return names
 
 
 def flags_in(argv: Sequence[str]) -> list[str]:
     """Return the names of the flags of a command line, with `-` for `_`; none of one letter."""
-    words = [word[2:].partition("=")[0].replace("_", "-") for word in argv if word.startswith("--")]
-    return [name for name in dict.fromkeys(words) if name]
+    names = []
+    for word in argv:
+        name = word[2:].partition("=")[0].replace("_", "-")
+        if word.startswith("--") and name and name not in names:
+            names.append(name)
+    return names
 
 
 def of_help(program: str, run: command.Run) -> BinaryFacts | None:
@@ -134,8 +149,9 @@ def of_help(program: str, run: command.Run) -> BinaryFacts | None:
     version = binary.version(program, run)
     if version is None:
         return None
-    listed = _HELP_GATE.findall(run([program, "--help"]).stdout)
-    gates = {name: binary_facts.word(_STAGES.get(stage, "?"), default == "true") for name, stage, default in listed}
+    gates = {}
+    for name, stage, default in _HELP_GATE.findall(run([program, "--help"]).stdout):
+        gates[name] = binary_facts.word(_STAGES.get(stage, "?"), default == "true")
     return BinaryFacts(version, [], gates, {})
 
 
@@ -156,7 +172,8 @@ def _fields(names: Sequence[str], start: Start) -> tuple[dict[str, bool], str]:
         for name in left:
             answer, last = _fields([name], start)
             found.update(answer)
-            output = last if _was_decoded(last) else output
+            if _was_decoded(last):
+                output = last
     return found, output
 
 
@@ -190,8 +207,12 @@ def _member(inside: dict[str, Any], name: str) -> dict[str, Any]:
     """Return the object at a name of a configuration, or the first one of a list (its name ends in []); add it."""
     key, is_list = name.replace("[]", ""), name.endswith("[]")
     if inside.get(key) is None:
-        inside[key] = [{}] if is_list else {}
-    found: dict[str, Any] = inside[key][0] if is_list else inside[key]
+        inside[key] = {}
+        if is_list:
+            inside[key] = [{}]
+    found: dict[str, Any] = inside[key]
+    if is_list:
+        found = inside[key][0]
     return found
 
 
@@ -243,7 +264,9 @@ def _unanswered(left: set[str], value: bool, found: _Gates, start: Start) -> set
         output = start({GATES: dict.fromkeys(sorted(left), value)})
         refused = found.add(output, left)
         if not refused:
-            return set() if _was_decoded(output) or _DEPENDS in output else left
+            if _was_decoded(output) or _DEPENDS in output:
+                return set()
+            return left
         left = left - refused
     return left
 

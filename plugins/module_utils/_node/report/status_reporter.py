@@ -42,14 +42,19 @@ def report(outbox: Outbox, open_api: Callable[[], Kubeconfig], since: Callable[[
     try:
         api = open_api()
         node = api.node_name()
-        status = pending.status if started is None else {**pending.status, "started": status_annotation.stamp(started)}
+        status = pending.status
+        if started is not None:
+            status = {**status, "started": status_annotation.stamp(started)}
         if not pending.annotated or status != pending.status:
             note = {"metadata": {"annotations": {annotation.STATUS: annotation.text(status)}}}
             api.call("PATCH", f"/api/v1/nodes/{node}", note, status_annotation.MERGE_PATCH)
             pending = outbox.sent(pending, pending._replace(annotated=True, status=status))
         if pending.message:
             _raise_event(api, status_annotation.event(node, pending))
-        outbox.sent(pending, pending._replace(message="") if "started" not in status else None)
+        if "started" in status:
+            outbox.sent(pending, None)
+        else:
+            outbox.sent(pending, pending._replace(message=""))
     except NoCluster:
         outbox.sent(pending, None)
     except ApiError as error:

@@ -148,13 +148,16 @@ def check(
     unknown field, and our table adds the others. The binary runs in a systemd sandbox and can write only to a folder
     below `scratch`; without a sandbox it does not run at all. `sandboxed`: see start().
     """
-    program = binary or (argv[0] if argv else "")
+    program = binary or next(iter(argv), "")
     started = start(program, harmless(argv[1:]), text, run, scratch, beneath, sandboxed)
     if isinstance(started, str):
         return _not_checked(started)
     answer = verdict(started.output, started.missing, started.code)
     messages = answer.messages
-    for quoted in (text, *((beneath.base or "", *beneath.others.values()) if beneath else ())):
+    texts = [text]
+    if beneath:
+        texts += [beneath.base or "", *beneath.others.values()]
+    for quoted in texts:
         messages = config_summary.without_secrets(messages, quoted)
     unknown = config_summary.complete(answer.unknown_fields, text, minor())
     return answer._replace(messages=messages, unknown_fields=unknown)
@@ -190,14 +193,8 @@ def start(
         return f"no scratch folder can be created: {error}"
     try:
         missing = _write_files(place, text, beneath)
-        words = [
-            program,
-            *flags,
-            *_files(place, beneath),
-            f"--kubeconfig={missing}",
-            f"--root-dir={place}/root",
-            f"--cert-dir={place}/pki",
-        ]
+        folders = [f"--kubeconfig={missing}", f"--root-dir={place}/root", f"--cert-dir={place}/pki"]
+        words = [program, *flags, *_files(place, beneath), *folders]
         if not sandboxed:
             done = run(["timeout", "--signal=KILL", str(LIMIT), *words])
             return Started(f"{done.stdout}\n{done.stderr}", done.returncode, missing)
@@ -205,10 +202,8 @@ def start(
         gated = [*walls, "/bin/sh", "-c", _PROBE, "sh", _host_network(), *words]
         done = command.transient(run, "check of a configuration", gated)
         if _IN_FORCE not in done.stdout:
-            return (
-                "systemd provides no sandbox without network and with read-only folders here: "
-                + (done.stderr.strip() or "no reason given")[:300]
-            )
+            reason = (done.stderr.strip() or "no reason given")[:300]
+            return f"systemd provides no sandbox without network and with read-only folders here: {reason}"
         return Started(f"{done.stdout.replace(_IN_FORCE, '')}\n{done.stderr}", done.returncode, missing)
     except OSError as error:
         return str(error)
@@ -226,8 +221,12 @@ def _host_network() -> str:
 
 def _files(place: str, beneath: BaseFiles | None) -> list[str]:
     """Return the flags that name the files in the scratch folder. The last --config-dir counts."""
-    flags = [] if beneath and beneath.base is None else [f"--config={place}/kubelet"]
-    return [*flags, f"--config-dir={place}/conf.d"] if beneath else flags
+    flags = []
+    if beneath is None or beneath.base is not None:
+        flags.append(f"--config={place}/kubelet")
+    if beneath:
+        flags.append(f"--config-dir={place}/conf.d")
+    return flags
 
 
 def _write_files(place: str, text: str, beneath: BaseFiles | None) -> str:
@@ -237,17 +236,14 @@ def _write_files(place: str, text: str, beneath: BaseFiles | None) -> str:
         texts = {f"conf.d/{name}": other for name, other in beneath.others.items()}
         texts[f"conf.d/{beneath.name}"] = text
         texts["kubelet"] = beneath.base or ""
+    # With these files the kubelet does not spend a quarter of a second on creating a key. It ends before it would read
+    # them.
+    texts.update({"pki/kubelet.crt": "", "pki/kubelet.key": ""})
     for name, content in texts.items():
         path = os.path.join(place, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8", errors="surrogateescape") as stream:
             stream.write(content)
-    os.mkdir(os.path.join(place, "pki"))
-    for name in ("kubelet.crt", "kubelet.key"):
-        # With these files the kubelet does not spend a quarter of a second on creating a key. It ends before it would
-        # read them.
-        with open(os.path.join(place, "pki", name), "w", encoding="utf-8"):
-            pass
     return os.path.join(place, "no-kubeconfig")
 
 
@@ -280,9 +276,10 @@ def verdict(output: str, missing: str, code: int) -> Verdict:
     others = [text for text in messages if _LENIENT not in text]
     unknown = unknown_fields(output)
     if code and _reached_kubeconfig(others, missing):
-        unnamed = len(others) < len(messages) and not unknown
-        return Verdict(VALID, [_UNNAMED] if unnamed else [], unknown)
-    refusals = [text for text in others if _is_refusal(text)]
+        if len(others) < len(messages) and not unknown:
+            return Verdict(VALID, [_UNNAMED], [])
+        return Verdict(VALID, [], unknown)
+    refusals = list(filter(_is_refusal, others))
     if code and refusals:
         return Verdict(INVALID, _reasons(refusals[-1]), unknown)
     if not output.strip():
@@ -292,7 +289,11 @@ def verdict(output: str, missing: str, code: int) -> Verdict:
 
 def unknown_fields(output: str) -> list[str]:
     """Return the fields that a kubelet names as unknown, and ignores."""
-    return sorted({name for text in _messages(output) if _LENIENT in text for name in _UNKNOWN.findall(text)})
+    found: set[str] = set()
+    for text in _messages(output):
+        if _LENIENT in text:
+            found.update(_UNKNOWN.findall(text))
+    return sorted(found)
 
 
 def _reached_kubeconfig(messages: Sequence[str], missing: str) -> bool:
@@ -301,14 +302,15 @@ def _reached_kubeconfig(messages: Sequence[str], missing: str) -> bool:
 
 
 def _is_refusal(message: str) -> bool:
-    """Whether the kubelet read a config and refuses it."""
     return bool(_REFUSALS.search(message)) and not _UNREADABLE.search(message)
 
 
 def _last_words(messages: Sequence[str], output: str) -> str:
     """Return the last message, shortened, or the last line of the output if no message was recognised."""
-    found = [text for text in (messages or output.strip().splitlines()[-1:]) if text]
-    return found[-1][:300] if found else "nothing"
+    for text in reversed(messages or output.strip().splitlines()[-1:]):
+        if text:
+            return text[:300]
+    return "nothing"
 
 
 def _not_checked(reason: str) -> Verdict:
@@ -320,8 +322,12 @@ def _messages(output: str) -> list[str]:
     JSON.
     """
     lines = output.splitlines()
-    found = [_message(line, lines[at + 1 :]) for at, line in enumerate(lines)]
-    return [message for message in found if message is not None]
+    found = []
+    for at, line in enumerate(lines):
+        message = _message(line, lines[at + 1 :])
+        if message is not None:
+            found.append(message)
+    return found
 
 
 def _message(line: str, rest: Sequence[str]) -> str | None:
@@ -372,4 +378,6 @@ def _reasons(text: str) -> list[str]:
     """Return the reasons of a refusal one by one: Go prints several as `[a, b]`."""
     text = re.sub(r"^command failed: ", "", text)
     listed = re.search(r"(?:^|error: )\[(invalid configuration: .*)\](?:, path: .*)?$", text, re.DOTALL)
-    return re.split(r", (?=invalid configuration: )", listed.group(1)) if listed else [text]
+    if listed is None:
+        return [text]
+    return re.split(r", (?=invalid configuration: )", listed.group(1))

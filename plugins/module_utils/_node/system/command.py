@@ -23,7 +23,8 @@ def execute(argv: Sequence[str], limit: float | None = None) -> subprocess.Compl
     The return code is 127 for a program that does not exist, and 124 after `limit` seconds (`LIMIT`), as in a shell.
     The command and what it started are killed then: a child of it would hold its output open.
     """
-    limit = LIMIT if limit is None else limit
+    if limit is None:
+        limit = LIMIT
     try:
         with subprocess.Popen(  # pylint: disable=ansible-bad-function  # the guard is not a module
             list(argv),
@@ -67,7 +68,9 @@ def of_process(pid: int, root: str = "/") -> list[str]:
     except OSError:
         return []
     # The kernel ends each word, a title that the process has written may have no end.
-    return [os.fsdecode(word) for word in (words if words[-1] else words[:-1])]
+    if not words[-1]:
+        words.pop()
+    return list(map(os.fsdecode, words))
 
 
 def number(text: str | None) -> int:

@@ -41,7 +41,9 @@ def secrets(text: str) -> list[str]:
     """
     if not any(name in text for name in _SECRET_FIELDS):
         return []
-    return sorted({value for name in _SECRET_FIELDS for value in _strings(load(text).get(name))}, key=len, reverse=True)
+    config = load(text)
+    found = set(_strings([config.get(name) for name in _SECRET_FIELDS]))
+    return sorted(found, key=len, reverse=True)
 
 
 def without_secrets(messages: Iterable[str], text: str) -> list[str]:
@@ -52,10 +54,7 @@ def without_secrets(messages: Iterable[str], text: str) -> list[str]:
     try:
         hidden = [value for value in secrets(text) if len(value) >= SHORTEST]
     except ValueError:
-        return [
-            message if _NOT_SHOWN in message else f"{message[: max(0, message.find('error'))].strip()} {_NOT_SHOWN}"
-            for message in messages
-        ]
+        return list(map(_cut, messages))
     if not hidden:
         return list(messages)
     result = []
@@ -65,6 +64,12 @@ def without_secrets(messages: Iterable[str], text: str) -> list[str]:
         # A quotation may begin or end in the middle of a secret.
         result.append(message.partition("bigger context")[0])
     return result
+
+
+def _cut(message: str) -> str:
+    if _NOT_SHOWN in message:
+        return message
+    return f"{message[: max(0, message.find('error'))].strip()} {_NOT_SHOWN}"
 
 
 def shown(result: Any, text: str) -> Any:
@@ -77,13 +82,19 @@ def shown(result: Any, text: str) -> Any:
         return [shown(inner, text) for inner in result]
     if not isinstance(result, dict):
         return result
-    return {key: _prose(value, text) if key in _PROSE else shown(value, text) for key, value in result.items()}
+    masked = {}
+    for key, value in result.items():
+        mask = _prose if key in _PROSE else shown
+        masked[key] = mask(value, text)
+    return masked
 
 
 def _prose(value: Any, text: str) -> Any:
     if isinstance(value, str):
         return without_secrets([value], text)[0]
-    return [_prose(inner, text) for inner in value] if isinstance(value, list) else shown(value, text)
+    if isinstance(value, list):
+        return [_prose(inner, text) for inner in value]
+    return shown(value, text)
 
 
 def complete(named: Sequence[str], text: str, minor: int | None) -> list[str]:
@@ -92,7 +103,8 @@ def complete(named: Sequence[str], text: str, minor: int | None) -> list[str]:
         return []
     others = _unknown_in(text, minor)
     known = {other.rpartition(".")[2] for other in others}
-    return sorted({*others, *(name for name in named if name.rpartition(".")[2] not in known)})
+    unseen = {name for name in named if name.rpartition(".")[2] not in known}
+    return sorted(unseen.union(others))
 
 
 def unknown(named: Sequence[str], text: str, minor: int | None) -> list[str]:
@@ -131,6 +143,8 @@ def _strings(value: Any) -> Iterator[str]:
         # Messages quote a text of several lines with escapes between them, and other marks as JSON has them.
         for line in value.split("\n"):
             yield from {line, json.dumps(line, ensure_ascii=False)[1:-1]} - {""}
-    elif isinstance(value, (dict, list)):
-        for inner in value.values() if isinstance(value, dict) else value:
+    elif isinstance(value, dict):
+        yield from _strings([*value.values()])
+    elif isinstance(value, list):
+        for inner in value:
             yield from _strings(inner)

@@ -73,12 +73,12 @@ def of_user(
     own = _own_pair(user, folder)
     if not own:
         return [Identity("", token)]
-    found = [own]
+    found = [Identity(own, token)]
     current = os.path.join(cert_dir, CURRENT)
     if os.path.exists(current):
-        found.append(files.text(current))
+        found.append(Identity(files.text(current), token))
     now = time.time()
-    return [Identity(pem, token) for pem in sorted(found, key=lambda pem: (not_after(pem) or now) < now)]
+    return sorted(found, key=lambda identity: (not_after(identity.pem) or now) < now)
 
 
 def _own_pair(user: Mapping[str, Any], folder: str) -> str:
@@ -107,7 +107,7 @@ def _by_plugin(plugin: Mapping[str, Any], folder: str, cluster: Mapping[str, Any
     given = {item["name"]: str(item["value"]) for item in plugin.get("env") or []}
     try:
         done = subprocess.run(  # pylint: disable=ansible-bad-function  # the guard is not a module
-            [path, *(str(word) for word in plugin.get("args") or [])],
+            [path, *map(str, plugin.get("args") or [])],
             check=False,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -144,9 +144,11 @@ def not_after(pem: str) -> float | None:
     if found is None:
         return None
     text = (found.group(1) or found.group(2)).decode()
-    # Two digits of a year mean 1950 to 2049 (RFC 5280, 4.1.2.5.1).
-    year = int(text[:-10]) + (0 if len(text) == 14 else 1900 if int(text[:2]) >= 50 else 2000)
-    month, day, hour, minute, second = (int(text[at : at + 2]) for at in range(len(text) - 10, len(text), 2))
+    year = int(text[:-10])
+    if len(text) == 12:
+        # Two digits mean 1950 to 2049 (RFC 5280, 4.1.2.5.1).
+        year += 1900 if year >= 50 else 2000
+    month, day, hour, minute, second = map(int, re.findall("..", text[-10:]))
     return float(calendar.timegm((year, month, day, hour, minute, second)))
 
 
@@ -154,9 +156,13 @@ def subject(pem: str) -> str:
     """Return the common name of the first certificate of a PEM text; empty when it has none."""
     der = first_certificate(pem)
     # Issuer, validity and subject come in this order, so the last commonName before the key is that of the subject.
-    marks = [at for at in range(len(der) - 6) if der[at : at + 5] == b"\x06\x03\x55\x04\x03"]
-    names = [der[at + 7 : at + 7 + der[at + 6]].decode("utf-8", "replace") for at in marks]
-    return names[-1] if len(names) == 1 else next((name for name in names if name.startswith("system:node:")), "")
+    names = []
+    for at in range(len(der) - 6):
+        if der[at : at + 5] == b"\x06\x03\x55\x04\x03":
+            names.append(der[at + 7 : at + 7 + der[at + 6]].decode("utf-8", "replace"))
+    if len(names) == 1:
+        return names[0]
+    return next((name for name in names if name.startswith("system:node:")), "")
 
 
 def first_certificate(pem: str) -> bytes:

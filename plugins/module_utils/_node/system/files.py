@@ -73,7 +73,6 @@ class OS:
         return os.write(handle, data)
 
     def sync(self, handle: int) -> None:
-        """Make a file's content durable."""
         os.fsync(handle)
 
     def sync_folder(self, path: str) -> None:
@@ -89,19 +88,15 @@ class OS:
         os.rename(path, target)
 
     def symlink(self, target: str, path: str) -> None:
-        """Create a symbolic link."""
         os.symlink(target, path)
 
     def unlink(self, path: str) -> None:
-        """Remove a file or link."""
         os.unlink(path)
 
     def rmdir(self, path: str) -> None:
-        """Remove an empty folder."""
         os.rmdir(path)
 
     def close(self, handle: int) -> None:
-        """Close a file."""
         os.close(handle)
 
     def load(self, path: str) -> bytes:
@@ -121,11 +116,9 @@ class OS:
         return os.lstat(path)
 
     def listdir(self, path: str) -> list[str]:
-        """Return the names in a folder."""
         return os.listdir(path)
 
     def readlink(self, path: str) -> str:
-        """Return where a link points."""
         return os.readlink(path)
 
     def user(self) -> int:
@@ -159,7 +152,7 @@ def write_folder(path: str, content: t.Mapping[str, tuple[bytes, int]], fs: OS =
     """
     with _replacing(path, "write", fs) as temporary:
         fs.mkdir(temporary, mode)
-        subfolders = sorted({os.path.dirname(name) for name in content if os.path.dirname(name)})
+        subfolders = sorted({*map(os.path.dirname, content)} - {""})
         for name in subfolders:
             fs.mkdir(os.path.join(temporary, name), mode)
         for name in sorted(content):
@@ -323,7 +316,6 @@ def text(path: str) -> str:
 
 
 def sha256(data: bytes) -> str:
-    """Return the digest in hexadecimal."""
     # It loads OpenSSL, a quarter of the guard's memory: a guard that only waits does not need it.
     import hashlib  # pylint: disable=import-outside-toplevel
 
@@ -335,9 +327,7 @@ def check_owner(path: str, fs: OS) -> None:
     found = fs.lstat(path)
     if found.st_uid not in (0, fs.user()):
         raise FileError(
-            path,
-            f"belongs to user {found.st_uid}, not to root",
-            "find out why, then remove it or chown it to root",
+            path, f"belongs to user {found.st_uid}, not to root", "find out why, then remove it or chown it to root"
         )
     if not stat.S_ISLNK(found.st_mode) and found.st_mode & 0o022:
         raise FileError(

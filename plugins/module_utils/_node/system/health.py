@@ -55,7 +55,9 @@ def endpoint(config: Mapping[str, Any], argv: Sequence[str] = ()) -> Endpoint:
     address = flag(argv, "healthz-bind-address") or str(config.get("healthzBindAddress") or DEFAULT_ADDRESS)
     given = flag(argv, "healthz-port")
     port = config.get("healthzPort") if given is None else given
-    return Endpoint(_ANYWHERE.get(address, address), DEFAULT_PORT if port is None else int(port))
+    if port is None:
+        port = DEFAULT_PORT
+    return Endpoint(_ANYWHERE.get(address, address), int(port))
 
 
 def flag(argv: Sequence[str], name: str) -> str | None:
@@ -64,8 +66,9 @@ def flag(argv: Sequence[str], name: str) -> str | None:
     if place is None:
         return None
     at, count = place
-    _key, equals, value = argv[at].partition("=")
-    return value if equals else argv[at + 1] if count == 2 else ""
+    if count == 2:
+        return argv[at + 1]
+    return argv[at].partition("=")[2]
 
 
 def flag_words(argv: Sequence[str], name: str) -> tuple[int, int] | None:
@@ -217,7 +220,7 @@ def _descendants(pid: int) -> Iterator[int]:
     for thread in threads:
         try:
             with open(f"/proc/{pid}/task/{thread}/children", encoding="ascii") as stream:
-                children = [int(word) for word in stream.read().split()]
+                children = list(map(int, stream.read().split()))
         except OSError:
             continue
         for child in children:
@@ -240,8 +243,9 @@ def runtime_socket(config: Mapping[str, Any], words: Sequence[str], version: str
         if flag(words, "container-runtime") not in (None, "docker"):
             return ""
         where = flag(words, "docker-endpoint") or DOCKER
-    path = where[len("unix://") :] if where.startswith("unix://") else where
-    return path if path.startswith("/") else ""
+    if where.startswith("unix://"):
+        where = where[len("unix://") :]
+    return where if where.startswith("/") else ""
 
 
 def away(path: str) -> str:

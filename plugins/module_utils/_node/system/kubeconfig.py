@@ -70,8 +70,9 @@ class Kubeconfig:
             found = credentials.of_user(
                 self.user, os.path.dirname(self.path), self.cert_dir, self.cluster, self.timeout
             )
-            # A plugin may take seconds. The few requests of one process need it once.
-            self._by_plugin = found if self.user.get("exec") else []
+            if self.user.get("exec"):
+                # A plugin may take seconds. The few requests of one process need it once.
+                self._by_plugin = found
             return found
         except (OSError, ValueError, KeyError, TypeError, PluginError) as error:
             raise ApiError(f"{self.path}: {error}") from error
@@ -81,10 +82,12 @@ class Kubeconfig:
 
         authority = self.cluster.get("certificate-authority")
         data = self.cluster.get("certificate-authority-data")
-        context = ssl.create_default_context(
-            cafile=os.path.join(os.path.dirname(self.path), authority) if authority and not data else None,
-            cadata=base64.b64decode(data).decode() if data else None,
-        )
+        if data:
+            context = ssl.create_default_context(cadata=base64.b64decode(data).decode())
+        elif authority:
+            context = ssl.create_default_context(cafile=os.path.join(os.path.dirname(self.path), authority))
+        else:
+            context = ssl.create_default_context()
         # Python 3.13 refuses certificates without an authority key identifier, kubelets do not (Go's crypto/x509).
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
         if self.cluster.get("insecure-skip-tls-verify"):
@@ -108,9 +111,11 @@ class Kubeconfig:
             raise ApiError(f"{self.path}: proxy-url: {proxy.scheme}://{proxy.hostname}:{proxy_port} is not supported")
         if proxy.hostname:
             connection = http.client.HTTPConnection(proxy.hostname, proxy_port or 80, timeout=self.timeout)
-            login = f"{unquote(proxy.username or '')}:{unquote(proxy.password or '')}"
-            headers = {"Proxy-Authorization": f"Basic {base64.b64encode(login.encode()).decode()}"}
-            connection.set_tunnel(host, port, headers if proxy.username else {})
+            headers = {}
+            if proxy.username:
+                login = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
+                headers["Proxy-Authorization"] = f"Basic {base64.b64encode(login.encode()).decode()}"
+            connection.set_tunnel(host, port, headers)
         else:
             connection = http.client.HTTPConnection(host, port, timeout=self.timeout)
         try:
@@ -163,8 +168,10 @@ class Kubeconfig:
             raise ApiError(f"{method} {self.server}{path}: {error}") from error
         if answer.status >= 300:
             raise ApiError(f"{method} {self.server}{path}: {answer.status} {text[:300]}", answer.status)
+        if not text:
+            return None
         try:
-            return json.loads(text) if text else None
+            return json.loads(text)
         except (ValueError, RecursionError) as error:
             # A proxy may answer with a page of its own.
             wrong = f"the answer is not JSON: {text[:100]!r}"
@@ -190,7 +197,8 @@ class Kubeconfig:
         if identity.token:
             headers["Authorization"] = f"Bearer {identity.token}"
         place = urlsplit(self.server).path.rstrip("/") + path
-        connection.request(method, place, json.dumps(body) if body is not None else None, headers)
+        content = None if body is None else json.dumps(body)
+        connection.request(method, place, content, headers)
         return connection.getresponse()
 
     def lines(self, path: str, quiet_seconds: float) -> Iterator[bytes]:

@@ -76,14 +76,18 @@ _SECRETS = (
 )
 
 
-FINAL = 2
+ANY, ERROR, FINAL, CRASH = 0, 1, 2, 3
+"""Weights of messages: any text, an error, an error that ends a kubelet, a crash."""
 
 
 class _Entry(NamedTuple):
-    """A message of the log. `weight`: 0 any text, 1 an error, `FINAL` an error that ends a kubelet, 3 a crash."""
+    """A message of the log."""
 
     weight: int
     text: str
+
+
+_NOTHING = _Entry(ANY, "")
 
 
 def parse(lines: Iterable[str]) -> str:
@@ -96,7 +100,7 @@ def parse(lines: Iterable[str]) -> str:
 
 
 def _weightiest(lines: Iterable[str]) -> _Entry:
-    best = _Entry(0, "")
+    best = _NOTHING
     for entry in _entries([line.rstrip("\r\n") for line in lines]):
         if entry.text and entry.weight >= best.weight:
             best = entry
@@ -142,9 +146,10 @@ def needs_dependency(unit: str, invocation: str, run: command.Run = command.exec
 
 def _by_systemd(unit: str, invocation: str, run: command.Run, *only: str) -> list[str]:
     """Return what systemd wrote to the journal about one start; nothing if that is unknown."""
+    if not invocation:
+        return []
     try:
-        words = ["--output=cat", f"--unit={unit}", "_PID=1", f"INVOCATION_ID={invocation}", *only]
-        return _journal(run, *words) if invocation else []
+        return _journal(run, "--output=cat", f"--unit={unit}", "_PID=1", f"INVOCATION_ID={invocation}", *only)
     except Exception:  # pylint: disable=broad-exception-caught
         # As for `read`: the journal must never prevent a revert.
         return []
@@ -154,13 +159,15 @@ def _found(unit: str, invocation: str, run: command.Run) -> _Entry:
     """Return the last message of one start. Its errors before the end may be assigned to it, and the end not."""
     lines = _journal(run, "--output=cat", f"--unit={unit}", f"_SYSTEMD_INVOCATION_ID={invocation}")
     found = _weightiest(lines)
-    return found if found.weight >= FINAL else _weightiest([*lines, *_unassigned(unit, invocation, run)])
+    if found.weight >= FINAL:
+        return found
+    return _weightiest([*lines, *_unassigned(unit, invocation, run)])
 
 
 def _journal(run: command.Run, *words: str) -> list[str]:
     """Return what journalctl prints, nothing when it fails."""
     done = run(["timeout", str(SECONDS), "journalctl", "--quiet", "--no-pager", f"--lines={LINES}", *words])
-    return done.stdout.splitlines() if done.returncode == 0 else []
+    return [] if done.returncode else done.stdout.splitlines()
 
 
 def _unassigned(unit: str, invocation: str, run: command.Run) -> list[str]:
@@ -234,23 +241,23 @@ def _entries(lines: Sequence[str]) -> Iterable[_Entry]:
         if header:
             yield _klog(header.group(1), header.group(2), lines, at)
         elif _PANIC.match(line):
-            yield _Entry(3, " ".join([line, *_following(lines, at)]))
+            yield _Entry(CRASH, " ".join([line, *_following(lines, at)]))
         elif line.startswith("{"):
             yield _json(line, at < len(lines) and bool(_DUMP.match(lines[at])))
         elif _DUMP.match(line):
             at = _after_dump(lines, at)
         elif line.strip() and not _IDLE.match(line):
-            yield _Entry(0, line)
+            yield _Entry(ANY, line)
 
 
 def _klog(severity: str, text: str, lines: Sequence[str], at: int) -> _Entry:
     """Return the message that begins with this line and continues in `lines` from `at` on."""
     if severity in "IW" or _LENIENT in text.lower():
         # Lenient decoding quotes the whole configuration, and the kubelet continues after it.
-        return _Entry(0, "")
+        return _NOTHING
     structured = _STRUCTURED.match(text)
     if not structured:
-        return _Entry(3 if severity == "F" else 1, " ".join([text, *_following(lines, at)]))
+        return _Entry(CRASH if severity == "F" else ERROR, " ".join([text, *_following(lines, at)]))
     message, rest = _unquoted(structured.group(1)), structured.group(2)
     error = _ERROR.search(rest)
     reason = ""
@@ -258,7 +265,7 @@ def _klog(severity: str, text: str, lines: Sequence[str], at: int) -> _Entry:
         reason = " ".join(_following(lines, at, ">"))
     elif error:
         reason = _unquoted(error.group(1))
-    return _Entry(3 if severity == "F" else 2 if last_words_kinds.ENDS.match(message) else 1, _joined(message, reason))
+    return _error(message, reason, severity == "F")
 
 
 def _following(lines: Sequence[str], at: int, end: str = "") -> list[str]:
@@ -284,19 +291,23 @@ def _json(line: str, fatal: bool) -> _Entry:
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError):
-        return _Entry(0, "")
+        return _NOTHING
     message, reason = str(entry.get("msg") or "").strip(), str(entry.get("err") or "").strip()
     if _LENIENT in message.lower() or not (reason or fatal):
-        return _Entry(0, "")
-    return _Entry(3 if fatal else 2 if last_words_kinds.ENDS.match(message) else 1, _joined(message, reason))
+        return _NOTHING
+    return _error(message, reason, fatal)
 
 
-def _joined(message: str, reason: str) -> str:
-    """Return message and reason as one text; the message is left out when it adds nothing."""
+def _error(message: str, reason: str, fatal: bool) -> _Entry:
+    """Return message and reason as one entry; the message is left out when it adds nothing."""
+    weight = FINAL if last_words_kinds.ENDS.match(message) else ERROR
+    if fatal:
+        weight = CRASH
     if not reason:
-        return message
-    known = message == "command failed" or reason.lower().startswith(message.lower())
-    return reason if known else f"{message}: {reason}"
+        return _Entry(weight, message)
+    if message == "command failed" or reason.lower().startswith(message.lower()):
+        return _Entry(weight, reason)
+    return _Entry(weight, f"{message}: {reason}")
 
 
 def _unquoted(text: str) -> str:
@@ -320,5 +331,7 @@ def _shown(text: str) -> str:
     text = _SECRET_FIELD.sub(r"\1 (its value is not shown)", text)
     for pattern, masked in _SECRETS:
         text = pattern.sub(masked, text)
+    if len(text) <= MOST:
+        return text
     # Go wraps errors from the outside in: what failed comes first, the cause last.
-    return text if len(text) <= MOST else f"{text[: MOST - 130].rstrip()} ... {text[-125:].lstrip()}"
+    return f"{text[: MOST - 130].rstrip()} ... {text[-125:].lstrip()}"

@@ -32,7 +32,8 @@ def locked(config_dir: str, seconds: float | None = None) -> t.Iterator[None]:
     Raises LockError that names the holder, FileError when the lock's file cannot be created.
     """
     path = os.path.join(config_dir, "lock")
-    seconds = PATIENCE if seconds is None else seconds
+    if seconds is None:
+        seconds = PATIENCE
     deadline = time.monotonic() + seconds
     while True:
         # Inside the loop: the previous holder may have removed the whole store.
@@ -86,6 +87,9 @@ def _is_at(handle: int, path: str) -> bool:
 
 def _name(pid: str) -> str:
     """Return the command of a process for messages; empty when it is unknown."""
-    words = " ".join(" ".join(command.of_process(int(pid)) if pid.isdecimal() else []).split())
+    if not pid.isdecimal():
+        return ""
+    words = " ".join(" ".join(command.of_process(int(pid))).split())
     # For messages: not every reader of them accepts bytes that are not text.
-    return f" ({os.fsencode(words[:100]).decode('utf-8', 'replace')})" if words else ""
+    shown = os.fsencode(words[:100]).decode("utf-8", "replace")
+    return f" ({shown})" if shown else ""

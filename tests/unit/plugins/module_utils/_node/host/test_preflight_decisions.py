@@ -13,6 +13,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host.prefl
     LOOK,
     RESET,
     SWITCH,
+    Answers,
     Findings,
     Terms,
     decide,
@@ -41,7 +42,8 @@ INVALID = {"verdict": "invalid", "messages": ["maxPods is negative", "so is pods
 
 def decided(purpose: str = SWITCH, terms: Terms = DEFAULTS, **changes: t.Any) -> t.Any:
     given = {"kubelet": {}, "host": HOST, "check": VALID if purpose == SWITCH else None, "problems": [], **changes}
-    return decide(purpose, terms, **{**given, "kubelet": {**KUBELET, **given["kubelet"]}})
+    answers = Answers(**{name: given.pop(name) for name in Answers._fields if name in given})
+    return decide(purpose, terms, **{**given, "kubelet": {**KUBELET, **given["kubelet"]}, "answers": answers})
 
 
 def test_a_healthy_node_is_switched_and_reset() -> None:
