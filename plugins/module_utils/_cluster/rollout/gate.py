@@ -20,19 +20,15 @@ from ..._config.values import amounts, node_row
 from ..api import parallel, timestamps
 from ..api.errors import ClusterError
 from ..api.session import Session
-from ..objects import configmaps, kubelets, lease, node_requests, nodes, pods
+from ..objects import kubelets, lease, node_requests, nodes, pods
 from ..stages import diagnose, soak
-from . import drain_steps
+from . import drain_steps, pause
 
 # Seconds between two checks.
 _POLL = 2.0
 # Seconds without a heartbeat after which a kubelet counts as dead. A kubelet renews its Lease every 10 s and writes its
 # Node at least every 5 minutes. The Node of a dead kubelet stays Ready until the node controller reacts after 40 s.
 _SILENT = 60.0
-# The keys of a ConfigMap with which operators can pause rollouts by kubectl.
-_PAUSED, _REASON = "paused", "reason"
-# Any other value is a pause: an operator wrote it to stop rollouts.
-_NOT_PAUSED = frozenset({"", "0", "false", "n", "no", "off"})
 # The state of a node that a rollout skips.
 _SKIPPED = "skipped"
 
@@ -57,8 +53,8 @@ def gate(session: Session, options: dict[str, t.Any], check_mode: bool) -> _Resu
     while True:
         began = time.monotonic()
         result: _Result = {"changed": False, "nodes": {}, "budget": {}, "paused": None, "pods": {}}
-        _check_window(options["window"] or {}, result)
-        _check_pause(session, options, result)
+        pause.check_window(options["window"] or {}, result)
+        pause.check_pause(session, options, result)
         if not check_mode:
             lease.renew(session, options["lease"])
         found = node_requests.find(session, group)
@@ -122,52 +118,6 @@ def _counted(wanted: t.Any, allowed: int, nodes_of_group: int) -> str:
     if "%" in str(wanted):
         how = f"{wanted} of {nodes_of_group}, rounded down, at least 1"
     return f"at most {allowed} of the group may be unavailable at once (max_unavailable: {how})"
-
-
-def _check_window(window: t.Mapping[str, t.Any], result: _Result) -> None:
-    """Raise ClusterError, as for a pause, if the batch would end after the window of the rollout."""
-    now = time.time()
-    if not window or now + window["needs"] <= window["ends"]:
-        return
-    result["paused"] = {"since": timestamps.text(now), "by": "kubelet_config_window_minutes", "reason": ""}
-    left = timestamps.span(window["ends"] - now)
-    raise ClusterError(
-        f"the window of {window['minutes']} minutes ends in {left}, and this batch may take "
-        f"{timestamps.span(window['needs'])}. Nothing was begun. Run again in the next window: the rollout continues "
-        "where it stopped. For more nodes in a window, use larger batches or a shorter soak",
-        result,
-    )
-
-
-def _check_pause(session: Session, options: dict[str, t.Any], result: _Result) -> None:
-    """Raise ClusterError if all rollouts are paused, or this one after its previous batch."""
-    if options["pause"] and options["started"]:
-        result["paused"] = {"since": timestamps.text(time.time()), "by": "the option pause", "reason": ""}
-        raise ClusterError(
-            "paused by the option pause after the previous batch; nothing was changed on the nodes after it. "
-            "Run again without the option: the rollout continues where it stopped",
-            result,
-        )
-    namespace, name = options["namespace"], options["pause_configmap"]
-    if name:
-        result["paused"] = read_pause(session, namespace, name)
-    if result["paused"]:
-        raise ClusterError(
-            f"rollouts are paused {_paused(result['paused'])} (key {_PAUSED} of the ConfigMap {namespace}/{name}). "
-            f"Nothing was begun. End the pause with `{_end_of_pause(namespace, name)}`, then run again: "
-            "the rollout continues where it stopped",
-            result,
-        )
-
-
-def _paused(pause: dict[str, str]) -> str:
-    """Return since when, by whom and why, for a message."""
-    text = f"since {pause['since']}"
-    if pause["by"]:
-        text += f" by {pause['by']}"
-    if pause["reason"]:
-        return f"{text}: {pause['reason']}"
-    return f"{text}, no reason given"
 
 
 def _obstacles(
@@ -352,33 +302,6 @@ def _control_plane(session: Session, masters: list[str]) -> list[str]:
                 "for it. See `kubectl -n kube-system describe pod`, then run again"
             )
     return lines
-
-
-def read_pause(session: Session, namespace: str, name: str) -> dict[str, str] | None:
-    """Return since when, by whom and why rollouts are paused, None if they are not (one GET). Raises ApiError."""
-    found = configmaps.read(session, namespace, name) or {}
-    data = found.get("data") or {}
-    if data.get(_PAUSED, "").strip().lower() in _NOT_PAUSED:
-        return None
-    writers = _writers(found)
-    last: dict[str, t.Any] = max(writers, key=lambda entry: str(entry.get("time") or ""), default={})
-    since = last.get("time") or found["metadata"].get("creationTimestamp") or ""
-    return {"since": since, "by": last.get("manager") or "", "reason": (data.get(_REASON) or "").strip()}
-
-
-def _writers(configmap: dict[str, t.Any]) -> list[dict[str, t.Any]]:
-    """Return the entries of managedFields of those that have written the pause."""
-    writers = []
-    for entry in configmap["metadata"].get("managedFields") or []:
-        fields = (entry.get("fieldsV1") or {}).get("f:data") or {}
-        if f"f:{_PAUSED}" in fields:
-            writers.append(entry)
-    return writers
-
-
-def _end_of_pause(namespace: str, name: str) -> str:
-    """Return the kubectl command that ends a pause."""
-    return f"""kubectl -n {namespace} patch configmap {name} --type=merge -p '{{"data":{{"{_PAUSED}":null}}}}'"""
 
 
 def node_limit(wanted: t.Any, nodes: int) -> int:
