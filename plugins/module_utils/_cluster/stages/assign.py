@@ -47,8 +47,10 @@ class _Step:
             return False
         if self.goal is not None and node.reimaged:
             return False
-        if self.goal is None and any(text is None and _has(node, key) for key, text in self.notes.items()):
-            return False
+        if self.goal is None:
+            for key, text in self.notes.items():
+                if text is None and _has(node, key):
+                    return False
         return all(self._written(node, side) for side in self.sides)
 
     def _written(self, node: nodes.Node, side: str) -> bool:
