@@ -125,6 +125,7 @@ def headline(planned: Mapping[str, Any], rows: Rows, names: Container[str]) -> l
     name = changed_by.shown(undoes)
     changing = [*planned["nodes"], *planned["local"]]
     here = [one for one in changing if one in names]
+    older = [one for one in known if one < undoes]
     if here:
         others = len(rows) - len(known[undoes])
         first = f"Undoing the rollout {name} on {shown_nodes(here)}. It did not change {counted(others, 'other node')}."
@@ -132,10 +133,10 @@ def headline(planned: Mapping[str, Any], rows: Rows, names: Container[str]) -> l
         first = f"Nothing to undo here of the rollout {name}: it is left on {shown_nodes(changing)} outside this run."
     else:
         first = f"Rollout {name} is undone already: no node runs what it assigned."
-    older = [f"{changed_by.shown(one)} on {shown_nodes(known[one])}" for one in known if one < undoes]
     if not older:
         return [first]
-    return [first, f"Older rollouts, which -e kubelet_config_rollout_id=NAME undoes: {'; '.join(older)}"]
+    shown = "; ".join(f"{changed_by.shown(one)} on {shown_nodes(known[one])}" for one in older)
+    return [first, f"Older rollouts, which -e kubelet_config_rollout_id=NAME undoes: {shown}"]
 
 
 def refuse_without_way_back(planned: Mapping[str, Any], rows: Rows, names: Iterable[str]) -> None:
@@ -150,18 +151,14 @@ def refuse_without_way_back(planned: Mapping[str, Any], rows: Rows, names: Itera
             "annotation, and one of them would override what it gets back. Run the playbook migrate again, in either "
             "direction, then roll back. Nothing was changed"
         )
-    stuck = {name: why for name, why in (planned.get("stuck") or {}).items() if name in given}
-    if not stuck or any(name in planned["known"] and rows[name]["source"] for name in given):
+    by_reason: dict[str, list[str]] = {}
+    for name, why in (planned.get("stuck") or {}).items():
+        if name in given:
+            by_reason.setdefault(why, []).append(name)
+    if not by_reason or any(name in planned["known"] and rows[name]["source"] for name in given):
         return
-    raise ValueError(f"nothing to roll back to. {_by_reason(stuck)}. {REMEDY}. Nothing was changed")
-
-
-def _by_reason(stuck: Mapping[str, str]) -> str:
-    """Return the nodes with why they are stuck; each reason once."""
-    found: dict[str, list[str]] = {}
-    for name, why in stuck.items():
-        found.setdefault(why, []).append(name)
-    return "; ".join(f"{', '.join(alike)}: {why}" for why, alike in found.items())
+    stuck = "; ".join(f"{', '.join(alike)}: {why}" for why, alike in by_reason.items())
+    raise ValueError(f"nothing to roll back to. {stuck}. {REMEDY}. Nothing was changed")
 
 
 def _local(rows: Rows) -> dict[str, Any]:
@@ -201,9 +198,12 @@ def moving(rows: Rows, delivery: str) -> dict[str, Any]:
     """
     if delivery not in (CHECKPOINT, NATIVE):
         raise ValueError(f"{delivery!r} is not a goal of a rollout: use one of {', '.join(GOALS)}")
-    if delivery == NATIVE:
-        return {name: row["source"] for name, row in rows.items() if row["delivery"] == CHECKPOINT and row["source"]}
-    return {name: row["source"] for name, row in rows.items() if _leaves_native(row)}
+    leaves = _leaves_checkpoint if delivery == NATIVE else _leaves_native
+    return {name: row["source"] for name, row in rows.items() if leaves(row)}
+
+
+def _leaves_checkpoint(row: Mapping[str, Any]) -> bool:
+    return bool(row["delivery"] == CHECKPOINT and row["source"])
 
 
 def _leaves_native(row: Mapping[str, Any]) -> bool:
@@ -224,8 +224,10 @@ def _assigned(source: Mapping[str, str]) -> dict[str, Any]:
 def _name(reference: Mapping[str, str] | None) -> str:
     if not reference:
         return "its local config"
-    # Of some ConfigMaps, some kubelets report the uid alone.
-    return f"{reference['namespace']}/{reference['name']}" if "name" in reference else describe(reference)
+    if "name" not in reference:
+        # Of some ConfigMaps, some kubelets report the uid alone.
+        return describe(reference)
+    return f"{reference['namespace']}/{reference['name']}"
 
 
 def _place(reference: Mapping[str, str] | None) -> dict[str, str]:

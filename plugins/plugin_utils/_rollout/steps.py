@@ -130,8 +130,10 @@ def _with_unreachable(at: At) -> At:
 
 
 def _drain(at: At) -> Options | None:
-    lost = {name for name, row in at.found.rows.items() if row.get("state") == rows.UNREACHABLE}
-    names = [name for name in at.batch.drain if name not in lost]
+    names = []
+    for name in at.batch.drain:
+        if at.found.rows.get(name, {}).get("state") != rows.UNREACHABLE:
+            names.append(name)
     if not names:
         return None
     variable = at.play.variable
