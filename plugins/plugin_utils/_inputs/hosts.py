@@ -142,17 +142,20 @@ class Groups:
 
     def message(self, hosts: int) -> str:
         """Return for the operator which group counts on which hosts, empty if none is lost; of so many hosts."""
-        lines = [
-            f"groups {lost} and {counts} both set {MAIN}: that of {counts} counts{named(found, hosts)}, with nothing "
-            f"of {lost}. For another order, set ansible_group_priority of a group in the inventory file"
-            for (counts, lost), found in sorted(self._lost.items())
-        ]
+        lines = []
+        for (counts, lost), found in sorted(self._lost.items()):
+            lines.append(
+                f"groups {lost} and {counts} both set {MAIN}: that of {counts} counts{named(found, hosts)}, with "
+                f"nothing of {lost}. For another order, set ansible_group_priority of a group in the inventory file"
+            )
         return "\n".join(lines)
 
     def _of(self, host: str) -> list[Group]:
         """Return the groups of a host in the order in which Ansible reads them."""
         found = self._inventory.get_host(host)
-        return list(sort_groups(found.get_groups())) if found else []
+        if not found:
+            return []
+        return list(sort_groups(found.get_groups()))
 
     def _value(self, group: Group) -> t.Any:
         if group.name not in self._set:
