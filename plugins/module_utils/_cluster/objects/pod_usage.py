@@ -150,11 +150,11 @@ def _signals(about: _Json, root: _Json, images: _Json) -> dict[str, Observed]:
         "imagefs.inodesFree": (images.get("inodesFree"), images.get("inodes")),
         "pid.available": (_sum_of(processes.get("maxpid"), processes.get("curproc"), -1), processes.get("maxpid")),
     }
-    return {
-        signal: Observed(Fraction(available), Fraction(capacity))
-        for signal, (available, capacity) in held.items()
-        if available is not None and capacity is not None
-    }
+    signals = {}
+    for signal, (available, capacity) in held.items():
+        if available is not None and capacity is not None:
+            signals[signal] = Observed(Fraction(available), Fraction(capacity))
+    return signals
 
 
 def _one_disk(root: _Json, images: _Json) -> bool:
