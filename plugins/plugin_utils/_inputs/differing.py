@@ -39,7 +39,10 @@ class Differing:
 
         `groups` are the hosts of each inventory group, `hosts` those of the run.
         """
-        found = {name: list(values.values()) for name, values in self._found.items() if len(values) > 1}
+        found = {}
+        for name, alike in self._found.items():
+            if len(alike) > 1:
+                found[name] = list(alike.values())
         clusters = found.pop(specs.AUTH, [])
         lines: list[str] = []
         if clusters:

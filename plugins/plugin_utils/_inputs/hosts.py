@@ -61,9 +61,12 @@ ANY, NAMED = "any", "named"
 
 def asked(given: t.Any) -> list[str]:
     """Return the patterns of hosts in kubelet_config_hosts, a text or lists of texts, one after the other."""
-    if isinstance(given, (list, tuple)):
-        return [one for inner in given for one in asked(inner)]
-    return [str(given)]
+    if not isinstance(given, (list, tuple)):
+        return [str(given)]
+    found = []
+    for inner in given:
+        found += asked(inner)
+    return found
 
 
 class Run(t.NamedTuple):
@@ -136,7 +139,8 @@ class Groups:
         if not counting:  # host_vars or -e
             return
         counts = counting[-1]
-        lost = [group.name for group in groups if group not in counting and group not in counts.get_ancestors()]
+        kept = {*counting, *counts.get_ancestors()}
+        lost = [group.name for group in groups if group not in kept]
         if lost:
             self._lost.setdefault((counts.name, ", ".join(lost)), []).append(host)
 

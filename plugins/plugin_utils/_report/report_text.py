@@ -33,7 +33,8 @@ def duration(seconds: float) -> str:
 
 def one_line(words: str) -> str:
     """Return a text from outside as one line without control characters, which could manipulate a terminal."""
-    return " ".join("".join(letter if letter.isprintable() else " " for letter in words).split())
+    printable = (letter if letter.isprintable() else " " for letter in words)
+    return " ".join("".join(printable).split())
 
 
 def batch_line(rollout: model.Rollout, batch: model.Batch, at: float) -> str:

@@ -166,12 +166,12 @@ def _local(rows: Rows) -> dict[str, Any]:
 
     Includes nodes that only an annotation of this collection remains on.
     """
-    local = [name for name, row in rows.items() if _delivered(row)]
-    return {
-        "nodes": {},
-        "local": local,
-        "text": [f"{name}: {_name(rows[name]['active'])} -> its local config" for name in local],
-    }
+    local, text = [], []
+    for name, row in rows.items():
+        if _delivered(row):
+            local.append(name)
+            text.append(f"{name}: {_name(row['active'])} -> its local config")
+    return {"nodes": {}, "local": local, "text": text}
 
 
 def _delivered(row: Mapping[str, Any]) -> bool:
@@ -181,12 +181,11 @@ def _delivered(row: Mapping[str, Any]) -> bool:
 
 def _moved(rows: Rows, delivery: str) -> dict[str, Any]:
     """Return a plan for the nodes to migrate to a delivery. It assigns the source that they run."""
-    sources = moving(rows, delivery)
-    return {
-        "nodes": {name: _assigned(source) for name, source in sources.items()},
-        "local": [],
-        "text": [f"{name}: {_name(source)} by delivery {delivery}" for name, source in sources.items()],
-    }
+    nodes, text = {}, []
+    for name, source in moving(rows, delivery).items():
+        nodes[name] = _assigned(source)
+        text.append(f"{name}: {_name(source)} by delivery {delivery}")
+    return {"nodes": nodes, "local": [], "text": text}
 
 
 def moving(rows: Rows, delivery: str) -> dict[str, Any]:

@@ -80,7 +80,10 @@ def _kinds(
     def rank(name: str) -> tuple[bool, bool]:
         return unready_first and bool(rows[name]["ready"]), not rows[name].get("error")
 
-    assigned = [name for name in table["hosts"] if name in plan["nodes"] and changes(plan["nodes"][name])]
+    assigned = []
+    for name in table["hosts"]:
+        if name in plan["nodes"] and changes(plan["nodes"][name]):
+            assigned.append(name)
     local = [name for name in plan.get("local", ()) if name in table["hosts"]]
     return [(goals.entry_point(goal), sorted(assigned, key=rank)), (goals.RESET, sorted(local, key=rank))]
 

@@ -179,7 +179,11 @@ def _assigned(sources: Mapping[str, Any], planned: Mapping[str, Value]) -> dict[
 
 def _without_records(sources: Mapping[str, Value]) -> dict[str, Any]:
     """Return the sources without the records of the nodes' own values."""
-    return {name: {key: one[key] for key in one if key != "own"} for name, one in sources.items()}
+    found = {}
+    for name, one in sources.items():
+        found[name] = dict(one)
+        found[name].pop("own", None)
+    return found
 
 
 def source(row: Value, delivery: str) -> dict[str, Any]:
@@ -231,7 +235,10 @@ def of_plan(
     planned configurations by node name.
     """
     plan = plan or {}
-    rows = {name: row for name, row in plan.get("nodes", {}).items() if name in table["hosts"] and changes(row)}
+    rows = {}
+    for name, row in plan.get("nodes", {}).items():
+        if name in table["hosts"] and changes(row):
+            rows[name] = row
     planned = _sources(rows, table)
     assigned = _assigned(planned, rows)
     expected = _without_records(planned) if "nodes" in plan else None

@@ -133,7 +133,10 @@ def _total(spec: _Json, asked: t.Sequence[t.Mapping[str, Fraction]]) -> dict[str
 
 def _combined(combine: t.Callable[[list[Fraction]], t.Any], *parts: t.Mapping[str, Fraction]) -> dict[str, Fraction]:
     """Return for each name of the parts the sum or maximum of their amounts."""
-    return {name: combine([part.get(name, Fraction(0)) for part in parts]) for name in set().union(*parts)}
+    combined = {}
+    for name in set().union(*parts):
+        combined[name] = combine([part.get(name, Fraction(0)) for part in parts])
+    return combined
 
 
 def _signals(about: _Json, root: _Json, images: _Json) -> dict[str, Observed]:

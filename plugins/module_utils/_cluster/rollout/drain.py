@@ -36,15 +36,14 @@ class _Drain:
         self.session = session
         self.options = options
         self.check_mode = check_mode
-        self.rows: dict[str, dict[str, t.Any]] = {
-            name: node_row.Row(True, "drained").shown(cordoned=False, evicted=[], skipped=[]) for name in listed
-        }
+        self.rows: dict[str, dict[str, t.Any]] = {}
         self.failures: dict[str, str] = {}
         self.left: dict[str, pods.Rows] = {}
         self.answers: dict[str, drain_steps.Answer] = {}
         self._due: dict[str, float] = {}
         self.refused: dict[str, str] = {}
         for name, found in listed.items():
+            self.rows[name] = node_row.Row(True, "drained").shown(cordoned=False, evicted=[], skipped=[])
             why = self._sort(name, found)
             if why:
                 self.refused[name] = why

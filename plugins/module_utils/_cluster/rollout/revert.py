@@ -222,10 +222,10 @@ def _reverts(rows: t.Mapping[str, t.Any], before: t.Mapping[str, t.Any]) -> dict
 def _no_contact(reverts: dict[str, _Revert], error: ApiError) -> NodesFailed:
     """Return the failure if the API server is unavailable from the start: nothing was written, no state is known."""
     message = f"not reverted: {error.message}. Its kubelet keeps running; run again when the API server answers"
-    rows = {
-        name: node_row.Row(False, NOT_REVERTED, message, False, one.delivery, one.source, error.message).shown()
-        for name, one in reverts.items()
-    }
+    rows = {}
+    for name, one in reverts.items():
+        row = node_row.Row(False, NOT_REVERTED, message, False, one.delivery, one.source, error.message)
+        rows[name] = row.shown()
     return NodesFailed(
         "reverting",
         dict.fromkeys(rows, message),
@@ -296,7 +296,10 @@ def _goals(reverts: dict[str, _Revert], found: dict[str, nodes.Node]) -> dict[st
 def _poll(session: Session, reverts: dict[str, _Revert], waiting: list[str]) -> dict[str, nodes.Node]:
     """Read the waiting nodes, judge them, and return them. Raises ApiError."""
     found = _read(session, reverts)
-    healthy = [name for name in waiting if name in found and reverts[name].judge(found[name])]
+    healthy = []
+    for name in waiting:
+        if name in found and reverts[name].judge(found[name]):
+            healthy.append(name)
     for outcome in parallel.each(
         healthy, lambda name: kubelets.configz(session, name, found[name].minor), session.concurrency
     ):

@@ -120,10 +120,9 @@ def _row(step: Step) -> dict[str, t.Any]:
 
 def _refuse_unfit(plan: _Plan, check_mode: bool) -> None:
     """Raise NodesFailed if nodes cannot run their source: for the node itself, else for its ConfigMap."""
-    unfit = {
-        name: config_sources.unfit(plan.found[name], step.node, step.goal, bool(step.leaves))
-        for name, step in plan.changing.items()
-    }
+    unfit = {}
+    for name, step in plan.changing.items():
+        unfit[name] = config_sources.unfit(plan.found[name], step.node, step.goal, bool(step.leaves))
     for name, source in plan.needed.items():
         why = plan.configs[nodes.describe(source)].fault_at(plan.found[name].minor)
         # In check mode, an absent ConfigMap may be one that push would create.
@@ -140,8 +139,13 @@ def _refuse_unfit(plan: _Plan, check_mode: bool) -> None:
 
 def _seen_before(session: Session, changing: dict[str, Step]) -> dict[str, dict[str, t.Any]] | None:
     """Return what kubelets that get a drop-in run now, None without such kubelets."""
-    dropins = [step.node for step in changing.values() if step.goal and not deliveries.of(step.node.delivery).whole]
-    return read_before(session, dropins) if dropins else None
+    dropins = []
+    for step in changing.values():
+        if step.goal and not deliveries.of(step.node.delivery).whole:
+            dropins.append(step.node)
+    if not dropins:
+        return None
+    return read_before(session, dropins)
 
 
 def _grant(session: Session, steps: dict[str, Step], rows: dict[str, dict[str, t.Any]], check_mode: bool) -> list[str]:
