@@ -151,14 +151,19 @@ def refuse_without_way_back(planned: Mapping[str, Any], rows: Rows, names: Itera
             "annotation, and one of them would override what it gets back. Run the playbook migrate again, in either "
             "direction, then roll back. Nothing was changed"
         )
-    by_reason: dict[str, list[str]] = {}
-    for name, why in (planned.get("stuck") or {}).items():
-        if name in given:
-            by_reason.setdefault(why, []).append(name)
-    if not by_reason or any(name in planned["known"] and rows[name]["source"] for name in given):
+    stuck = _by_reason(planned.get("stuck") or {}, given)
+    if not stuck or any(name in planned["known"] and rows[name]["source"] for name in given):
         return
-    stuck = "; ".join(f"{', '.join(alike)}: {why}" for why, alike in by_reason.items())
     raise ValueError(f"nothing to roll back to. {stuck}. {REMEDY}. Nothing was changed")
+
+
+def _by_reason(stuck: Mapping[str, str], names: Container[str]) -> str:
+    """Return those of the nodes that are stuck, and why; each reason once."""
+    found: dict[str, list[str]] = {}
+    for name, why in stuck.items():
+        if name in names:
+            found.setdefault(why, []).append(name)
+    return "; ".join(f"{', '.join(alike)}: {why}" for why, alike in found.items())
 
 
 def _local(rows: Rows) -> dict[str, Any]:
