@@ -124,10 +124,12 @@ def _unsealed(key: t.Any, value: t.Any, opened: t.Callable[[str], t.Any]) -> t.A
 
 def masked(value: t.Any, key: t.Any = "") -> t.Any:
     """Return arguments as they are shown: without secrets of configurations and of the kubelet's command line."""
-    if isinstance(value, (list, tuple)) or (isinstance(value, t.Mapping) and key in _SECRETS):
-        return _each(value, lambda inner: masked(inner, key))
     if isinstance(value, t.Mapping):
+        if key in _SECRETS:
+            return _each(value, lambda inner: masked(inner, key))
         return {name: masked(inner, name) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [masked(inner, key) for inner in value]
     if key in _SECRETS and value is not None:
         return HIDDEN
     if not isinstance(value, str):
