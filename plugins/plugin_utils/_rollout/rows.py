@@ -249,10 +249,7 @@ def of_play(found: Mapping[str, Any], hosts: Mapping[str, str], limit: Any = Non
 
     Raises ValueError if there are more, if no node is left, and for an invalid C(limit).
     """
-    skipped = {}
-    for name, row in found["away"].items():
-        if name in hosts:
-            skipped[name] = str(row["message"])
+    skipped = {name: str(row["message"]) for name, row in found["away"].items() if name in hosts}
     if not skipped:
         return {}
     lines = "\n".join(named(skipped))

@@ -130,10 +130,8 @@ def _with_unreachable(at: At) -> At:
 
 
 def _drain(at: At) -> Options | None:
-    names = []
-    for name in at.batch.drain:
-        if at.found.rows.get(name, {}).get("state") != rows.UNREACHABLE:
-            names.append(name)
+    lost = {name for name, row in at.found.rows.items() if row.get("state") == rows.UNREACHABLE}
+    names = [name for name in at.batch.drain if name not in lost]
     if not names:
         return None
     variable = at.play.variable
