@@ -33,7 +33,7 @@ def config_source(session: Session, options: dict[str, t.Any], check_mode: bool)
 
     Renews the Lease in the option `lease` before it writes and while it waits. Raises LeaseLost if it is lost.
     """
-    keeper = Keeper(session, None if check_mode else options.get("lease"))
+    keeper = Keeper(session, options.get("lease"), check_mode)
     if options["state"] == "verified":
         return verify(session, options, config_sources.given(options), keeper)
     try:
