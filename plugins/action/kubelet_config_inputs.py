@@ -57,11 +57,14 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
             return {**result, "changed": False, **_failure(wrong)}
         if options["stage"]:
             return {**result, "changed": False, **self._of_stage(options["stage"], variables)}
-        roles = list(by_role) if options["roles"] is None else options["roles"]
+        roles = options["roles"]
+        if roles is None:
+            roles = list(by_role)
         if options["entry_point"]:
             by_role = specs.by_role(entry_point=options["entry_point"])
-        read = {*options["of_the_run"], *_read(roles, by_role)}
-        shared = {name for name in read if specs.is_of_the_run(name) or name in options["of_the_run"]}
+        read = _read(roles, by_role)
+        shared = {*options["of_the_run"], *filter(specs.is_of_the_run, read)}
+        read.update(shared)
         inputs = Inputs(known, read)
         message = self._message(inputs, Differing(known), shared, variables)
         warnings = [inputs.ignored()]
@@ -107,13 +110,17 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         wrong = wrong or stages.missing(stage, given, names)
         if alone and not wrong:
             wrong = stages.unshared(stage, variables)
-        return _failure(wrong) if wrong else {"alone": alone}
+        if wrong:
+            return _failure(wrong)
+        return {"alone": alone}
 
     def _handed(self, value: t.Any) -> t.Any:
         """Return what one role hands to another, None for a template of what no role has found."""
         if isinstance(value, str):
             value = rendered(value, functools.partial(self._templar.template, value))
-        return None if value is UNKNOWN else value
+        if value is UNKNOWN:
+            return None
+        return value
 
     def _cluster(self, variables: Vars) -> str:
         """Return the cluster of the run in words, empty if it is not known."""
@@ -144,10 +151,13 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
                 of_hosts.add(host, found.get(host_table.NODE_NAME), given)
             for name in shared:
                 value = found.get(name, inputs.default(name))
-                differing.add(host, name, given.get(name) if value is UNKNOWN else value)
-        problems = [
-            _handed_on(handed),
-            host_table.unseen(variables, hostvars) if names_nodes else "",
+                if value is UNKNOWN:
+                    value = given.get(name)
+                differing.add(host, name, value)
+        problems = [_handed_on(handed)]
+        if names_nodes:
+            problems.append(host_table.unseen(variables, hostvars))
+        problems += [
             differing.message(variables["groups"], hosts),
             inputs.message(len(hosts)),
             of_hosts.message(),
@@ -163,7 +173,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         for name in read:
             render = functools.partial(_of_host, variables["hostvars"], host, name)
             found[name] = templates.of_host(given, given[name], render)
-        seen = {**variables, **given} if any(map(is_template, of_play.values())) else given
+        seen = given
+        if any(map(is_template, of_play.values())):
+            seen = {**variables, **given}
         for name, value in of_play.items():
             found[name] = templates.of_host(seen, value, functools.partial(self._as_host, seen, value))
         return found

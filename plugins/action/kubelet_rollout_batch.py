@@ -61,9 +61,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         if own["step"] in OF_ROLLOUT or variables.get(BATCH):
             rollout = _rollout(play, variables)
             return At(Batch(**value.of_host(rollout, play.host)), found, play, rollout)
-        # What a rollout of the same run has found out ends with it.
-        known = Found() if found.begun else found
-        return At(self._by_hand(play, variables), known, play, {})
+        if found.begun:
+            # What a rollout of the same run has found out ends with it.
+            found = Found()
+        return At(self._by_hand(play, variables), found, play, {})
 
     def _by_hand(self, play: Play, variables: Vars) -> Batch:
         """Return the hosts of a play that lists the roles itself, with what its plan or its sources assign."""
@@ -84,6 +85,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
     def _play(self, variables: Vars) -> Play:
         hostvars, left = variables["hostvars"], variables["ansible_play_batch"]
         every = variables["ansible_play_hosts_all"]
+        untouched = []
+        # None is left where all have failed and the nodes are uncordoned.
+        if left:
+            untouched = every[every.index(left[-1]) + 1 :]
 
         def variable(name: str) -> t.Any:
             return self._templar.template(variables[name]) if name in variables else None
@@ -95,9 +100,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
             variable=variable,
             of_host=of_host,
             host=variables["inventory_hostname"],
-            # None, where all have failed and the nodes are uncordoned.
             present=list(left),
-            untouched=every[every.index(left[-1]) + 1 :] if left else [],
+            untouched=untouched,
             check_mode=bool(self._task.check_mode),
             forks=int(variables["ansible_forks"]),
         )
@@ -113,7 +117,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         at = at._replace(found=step.after(at, result))
         if result.get("failed") and step.goes_on(result):
             result["failed"] = False
-        more = {} if result.get("failed") else step.more(at, result)
+        more: t.Mapping[str, t.Any] = {}
+        if not result.get("failed"):
+            more = step.more(at, result)
         return {**result, **more, "batch": at.found._asdict()}
 
     def _action(self, task: t.Any) -> ActionBase:

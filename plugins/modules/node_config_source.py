@@ -263,7 +263,8 @@ summary:
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import controller_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import config_sources
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import followers, verify
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import settle
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_step
 
 MODULE = controller_module.define(
     {
@@ -278,10 +279,10 @@ MODULE = controller_module.define(
         "lease": {"type": "dict"},
         "rollout": {"type": "str"},
         "undo": {"type": "bool", "default": False},
-        **followers.TRANSPORT,
+        **assign_step.TRANSPORT,
         "verdicts": {"type": "dict"},
     },
-    verify.config_source,
+    settle.config_source,
     patient=True,
     mutually_exclusive=[("source", "sources"), ("nodes", "sources")],
     required_one_of=[("nodes", "sources")],

@@ -91,7 +91,9 @@ class HostPrograms:
             return templar.template(given[variable]) if variable in given else None
 
         kind = str(value("ansible_connection") or task.connection)
-        return _Login("ssh" if kind == "smart" else kind, value, str(value("ansible_host") or name), _python(value))
+        if kind == "smart":
+            kind = "ssh"
+        return _Login(kind, value, str(value("ansible_host") or name), _python(value))
 
     def _connection(self, way: _Login) -> t.Any:
         """Return a new connection to a host. Raises ApiError."""
@@ -113,9 +115,11 @@ class HostPrograms:
         keys.pop("retries", None)
         if context.password:
             keys["password"] = context.password
-        names = C.config.get_plugin_vars("connection", connection._load_name)
-        values = {name: way.value(name) for name in names}
-        given = {name: value for name, value in values.items() if value is not None}
+        given = {}
+        for name in C.config.get_plugin_vars("connection", connection._load_name):
+            value = way.value(name)
+            if value is not None:
+                given[name] = value
         connection.set_options(task_keys=keys, var_options=given)
         with contextlib.suppress(KeyError):
             path = connection.get_option(KEY)
@@ -129,14 +133,16 @@ class HostPrograms:
         if self._names is None:
             hosts = self._variables.get("ansible_play_hosts_all") or ()
             self._names = {str(hostvars[host].get(NODE_NAME) or host): host for host in hosts}
-        found = self._names.get(node) or (node if node in hostvars else "")
-        if not found:
-            raise ApiError(
-                0,
-                "read: node needs the host of the node, and the inventory has none of this name: set read to proxy or "
-                "kubelet",
-            )
-        return found
+        found = self._names.get(node)
+        if found:
+            return found
+        if node in hostvars:
+            return node
+        raise ApiError(
+            0,
+            "read: node needs the host of the node, and the inventory has none of this name: set read to proxy or "
+            "kubelet",
+        )
 
 
 def _python(value: t.Callable[[str], t.Any]) -> str:

@@ -153,9 +153,12 @@ def _refuse_template(text: str, path: paths.Path, origin: str) -> None:
     found = _TEMPLATE.search(text)
     if not found:
         return
-    place = paths.show(path) if path else f"line {text.count(chr(10), 0, found.start()) + 1}"
-    is_secret = any(name in path or name in text for name in document.SECRETS)
-    quoted = "a template" if is_secret else found.group()
+    place = f"line {text.count(chr(10), 0, found.start()) + 1}"
+    if path:
+        place = paths.show(path)
+    quoted = found.group()
+    if any(name in path or name in text for name in document.SECRETS):
+        quoted = "a template"
     raise AnsibleFilterError(
         f"{origin}, {place}: {quoted} names an undefined variable. Nothing was changed. Define the variable for this "
         "host, or mark the text with !unsafe if it is not a template, then run again"

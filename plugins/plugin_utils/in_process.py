@@ -74,16 +74,13 @@ def run(
     options = checked.validated_parameters
     # pylint: disable=protected-access  # these three have no public accessor
     secrets, warnings, deprecations = checked._no_log_values, checked._warnings, checked._deprecations
-    texts = [
-        *(f"Both option {both['option']} and its alias {both['alias']} are set." for both in warnings),
-        *get_warning_messages()[warned_before:],
-    ]
+    texts = [f"Both option {both['option']} and its alias {both['alias']} are set." for both in warnings]
+    texts += get_warning_messages()[warned_before:]
     if checked.error_messages:
-        unknown = isinstance(checked.errors[0], UnsupportedError)
-        result = {
-            "failed": True,
-            "msg": (f"Unsupported parameters for ({name}) module: " if unknown else "") + checked.errors.msg,
-        }
+        message = checked.errors.msg
+        if isinstance(checked.errors[0], UnsupportedError):
+            message = f"Unsupported parameters for ({name}) module: {message}"
+        result = {"failed": True, "msg": message}
     else:
         secrets = secrets | definition.secrets(options)
         result, more = _attempt(definition, options, check_mode, diff, verbosity)
@@ -104,27 +101,30 @@ def brief(arguments: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
 
     Ansible sends the arguments back twice with each result and copies both for every callback.
     """
-    return {
-        name: f"({len(value)} entries, not repeated in the result)" if _is_large(value) else value
-        for name, value in arguments.items()
-    }
+    found = dict(arguments)
+    for name, value in arguments.items():
+        if _is_large(value):
+            found[name] = f"({len(value)} entries, not repeated in the result)"
+    return found
 
 
 def shown(definition: Definition, arguments: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     """Return the arguments of a task as Ansible keeps them and hands them to callbacks: brief, and without secrets."""
     secrets = {*_of_no_log(definition.spec, arguments), *definition.secrets(dict(arguments))}
-    kept: dict[str, t.Any] = remove_values(
-        sealed.masked(cluster_options.shown(brief(arguments), definition.spec)), secrets
-    )
-    return kept
+    without_login = cluster_options.shown(brief(arguments), definition.spec)
+    return t.cast("dict[str, t.Any]", remove_values(sealed.masked(without_login), secrets))
 
 
 def _of_no_log(spec: t.Mapping[str, t.Any], given: t.Any) -> t.Iterator[str]:
-    for name, option in spec.items() if isinstance(given, t.Mapping) else ():
-        for value in (given[each] for each in (name, *option.get("aliases", ())) if given.get(each)):
+    if not isinstance(given, t.Mapping):
+        return
+    for name, option in spec.items():
+        for each in (name, *option.get("aliases", ())):
+            if not given.get(each):
+                continue
             if option.get("no_log"):
-                yield str(value)
-            yield from _of_no_log(option.get("options") or {}, value)
+                yield str(given[each])
+            yield from _of_no_log(option.get("options") or {}, given[each])
 
 
 def _is_large(value: t.Any) -> bool:
@@ -133,8 +133,9 @@ def _is_large(value: t.Any) -> bool:
     count = 0
     found: list[t.Any] = [value]
     while found and count <= LARGE:
-        inner = found.pop()
-        values = list(inner.values() if isinstance(inner, t.Mapping) else inner)
+        values = found.pop()
+        if isinstance(values, t.Mapping):
+            values = values.values()
         count += len(values)
         found += [item for item in values if isinstance(item, (dict, list))]
     return count > LARGE
@@ -160,4 +161,6 @@ def _plain(arguments: t.Any) -> t.Any:
 
 
 def _text(value: t.Any) -> str:
-    return value.isoformat() if isinstance(value, datetime.date) else str(value)
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    return str(value)

@@ -64,8 +64,11 @@ def without_variables(result: dict[str, t.Any]) -> dict[str, t.Any]:
     kept = {key: value for key, value in result.items() if key not in ("ansible_facts", "ansible_stats")}
     # Which Python Ansible has found: it removes that of a module itself.
     given = result.get("ansible_facts")
-    facts = {key: given[key] for key in given if key.startswith(FOUND)} if isinstance(given, dict) else {}
-    return {**kept, "ansible_facts": facts} if facts else kept
+    if isinstance(given, dict):
+        facts = {key: given[key] for key in given if key.startswith(FOUND)}
+        if facts:
+            kept["ansible_facts"] = facts
+    return kept
 
 
 def lost(reason: str) -> dict[str, t.Any]:

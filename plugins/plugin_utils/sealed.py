@@ -31,7 +31,7 @@ _KEY: t.Any = fernet.Fernet(fernet.Fernet.generate_key()) if fernet else None
 SHARED = multiprocessing.parent_process() is None
 """Whether all workers have the key. Under a strategy that loads actions in its workers, each has its own."""
 
-_SECRETS = sorted({*(name for name, field in fields.ALL.items() if field.secret), *fields.FORMER_SECRETS})
+_SECRETS = sorted({name for name in fields.ALL if fields.ALL[name].secret} | set(fields.FORMER_SECRETS))
 _FLAGS = [name for name, flag in fields.FLAGS.items() if fields.ALL[flag.field].secret]
 # Where results have tables, a configuration, and the texts of ConfigMaps. The rows of nodes have no secrets.
 _TABLES = ("ansible_facts", "kubelet_configz", "plan", "before")
@@ -54,11 +54,11 @@ def seal(result: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
         if not isinstance(inner, t.Mapping):
             continue
         if key == _VARIANTS:
-            found[key] = {name: _config(config) for name, config in inner.items()}
+            found[key] = _each(inner, _config)
         elif key == "configmap":
             found[key] = _config(inner)
         elif key == "configmaps":
-            found[key] = {place: _texts(data) for place, data in inner.items()}
+            found[key] = _each(inner, _texts)
         elif key in _TABLES:
             found[key] = seal(inner)
     return found
@@ -69,9 +69,9 @@ def layer(value: t.Any) -> t.Any:
     if not SHARED:
         return value
     if isinstance(value, str):
-        return _sealed(value) if _may_have_secrets(value) else value
+        return _text(value)
     if isinstance(value, (list, tuple)):
-        return [layer(inner) for inner in value]
+        return _each(value, layer)
     return _config(value)
 
 
@@ -84,7 +84,9 @@ def flags(value: t.Any) -> t.Any:
     """Return the kubelet's flags that the inventory names, a text or a list, sealed if one of them is a secret."""
     words = " ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
     is_secret = any(name in words.replace("_", "-") for name in _FLAGS)
-    return _sealed(value) if SHARED and is_secret else value
+    if SHARED and is_secret:
+        return _sealed(value)
+    return value
 
 
 def has_sealed(value: t.Any) -> bool:
@@ -123,16 +125,25 @@ def _unsealed(key: t.Any, value: t.Any, opened: t.Callable[[str], t.Any]) -> t.A
 def masked(value: t.Any, key: t.Any = "") -> t.Any:
     """Return arguments as they are shown: without secrets of configurations and of the kubelet's command line."""
     if isinstance(value, t.Mapping):
-        in_secret = key in _SECRETS
-        return {name: masked(inner, key if in_secret else name) for name, inner in value.items()}
+        if key in _SECRETS:
+            return _each(value, lambda inner: masked(inner, key))
+        return {name: masked(inner, name) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [masked(inner, key) for inner in value]
     if key in _SECRETS and value is not None:
         return HIDDEN
     if not isinstance(value, str):
         return value
-    shown = HIDDEN if _may_have_secrets(value) else value
-    return unitfile.masked(shown) if "--" in shown else shown
+    if _may_have_secrets(value):
+        return HIDDEN
+    return unitfile.masked(value) if "--" in value else value
+
+
+def _each(value: t.Any, change: t.Callable[[t.Any], t.Any]) -> t.Any:
+    """Return a mapping or a list with each value changed."""
+    if isinstance(value, t.Mapping):
+        return {key: change(inner) for key, inner in value.items()}
+    return [change(inner) for inner in value]
 
 
 def _may_have_secrets(config: t.Any) -> bool:
@@ -142,20 +153,24 @@ def _may_have_secrets(config: t.Any) -> bool:
 def _config(config: t.Any) -> t.Any:
     if not isinstance(config, t.Mapping) or not _may_have_secrets(config):
         return config
-    return {name: _sealed(inner) if name in _SECRETS else inner for name, inner in config.items()}
+    found = dict(config)
+    for name in _SECRETS:
+        if name in found:
+            found[name] = _sealed(found[name])
+    return found
 
 
 def _texts(data: t.Any) -> t.Any:
-    if not isinstance(data, t.Mapping):
-        return data
-    return {key: _sealed(text) if _may_have_secrets(str(text)) else text for key, text in data.items()}
+    return _each(data, _text) if isinstance(data, t.Mapping) else data
+
+
+def _text(value: t.Any) -> t.Any:
+    return _sealed(value) if _may_have_secrets(str(value)) else value
 
 
 def _sealed(value: t.Any) -> t.Any:
-    if isinstance(value, t.Mapping):
-        return {key: _sealed(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_sealed(inner) for inner in value]
+    if isinstance(value, (t.Mapping, list, tuple)):
+        return _each(value, _sealed)
     if value is None or value == HIDDEN or (isinstance(value, str) and _TOKEN.fullmatch(value)):
         return value
     return MARK + _KEY.encrypt(json.dumps(value).encode()).decode()

@@ -10,7 +10,7 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate, pause
 from tests.sim.api.direct import Clock, Direct
 from tests.support.objects import node
 
@@ -46,6 +46,7 @@ def simulated_time(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Return the clock that the gate and each cluster in memory have from now on."""
     clock = Clock()
     monkeypatch.setattr(gate, "time", clock)
+    monkeypatch.setattr(pause, "time", clock)
     monkeypatch.setattr(Direct, "server_time", lambda _cluster: clock.time())
     return clock
 

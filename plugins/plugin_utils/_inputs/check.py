@@ -101,9 +101,10 @@ def accepted(name: str, option: Option, value: t.Any) -> str:
     form = FORMS.get(name)
     if form:
         return "" if form.accepts(value) else form.words
-    if not isinstance(value, (type(None), *_PLAIN, list, tuple, dict)):
+    is_known = isinstance(value, (type(None), *_PLAIN, list, tuple, dict))
+    if not is_known or _is_right(name, option, value):
         return ""
-    return "" if _is_right(name, option, value) else _words(name, option)
+    return _words(name, option)
 
 
 def _is_right(name: str, option: Option, value: t.Any) -> bool:

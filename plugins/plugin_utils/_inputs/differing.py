@@ -12,6 +12,7 @@ from ansible.module_utils.parsing.convert_bool import boolean
 
 from ...module_utils._cluster.api import cluster_options
 from ...module_utils._cluster.api.errors import ClusterError
+from ...module_utils._config.values.node_row import first_of
 from . import check, specs
 from .check import Option
 from .inputs import SHOWN_HOSTS, once, shown
@@ -38,20 +39,23 @@ class Differing:
 
         `groups` are the hosts of each inventory group, `hosts` those of the run.
         """
-        found = {name: list(values.values()) for name, values in self._found.items() if len(values) > 1}
+        found = {}
+        for name, alike in self._found.items():
+            if len(alike) > 1:
+                found[name] = list(alike.values())
         clusters = found.pop(specs.AUTH, [])
         lines: list[str] = []
         if clusters:
-            lines += [
+            lines.append(
                 "the hosts of this run name different clusters or credentials, and a run has only one. Nothing was "
-                "read or changed. Run the playbook once for each of them, with kubelet_config_hosts:",
-                *(f"{_whose(named, groups, hosts)}: {_cluster(value)}" for value, named in clusters),
-            ]
+                "read or changed. Run the playbook once for each of them, with kubelet_config_hosts:"
+            )
+            lines += [f"{_whose(named, groups, hosts)}: {_cluster(value)}" for value, named in clusters]
         if found:
-            lines += [
+            lines.append(
                 "all hosts of a run share these variables, but the hosts differ. Nothing was changed. Set one value "
-                "for all of them, or run the playbook once for each, with kubelet_config_hosts:",
-            ]
+                "for all of them, or run the playbook once for each, with kubelet_config_hosts:"
+            )
         for name, values in sorted(found.items()):
             words = [f"{self._shown(name, value)} on {_whose(named, groups, hosts)}" for value, named in values]
             lines.append(f"{name} is {', '.join(words)}")
@@ -82,14 +86,14 @@ def _form(name: str, option: Option, value: t.Any) -> str:
 def _whose(named: t.Sequence[str], groups: Groups, hosts: t.Sequence[str]) -> str:
     """Return the hosts in words, with the smallest group that has them and no others of this run."""
     of_run, wanted = set(hosts), set(named)
-    text = ", ".join(named[:SHOWN_HOSTS])
-    if len(named) > SHOWN_HOSTS:
-        text += f" and {len(named) - SHOWN_HOSTS} more"
+    text = first_of(named, SHOWN_HOSTS)
     alike = []
     for group, members in groups.items():
         if group not in ("all", "ungrouped") and wanted == of_run & set(members):
             alike.append((len(members), group))
-    return f"group {min(alike)[1]} ({text})" if alike else text
+    if not alike:
+        return text
+    return f"group {min(alike)[1]} ({text})"
 
 
 def _cluster(value: t.Any) -> str:
@@ -100,7 +104,8 @@ def _cluster(value: t.Any) -> str:
         parts.append(f"host {cluster_options.without_login(str(given['host']))}")
     kubeconfig = given.get("kubeconfig")
     if kubeconfig:
-        parts.append(f"kubeconfig {kubeconfig if cluster_options.is_path(kubeconfig) else 'as a mapping'}")
+        shown_path = kubeconfig if cluster_options.is_path(kubeconfig) else "as a mapping"
+        parts.append(f"kubeconfig {shown_path}")
     if given.get("context"):
         parts.append(f"context {given['context']}")
     if given.get("in_cluster"):
@@ -116,7 +121,9 @@ def in_words(given: t.Any) -> str:
     """Return the cluster that kubelet_config_auth and the environment name; empty if the first request reports why
     it is not known.
     """
+    if not isinstance(given, dict):
+        given = {}
     try:
-        return cluster_options.in_words(cluster_options.completed(given if isinstance(given, dict) else {}))
+        return cluster_options.in_words(cluster_options.completed(given))
     except ClusterError:
         return ""

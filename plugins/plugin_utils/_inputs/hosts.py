@@ -61,9 +61,12 @@ ANY, NAMED = "any", "named"
 
 def asked(given: t.Any) -> list[str]:
     """Return the patterns of hosts in kubelet_config_hosts, a text or lists of texts, one after the other."""
-    if isinstance(given, (list, tuple)):
-        return [one for inner in given for one in asked(inner)]
-    return [str(given)]
+    if not isinstance(given, (list, tuple)):
+        return [str(given)]
+    found = []
+    for inner in given:
+        found += asked(inner)
+    return found
 
 
 class Run(t.NamedTuple):
@@ -136,23 +139,27 @@ class Groups:
         if not counting:  # host_vars or -e
             return
         counts = counting[-1]
-        lost = [group.name for group in groups if group not in counting and group not in counts.get_ancestors()]
+        kept = {*counting, *counts.get_ancestors()}
+        lost = [group.name for group in groups if group not in kept]
         if lost:
             self._lost.setdefault((counts.name, ", ".join(lost)), []).append(host)
 
     def message(self, hosts: int) -> str:
         """Return for the operator which group counts on which hosts, empty if none is lost; of so many hosts."""
-        lines = [
-            f"groups {lost} and {counts} both set {MAIN}: that of {counts} counts{named(found, hosts)}, with nothing "
-            f"of {lost}. For another order, set ansible_group_priority of a group in the inventory file"
-            for (counts, lost), found in sorted(self._lost.items())
-        ]
+        lines = []
+        for (counts, lost), found in sorted(self._lost.items()):
+            lines.append(
+                f"groups {lost} and {counts} both set {MAIN}: that of {counts} counts{named(found, hosts)}, with "
+                f"nothing of {lost}. For another order, set ansible_group_priority of a group in the inventory file"
+            )
         return "\n".join(lines)
 
     def _of(self, host: str) -> list[Group]:
         """Return the groups of a host in the order in which Ansible reads them."""
         found = self._inventory.get_host(host)
-        return list(sort_groups(found.get_groups())) if found else []
+        if not found:
+            return []
+        return list(sort_groups(found.get_groups()))
 
     def _value(self, group: Group) -> t.Any:
         if group.name not in self._set:

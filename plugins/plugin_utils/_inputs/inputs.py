@@ -9,6 +9,7 @@ import functools
 import json
 import typing as t
 
+from ...module_utils._config.values.node_row import first_of
 from . import specs
 from .check import FORMS, Option, accepted
 from .names import PREFIX, Names
@@ -65,9 +66,8 @@ class Inputs:
             return ""
         lines = [problem.replace(_HOSTS, named(found, hosts), 1) for problem, found in sorted(self._hosts.items())]
         count = "1 variable is wrong" if len(lines) == 1 else f"{len(lines)} variables are wrong"
-        return "\n".join(
-            [f"{count}. Nothing was changed. Correct the inventory or the -e options, then run again:", *lines]
-        )
+        first = f"{count}. Nothing was changed. Correct the inventory or the -e options, then run again:"
+        return "\n".join([first, *lines])
 
     def ignored(self) -> str:
         """Return what the operator should know of variables that look like ours, but are not; empty without any."""
@@ -82,8 +82,10 @@ class Inputs:
         option = self._known.get(name)
         if option is None:
             return self._unknown(name, value)
-        # A template that cannot be rendered yet is checked by its role.
-        words = "" if value is UNKNOWN else accepted(name, option, value)
+        if value is UNKNOWN:
+            # A template that cannot be rendered yet is checked by its role.
+            return ""
+        words = accepted(name, option, value)
         if not words:
             return ""
         return f"{name} is {shown(option, value)}{_HOSTS}: use {words}{_hint(option, value)}"
@@ -122,10 +124,12 @@ _HOSTS = "\0"
 
 
 def named(found: t.Sequence[str], hosts: int) -> str:
-    if len(found) == hosts:
-        return " on all hosts" if hosts > 1 else f" on {found[0]}"
-    more = f" and {len(found) - SHOWN_HOSTS} more hosts" if len(found) > SHOWN_HOSTS else ""
-    return f" on {', '.join(found[:SHOWN_HOSTS])}{more}"
+    if len(found) == hosts > 1:
+        return " on all hosts"
+    text = f" on {first_of(found, SHOWN_HOSTS)}"
+    if len(found) > SHOWN_HOSTS:
+        text += " hosts"
+    return text
 
 
 def shown(option: Option, value: t.Any) -> str:

@@ -56,9 +56,11 @@ def missing(stage: str, variables: Variables, names: t.Sequence[str]) -> str:
 
 
 def _of_edit(variables: Variables, names: t.Sequence[str]) -> str:
-    current = found(variables.get(CURRENT), "dump", variables)
-    unread = [name for name in names if name not in (current.get("nodes") or {})]
-    return _sentence("edit", "dump", "has read nothing of", unread, f"set {CURRENT}") if unread else ""
+    read = found(variables.get(CURRENT), "dump", variables).get("nodes") or {}
+    unread = [name for name in names if name not in read]
+    if not unread:
+        return ""
+    return _sentence("edit", "dump", "has read nothing of", unread, f"set {CURRENT}")
 
 
 def _of_push(variables: Variables, names: t.Sequence[str]) -> str:
@@ -73,8 +75,9 @@ def _of_assign(variables: Variables, names: t.Sequence[str]) -> str:
     plan = found(None, "edit", variables)
     if not plan:
         return _sentence("assign", "edit", "has planned nothing for", names, f"set {PLAN} or {SOURCES}")
-    if _assigned(plan, names) and "push_result" not in variables:
-        return _sentence("assign", "push", "has pushed nothing for", _assigned(plan, names), f"set {SOURCES}")
+    left = _assigned(plan, names)
+    if left and "push_result" not in variables:
+        return _sentence("assign", "push", "has pushed nothing for", left, f"set {SOURCES}")
     return ""
 
 
@@ -83,7 +86,9 @@ def _of_verify(variables: Variables, names: t.Sequence[str]) -> str:
     if variables.get(SOURCES) is not None or variables.get(PLAN) or "assign_result" in variables:
         return ""
     left = _assigned(found(None, "edit", variables), names)
-    return _sentence("verify", "assign", "has assigned nothing to", left, "verify in another run") if left else ""
+    if not left:
+        return ""
+    return _sentence("verify", "assign", "has assigned nothing to", left, "verify in another run")
 
 
 def _assigned(plan: Variables, names: t.Sequence[str]) -> list[str]:

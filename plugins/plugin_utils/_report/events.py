@@ -91,9 +91,8 @@ def read(module: str, result: t.Mapping[str, t.Any], node: str, trouble: str = "
 
 
 def _plan(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterator[Event]:
-    plan = result.get("plan")
-    if isinstance(plan, dict) and isinstance(plan.get("nodes"), dict):
-        yield Event(PLAN, detail=plan)
+    if isinstance(_inner(result, "plan", "nodes"), dict):
+        yield Event(PLAN, detail=result["plan"])
 
 
 def begins(result: t.Mapping[str, t.Any]) -> bool:
@@ -103,11 +102,13 @@ def begins(result: t.Mapping[str, t.Any]) -> bool:
 
 def _begun(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterator[Event]:
     # The plan of a rollback does not list fields: its lines name the target of each node.
-    lines = [str(line).partition(": ") for line in _items(_inner(result, "ansible_facts", VALUE, "text"))]
-    batches = _items(_inner(result, "ansible_facts", VALUE, "batches"))
-    changing = {str(name) for batch in batches for name in _items(_inner(batch, "names"))}
+    value = _inner(result, "ansible_facts", VALUE)
+    changing: set[str] = set()
+    for batch in _items(_inner(value, "batches")):
+        changing.update(map(str, _items(_inner(batch, "names"))))
     rows: dict[str, dict[str, t.Any]] = {}
-    for name, _mark, words in lines:
+    for line in _items(_inner(value, "text")):
+        name, _mark, words = str(line).partition(": ")
         if name in changing:
             rows[name] = {"action": "assign", "text": words}
         else:
@@ -118,8 +119,7 @@ def _begun(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterat
 
 def _forecast(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterator[Event]:
     if isinstance(result.get("summary"), dict):
-        text = [str(line) for line in _items(result.get("text"))]
-        yield Event(FORECAST, detail={"summary": result["summary"], "text": text})
+        yield Event(FORECAST, detail={"summary": result["summary"], "text": list(map(str, _items(result.get("text"))))})
 
 
 def _lease(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterator[Event]:
@@ -129,21 +129,20 @@ def _lease(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterat
 
 
 def _gate(result: t.Mapping[str, t.Any], _node: str, failed: bool) -> t.Iterator[Event]:
-    if failed:
-        paused = result.get("paused")
-        if isinstance(paused, dict):
-            yield Event(PAUSED, message=_message(result), detail=paused)
-    else:
-        names = _argument(result, "nodes")
-        yield Event(BATCH, detail=[str(name) for name in names] if isinstance(names, list) else [])
+    if not failed:
+        yield Event(BATCH, detail=list(map(str, _items(_argument(result, "nodes")))))
+    elif isinstance(result.get("paused"), dict):
+        yield Event(PAUSED, message=_message(result), detail=result["paused"])
 
 
 def _source(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterator[Event]:
-    assigned = (_argument(result, "state") or "present") != "verified" and not _argument(result, "wait")
+    events_of = _assigned
+    if _argument(result, "state") == "verified" or _argument(result, "wait"):
+        events_of = _verified
     for name, row in _rows(result):
         if row.get("delivery") in deliveries.NAMES:
             yield Event(DELIVERY, name, detail=str(row["delivery"]))
-        yield from _assigned(name, row) if assigned else _verified(name, row)
+        yield from events_of(name, row)
 
 
 def _assigned(name: str, row: t.Mapping[str, t.Any]) -> t.Iterator[Event]:
@@ -171,17 +170,19 @@ def _soak(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterato
 
 def _revert(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterator[Event]:
     for name, row in _rows(result):
-        if "ok" in row:
-            kept = KEPT if row.get("state") == REFUSED else "reverted"
-            yield Event(kept if row["ok"] else NOT_REVERTED, name, _message(row))
+        if "ok" not in row:
+            continue
+        kind = NOT_REVERTED
+        if row["ok"]:
+            kind = KEPT if row.get("state") == REFUSED else "reverted"
+        yield Event(kind, name, _message(row))
 
 
 def _drain(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterator[Event]:
     step = "restored" if _argument(result, "state") == "restored" else "drained"
     for name, row in _rows(result):
-        words = _message(row)
         if row.get("ok") is False:
-            yield Event(FAILED, name, words, "drain")
+            yield Event(FAILED, name, _message(row), "drain")
         elif row.get("changed"):
             yield Event(step, name)
 
@@ -227,7 +228,9 @@ def _verdict(name: str, row: t.Mapping[str, t.Any], step: str) -> t.Iterator[Eve
 
 def _rows(result: t.Mapping[str, t.Any]) -> t.Iterator[tuple[str, t.Mapping[str, t.Any]]]:
     rows = result.get("nodes")
-    for name, row in rows.items() if isinstance(rows, dict) else ():
+    if not isinstance(rows, dict):
+        return
+    for name, row in rows.items():
         if isinstance(row, dict):
             yield str(name), row
 
@@ -238,7 +241,9 @@ def _argument(result: t.Mapping[str, t.Any], name: str) -> t.Any:
 
 def _inner(value: t.Any, *keys: str) -> t.Any:
     for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
+        if not isinstance(value, dict):
+            return None
+        value = value.get(key)
     return value
 
 

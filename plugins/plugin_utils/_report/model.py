@@ -28,6 +28,11 @@ STATES = (*FAILURES, UNFINISHED, RUNNING, DONE, UNTOUCHED, TO_DO, UNCHANGED)
 """Worst first. At the end of a rollout, `waiting` becomes `untouched` and `running` becomes `unfinished`."""
 
 
+def failed(counts: t.Mapping[str, int]) -> int:
+    """Return how many nodes have failed, from the number of nodes by state."""
+    return sum(counts.get(state, 0) for state in FAILURES)
+
+
 class ReportedNode:
     """A node. `steps` holds seconds since the epoch by step, in the order of the steps."""
 
@@ -144,18 +149,19 @@ class Rollout:
     def count(self, batch: Batch | None = None) -> dict[str, int]:
         """Return the number of nodes by state, of one batch or of all; states without nodes are omitted."""
         counts = dict.fromkeys(STATES, 0)
-        nodes = self.nodes.values() if batch is None else map(self.node, batch.nodes)
-        for node in nodes:
-            counts[node.state(self.outcome != "running")] += 1
+        ended = self.outcome != "running"
+        names = self.nodes if batch is None else batch.nodes
+        for name in names:
+            counts[self.nodes[name].state(ended)] += 1
         return {state: number for state, number in counts.items() if number}
 
     def seconds_left(self, at: float) -> float | None:
         """Return the estimated seconds for the remaining nodes; None before the end of the first batch."""
         counts = self.count()
-        over = sum(counts.get(state, 0) for state in (DONE, *FAILURES))
+        over = counts.get(DONE, 0) + failed(counts)
         left = counts.get(TO_DO, 0) + counts.get(RUNNING, 0)
-        finished = [batch for batch in self.batches if batch is not self.current]
-        if not finished or not over or not left:
+        has_finished = any(batch is not self.current for batch in self.batches)
+        if not has_finished or not over or not left:
             return None
         return (at - self.batches[0].began) / over * left
 
@@ -227,7 +233,8 @@ class Rollout:
 
         Such a message is not a failure of the host that reports it.
         """
-        return any(message and message in words for message in [*self.messages, (self.paused or {}).get("message")])
+        paused = (self.paused or {}).get("message")
+        return bool(paused and paused in words) or any(message and message in words for message in self.messages)
 
     def _refuse(self, words: str) -> None:
         if self.paused and self.paused["message"] and self.paused["message"] in words:

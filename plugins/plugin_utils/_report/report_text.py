@@ -33,14 +33,15 @@ def duration(seconds: float) -> str:
 
 def one_line(words: str) -> str:
     """Return a text from outside as one line without control characters, which could manipulate a terminal."""
-    return " ".join("".join(letter if letter.isprintable() else " " for letter in words).split())
+    printable = (letter if letter.isprintable() else " " for letter in words)
+    return " ".join("".join(printable).split())
 
 
 def batch_line(rollout: model.Rollout, batch: model.Batch, at: float) -> str:
     """Return the line of a finished batch."""
-    names = ", ".join(batch.nodes[:_SHOWN]) + (
-        f" and {len(batch.nodes) - _SHOWN:,} more" if len(batch.nodes) > _SHOWN else ""
-    )
+    names = ", ".join(batch.nodes[:_SHOWN])
+    if len(batch.nodes) > _SHOWN:
+        names += f" and {len(batch.nodes) - _SHOWN:,} more"
     return one_line(
         f"kubelet rollout: batch {batch.number}, {count(len(batch.nodes), 'node')} ({names}): "
         f"{_counts(rollout.count(batch))} in {duration(batch.ended - batch.began)}; {_progress(rollout, at)}"
@@ -58,7 +59,9 @@ def last_line(rollout: model.Rollout) -> str:
     counts, seconds = rollout.count(), duration(rollout.ended - rollout.began)
     if rollout.outcome == "done" and not rollout.batches and model.UNTOUCHED in counts:
         # Check mode, or the playbook plan.
-        planned = {PLANNED if state == model.UNTOUCHED else state: number for state, number in counts.items()}
+        planned = {}
+        for state, number in counts.items():
+            planned[PLANNED if state == model.UNTOUCHED else state] = number
         return one_line(f"kubelet rollout: planned in {seconds}, nothing was changed: {_counts(planned)}")
     return one_line(f"kubelet rollout: {rollout.outcome} after {seconds}: {_counts(counts) or 'nothing was changed'}")
 
@@ -70,9 +73,9 @@ def progress_bar(rollout: model.Rollout, doing: str, since: float, at: float, wi
     """
     counts = rollout.count()
     over, all_of_them = _over(counts)
-    failed = sum(counts.get(state, 0) for state in model.FAILURES)
+    failed = model.failed(counts)
     cells = max(8, min(28, width // 4))
-    filled = cells * over // all_of_them if all_of_them else 0
+    filled = cells * over // max(1, all_of_them)
     parts = [f"[{'#' * filled}{'-' * (cells - filled)}] {_progress(rollout, at)}"]
     if failed:
         parts.insert(1, f"{failed:,} failed")
@@ -85,14 +88,17 @@ def progress_bar(rollout: model.Rollout, doing: str, since: float, at: float, wi
 
 
 def _over(counts: t.Mapping[str, int]) -> tuple[int, int]:
-    over = sum(counts.get(state, 0) for state in (model.DONE, *model.FAILURES))
+    over = counts.get(model.DONE, 0) + model.failed(counts)
     return over, sum(counts.values()) - counts.get(model.UNCHANGED, 0)
 
 
 def _progress(rollout: model.Rollout, at: float) -> str:
     over, all_of_them = _over(rollout.count())
     left = rollout.seconds_left(at)
-    return f"{over:,} of {count(all_of_them, 'node')}" + ("" if left is None else f", about {duration(left)} left")
+    text = f"{over:,} of {count(all_of_them, 'node')}"
+    if left is not None:
+        text += f", about {duration(left)} left"
+    return text
 
 
 def _counts(counts: t.Mapping[str, int]) -> str:

@@ -120,10 +120,14 @@ def needed(batch: BatchTime, done: t.Sequence[BatchTime], took: t.Sequence[float
     counts with C(most), what the guards allow from the switch to the confirmation. C(drain): what a drain may take,
     until a batch has shown it.
     """
-    first_drain = drain if batch.drains and not any(one.drains for one in done) else 0.0
+    first_drain = 0.0
+    if batch.drains and not any(one.drains for one in done):
+        first_drain = drain
     if not done:
         return most + first_drain
-    slowest = max(max(0.0, seconds - one.soak) * max(1.0, batch.waves / one.waves) for one, seconds in zip(done, took))
+    slowest = 0.0
+    for one, seconds in zip(done, took):
+        slowest = max(slowest, (seconds - one.soak) * max(1.0, batch.waves / one.waves))
     return slowest + batch.soak + first_drain
 
 

@@ -44,7 +44,9 @@ def _uncordon(at: At) -> Options | None:
     """It needs no lease, which is already released if the batch failed. The next holder has cordoned no node of this
     batch yet.
     """
-    return {"state": "restored", "nodes": at.batch.drain} if at.found.drained else None
+    if not at.found.drained:
+        return None
+    return {"state": "restored", "nodes": at.batch.drain}
 
 
 def _nothing_new(at: At, _result: Result) -> Found:

@@ -125,6 +125,7 @@ def headline(planned: Mapping[str, Any], rows: Rows, names: Container[str]) -> l
     name = changed_by.shown(undoes)
     changing = [*planned["nodes"], *planned["local"]]
     here = [one for one in changing if one in names]
+    older = [one for one in known if one < undoes]
     if here:
         others = len(rows) - len(known[undoes])
         first = f"Undoing the rollout {name} on {shown_nodes(here)}. It did not change {counted(others, 'other node')}."
@@ -132,10 +133,10 @@ def headline(planned: Mapping[str, Any], rows: Rows, names: Container[str]) -> l
         first = f"Nothing to undo here of the rollout {name}: it is left on {shown_nodes(changing)} outside this run."
     else:
         first = f"Rollout {name} is undone already: no node runs what it assigned."
-    older = [f"{changed_by.shown(one)} on {shown_nodes(known[one])}" for one in known if one < undoes]
     if not older:
         return [first]
-    return [first, f"Older rollouts, which -e kubelet_config_rollout_id=NAME undoes: {'; '.join(older)}"]
+    shown = "; ".join(f"{changed_by.shown(one)} on {shown_nodes(known[one])}" for one in older)
+    return [first, f"Older rollouts, which -e kubelet_config_rollout_id=NAME undoes: {shown}"]
 
 
 def refuse_without_way_back(planned: Mapping[str, Any], rows: Rows, names: Iterable[str]) -> None:
@@ -150,17 +151,18 @@ def refuse_without_way_back(planned: Mapping[str, Any], rows: Rows, names: Itera
             "annotation, and one of them would override what it gets back. Run the playbook migrate again, in either "
             "direction, then roll back. Nothing was changed"
         )
-    stuck = {name: why for name, why in (planned.get("stuck") or {}).items() if name in given}
+    stuck = _by_reason(planned.get("stuck") or {}, given)
     if not stuck or any(name in planned["known"] and rows[name]["source"] for name in given):
         return
-    raise ValueError(f"nothing to roll back to. {_by_reason(stuck)}. {REMEDY}. Nothing was changed")
+    raise ValueError(f"nothing to roll back to. {stuck}. {REMEDY}. Nothing was changed")
 
 
-def _by_reason(stuck: Mapping[str, str]) -> str:
-    """Return the nodes with why they are stuck; each reason once."""
+def _by_reason(stuck: Mapping[str, str], names: Container[str]) -> str:
+    """Return those of the nodes that are stuck, and why; each reason once."""
     found: dict[str, list[str]] = {}
     for name, why in stuck.items():
-        found.setdefault(why, []).append(name)
+        if name in names:
+            found.setdefault(why, []).append(name)
     return "; ".join(f"{', '.join(alike)}: {why}" for why, alike in found.items())
 
 
@@ -169,12 +171,12 @@ def _local(rows: Rows) -> dict[str, Any]:
 
     Includes nodes that only an annotation of this collection remains on.
     """
-    local = [name for name, row in rows.items() if _delivered(row)]
-    return {
-        "nodes": {},
-        "local": local,
-        "text": [f"{name}: {_name(rows[name]['active'])} -> its local config" for name in local],
-    }
+    local, text = [], []
+    for name, row in rows.items():
+        if _delivered(row):
+            local.append(name)
+            text.append(f"{name}: {_name(row['active'])} -> its local config")
+    return {"nodes": {}, "local": local, "text": text}
 
 
 def _delivered(row: Mapping[str, Any]) -> bool:
@@ -184,12 +186,11 @@ def _delivered(row: Mapping[str, Any]) -> bool:
 
 def _moved(rows: Rows, delivery: str) -> dict[str, Any]:
     """Return a plan for the nodes to migrate to a delivery. It assigns the source that they run."""
-    sources = moving(rows, delivery)
-    return {
-        "nodes": {name: _assigned(source) for name, source in sources.items()},
-        "local": [],
-        "text": [f"{name}: {_name(source)} by delivery {delivery}" for name, source in sources.items()],
-    }
+    nodes, text = {}, []
+    for name, source in moving(rows, delivery).items():
+        nodes[name] = _assigned(source)
+        text.append(f"{name}: {_name(source)} by delivery {delivery}")
+    return {"nodes": nodes, "local": [], "text": text}
 
 
 def moving(rows: Rows, delivery: str) -> dict[str, Any]:
@@ -201,9 +202,12 @@ def moving(rows: Rows, delivery: str) -> dict[str, Any]:
     """
     if delivery not in (CHECKPOINT, NATIVE):
         raise ValueError(f"{delivery!r} is not a goal of a rollout: use one of {', '.join(GOALS)}")
-    if delivery == NATIVE:
-        return {name: row["source"] for name, row in rows.items() if row["delivery"] == CHECKPOINT and row["source"]}
-    return {name: row["source"] for name, row in rows.items() if _leaves_native(row)}
+    leaves = _leaves_checkpoint if delivery == NATIVE else _leaves_native
+    return {name: row["source"] for name, row in rows.items() if leaves(row)}
+
+
+def _leaves_checkpoint(row: Mapping[str, Any]) -> bool:
+    return bool(row["delivery"] == CHECKPOINT and row["source"])
 
 
 def _leaves_native(row: Mapping[str, Any]) -> bool:
@@ -224,8 +228,10 @@ def _assigned(source: Mapping[str, str]) -> dict[str, Any]:
 def _name(reference: Mapping[str, str] | None) -> str:
     if not reference:
         return "its local config"
-    # Of some ConfigMaps, some kubelets report the uid alone.
-    return f"{reference['namespace']}/{reference['name']}" if "name" in reference else describe(reference)
+    if "name" not in reference:
+        # Of some ConfigMaps, some kubelets report the uid alone.
+        return describe(reference)
+    return f"{reference['namespace']}/{reference['name']}"
 
 
 def _place(reference: Mapping[str, str] | None) -> dict[str, str]:

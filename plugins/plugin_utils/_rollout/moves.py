@@ -110,7 +110,11 @@ def _assign_native(at: At) -> Options:
 
 def _to_remove(at: At, result: Result) -> Mapping[str, Any]:
     nodes = result.get("nodes") or {}
-    return {"on_hosts": {host: {} for host, name in at.batch.hosts.items() if (nodes.get(name) or {}).get("ok")}}
+    on_hosts: dict[str, Any] = {}
+    for host, name in at.batch.hosts.items():
+        if (nodes.get(name) or {}).get("ok"):
+            on_hosts[host] = {}
+    return {"on_hosts": on_hosts}
 
 
 def _drop_annotation(at: At) -> Options | None:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any, Container, Iterator, Mapping, Sequence
+from typing import Any, Iterator, Mapping, Sequence
 
 from ...module_utils._config.values import amounts
 from . import goals
@@ -60,11 +60,12 @@ def order(
     plays = [_play(stage) for stage in stages]
     _refuse_above(max([0, *plays[0]["serial"], *plays[1]["serial"]]), left, allowed, away)
     hosts = [*plays[0]["hosts"], *plays[1]["hosts"]]
+    changed = set(hosts)
     return {
         "stages": plays,
         "hosts": hosts,
         "batches": [*stages[0], *stages[1]],
-        "rest": _without(table["hosts"].values(), set(hosts)),
+        "rest": [host for host in table["hosts"].values() if host not in changed],
     }
 
 
@@ -79,7 +80,10 @@ def _kinds(
     def rank(name: str) -> tuple[bool, bool]:
         return unready_first and bool(rows[name]["ready"]), not rows[name].get("error")
 
-    assigned = [name for name in table["hosts"] if name in plan["nodes"] and changes(plan["nodes"][name])]
+    assigned = []
+    for name in table["hosts"]:
+        if name in plan["nodes"] and changes(plan["nodes"][name]):
+            assigned.append(name)
     local = [name for name in plan.get("local", ()) if name in table["hosts"]]
     return [(goals.entry_point(goal), sorted(assigned, key=rank)), (goals.RESET, sorted(local, key=rank))]
 
@@ -125,10 +129,11 @@ def _stage(table: Table, kinds: Kinds, sizes: Sequence[int]) -> list[dict[str, A
 
 def _play(stage: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the hosts and the serial of the play of a stage. Each size is given, since no batch has two kinds."""
-    return {
-        "hosts": [host for batch in stage for host in batch["nodes"]],
-        "serial": [len(batch["nodes"]) for batch in stage],
-    }
+    hosts, serial = [], []
+    for batch in stage:
+        hosts += batch["nodes"]
+        serial.append(len(batch["nodes"]))
+    return {"hosts": hosts, "serial": serial}
 
 
 def _batches(names: Sequence[str], sizes: Sequence[int]) -> Iterator[Sequence[str]]:
@@ -139,10 +144,6 @@ def _batches(names: Sequence[str], sizes: Sequence[int]) -> Iterator[Sequence[st
             return
         yield names[start : start + size]
         start += size
-
-
-def _without(hosts: Any, known: Container[str]) -> list[str]:
-    return [host for host in hosts if host not in known]
 
 
 def _sizes(serial: Any, hosts: int) -> list[int]:

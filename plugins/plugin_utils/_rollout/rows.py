@@ -52,14 +52,18 @@ def _merged(before: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]
     """Return the row of a node with what one more call has returned."""
     merged: dict[str, Any] = {}
     if set(OF_ASSIGNMENT) <= set(row):
-        merged["assigned"] = {key: row[key] for key in OF_ASSIGNMENT}
-    if "transport" in row:
-        merged["transport"] = row["transport"]
+        merged["assigned"] = _only(OF_ASSIGNMENT, row)
+    merged.update(_only(("transport",), row))
     # The first assignment has what the node ran before.
-    merged.update({key: before[key] for key in ("assigned", "transport", *OF_HOST) if key in before})
-    merged.update({key: row[key] for key in KEPT if key in row})
+    merged.update(_only(("assigned", "transport", *OF_HOST), before))
+    merged.update(_only(KEPT, row))
     merged["changed"] = bool(before.get("changed") or row.get("changed"))
     return merged
+
+
+def _only(keys: Iterable[str], row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return these keys of a row, as far as it has them."""
+    return {key: row[key] for key in keys if key in row}
 
 
 def added_by_hosts(rows: Rows, hosts: Mapping[str, str], of_host: OfHost, native: bool = False) -> dict[str, Any]:
@@ -74,12 +78,17 @@ def added_by_hosts(rows: Rows, hosts: Mapping[str, str], of_host: OfHost, native
         if row is None or (row.get("delivery") == NATIVE and not native) or by_follower(row):
             continue
         own = of_host(host, HOST_ROW) or {}
-        more: dict[str, Any] = {key: own[key] for key in OF_HOST if own.get(key)}
+        merged = dict(row)
+        for key in OF_HOST:
+            if own.get(key):
+                merged[key] = own[key]
         if own and not own["ok"]:
-            known = [] if row["ok"] else [row["message"]]
-            message = node_message([*known, own["message"]], name, host, node="")
-            more.update(ok=False, message=message, error=message)
-        result[name] = {**row, **more}
+            reasons = [own["message"]]
+            if not row["ok"]:
+                reasons.insert(0, row["message"])
+            message = node_message(reasons, name, host, node="")
+            merged.update(ok=False, message=message, error=message)
+        result[name] = merged
     return result
 
 
@@ -118,9 +127,11 @@ def unreachable(hosts: Mapping[str, str], of_host: OfHost, key: str) -> dict[str
 
 def found_on_hosts(rows: Rows) -> dict[str, Any]:
     """Return what the preflights of a batch have found on the hosts, as the option C(hosts) of a verification."""
-    return {
-        name: {"kubelet": row["kubelet"], "own": row["files"]} for name, row in rows.items() if set(OF_HOST) <= set(row)
-    }
+    found = {}
+    for name, row in rows.items():
+        if set(OF_HOST) <= set(row):
+            found[name] = {"kubelet": row["kubelet"], "own": row["files"]}
+    return found
 
 
 def results(
@@ -145,10 +156,12 @@ def unsettled(found: Rows) -> dict[str, Any]:
     rows = {}
     for name, row in found.items():
         if row["delivery"] == NATIVE and not row["settled"]:
-            reported = f" ({row['error']})" if row["error"] else ""
+            named = "its spec.configSource names"
+            if row["error"]:
+                named += f" ({row['error']})"
             message = (
-                f"it does not run what its spec.configSource names{reported}, so there is no verified configuration to "
-                "migrate. Roll out to it or reset it first. Nothing was changed"
+                f"it does not run what {named}, so there is no verified configuration to migrate. Roll out to it or "
+                "reset it first. Nothing was changed"
             )
             rows[name] = node_row.Row(False, "unsettled", message, False, NATIVE, row["source"], row["error"]).shown()
     return rows
@@ -163,7 +176,9 @@ def restored(rows: Rows, found: Rows) -> dict[str, Any]:
     """Return the rows after nodes got their spec.configSource back. C(found): what the call for that returned."""
     result = dict(rows)
     for name, row in found.items():
-        more = RESTORED if row["ok"] else f"Its spec.configSource could not be restored: {row['message']}"
+        more = RESTORED
+        if not row["ok"]:
+            more = f"Its spec.configSource could not be restored: {row['message']}"
         before = str(rows[name]["message"]).rstrip(".")
         result[name] = {**rows[name], "message": f"{before}. {more}"}
     return result
@@ -178,7 +193,7 @@ def failures(hosts: Mapping[str, str], rows: Rows, present: Collection[str]) -> 
     reasons = {}
     for host, name in hosts.items():
         row = rows.get(name, {})
-        given = [LOST] if host not in present else []
+        given = [] if host in present else [LOST]
         if not row.get("ok", True):
             given += [row["message"], *_overrides(row)]
         if given:
@@ -192,7 +207,9 @@ def _overrides(row: Mapping[str, Any]) -> list[str]:
     if not kubelet or row.get("state") != "differs":
         return []
     paths = [item["path"] for item in row.get("differences") or ()]
-    return drift_cause.of_override(paths, kubelet) if paths else []
+    if not paths:
+        return []
+    return drift_cause.of_override(paths, kubelet)
 
 
 def to_revert(rows: Rows, names: Iterable[str]) -> dict[str, Any]:
@@ -223,7 +240,9 @@ def verdicts(
         then = str(reverted.get(name, {}).get("message") or "")
         found[host] = node_message(reasons[name], name, then=then, untouched=untouched)
     message = ". ".join(node_message(reason, ", ".join(names)) for reason, names in lost.items())
-    return {"hosts": found, "lost": with_untouched(message, untouched) if lost else ""}
+    if lost:
+        message = with_untouched(message, untouched)
+    return {"hosts": found, "lost": message}
 
 
 def stopped(group: str, steps: str, names: Sequence[str], reason: str, begun: bool, untouched: Sequence[str]) -> str:
@@ -300,8 +319,8 @@ def node_message(
     C(untouched): the hosts that a rollout has not reached. An empty C(node) leaves out the name, for a part of a
     message.
     """
-    given = [reasons] if isinstance(reasons, str) else list(reasons or ())
-    bare = [_bare(str(reason or ""), [name, host]) for reason in [*given, then]]
+    given = [reasons] if isinstance(reasons, str) else reasons or ()
+    bare = [_bare(str(reason or ""), [name, host]) for reason in (*given, then)]
     text = with_untouched("; ".join(_distinct(bare)) or UNKNOWN, untouched)
     if not node:
         return text
@@ -321,7 +340,9 @@ def _distinct(reasons: Iterable[str]) -> list[str]:
 
 def with_untouched(text: str, untouched: Sequence[str]) -> str:
     """Return a message with the hosts that a rollout has not reached, if there are any."""
-    return f"{text}. Untouched hosts: {', '.join(untouched)}" if untouched else text
+    if untouched:
+        return f"{text}. Untouched hosts: {', '.join(untouched)}"
+    return text
 
 
 def _bare(reason: str, names: Sequence[str]) -> str:

@@ -148,8 +148,12 @@ class _Given(NamedTuple):
         return self.options.drains(self.effects.get(name) or planned, own)
 
     def _before(self, names: list[str]) -> dict[str, Any]:
-        variants = {name: (self.before.get(name) or {}).get("variant") for name in names}
-        return {name: {"variant": variant} for name, variant in variants.items() if variant}
+        found = {}
+        for name in names:
+            variant = (self.before.get(name) or {}).get("variant")
+            if variant:
+                found[name] = {"variant": variant}
+        return found
 
 
 def _marked(rows: Mapping[str, Value], drained: Container[str]) -> list[str]:
@@ -160,8 +164,11 @@ def _marked(rows: Mapping[str, Value], drained: Container[str]) -> list[str]:
 def _texts(plan: Value, planned: Mapping[str, Value]) -> dict[str, str]:
     """Return the planned configurations by node name."""
     variants = plan.get("variants", {})
-    chosen = {name: row.get("variant") for name, row in planned.items()}
-    return {name: document.render(variants[variant]) for name, variant in chosen.items() if variant in variants}
+    texts = {}
+    for name, row in planned.items():
+        if row.get("variant") in variants:
+            texts[name] = document.render(variants[row["variant"]])
+    return texts
 
 
 def _sources(planned: Mapping[str, Value], table: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -180,7 +187,11 @@ def _assigned(sources: Mapping[str, Any], planned: Mapping[str, Value]) -> dict[
 
 def _without_records(sources: Mapping[str, Value]) -> dict[str, Any]:
     """Return the sources without the records of the nodes' own values."""
-    return {name: {key: one[key] for key in one if key != "own"} for name, one in sources.items()}
+    found = {}
+    for name, one in sources.items():
+        found[name] = dict(one)
+        found[name].pop("own", None)
+    return found
 
 
 def source(row: Value, delivery: str) -> dict[str, Any]:
@@ -189,7 +200,9 @@ def source(row: Value, delivery: str) -> dict[str, Any]:
     found = {**row["source"], "delivery": row.get("delivery") or delivery}
     if row.get("own"):
         found["own"] = row["own"]
-    found.update({key: row[key] for key in ("node_uid", "migrates") if key in row})
+    for key in ("node_uid", "migrates"):
+        if key in row:
+            found[key] = row[key]
     return found
 
 
@@ -230,7 +243,10 @@ def of_plan(
     planned configurations by node name.
     """
     plan = plan or {}
-    rows = {name: row for name, row in plan.get("nodes", {}).items() if name in table["hosts"] and changes(row)}
+    rows = {}
+    for name, row in plan.get("nodes", {}).items():
+        if name in table["hosts"] and changes(row):
+            rows[name] = row
     planned = _sources(rows, table)
     assigned = _assigned(planned, rows)
     expected = _without_records(planned) if "nodes" in plan else None

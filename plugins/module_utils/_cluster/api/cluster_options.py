@@ -114,7 +114,9 @@ def shown(arguments: t.Any, spec: t.Mapping[str, t.Any]) -> t.Any:
     """
     if not isinstance(arguments, dict):
         return arguments
-    known = {name: option for given, option in spec.items() for name in (given, *option.get("aliases", ()))}
+    known: dict[str, t.Any] = {}
+    for given, option in spec.items():
+        known.update(dict.fromkeys((given, *option.get("aliases", ())), option))
     found: dict[str, t.Any] = {}
     for name, value in arguments.items():
         if name not in known:
@@ -257,8 +259,7 @@ def contexts(options: t.Mapping[str, t.Any]) -> list[str]:
     """Return the names of the contexts that a kubeconfig has, none if it cannot be read. `options` as in in_words."""
     given = options.get("kubeconfig")
     try:
-        files = _files(given)
-        return [str(entry["name"]) for one in files for entry in one.get("contexts") or ()]
+        return [str(entry["name"]) for entry in _entries(_files(given), "contexts")]
     # Whatever is wrong with a kubeconfig, the client reports it.
     except Exception:  # pylint: disable=broad-except
         return []
@@ -294,4 +295,9 @@ def _kubeconfig_at(path: str) -> dict[str, t.Any]:
 
 def _named(files: t.Sequence[t.Mapping[str, t.Any]], kind: str, name: str) -> t.Any:
     """Return the first entry of a name, which wins over those in later files."""
-    return next(entry for one in files for entry in one.get(kind) or () if entry["name"] == name)
+    return next(entry for entry in _entries(files, kind) if entry["name"] == name)
+
+
+def _entries(files: t.Sequence[t.Mapping[str, t.Any]], kind: str) -> t.Iterator[t.Any]:
+    for one in files:
+        yield from one.get(kind) or ()

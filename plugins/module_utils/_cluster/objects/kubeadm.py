@@ -216,14 +216,14 @@ def _undo(session: Session, rollout: str, check_mode: bool) -> dict[str, t.Any]:
                 diffs.append(difftext.diff(before, after, header, header))
                 configmap = configmaps.write_key(session, configmap, KEY, document.render(after), check_mode, note)
         rows[name] = {**row, **configmaps.reference(configmap, KEY)}
-    result = _result(rows, diffs, check_mode)
-    result["warnings"] = [
+    return _result(rows, diffs, check_mode, _not_undone)
+
+
+def _not_undone(name: str, row: dict[str, t.Any]) -> str:
+    return (
         f"ConfigMap {NAMESPACE}/{name} still has what was rolled out: {', '.join(row['changes'])}. Nodes that join and "
         "nodes that kubeadm upgrades get it; the same run with kubelet_config_kubeadm: update undoes it there too"
-        for name, row in rows.items()
-        if row["changed"] and check_mode
-    ]
-    return result
+    )
 
 
 def _decide(
@@ -239,21 +239,15 @@ def _decide(
     # Problems that were there before are not reported. New warnings count as much as refusals: a kubelet that refuses
     # its first configuration has none to revert to. Only unknown fields pass, since a newer minor may have them.
     known = set(checks.problems(before, minor))
-    faults = [
-        f"{problem.path}: {problem.message}. {problem.remedy}"
-        for problem in checks.problems(after, minor)
-        if problem not in known and not _may_be_newer(problem, minor)
-    ]
+    faults = []
+    for problem in checks.problems(after, minor):
+        if problem not in known and not _may_be_newer(problem, minor):
+            faults.append(f"{problem.path}: {problem.message}. {problem.remedy}")
     if changes and faults:
-        raise ClusterError(
-            "\n".join(
-                [
-                    f"a kubelet 1.{minor} would not start with the result or would ignore a part of it; "
-                    "nothing was written.",
-                    *faults,
-                ]
-            )
+        first = (
+            f"a kubelet 1.{minor} would not start with the result or would ignore a part of it; nothing was written."
         )
+        raise ClusterError("\n".join([first, *faults]))
     return before, after, changes
 
 
@@ -267,7 +261,7 @@ def _refusal(before: dict[str, t.Any], declared: _Declared, minor: int) -> str:
     not_shared = shared_overrides.not_shared(before, declared.nodes.values(), declared.outside(), minor)
     if not not_shared:
         return ""
-    names = {name for without in not_shared.values() for name in without}
+    names = set().union(*not_shared.values())
     return (
         f"{first_of(sorted(not_shared), _SHOWN)} would get the values of one group. They are not declared for "
         f"{first_of(sorted(names), _SHOWN)}, and nodes of all groups join with this ConfigMap. Nothing was written. "
@@ -276,19 +270,30 @@ def _refusal(before: dict[str, t.Any], declared: _Declared, minor: int) -> str:
     )
 
 
-def _result(rows: dict[str, dict[str, t.Any]], diffs: list[dict[str, str]], check_mode: bool) -> dict[str, t.Any]:
+def _not_in_sync(name: str, row: dict[str, t.Any]) -> str:
+    return (
+        f"ConfigMap {NAMESPACE}/{name} is not in sync with the nodes: {', '.join(row['changes'])}. Nodes that join "
+        f"and nodes that kubeadm upgrades get its values; {_remedy(row['refused'])}"
+    )
+
+
+def _result(
+    rows: dict[str, dict[str, t.Any]],
+    diffs: list[dict[str, str]],
+    check_mode: bool,
+    warning: t.Callable[[str, dict[str, t.Any]], str] = _not_in_sync,
+) -> dict[str, t.Any]:
+    """Return the result. `warning`: what check mode warns of for each ConfigMap that it would update."""
     updated = {name: row for name, row in rows.items() if row["changed"]}
+    warnings = []
+    if check_mode:
+        warnings = [warning(name, row) for name, row in updated.items()]
     return {
         "changed": bool(updated),
         "configmaps": rows,
         "summary": {"configmaps": len(rows), "updated": len(updated)},
         "diff": diffs,
-        "warnings": [
-            f"ConfigMap {NAMESPACE}/{name} is not in sync with the nodes: {', '.join(row['changes'])}. Nodes that join "
-            f"and nodes that kubeadm upgrades get its values; {_remedy(row['refused'])}"
-            for name, row in updated.items()
-            if check_mode
-        ],
+        "warnings": warnings,
     }
 
 

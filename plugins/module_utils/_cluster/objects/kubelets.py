@@ -26,7 +26,8 @@ _METRICS = "metrics"
 TOLERANCE = 2.0
 # Seconds that the sum of the intervals may be behind: a kubelet relists a second after its last relist has ended.
 _LAG = 2.0
-_RELISTED = re.compile(r"^kubelet_pleg_relist_interval_(micro)?seconds_sum (\S+)$", re.MULTILINE)
+_STARTED = re.compile(r"^process_start_time_seconds (?P<number>[0-9.eE+-]+)$", re.MULTILINE)
+_RELISTED = re.compile(r"^kubelet_pleg_relist_interval_(?P<micro>micro)?seconds_sum (?P<number>\S+)$", re.MULTILINE)
 
 
 def configz(session: Session, node: str, minor: int = 0) -> dict[str, t.Any]:
@@ -49,11 +50,15 @@ def configz(session: Session, node: str, minor: int = 0) -> dict[str, t.Any]:
         if session.kubelets and error.status != 404:
             raise
         raise ApiError(error.status, _explain(error, permission), error.reason, transient=error.transient) from error
-    config = answer.get("kubeletconfig") if isinstance(answer, dict) else None
-    if not isinstance(config, dict):
+    return _checked(answer)
+
+
+def _checked(answer: t.Any) -> dict[str, t.Any]:
+    """Return the configuration in an answer. Raises ApiError."""
+    if not isinstance(answer, dict) or not isinstance(answer.get("kubeletconfig"), dict):
         raise ApiError(200, "its /configz has no kubeletconfig; is this a kubelet?")
     try:
-        return document.accept(config, "kubeletconfig")
+        return document.accept(answer["kubeletconfig"], "kubeletconfig")
     except document.DocumentError as error:
         cause = str(error).partition(". ")[0]
         raise ApiError(200, f"its /configz is malformed ({cause}); is this a kubelet?") from error
@@ -92,18 +97,26 @@ def process(session: Session, node: str, budget: float | None = None) -> Process
     asked = time.monotonic()
     text = kubelet_endpoint.text(session, node, _METRICS, budget)
     answered = time.monotonic()
-    found = re.search(r"^process_start_time_seconds ([0-9.eE+-]+)$", text, re.MULTILINE)
-    try:
-        started = float(found.group(1) if found else "")
-    except ValueError:
-        raise ApiError(200, "its /metrics has no process_start_time_seconds; is this a kubelet?") from None
+    started = _number(_STARTED.search(text))
+    if started is None:
+        raise ApiError(200, "its /metrics has no process_start_time_seconds; is this a kubelet?")
     return Process(started, _relisted(text), asked, answered)
 
 
 def _relisted(text: str) -> float | None:
     found = _RELISTED.search(text)
+    number = _number(found)
+    if found and found["micro"] and number is not None:
+        return number / 1e6
+    return number
+
+
+def _number(found: re.Match[str] | None) -> float | None:
+    """Return the number in a line of metrics, None if there is no such line or it has no number."""
+    if found is None:
+        return None
     try:
-        return float(found.group(2)) / (1e6 if found.group(1) else 1.0) if found else None
+        return float(found["number"])
     except ValueError:
         return None
 

@@ -52,7 +52,7 @@ def lease(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict
     if options["wait"] is None:
         options = {**options, "wait": options["duration"] + 10}
     try:
-        return _forecast(session, options) if check_mode else _hold(session, options)
+        return _hold(session, options, check_mode)
     except ApiError as error:
         # One that does not serve Leases answers without a reason; a namespace that does not exist has one.
         if error.status != 404 or error.reason:
@@ -90,7 +90,7 @@ def whole_cluster(session: Session, what: str, refusal: str, check_mode: bool) -
         "refusal": refusal,
     }
     try:
-        result = _forecast(session, options) if check_mode else _hold(session, options)
+        result = _hold(session, options, check_mode)
     except ApiError as error:
         if error.status != 404:
             raise
@@ -108,8 +108,13 @@ def whole_cluster(session: Session, what: str, refusal: str, check_mode: bool) -
             )
 
 
-def _hold(session: Session, options: dict[str, t.Any]) -> dict[str, t.Any]:
-    """Create claims until one is held. Without obstacles: one POST, one LIST, one PATCH."""
+def _hold(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+    """Create claims until one is held; check mode returns the current obstacles (one LIST) and creates nothing.
+
+    Without obstacles: one POST, one LIST, one PATCH.
+    """
+    if check_mode:
+        return _forecast(session, options)
     end = time.monotonic() + options["wait"]
     taken_over: list[dict[str, t.Any]] = []
     while True:
@@ -195,14 +200,16 @@ def _standing(session: Session, options: dict[str, t.Any]) -> list[lease_objects
 
 
 def _forecast(session: Session, options: dict[str, t.Any]) -> dict[str, t.Any]:
-    """Return the result of check mode: the current obstacles (one LIST). Nothing is created."""
     obstacles = _standing(session, options)
+    warnings = []
+    if obstacles:
+        warnings.append(_refusal(options, obstacles, session.server_time()))
     return {
         "changed": True,
         "lease": {},
         "taken_over": [],
         "obstacles": list(map(_row, obstacles)),
-        "warnings": [_refusal(options, obstacles, session.server_time())] if obstacles else [],
+        "warnings": warnings,
     }
 
 
@@ -211,11 +218,10 @@ def _release(session: Session, lease: dict[str, t.Any], check_mode: bool) -> dic
     changed = False
     if lease.get("name"):
         _check(lease)
-        changed = (
-            lease_objects.exists(session, lease)
-            if check_mode
-            else lease_objects.delete(session, lease["namespace"], lease["name"], lease["uid"])
-        )
+        if check_mode:
+            changed = lease_objects.exists(session, lease)
+        else:
+            changed = lease_objects.delete(session, lease["namespace"], lease["name"], lease["uid"])
     return {"changed": changed, "lease": lease, "taken_over": [], "obstacles": []}
 
 
@@ -235,39 +241,51 @@ def _refusal(options: dict[str, t.Any], obstacles: t.Sequence[lease_objects.Clai
     lines = [
         options.get("refusal") or f"another rollout is running on nodes of {options['group']}; nothing was changed."
     ]
-    for claim in obstacles:
-        shared = claim.shared(set(options["nodes"] or ()) - {lease_objects.CONTROL_PLANE})
-        names = first_of(shared, _NAMED)
-        both = f" Nodes in both rollouts: {names}." if names else ""
-        if claim.nodes and lease_objects.CONTROL_PLANE in claim.nodes and not names:
-            both = " Both change control-plane nodes, and the cluster changes these in one rollout at a time."
-        state = "has been rolling out to" if claim.held else "has been waiting to roll out to"
-        lines.append(
-            f"{claim.holder} {state} {claim.group or 'an unnamed group'} since {timestamps.text(claim.acquired)}. "
-            f"It renewed its Lease {claim.namespace}/{claim.name} {timestamps.span(now - claim.renewed)} ago, which "
-            f"expires {claim.duration} s after the last renewal.{both}"
-        )
+    lines += [_in_words(claim, options["nodes"] or (), now) for claim in obstacles]
+    names = " ".join(claim.name for claim in obstacles)
     lines.append(
         "Wait until it is done and run again. If you know that it is dead, run again and wait until its Lease expires, "
-        f"or run `kubectl -n {obstacles[0].namespace} delete lease {' '.join(claim.name for claim in obstacles)}`."
+        f"or run `kubectl -n {obstacles[0].namespace} delete lease {names}`."
     )
     return "\n".join(lines)
+
+
+def _in_words(claim: lease_objects.Claim, nodes: t.Iterable[str], now: float) -> str:
+    """Return what the holder of a claim does, and why that excludes a rollout to these nodes."""
+    state = "has been rolling out to" if claim.held else "has been waiting to roll out to"
+    names = first_of(claim.shared(set(nodes) - {lease_objects.CONTROL_PLANE}), _NAMED)
+    both = ""
+    if names:
+        both = f" Nodes in both rollouts: {names}."
+    elif claim.nodes and lease_objects.CONTROL_PLANE in claim.nodes:
+        both = " Both change control-plane nodes, and the cluster changes these in one rollout at a time."
+    return (
+        f"{claim.holder} {state} {claim.group or 'an unnamed group'} since {timestamps.text(claim.acquired)}. "
+        f"It renewed its Lease {claim.namespace}/{claim.name} {timestamps.span(now - claim.renewed)} ago, which "
+        f"expires {claim.duration} s after the last renewal.{both}"
+    )
 
 
 class Keeper:
     """Renews a lease whenever a third of its duration is over.
 
     The first renewal is immediate, for a `fresh` lease (just renewed) after a third of the duration. Without a lease,
-    or with the nameless lease of check mode, it does nothing.
+    or with the nameless lease of check mode, it does nothing; in `check_mode` with no lease at all.
     """
 
-    def __init__(self, session: Session, held: dict[str, t.Any] | None, fresh: bool = False) -> None:
+    def __init__(
+        self, session: Session, held: dict[str, t.Any] | None, check_mode: bool = False, fresh: bool = False
+    ) -> None:
         self.session = session
-        self.lease = held if held and held.get("name") else None
-        if self.lease:
-            _check(self.lease)
-        self.every = float(self.lease["duration"]) / 3 if self.lease else 0.0
-        self._due = time.monotonic() + (self.every if fresh else 0.0)
+        self.lease: dict[str, t.Any] | None = None
+        self.every = 0.0
+        self._due = time.monotonic()
+        if held and held.get("name") and not check_mode:
+            _check(held)
+            self.lease = held
+            self.every = float(held["duration"]) / 3
+        if fresh:
+            self._due += self.every
 
     def keep(self) -> None:
         """Renew the lease if due. Raises LeaseLost if another rollout took it over, ApiError if the PATCH fails."""

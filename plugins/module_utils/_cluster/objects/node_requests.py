@@ -41,11 +41,12 @@ def read(session: Session, names: t.Collection[str] | None = None, selectors: t.
     found = _listed(session, names, selectors)
     absent = [name for name in names or () if name not in found]
     if absent:
+        named = ", ".join(absent)
+        if selectors:
+            named += " with these labels"
         raise ClusterError(
-            f"the cluster at {session.host} has no node named {', '.join(absent)}"
-            + (" with these labels" if selectors else "")
-            + ": check the names with `kubectl get nodes`; if inventory names differ from node names, "
-            "set kubelet_config_node_name"
+            f"the cluster at {session.host} has no node named {named}: check the names with `kubectl get nodes`; if "
+            "inventory names differ from node names, set kubelet_config_node_name"
         )
     return found
 
@@ -56,27 +57,36 @@ def find(session: Session, names: t.Collection[str]) -> dict[str, Node]:
 
 
 def _listed(session: Session, names: t.Collection[str] | None, selectors: t.Sequence[str] = ()) -> dict[str, Node]:
-    if names is None or selectors or len(names) == 1:
-        found = _selected(session, names, selectors)
-    elif len(names) * _MANY <= session.nodes_listed:
-        found = _each(session, list(names))
-    else:
-        found = _pages(session, (), names)
-        missing = [name for name in names if name not in found]
-        # Unless the LIST ended early, they do not exist.
-        if len(found) < session.nodes_listed:
-            found.update(_each(session, missing))
     if names is None:
-        return found
+        return _selected(session, None, selectors)
+    if len(names) == 1:
+        found = _selected(session, next(iter(names)), selectors)
+    elif selectors:
+        found = _selected(session, None, selectors)
+    else:
+        found = _named(session, names)
     return {name: found[name] for name in names if name in found}
 
 
-def _selected(session: Session, names: t.Collection[str] | None, selectors: t.Sequence[str]) -> dict[str, Node]:
+def _selected(session: Session, name: str | None, selectors: t.Sequence[str]) -> dict[str, Node]:
     """Return all nodes with these labels, or of them the only one that is named (one LIST)."""
-    query = [("labelSelector", ",".join(selectors))] if selectors else []
-    if names is not None and len(names) == 1:
-        query.append(("fieldSelector", f"metadata.name={next(iter(names))}"))
+    query = []
+    if selectors:
+        query.append(("labelSelector", ",".join(selectors)))
+    if name is not None:
+        query.append(("fieldSelector", f"metadata.name={name}"))
     return _pages(session, query)
+
+
+def _named(session: Session, names: t.Collection[str]) -> dict[str, Node]:
+    """Return those of several nodes that exist, and maybe others."""
+    if len(names) * _MANY <= session.nodes_listed:
+        return _each(session, list(names))
+    found = _pages(session, (), names)
+    # Unless the LIST ended early, the others do not exist.
+    if len(found) < session.nodes_listed:
+        found.update(_each(session, [name for name in names if name not in found]))
+    return found
 
 
 def _each(session: Session, names: list[str]) -> dict[str, Node]:
@@ -94,11 +104,14 @@ def _each(session: Session, names: list[str]) -> dict[str, Node]:
 
 def absence(session: Session, error: ClusterError | None) -> node_row.Row | None:
     """Return the row of a node for which a request has failed since it is no longer there; None for other errors."""
-    reason = error.reason if isinstance(error, ApiError) else ""
-    if reason == CREATED_AGAIN:
+    if not isinstance(error, ApiError):
+        return None
+    if error.reason == CREATED_AGAIN:
         return node_row.Row(False, node_row.REPLACED, node_row.RECREATED)
     # A kubelet that does not serve a path answers 404 without a reason.
-    return _gone(session) if reason == "NotFound" else None
+    if error.reason == "NotFound":
+        return _gone(session)
+    return None
 
 
 def _gone(session: Session) -> node_row.Row:
@@ -132,24 +145,27 @@ def _pages(
     session: Session, query: t.Sequence[tuple[str, t.Any]], names: t.Collection[str] | None = None
 ) -> dict[str, Node]:
     """List nodes page by page: all, or those of `names` until the missing ones are few of those not listed yet."""
-    wanted = None
+    wanted, limit = None, _PAGE
     if names is not None:
         wanted = set(names)
+        # In a large cluster, few names cost only a few nodes more than their own.
+        limit = min(_PAGE, _MANY * len(wanted))
     try:
-        return _pages_once(session, query, wanted)
+        return _pages_once(session, query, wanted, limit)
     except ApiError as error:
         # The pages of a LIST expire after some minutes: list again from the start, once.
         if error.status != 410:
             raise
-    return _pages_once(session, query, wanted)
+    return _pages_once(session, query, wanted, limit)
 
 
-def _pages_once(session: Session, query: t.Sequence[tuple[str, t.Any]], wanted: set[str] | None) -> dict[str, Node]:
+def _pages_once(
+    session: Session, query: t.Sequence[tuple[str, t.Any]], wanted: set[str] | None, limit: int
+) -> dict[str, Node]:
+    """Return the nodes of pages. `limit`: how many the first one has at most."""
     nodes: dict[str, Node] = {}
     listed = 0
     more: list[tuple[str, str]] = []
-    # In a large cluster, few names cost only a few nodes more than their own.
-    limit = _PAGE if wanted is None else min(_PAGE, _MANY * len(wanted))
     while True:
         page = session.request("GET", _NODES, [*query, ("limit", limit), *more])
         items = page.get("items") or []

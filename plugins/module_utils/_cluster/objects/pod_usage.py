@@ -133,7 +133,10 @@ def _total(spec: _Json, asked: t.Sequence[t.Mapping[str, Fraction]]) -> dict[str
 
 def _combined(combine: t.Callable[[list[Fraction]], t.Any], *parts: t.Mapping[str, Fraction]) -> dict[str, Fraction]:
     """Return for each name of the parts the sum or maximum of their amounts."""
-    return {name: combine([part.get(name, Fraction(0)) for part in parts]) for name in set().union(*parts)}
+    combined = {}
+    for name in set().union(*parts):
+        combined[name] = combine([part.get(name, Fraction(0)) for part in parts])
+    return combined
 
 
 def _signals(about: _Json, root: _Json, images: _Json) -> dict[str, Observed]:
@@ -150,11 +153,11 @@ def _signals(about: _Json, root: _Json, images: _Json) -> dict[str, Observed]:
         "imagefs.inodesFree": (images.get("inodesFree"), images.get("inodes")),
         "pid.available": (_sum_of(processes.get("maxpid"), processes.get("curproc"), -1), processes.get("maxpid")),
     }
-    return {
-        signal: Observed(Fraction(available), Fraction(capacity))
-        for signal, (available, capacity) in held.items()
-        if available is not None and capacity is not None
-    }
+    signals = {}
+    for signal, (available, capacity) in held.items():
+        if available is not None and capacity is not None:
+            signals[signal] = Observed(Fraction(available), Fraction(capacity))
+    return signals
 
 
 def _one_disk(root: _Json, images: _Json) -> bool:

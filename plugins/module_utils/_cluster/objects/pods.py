@@ -190,16 +190,19 @@ def _tolerates(tolerations: list[dict[str, t.Any]]) -> int | None:
     """
     times = []
     for taint in AWAY:
-        matching = [
-            item
-            for item in tolerations
-            if item.get("effect") in (None, "", "NoExecute")
-            and (item.get("key") == taint or (not item.get("key") and item.get("operator") == "Exists"))
-        ]
-        limits = [item["tolerationSeconds"] for item in matching if item.get("tolerationSeconds") is not None]
-        if limits or not matching:
+        seconds = [item.get("tolerationSeconds") for item in tolerations if _matches(item, taint)]
+        limits = [each for each in seconds if each is not None]
+        if limits or not seconds:
             times.append(max(0, min(limits, default=0)))
     return min(times, default=None)
+
+
+def _matches(toleration: dict[str, t.Any], taint: str) -> bool:
+    if toleration.get("effect") not in (None, "", "NoExecute"):
+        return False
+    if toleration.get("key"):
+        return bool(toleration["key"] == taint)
+    return toleration.get("operator") == "Exists"
 
 
 def control_plane(session: Session) -> list[tuple[str, dict[str, t.Any]]]:

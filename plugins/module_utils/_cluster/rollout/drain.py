@@ -12,7 +12,7 @@ import typing as t
 from ..._config.forecast.pod_loss import TERMINATING
 from ..._config.values import node_row
 from ..api import parallel
-from ..api.errors import ApiError, ClusterError, NodesFailed, pauses
+from ..api.errors import ApiError, ClusterError, NodesFailed, pauses, without_failure
 from ..api.session import Session
 from ..objects import node_requests, nodes, pods
 from ..objects.lease import Keeper
@@ -36,38 +36,33 @@ class _Drain:
         self.session = session
         self.options = options
         self.check_mode = check_mode
-        self.rows: dict[str, dict[str, t.Any]] = {
-            name: node_row.Row(True, "drained").shown(cordoned=False, evicted=[], skipped=[]) for name in listed
-        }
+        self.rows: dict[str, dict[str, t.Any]] = {}
         self.failures: dict[str, str] = {}
         self.left: dict[str, pods.Rows] = {}
         self.answers: dict[str, drain_steps.Answer] = {}
         self._due: dict[str, float] = {}
         self.refused: dict[str, str] = {}
         for name, found in listed.items():
+            self.rows[name] = node_row.Row(True, "drained").shown(cordoned=False, evicted=[], skipped=[])
             why = self._sort(name, found)
             if why:
                 self.refused[name] = why
 
     def _sort(self, name: str, found: pods.Rows) -> str:
         """Set the pods of a node that must go and those that stay; return why pods cannot go, empty if all can."""
-        choices = {
-            uid: drain_steps.choose(pod, self.options["force"], self.options["delete_emptydir_data"])
-            for uid, pod in found.items()
-        }
-        self.left[name] = {
-            uid: found[uid] for uid, choice in choices.items() if choice.action in (drain_steps.EVICT, drain_steps.WAIT)
-        }
-        self.rows[name]["skipped"] = [
-            {**_place(found[uid]), "reason": choice.reason}
-            for uid, choice in choices.items()
-            if choice.action == drain_steps.SKIP
-        ]
-        return "; ".join(
-            f"{_title(found[uid])} {choice.reason}"
-            for uid, choice in choices.items()
-            if choice.action == drain_steps.REFUSE
-        )
+        left: pods.Rows = {}
+        skipped, refused = [], []
+        for uid, pod in found.items():
+            choice = drain_steps.choose(pod, self.options["force"], self.options["delete_emptydir_data"])
+            if choice.action == drain_steps.SKIP:
+                skipped.append({**_place(pod), "reason": choice.reason})
+            elif choice.action == drain_steps.REFUSE:
+                refused.append(f"{_title(pod)} {choice.reason}")
+            else:
+                left[uid] = pod
+        self.left[name] = left
+        self.rows[name]["skipped"] = skipped
+        return "; ".join(refused)
 
     def cordon(self, found: dict[str, nodes.Node]) -> None:
         """Cordon the nodes that are not cordoned yet."""
@@ -82,11 +77,7 @@ class _Drain:
             if absent:
                 self.fail(name, absent.message, absent.state)
             elif after is None:
-                self.fail(
-                    name,
-                    "it was not cordoned and no pod was evicted: "
-                    f"{outcome.error.message if outcome.error else 'no answer'}",
-                )
+                self.fail(name, f"it was not cordoned and no pod was evicted: {outcome.why}")
             elif not after.unschedulable:
                 self.fail(name, f"the API server did not store the cordon, and no pod was evicted: {_WEBHOOK}")
             else:
@@ -103,13 +94,9 @@ class _Drain:
             due += [(name, uid) for uid, pod in left.items() if self._is_due(uid, pod, now)]
 
         def request(item: tuple[str, str]) -> None:
-            drain_steps.evict(
-                self.session,
-                api_version,
-                (item[1], self.left[item[0]][item[1]]),
-                self.options["grace_period"],
-                self.check_mode,
-            )
+            name, uid = item
+            pod = (uid, self.left[name][uid])
+            drain_steps.evict(self.session, api_version, pod, self.options["grace_period"], self.check_mode)
 
         for outcome in parallel.each(due, request, self.session.concurrency):
             name, uid = outcome.item
@@ -119,10 +106,10 @@ class _Drain:
                 self._evicted(name, uid, self.left[name][uid])
 
     def _is_due(self, uid: str, pod: dict[str, t.Any], now: float) -> bool:
+        if pod["reason"] == TERMINATING:
+            return False
         answer = self.answers.get(uid)
-        return pod["reason"] != TERMINATING and (
-            answer is None or (not answer.accepted and answer.again is not None and now >= self._due[uid])
-        )
+        return answer is None or (answer.may_try_again and now >= self._due[uid])
 
     def refresh(self) -> None:
         """List the pods of every node that has pods left (one LIST each), and close the nodes that are done."""
@@ -131,11 +118,7 @@ class _Drain:
         ):
             if outcome.value is None:
                 if not isinstance(outcome.error, ApiError) or not outcome.error.transient:
-                    self.fail(
-                        outcome.item,
-                        "its pods could not be listed: "
-                        f"{outcome.error.message if outcome.error else 'no answer'}. {_STAYS}",
-                    )
+                    self.fail(outcome.item, f"its pods could not be listed: {outcome.why}. {_STAYS}")
                 continue
             self._note_lost(outcome.item, outcome.value)
             # New pods too: the scheduler may have bound them just before the cordon.
@@ -147,11 +130,8 @@ class _Drain:
     def _note_lost(self, name: str, found: pods.Rows) -> None:
         """Count as evicted the pods that are being deleted and whose eviction had no answer."""
         for uid, pod in self.left[name].items():
-            if (
-                uid in self.answers
-                and self.answers[uid].lost
-                and found.get(uid, {"reason": TERMINATING})["reason"] == TERMINATING
-            ):
+            unanswered = uid in self.answers and self.answers[uid].lost
+            if unanswered and (uid not in found or found[uid]["reason"] == TERMINATING):
                 self._evicted(name, uid, pod)
 
     def _evicted(self, name: str, uid: str, pod: dict[str, t.Any]) -> None:
@@ -162,10 +142,9 @@ class _Drain:
     def settle(self) -> None:
         """Close the nodes without pods, and those whose remaining pods cannot be evicted."""
         for name, left in list(self.left.items()):
-            hopeless = [uid for uid in left if uid in self.answers and self.answers[uid].again is None]
             if not left:
                 self._close(name)
-            elif len(hopeless) == len(left):
+            elif len(self._hopeless(left)) == len(left):
                 self.fail(name, f"{self._account(left)}. {_STAYS}")
 
     def fail(self, name: str, message: str, state: str = "not_drained") -> None:
@@ -183,22 +162,20 @@ class _Drain:
         """Close all open nodes of a dry run, and return as warnings what the drain would wait for."""
         warnings = []
         for name, left in list(self.left.items()):
-            wait = {
-                uid: pod
-                for uid, pod in left.items()
-                if uid in self.answers and not self.answers[uid].accepted and self.answers[uid].again is not None
-            }
-            hopeless = {
-                uid: pod for uid, pod in left.items() if uid in self.answers and self.answers[uid].again is None
-            }
+            hopeless = self._hopeless(left)
             if hopeless:
                 self.fail(name, self._account(hopeless))
                 continue
             self._close(name)
+            wait = {uid: pod for uid, pod in left.items() if uid in self.answers and self.answers[uid].may_try_again}
             if wait:
                 self.rows[name]["message"] = f"would wait for {self._account(wait)}"
                 warnings.append(f"{name}: {self.rows[name]['message']}")
         return warnings
+
+    def _hopeless(self, left: pods.Rows) -> pods.Rows:
+        """Return the pods that no further try can evict."""
+        return {uid: pod for uid, pod in left.items() if uid in self.answers and self.answers[uid].again is None}
 
     def _close(self, name: str) -> None:
         row = self.rows[name]
@@ -212,7 +189,9 @@ class _Drain:
         answer = self.answers.get(uid)
         if pod["reason"] == TERMINATING or (answer and answer.accepted):
             return "it is still being deleted (a long grace period, a finalizer, or a kubelet that does not answer)"
-        return answer.message if answer else "its eviction was not requested yet"
+        if answer is None:
+            return "its eviction was not requested yet"
+        return answer.message
 
 
 def drain(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
@@ -222,7 +201,7 @@ def drain(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict
     """
     if not options["nodes"]:
         raise ClusterError("nodes is an empty list: name at least one node")
-    keeper = Keeper(session, None if check_mode else options["lease"])
+    keeper = Keeper(session, options["lease"], check_mode)
     found = node_requests.find(session, options["nodes"])
     keeper.keep()
     gone = node_requests.lost(session, dict.fromkeys(options["nodes"], ""), found)
@@ -255,18 +234,24 @@ def _drained(
             row["state"] = "unchanged"
         for name, why in run.refused.items():
             run.fail(name, why)
-        return _all_ok(_UNTOUCHED, _result({**run.rows, **gone}, found))
-    api_version = drain_steps.eviction_version(session) if any(run.left.values()) else ""
+        return without_failure(_UNTOUCHED, _result({**run.rows, **gone}, found))
+    api_version = ""
+    if any(run.left.values()):
+        api_version = drain_steps.eviction_version(session)
     run.cordon(found)
     run.evict(api_version)
-    warnings = run.forecast() if check_mode else []
+    warnings = []
+    if check_mode:
+        warnings = run.forecast()
     run.settle()
     _wait(run, keeper, api_version, deadline)
-    result = {**_result({**run.rows, **gone}, found), **({"warnings": warnings} if warnings else {})}
+    result = _result({**run.rows, **gone}, found)
+    if warnings:
+        result["warnings"] = warnings
     if not result["stop"]:
         # The change that follows the drain must not disrupt the pods that are left.
         result["pods"] = pods.snapshot(session, [name for name in found if run.rows[name]["ok"]])
-    return _all_ok("draining", result)
+    return without_failure("draining", result)
 
 
 def _wait(run: _Drain, keeper: Keeper, api_version: str, deadline: float) -> None:
@@ -287,13 +272,6 @@ def _wait(run: _Drain, keeper: Keeper, api_version: str, deadline: float) -> Non
                 run.give_up(error.message)
 
 
-def _all_ok(what: str, result: dict[str, t.Any]) -> dict[str, t.Any]:
-    failures = {name: row["message"] for name, row in result["nodes"].items() if not row["ok"]}
-    if failures:
-        raise NodesFailed(what, failures, result)
-    return result
-
-
 def _restored(
     session: Session, check_mode: bool, found: dict[str, nodes.Node], gone: dict[str, dict[str, t.Any]]
 ) -> dict[str, t.Any]:
@@ -303,29 +281,33 @@ def _restored(
         list(found.values()), lambda node: drain_steps.uncordon(session, node, check_mode), session.concurrency
     ):
         before, after = outcome.item, outcome.value
-        row = rows[before.name] = node_row.Row(True, "restored", "not cordoned").shown(
+        row = rows[before.name] = node_row.Row(True, "restored").shown(
             cordoned=before.unschedulable, evicted=[], skipped=[]
         )
         absent = node_requests.absence(session, outcome.error)
         if absent:
             row.update(absent.shown(cordoned=False))
         elif after is None:
-            why = outcome.error.message if outcome.error else "no answer"
+            why = outcome.why
             row.update(ok=False, state="cordoned", message=f"it was not uncordoned: {why}; run again", error=why)
         elif after.cordoned is not None or (after.unschedulable and drain_steps.cordoned_by_us(before)):
             why = f"the API server did not store that it was uncordoned: {_WEBHOOK}"
             row.update(ok=False, state="cordoned", message=why)
         else:
             row.update(changed=before.cordoned is not None, cordoned=after.unschedulable)
-            if after.unschedulable:
-                row["message"] = "cordoned by another user or program; not changed"
-            elif before.cordoned is not None:
-                row["message"] = (
-                    f"uncordoned; it was {drain_steps.cordon_in_words(before.cordoned)}"
-                    if before.unschedulable
-                    else "already uncordoned by another user or program; our mark was removed"
-                )
-    return _all_ok("restoring", _result({**rows, **gone}, found))
+            row["message"] = _uncordoned(before, after)
+    return without_failure("restoring", _result({**rows, **gone}, found))
+
+
+def _uncordoned(before: nodes.Node, after: nodes.Node) -> str:
+    """Return what has become of the cordon of a node, in words."""
+    if after.unschedulable:
+        return "cordoned by another user or program; not changed"
+    if before.cordoned is None:
+        return "not cordoned"
+    if before.unschedulable:
+        return f"uncordoned; it was {drain_steps.cordon_in_words(before.cordoned)}"
+    return "already uncordoned by another user or program; our mark was removed"
 
 
 def _result(rows: dict[str, dict[str, t.Any]], found: dict[str, nodes.Node]) -> dict[str, t.Any]:
@@ -343,20 +325,19 @@ def _result(rows: dict[str, dict[str, t.Any]], found: dict[str, nodes.Node]) -> 
             "failed": sum(not row["ok"] for row in rows.values()),
             "evicted": sum(len(row["evicted"]) for row in rows.values()),
         },
-        "diff": [
-            {
-                "before_header": f"Node {name}",
-                "after_header": f"Node {name}",
-                "after": _shown(rows[name]["cordoned"], ()),
-                "before": _shown(found[name].unschedulable, rows[name]["evicted"]),
-            }
-            for name in changed
-        ],
+        "diff": [_diff(name, rows[name], found[name].unschedulable) for name in changed],
     }
 
 
-def _shown(unschedulable: bool, evicted: t.Iterable[dict[str, str]]) -> str:
-    return "".join([f"unschedulable: {str(unschedulable).lower()}\n", *(f"pod {_title(pod)}\n" for pod in evicted)])
+def _diff(name: str, row: dict[str, t.Any], unschedulable: bool) -> dict[str, str]:
+    before, after = _unschedulable(unschedulable), _unschedulable(row["cordoned"])
+    for pod in row["evicted"]:
+        before += f"pod {_title(pod)}\n"
+    return {"before_header": f"Node {name}", "after_header": f"Node {name}", "after": after, "before": before}
+
+
+def _unschedulable(value: bool) -> str:
+    return f"unschedulable: {str(value).lower()}\n"
 
 
 def _place(pod: dict[str, t.Any]) -> dict[str, str]:

@@ -20,7 +20,7 @@ from ..._config.values import annotation
 from ..api import timestamps
 from ..api.errors import ApiError, ClusterError
 from ..api.session import Session
-from ..objects import nodes
+from ..objects import node_requests, nodes
 
 DISCOVERY = "/api/v1"
 EVICT, WAIT, SKIP, REFUSE = "evict", "wait", "skip", "refuse"
@@ -33,12 +33,12 @@ TRIES = 5
 def cordon(session: Session, node: nodes.Node, holder: str, dry_run: bool) -> nodes.Node:
     """Cordon a node for `holder` unless it is cordoned, and return its new state. Raises ApiError."""
     mark = annotation.text({"holder": holder, "time": timestamps.text(time.time())})
-    return _write(session, node, lambda seen: None if seen.unschedulable else _patch(mark, True), dry_run)
+    return _write(session, node, mark, dry_run)
 
 
 def uncordon(session: Session, node: nodes.Node, dry_run: bool) -> nodes.Node:
     """Undo our cordon and return the new state; from an uncordoned node remove the mark. Raises ApiError."""
-    return _write(session, node, lambda seen: None if seen.cordoned is None else _patch(None, None), dry_run)
+    return _write(session, node, None, dry_run)
 
 
 def cordoned_by_us(node: nodes.Node) -> bool:
@@ -52,26 +52,21 @@ def cordon_in_words(mark: t.Mapping[str, t.Any]) -> str:
     return f"cordoned by this collection for {holder} since {since}"
 
 
-def _patch(mark: str | None, unschedulable: bool | None) -> dict[str, t.Any]:
-    return {"metadata": {"annotations": {annotation.CORDONED: mark}}, "spec": {"unschedulable": unschedulable}}
-
-
-def _write(
-    session: Session, node: nodes.Node, decide: t.Callable[[nodes.Node], dict[str, t.Any] | None], dry_run: bool
-) -> nodes.Node:
-    """Patch a node; after each conflict, read it again and let `decide` return the patch for its new state."""
-    path = f"/api/v1/nodes/{urllib.parse.quote(node.name)}"
+def _write(session: Session, node: nodes.Node, mark: str | None, dry_run: bool) -> nodes.Node:
+    """Cordon a node with our mark, or undo that (None) if needed; after a conflict, read it again and decide anew."""
+    path = node_requests.path(node.name)
     query = [("dryRun", "All")] if dry_run else []
     current = node
     for _attempt in range(TRIES):
-        patch = decide(current)
-        if patch is None:
+        done = current.unschedulable if mark else current.cordoned is None
+        if done:
             return current
         if dry_run and not session.dry_runs():
-            return _forecast(current, patch)
-        patch["metadata"]["resourceVersion"] = current.resource_version
+            return _forecast(current, mark)
         try:
-            return nodes.trim(session.request("PATCH", path, query, patch, "application/merge-patch+json"))
+            return nodes.trim(
+                session.request("PATCH", path, query, _patch(current, mark), "application/merge-patch+json")
+            )
         except ApiError as error:
             if error.status != 409:
                 raise
@@ -79,12 +74,16 @@ def _write(
     raise ApiError(409, "the Node object changes faster than it can be patched; run again", "Conflict")
 
 
-def _forecast(node: nodes.Node, patch: dict[str, t.Any]) -> nodes.Node:
-    """Return a node as it would be after a patch; its mark is not that of a real cordon."""
-    marked = patch["metadata"]["annotations"][annotation.CORDONED] is not None
-    return dataclasses.replace(
-        node, unschedulable=bool(patch["spec"]["unschedulable"]), cordoned={} if marked else None
-    )
+def _patch(node: nodes.Node, mark: str | None) -> dict[str, t.Any]:
+    notes = {"annotations": {annotation.CORDONED: mark}, "resourceVersion": node.resource_version}
+    return {"metadata": notes, "spec": {"unschedulable": True if mark else None}}
+
+
+def _forecast(node: nodes.Node, mark: str | None) -> nodes.Node:
+    """Return a node as it would be after the patch; its mark is not that of a real cordon."""
+    if mark is None:
+        return dataclasses.replace(node, unschedulable=False, cordoned=None)
+    return dataclasses.replace(node, unschedulable=True, cordoned={})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,20 +99,18 @@ class Answer:
     again: float | None = 0.0
     lost: bool = False
 
+    @property
+    def may_try_again(self) -> bool:
+        """Whether another try can succeed."""
+        return not self.accepted and self.again is not None
+
 
 def eviction_version(session: Session) -> str:
     """Return the API version of Eviction that the server accepts: policy/v1 from 1.22 on (one GET). Raises ApiError."""
-    found = next(
-        (
-            item
-            for item in session.request("GET", DISCOVERY).get("resources") or []
-            if item.get("name") == "pods/eviction"
-        ),
-        None,
-    )
-    if found is None:
-        raise ApiError(404, f"the API server {session.host} has no resource pods/eviction, which a drain needs")
-    return f"{found.get('group') or 'policy'}/{found.get('version') or 'v1beta1'}"
+    for item in session.request("GET", DISCOVERY).get("resources") or []:
+        if item.get("name") == "pods/eviction":
+            return f"{item.get('group') or 'policy'}/{item.get('version') or 'v1beta1'}"
+    raise ApiError(404, f"the API server {session.host} has no resource pods/eviction, which a drain needs")
 
 
 def evict(
@@ -145,15 +142,14 @@ def eviction_answer(error: ClusterError | None) -> Answer:
     """Return what the result of an eviction request means for the pod."""
     if error is None:
         return Answer(True)
-    status = error.status if isinstance(error, ApiError) else None
-    causes = error.causes if isinstance(error, ApiError) else {}
-    if status in (404, 409) or "NamespaceTerminating" in causes:
+    if not isinstance(error, ApiError):
+        return Answer(False, error.message, None)
+    if error.status in (404, 409) or "NamespaceTerminating" in error.causes:
         # Deleted, replaced, or deleted with its namespace; the next LIST shows which.
         return Answer(False, error.message)
-    if isinstance(error, ApiError) and error.transient and TWO_BUDGETS not in error.message:
-        return Answer(
-            False, causes.get("DisruptionBudget") or error.message, error.retry_after or 0.0, status in (0, 504)
-        )
+    if error.transient and TWO_BUDGETS not in error.message:
+        message = error.causes.get("DisruptionBudget") or error.message
+        return Answer(False, message, error.retry_after or 0.0, error.status in (0, 504))
     return Answer(False, error.message, None)
 
 
@@ -180,4 +176,6 @@ def choose(pod: t.Mapping[str, t.Any], force: bool, delete_emptydir_data: bool) 
         refused.append("has no controller that would create it again elsewhere (force evicts it anyway)")
     if pod["emptydir"] and not delete_emptydir_data:
         refused.append("has an emptyDir volume, whose data would be lost (delete_emptydir_data accepts that)")
-    return _Eviction(REFUSE, " and ".join(refused)) if refused else _Eviction(EVICT)
+    if refused:
+        return _Eviction(REFUSE, " and ".join(refused))
+    return _Eviction(EVICT)

@@ -20,21 +20,15 @@ from ..._config.values import amounts, node_row
 from ..api import parallel, timestamps
 from ..api.errors import ClusterError
 from ..api.session import Session
-from ..objects import configmaps, kubelets, lease, node_requests, nodes, pods
+from ..objects import kubelets, lease, node_requests, nodes, pods
 from ..stages import diagnose, soak
-from . import drain_steps
+from . import drain_steps, pause
 
 # Seconds between two checks.
 _POLL = 2.0
 # Seconds without a heartbeat after which a kubelet counts as dead. A kubelet renews its Lease every 10 s and writes its
 # Node at least every 5 minutes. The Node of a dead kubelet stays Ready until the node controller reacts after 40 s.
 _SILENT = 60.0
-# How many of the pods that a node would lose the message names.
-_SHOWN = 5
-# The keys of a ConfigMap with which operators can pause rollouts by kubectl.
-_PAUSED, _REASON = "paused", "reason"
-# Any other value is a pause: an operator wrote it to stop rollouts.
-_NOT_PAUSED = frozenset({"", "0", "false", "n", "no", "off"})
 # The state of a node that a rollout skips.
 _SKIPPED = "skipped"
 
@@ -47,26 +41,30 @@ def gate(session: Session, options: dict[str, t.Any], check_mode: bool) -> _Resu
 
     Raises ClusterError with the obstacles if the batch may not begin, and if pods would be lost.
     """
-    batch = list(dict.fromkeys(options["nodes"]))
-    group = list(dict.fromkeys(batch if options["group_nodes"] is None else options["group_nodes"]))
+    batch = group = list(dict.fromkeys(options["nodes"]))
+    if options["group_nodes"] is not None:
+        group = list(dict.fromkeys(options["group_nodes"]))
     _check_names(batch, group)
     _limit(options["max_unavailable"], batch, len(group))
     loss = soak.allowed(options["allow_pod_loss"])
-    started = time.monotonic()
-    end = started + (0 if check_mode else options["timeout"])
+    started = end = time.monotonic()
+    if not check_mode:
+        end += options["timeout"]
     while True:
         began = time.monotonic()
         result: _Result = {"changed": False, "nodes": {}, "budget": {}, "paused": None, "pods": {}}
-        _check_window(options["window"] or {}, result)
-        _check_pause(session, options, result)
+        pause.check_window(options["window"] or {}, result)
+        pause.check_pause(session, options, result)
         if not check_mode:
             lease.renew(session, options["lease"])
         found = node_requests.find(session, group)
-        allowed = _limit(options["max_unavailable"], [name for name in batch if name in found], len(found))
-        obstacles = _obstacles(session, options, batch, group, allowed, found, result)
+        # A deleted node takes nothing from the budget, and the others of its batch need not wait for it.
+        present = [name for name in batch if name in found]
+        allowed = _limit(options["max_unavailable"], present, len(found))
+        _note_absent(session, batch, group, found, result)
+        obstacles = _obstacles(session, options, present, allowed, found, result)
         now = time.monotonic()
         if not obstacles:
-            present = [name for name in batch if result["nodes"][name]["ok"]]
             return _begun(session, options, present, loss, found, result)
         if now >= end:
             waited = timestamps.span(now - started)
@@ -116,65 +114,24 @@ def _limit(wanted: t.Any, batch: list[str], nodes_of_group: int) -> int:
 
 
 def _counted(wanted: t.Any, allowed: int, nodes_of_group: int) -> str:
-    how = f"{wanted} of {nodes_of_group}, rounded down, at least 1" if "%" in str(wanted) else f"of {nodes_of_group}"
+    how = f"of {nodes_of_group}"
+    if "%" in str(wanted):
+        how = f"{wanted} of {nodes_of_group}, rounded down, at least 1"
     return f"at most {allowed} of the group may be unavailable at once (max_unavailable: {how})"
-
-
-def _check_window(window: t.Mapping[str, t.Any], result: _Result) -> None:
-    """Raise ClusterError, as for a pause, if the batch would end after the window of the rollout."""
-    now = time.time()
-    if not window or now + window["needs"] <= window["ends"]:
-        return
-    result["paused"] = {"since": timestamps.text(now), "by": "kubelet_config_window_minutes", "reason": ""}
-    left = timestamps.span(window["ends"] - now)
-    raise ClusterError(
-        f"the window of {window['minutes']} minutes ends in {left}, and this batch may take "
-        f"{timestamps.span(window['needs'])}. Nothing was begun. Run again in the next window: the rollout continues "
-        "where it stopped. For more nodes in a window, use larger batches or a shorter soak",
-        result,
-    )
-
-
-def _check_pause(session: Session, options: dict[str, t.Any], result: _Result) -> None:
-    """Raise ClusterError if all rollouts are paused, or this one after its previous batch."""
-    if options["pause"] and options["started"]:
-        result["paused"] = {"since": timestamps.text(time.time()), "by": "the option pause", "reason": ""}
-        raise ClusterError(
-            "paused by the option pause after the previous batch; nothing was changed on the nodes after it. "
-            "Run again without the option: the rollout continues where it stopped",
-            result,
-        )
-    namespace, name = options["namespace"], options["pause_configmap"]
-    result["paused"] = read_pause(session, namespace, name) if name else None
-    if result["paused"]:
-        pause = result["paused"]
-        by = f" by {pause['by']}" if pause["by"] else ""
-        why = f": {pause['reason']}" if pause["reason"] else ", no reason given"
-        paused = f"since {pause['since']}{by}{why}"
-        raise ClusterError(
-            f"rollouts are paused {paused} (key {_PAUSED} of the ConfigMap {namespace}/{name}). Nothing was begun. "
-            f"End the pause with `{_end_of_pause(namespace, name)}`, then run again: "
-            "the rollout continues where it stopped",
-            result,
-        )
 
 
 def _obstacles(
     session: Session,
     options: dict[str, t.Any],
     batch: list[str],
-    group: list[str],
     allowed: int,
     found: _Nodes,
     result: _Result,
 ) -> list[str]:
-    """Return the messages of all obstacles that may pass, and add rows and budget to the result.
+    """Return the messages of all obstacles that may pass, and add the budget to the result.
 
     Raises ClusterError for an obstacle that cannot pass.
     """
-    _note_absent(session, batch, group, found, result)
-    # A deleted node takes nothing from the budget, and the others of its batch need not wait for it.
-    batch = [name for name in batch if name in found]
     masters = _masters(batch, found, result)
     down = unavailable(session, found, options["reverted"])
     shown = {}
@@ -221,48 +178,51 @@ def _check_labels(batch: list[str], allowed: int | None, result: _Result) -> Non
     """Raise ClusterError if the restart of a kubelet would cost its node more pods than allowed, because they require
     labels that the Node no longer has.
     """
-    lost = {name: [row for row in result["pods"][name].values() if row["misplaced"]] for name in batch}
-    lines = [_misplaced(name, rows) for name, rows in lost.items() if allowed is not None and len(rows) > allowed]
+    if allowed is None:
+        return
+    lines = []
+    for name in batch:
+        lost = _misplaced(result["pods"][name])
+        if len(lost) > allowed:
+            lines.append(f"{name}: {node_row.first_of(lost, between='; ', last='; and ')}")
     if lines:
-        raise ClusterError(
-            "\n".join(
-                [
-                    "the batch may not begin, and nothing was changed on its nodes. Their restarted kubelets would "
-                    f"reject pods. {admission.REASON}:",
-                    *lines,
-                    "Correct the labels, move these pods to other nodes first, or accept their loss: "
-                    f"{soak.LIMIT} on each node (in roles: kubelet_config_allow_pod_loss).",
-                ]
-            ),
-            result,
+        first = (
+            "the batch may not begin, and nothing was changed on its nodes. Their restarted kubelets would "
+            f"reject pods. {admission.REASON}:"
         )
+        last = (
+            "Correct the labels, move these pods to other nodes first, or accept their loss: "
+            f"{soak.LIMIT} on each node (in roles: kubelet_config_allow_pod_loss)."
+        )
+        raise ClusterError("\n".join([first, *lines, last]), result)
 
 
-def _misplaced(node: str, rows: list[pods.Row]) -> str:
-    shown = [f"{row['namespace']}/{row['name']} needs {row['misplaced']}" for row in rows[:_SHOWN]]
-    more = [f"and {len(rows) - _SHOWN} more"] if len(rows) > _SHOWN else []
-    return f"{node}: {'; '.join([*shown, *more])}"
+def _misplaced(found: pods.Rows) -> list[str]:
+    """Return the pods of a node whose labels it lacks, in words."""
+    return [f"{row['namespace']}/{row['name']} needs {row['misplaced']}" for row in found.values() if row["misplaced"]]
 
 
 def _over_budget(counted: str, left: int, batch: list[str], shown: dict[str, str]) -> list[str]:
     """Return what the batch exceeds, and a line for each unavailable node outside it."""
-    others = {name: why for name, why in shown.items() if name not in batch}
+    others = [f"{name}: {why}" for name, why in shown.items() if name not in batch]
     verb = "is" if len(others) == 1 else "are"
-    return [
+    first = (
         f"{counted}, and {len(others)} outside the batch {verb}, whatever the cause: "
-        f"{left} may begin, not {len(batch)}. Make them available, or raise max_unavailable, then run again:",
-        *(f"{name}: {why}" for name, why in others.items()),
-    ]
+        f"{left} may begin, not {len(batch)}. Make them available, or raise max_unavailable, then run again:"
+    )
+    return [first, *others]
 
 
 def _unready(batch: list[str], down: dict[str, dict[str, str]]) -> list[str]:
     """Return a line for each node of the batch that is not Ready."""
-    return [
-        f"{name}: in the batch and {down[name]['ready']}, so its new configuration could not be verified. "
-        "Make it Ready first, or set allow_unready"
-        for name in batch
-        if "ready" in down.get(name, ())
-    ]
+    lines = []
+    for name in batch:
+        if "ready" in down.get(name, ()):
+            lines.append(
+                f"{name}: in the batch and {down[name]['ready']}, so its new configuration could not be verified. "
+                "Make it Ready first, or set allow_unready"
+            )
+    return lines
 
 
 def unavailable(session: Session, found: _Nodes, reverted: t.Collection[str] = ()) -> dict[str, dict[str, str]]:
@@ -273,22 +233,30 @@ def unavailable(session: Session, found: _Nodes, reverted: t.Collection[str] = (
     ages = _ages(session, found)
     down: dict[str, dict[str, str]] = {}
     for name, node in found.items():
-        reasons = {}
-        if node.ready != "True":
-            reasons["ready"] = f"not Ready ({node.ready_reason or node.ready})"
-        elif name in ages:
-            reasons["ready"] = (
-                f"silent: its kubelet has sent no heartbeat for {timestamps.span(ages[name])} by the API server's "
-                "clock, but its Node is still Ready"
-            )
-        if node.unschedulable:
-            reasons["cordoned"] = "cordoned" if node.cordoned is None else drain_steps.cordon_in_words(node.cordoned)
-        # A node that runs what it fell back to lacks nothing: its error is the evidence for its next change.
-        if node.error and name not in reverted and not nodes.fell_back(node):
-            reasons["failed"] = f"its configuration failed: {node.error}"
+        reasons = _reasons(node, ages.get(name), name in reverted)
         if reasons:
             down[name] = reasons
     return down
+
+
+def _reasons(node: nodes.Node, silent_for: float | None, reverted: bool) -> dict[str, str]:
+    """Return why one node is unavailable. `silent_for`: the seconds without a heartbeat, None if it sends them."""
+    reasons = {}
+    if node.ready != "True":
+        reasons["ready"] = f"not Ready ({node.ready_reason or node.ready})"
+    elif silent_for is not None:
+        reasons["ready"] = (
+            f"silent: its kubelet has sent no heartbeat for {timestamps.span(silent_for)} by the API server's "
+            "clock, but its Node is still Ready"
+        )
+    if node.unschedulable:
+        reasons["cordoned"] = "cordoned"
+        if node.cordoned is not None:
+            reasons["cordoned"] = drain_steps.cordon_in_words(node.cordoned)
+    # A node that runs what it fell back to lacks nothing: its error is the evidence for its next change.
+    if node.error and not reverted and not nodes.fell_back(node):
+        reasons["failed"] = f"its configuration failed: {node.error}"
+    return reasons
 
 
 def _ages(session: Session, found: _Nodes) -> dict[str, float]:
@@ -296,12 +264,21 @@ def _ages(session: Session, found: _Nodes) -> dict[str, float]:
 
     Nodes without a heartbeat or without a Lease are absent, and those whose kubelet answers: its clock is wrong.
     """
-    written = {name: timestamps.parse(node.heartbeat) for name, node in found.items() if node.ready == "True"}
-    now = session.server_time() if written else 0.0
-    old = [name for name, at in written.items() if at is not None and now - at > _SILENT]
-    ages = {name: age for name, age in diagnose.silence(session, old).items() if age > _SILENT} if old else {}
-    alive = _answering(session, found, ages)
-    return {name: age for name, age in ages.items() if name not in alive}
+    ready = [name for name, node in found.items() if node.ready == "True"]
+    if not ready:
+        return {}
+    now = session.server_time()
+    old = []
+    for name in ready:
+        written = timestamps.parse(found[name].heartbeat)
+        if written is not None and now - written > _SILENT:
+            old.append(name)
+    if not old:
+        return {}
+    ages = diagnose.silence(session, old)
+    silent = [name for name, age in ages.items() if age > _SILENT]
+    alive = _answering(session, found, silent)
+    return {name: ages[name] for name in silent if name not in alive}
 
 
 def _answering(session: Session, found: _Nodes, names: t.Iterable[str]) -> set[str]:
@@ -316,40 +293,15 @@ def _answering(session: Session, found: _Nodes, names: t.Iterable[str]) -> set[s
 
 def _control_plane(session: Session, masters: list[str]) -> list[str]:
     """Return a message for each API server and etcd member on another node that is not Ready."""
-    return [
-        f"{row['namespace']}/{row['name']} on {node or 'no node'} is not Ready "
-        f"({row['reason'] or row['phase'] or 'unknown'}): the control-plane node {', '.join(masters)} waits for it. "
-        "See `kubectl -n kube-system describe pod`, then run again"
-        for node, row in pods.control_plane(session)
-        if node not in masters and not row["ready"]
-    ]
-
-
-def read_pause(session: Session, namespace: str, name: str) -> dict[str, str] | None:
-    """Return since when, by whom and why rollouts are paused, None if they are not (one GET). Raises ApiError."""
-    found = configmaps.read(session, namespace, name) or {}
-    data = found.get("data") or {}
-    if data.get(_PAUSED, "").strip().lower() in _NOT_PAUSED:
-        return None
-    writers = _writers(found)
-    last: dict[str, t.Any] = max(writers, key=lambda entry: str(entry.get("time") or ""), default={})
-    since = last.get("time") or found["metadata"].get("creationTimestamp") or ""
-    return {"since": since, "by": last.get("manager") or "", "reason": (data.get(_REASON) or "").strip()}
-
-
-def _writers(configmap: dict[str, t.Any]) -> list[dict[str, t.Any]]:
-    """Return the entries of managedFields of those that have written the pause."""
-    writers = []
-    for entry in configmap["metadata"].get("managedFields") or []:
-        fields = (entry.get("fieldsV1") or {}).get("f:data") or {}
-        if f"f:{_PAUSED}" in fields:
-            writers.append(entry)
-    return writers
-
-
-def _end_of_pause(namespace: str, name: str) -> str:
-    """Return the kubectl command that ends a pause."""
-    return f"""kubectl -n {namespace} patch configmap {name} --type=merge -p '{{"data":{{"{_PAUSED}":null}}}}'"""
+    lines = []
+    for node, row in pods.control_plane(session):
+        if node not in masters and not row["ready"]:
+            lines.append(
+                f"{row['namespace']}/{row['name']} on {node or 'no node'} is not Ready "
+                f"({row['reason'] or row['phase'] or 'unknown'}): the control-plane node {', '.join(masters)} waits "
+                "for it. See `kubectl -n kube-system describe pod`, then run again"
+            )
+    return lines
 
 
 def node_limit(wanted: t.Any, nodes: int) -> int:
@@ -395,7 +347,9 @@ def info(session: Session, options: dict[str, t.Any], check_mode: bool) -> _Resu
 def _away(session: Session, options: dict[str, t.Any], found: _Nodes) -> dict[str, str]:
     gone = node_requests.lost(session, dict.fromkeys(options["nodes"], ""), found)
     why = {name: row.message for name, row in gone.items()}
-    why.update({name: down["ready"] for name, down in unavailable(session, found).items() if "ready" in down})
+    for name, down in unavailable(session, found).items():
+        if "ready" in down:
+            why[name] = down["ready"]
     if options["unready"]:
         alive = _answering(session, found, why)
         return {name: reason for name, reason in why.items() if name not in alive}

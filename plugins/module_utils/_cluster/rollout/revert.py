@@ -20,11 +20,11 @@ from ..._config.values import identity, node_row
 from ..._config.values.forms import LATER, SourceForm
 from ..._config.values.reference import PLACE, same_place
 from ..api import parallel
-from ..api.errors import ApiError, ClusterError, NodesFailed
+from ..api.errors import ApiError, ClusterError, NodesFailed, without_failure
 from ..api.session import Session
 from ..objects import config_sources, kubelets, node_requests, nodes, readers
 from ..objects.lease import Keeper
-from ..stages import diagnose, followers
+from ..stages import assign_step, diagnose
 
 REVERTED, NOT_REVERTED, REASSIGNED = "reverted", "not_reverted", "reassigned"
 REFUSED = "refused"
@@ -73,8 +73,10 @@ class _Revert:
         if self.previous is None or self.on_node:
             return self.previous
         # One that an operator wrote may lack it.
-        uid = {"uid": self.previous["uid"]} if node.form.by_uid and "uid" in self.previous else {}
-        return {**{part: self.previous[part] for part in PLACE}, **uid}
+        parts: tuple[str, ...] = PLACE
+        if node.form.by_uid and "uid" in self.previous:
+            parts = (*PLACE, "uid")
+        return {part: self.previous[part] for part in parts}
 
     def judge(self, node: nodes.Node) -> bool:
         """Return whether the Node object shows the revert as done; if not, set the message to what is missing."""
@@ -108,32 +110,35 @@ class _Revert:
         return ""
 
     def _awaits_guard(self, node: nodes.Node) -> bool:
-        return (
-            self.on_node and same_place(node.part("active"), self.source) and not same_place(self.source, self.previous)
-        )
+        if not self.on_node or same_place(self.source, self.previous):
+            return False
+        return same_place(node.part("active"), self.source)
 
     def compare(self, outcome: parallel.Outcome[str, dict[str, t.Any]]) -> None:
         """Compare the live configuration with the previous one, and set state and message."""
         if outcome.value is None:
-            self.message = outcome.error.message if outcome.error else "its /configz is empty"
+            self.message = outcome.why
         elif not same_place(self.active, self.previous):
             self.state = REVERTED
             self.message = (
                 f"reverted to its last-known-good, {nodes.describe(self.active)}; "
                 f"its previous configuration, {nodes.describe(self.previous)}, had not passed its trial yet"
             )
-        elif (
-            self.variant is not None
-            and identity.variant(pure_configz.restore(outcome.value, fields_of(self.minor))) != self.variant
-        ):
+        elif self._differs(outcome.value):
             self.message = "its kubelet is healthy, but its live configuration is not the one from before the rollout"
         elif self.taken_up:
             self.state, self.message = REVERTED, "running its previous configuration again"
         else:
+            self.state, self.message = REFUSED, "still running its previous configuration"
             # A kubelet with native delivery sees what is written to its Node, and a guard reports what it has reverted.
-            seen = self.written and not self.on_node
-            self.state = REVERTED if seen or self.error else REFUSED
-            self.message = "still running its previous configuration"
+            if self.error or (self.written and not self.on_node):
+                self.state = REVERTED
+
+    def _differs(self, live: dict[str, t.Any]) -> bool:
+        """Return whether the live configuration is not the one from before the rollout."""
+        if self.variant is None:
+            return False
+        return identity.variant(pure_configz.restore(live, fields_of(self.minor))) != self.variant
 
     def late(self, seconds: float, silent_for: float | None) -> str:
         """Return the message for a node that was not reverted in time. `silent_for` is the age of its heartbeat."""
@@ -156,11 +161,8 @@ def revert(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
     `wait_timeout` seconds, and renews the Lease in the option `lease` before it writes and while it waits. Raises
     NodesFailed, which names every node that is not reverted, and why, and LeaseLost if the Lease is lost.
     """
-    keeper = Keeper(session, None if check_mode else options["lease"])
-    before = (options["current"] or {}).get("nodes") or {}
-    reverts = {
-        name: _Revert(row, (before.get(name) or {}).get("variant")) for name, row in _rows(options["nodes"]).items()
-    }
+    keeper = Keeper(session, options["lease"], check_mode)
+    reverts = _reverts(options["nodes"], (options["current"] or {}).get("nodes") or {})
     deadline = time.monotonic() + options["wait_timeout"]
     try:
         found = _read(session, reverts)
@@ -171,9 +173,8 @@ def revert(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
         reverts[name].uid = node.uid
         reverts[name].taken_up = same_place(node.part("assigned"), reverts[name].source)
     _write(session, reverts, found, check_mode)
-    waiting = [] if check_mode else _wait(session, reverts, found, options, keeper, deadline)
-    for name, age in _silence(session, waiting, found).items():
-        reverts[name].message = reverts[name].late(options["wait_timeout"], age)
+    if not check_mode:
+        _wait(session, reverts, found, options, keeper, deadline)
     return _result(reverts, found, check_mode)
 
 
@@ -184,8 +185,8 @@ def _wait(
     options: dict[str, t.Any],
     keeper: Keeper,
     deadline: float,
-) -> list[str]:
-    """Poll until every node is reverted or the time is over. Updates `found`, and returns the nodes that are not."""
+) -> None:
+    """Poll until every node is reverted or the time is over; then set why the others are not. Updates `found`."""
     waiting = _open(reverts)
     while waiting:
         try:
@@ -200,25 +201,31 @@ def _wait(
         if not waiting or time.monotonic() >= deadline:
             break
         time.sleep(keeper.bounded_pause(min(options["wait_sleep"], max(0.0, deadline - time.monotonic()))))
-    return waiting
+    if waiting:
+        ages = diagnose.silence(session, waiting, found)
+        for name in waiting:
+            reverts[name].message = reverts[name].late(options["wait_timeout"], ages.get(name))
 
 
-def _rows(given: t.Any) -> dict[str, dict[str, t.Any]]:
-    for name, row in given.items():
+def _reverts(rows: t.Mapping[str, t.Any], before: t.Mapping[str, t.Any]) -> dict[str, _Revert]:
+    """Return the reverts by node. `before`: the nodes of the table from before the rollout. Raises ClusterError."""
+    found = {}
+    for name, row in rows.items():
         if not isinstance(row, dict) or not {"changed", "delivery", "source", "previous"} <= set(row):
             raise ClusterError(
                 f"nodes: the value of {name} is not a row of node_config_source; pass its result `nodes` unchanged"
             )
-    return dict(given)
+        found[name] = _Revert(row, (before.get(name) or {}).get("variant"))
+    return found
 
 
 def _no_contact(reverts: dict[str, _Revert], error: ApiError) -> NodesFailed:
     """Return the failure if the API server is unavailable from the start: nothing was written, no state is known."""
     message = f"not reverted: {error.message}. Its kubelet keeps running; run again when the API server answers"
-    rows = {
-        name: node_row.Row(False, NOT_REVERTED, message, False, one.delivery, one.source, error.message).shown()
-        for name, one in reverts.items()
-    }
+    rows = {}
+    for name, one in reverts.items():
+        row = node_row.Row(False, NOT_REVERTED, message, False, one.delivery, one.source, error.message)
+        rows[name] = row.shown()
     return NodesFailed(
         "reverting",
         dict.fromkeys(rows, message),
@@ -257,7 +264,7 @@ def _write(session: Session, reverts: dict[str, _Revert], found: dict[str, nodes
     for outcome in parallel.each(
         list(goals),
         lambda name: config_sources.write_source(
-            session, found[name], goals[name], dry_run, (reverts[name].former,), followers.back(found[name])
+            session, found[name], goals[name], dry_run, (reverts[name].former,), assign_step.back(found[name])
         ),
         session.concurrency,
     ):
@@ -291,18 +298,15 @@ def _goals(reverts: dict[str, _Revert], found: dict[str, nodes.Node]) -> dict[st
 def _poll(session: Session, reverts: dict[str, _Revert], waiting: list[str]) -> dict[str, nodes.Node]:
     """Read the waiting nodes, judge them, and return them. Raises ApiError."""
     found = _read(session, reverts)
-    healthy = [name for name in waiting if name in found and reverts[name].judge(found[name])]
+    healthy = []
+    for name in waiting:
+        if name in found and reverts[name].judge(found[name]):
+            healthy.append(name)
     for outcome in parallel.each(
         healthy, lambda name: kubelets.configz(session, name, found[name].minor), session.concurrency
     ):
         reverts[outcome.item].compare(outcome)
     return found
-
-
-def _silence(session: Session, names: list[str], found: dict[str, nodes.Node]) -> dict[str, float | None]:
-    """Return the seconds since the last heartbeat of each node, None if unknown (one LIST)."""
-    known = diagnose.silence(session, names, found) if names else {}
-    return {name: known.get(name) for name in names}
 
 
 def _row(one: _Revert, node: nodes.Node | None, check_mode: bool) -> node_row.Row:
@@ -315,18 +319,16 @@ def _row(one: _Revert, node: nodes.Node | None, check_mode: bool) -> node_row.Ro
 
 def _result(reverts: dict[str, _Revert], found: dict[str, nodes.Node], check_mode: bool) -> dict[str, t.Any]:
     rows = {name: _row(one, found.get(name), check_mode).shown() for name, one in reverts.items()}
-    failures = {name: row["message"] for name, row in rows.items() if not row["ok"]}
+    failed = len(node_row.failures(rows))
     refused = sum(row["state"] == REFUSED for row in rows.values())
     result = {
         "changed": any(row["changed"] for row in rows.values()),
         "nodes": rows,
         "summary": {
             "nodes": len(rows),
-            "reverted": len(rows) - len(failures) - refused,
+            "reverted": len(rows) - failed - refused,
             "refused": refused,
-            "failed": len(failures),
+            "failed": failed,
         },
     }
-    if failures:
-        raise NodesFailed("reverting", failures, result)
-    return result
+    return without_failure("reverting", result)

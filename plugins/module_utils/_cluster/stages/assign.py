@@ -9,73 +9,18 @@ role `checkpoint` copies it to the node.
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 from ..._config import delivery as deliveries
-from ..._config.values import annotation, following, node_row, own_values
+from ..._config.values import node_row
 from ..._config.values.reference import same_place
 from ..api import parallel
-from ..api.errors import ApiError, ClusterError, NodesFailed
+from ..api.errors import ApiError, ClusterError, NodesFailed, without_failure
 from ..api.session import Session
-from ..objects import config_sources, configmaps, node_requests, nodes, readers
-from ..objects.config_sources import Source
+from ..objects import config_sources, node_requests, nodes, readers
 from ..objects.lease import Keeper
-from . import followers
+from .assign_step import Step, make_step
 from .watch import read_before
-
-
-@dataclasses.dataclass(frozen=True)
-class _Step:
-    """The assignment of one node.
-
-    `node` is the node as the chosen delivery sees it, `goal` the source to write to its `sides` (deliveries), `notes`
-    the annotations to write as well.
-    """
-
-    node: nodes.Node
-    goal: Source
-    sides: t.Sequence[str]
-    notes: t.Mapping[str, str | None]
-    leaves: str = ""
-    """The delivery that the node leaves in a migration."""
-    before: t.Mapping[str, t.Any] | None = None
-    """What the annotation `previous` must hold, None if that does not matter."""
-    orders: following.Orders | None = None
-    """What the annotation `follow` must hold, None for a node without a follower."""
-    fault: str = ""
-    """Why the requested transport does not reach the node."""
-
-    @property
-    def by_follower(self) -> bool:
-        """Whether a follower takes the source to the node."""
-        return self.orders is not None and self.orders.transport == following.API
-
-    def reached(self, node: nodes.Node) -> bool:
-        """Return whether a node has the goal. An annotation is not one, only its removal, and what a rollout notes."""
-        if self.before is not None and self.before != node.previous:
-            return False
-        if self.orders is not None and self.orders != node.orders:
-            return False
-        if self.goal is not None and node.reimaged:
-            return False
-        if self.goal is None and any(text is None and _has(node, key) for key, text in self.notes.items()):
-            return False
-        return all(self._written(node, side) for side in self.sides)
-
-    def _written(self, node: nodes.Node, side: str) -> bool:
-        stored = node.side(side).source
-        if node.source_fault(side):
-            return False
-        if not deliveries.of(side).on_node:
-            return node.form.same(stored, self.goal)
-        return stored == self.goal and (self.goal is None or node.named(side))
-
-    @property
-    def recreated(self) -> bool:
-        """Whether the node must run another ConfigMap of the same name, which its status does not distinguish."""
-        node = self.node
-        return not node.on_node and node.form.by_path and same_place(node.source, self.goal)
 
 
 class _Plan(t.NamedTuple):
@@ -86,8 +31,8 @@ class _Plan(t.NamedTuple):
     """
 
     found: dict[str, nodes.Node]
-    steps: dict[str, _Step]
-    changing: dict[str, _Step]
+    steps: dict[str, Step]
+    changing: dict[str, Step]
     needed: dict[str, dict[str, str]]
     configs: dict[str, config_sources.FoundConfig]
     rows: dict[str, dict[str, t.Any]]
@@ -122,9 +67,7 @@ def assign(
     if seen is not None:
         result["before"] = seen
     result["configmaps"] = _contents(plan)
-    if result["summary"]["failed"]:
-        raise NodesFailed("assigning", node_row.failures(rows), result)
-    return result
+    return without_failure("assigning", result)
 
 
 def _plan(session: Session, options: dict[str, t.Any]) -> _Plan:
@@ -138,8 +81,7 @@ def _plan(session: Session, options: dict[str, t.Any]) -> _Plan:
     configs = config_sources.find(session, needed.values())
     steps = {}
     for name, node in current.items():
-        step = _step(found[name], node, wanted[name], configs)
-        steps[name] = _with_orders(step, wanted[name].transport, options)
+        steps[name] = make_step(found[name], node, wanted[name], configs, options)
     changing = {name: step for name, step in steps.items() if not step.reached(step.node)}
     rows = {}
     for name in wanted:
@@ -167,11 +109,11 @@ def _needed(
     return needed
 
 
-def _row(step: _Step) -> dict[str, t.Any]:
+def _row(step: Step) -> dict[str, t.Any]:
     """Return the row of a node before anything is written."""
     node = step.node
     row = node_row.Row(True, "unchanged", f"has {nodes.describe(step.goal)}", False, node.delivery, node.source)
-    previous = dict(_previous(node, step) or {})
+    previous = dict(step.previous or {})
     if previous and step.leaves:
         # A revert restores the delivery, too.
         previous["delivery"] = step.leaves
@@ -181,10 +123,10 @@ def _row(step: _Step) -> dict[str, t.Any]:
 
 def _refuse_unfit(plan: _Plan, check_mode: bool) -> None:
     """Raise NodesFailed if nodes cannot run their source: for the node itself, else for its ConfigMap."""
-    unfit = {
-        name: config_sources.unfit(plan.found[name], step.node, step.goal, bool(step.leaves)) or step.fault
-        for name, step in plan.changing.items()
-    }
+    unfit = {}
+    for name, step in plan.changing.items():
+        fault = config_sources.unfit(plan.found[name], step.node, step.goal, bool(step.leaves))
+        unfit[name] = fault or step.fault
     for name, source in plan.needed.items():
         why = plan.configs[nodes.describe(source)].fault_at(plan.found[name].minor)
         # In check mode, an absent ConfigMap may be one that push would create.
@@ -199,13 +141,18 @@ def _refuse_unfit(plan: _Plan, check_mode: bool) -> None:
         raise NodesFailed("assigning (nothing was written to any node)", failures, _result(plan.rows, True))
 
 
-def _seen_before(session: Session, changing: dict[str, _Step]) -> dict[str, dict[str, t.Any]] | None:
+def _seen_before(session: Session, changing: dict[str, Step]) -> dict[str, dict[str, t.Any]] | None:
     """Return what kubelets that get a drop-in run now, None without such kubelets."""
-    dropins = [step.node for step in changing.values() if step.goal and not deliveries.of(step.node.delivery).whole]
-    return read_before(session, dropins) if dropins else None
+    dropins = []
+    for step in changing.values():
+        if step.goal and not deliveries.of(step.node.delivery).whole:
+            dropins.append(step.node)
+    if not dropins:
+        return None
+    return read_before(session, dropins)
 
 
-def _grant(session: Session, steps: dict[str, _Step], rows: dict[str, dict[str, t.Any]], check_mode: bool) -> list[str]:
+def _grant(session: Session, steps: dict[str, Step], rows: dict[str, dict[str, t.Any]], check_mode: bool) -> list[str]:
     """Let kubelets that need a Role read what they get; return what that changed. Updates the rows where it fails."""
     places: dict[str, readers.Place] = {}
     users: dict[readers.Place, set[str]] = {}
@@ -222,7 +169,7 @@ def _grant(session: Session, steps: dict[str, _Step], rows: dict[str, dict[str, 
     return granted
 
 
-def _write(session: Session, steps: dict[str, _Step], rows: dict[str, dict[str, t.Any]], dry_run: bool) -> None:
+def _write(session: Session, steps: dict[str, Step], rows: dict[str, dict[str, t.Any]], dry_run: bool) -> None:
     """Write all assignments, and update `rows` with their outcome."""
 
     def write(name: str) -> nodes.Node:
@@ -242,7 +189,7 @@ def _write(session: Session, steps: dict[str, _Step], rows: dict[str, dict[str, 
             row.update(changed=True, source=stored.source, state="reset", message="its source was removed")
 
 
-def _refused(session: Session, step: _Step, outcome: parallel.Outcome[str, nodes.Node]) -> dict[str, t.Any]:
+def _refused(session: Session, step: Step, outcome: parallel.Outcome[str, nodes.Node]) -> dict[str, t.Any]:
     """Return what changes in the row of a node whose PATCH has failed."""
     absent = node_requests.absence(session, outcome.error)
     if absent:
@@ -273,125 +220,6 @@ def _deliver(node: nodes.Node, wanted: config_sources.Wanted) -> str:
     if wanted.delivery != deliveries.AUTO or wanted.source is None:
         return wanted.delivery
     return deliveries.chosen(deliveries.AUTO, node.delivery, node.minor, node.source is not None)
-
-
-def _step(
-    found: nodes.Node, node: nodes.Node, wanted: config_sources.Wanted, configs: dict[str, config_sources.FoundConfig]
-) -> _Step:
-    """Return the assignment of a node. `found` is the node as read, `node` the same as the chosen delivery sees it."""
-    undone = None
-    if wanted.undoes and found.previous is not None:
-        undone = {**found.previous, "undone": True}
-    if wanted.source is None:
-        return _removal(found, node, wanted.delivery, undone)
-    goal = _goal(node, wanted.source, configs)
-    own: dict[str, str | None] = {}
-    if wanted.own:
-        own = {annotation.OWN: own_values.text(wanted.own)}
-    if wanted.migrates and found.delivery == deliveries.CHECKPOINT and node.delivery == deliveries.DROPIN:
-        # A rollback must not deliver the whole configuration of the checkpoint as a drop-in.
-        return _Step(node, goal, [node.delivery], {annotation.PREVIOUS: None, **own}, found.delivery)
-    if undone:
-        return _Step(node, goal, [node.delivery], {annotation.PREVIOUS: annotation.text(undone), **own}, before=undone)
-    return _Step(node, goal, [node.delivery], {**_remembered(found, goal, wanted.rollout), **own})
-
-
-def _with_orders(step: _Step, transport: str, options: t.Mapping[str, t.Any]) -> _Step:
-    """Return an assignment with what the follower of its node is asked for, if there is one."""
-    orders = followers.orders(step.node, step.goal, transport, options)
-    step = dataclasses.replace(step, orders=orders, fault=followers.problem(step.node, transport))
-    if orders is None or orders == step.node.orders:
-        return step
-    return dataclasses.replace(step, notes={**step.notes, following.FOLLOW: following.text(orders)})
-
-
-def _removal(found: nodes.Node, node: nodes.Node, delivery: str, undone: dict[str, t.Any] | None) -> _Step:
-    if delivery != deliveries.AUTO:
-        return _Step(node, None, [delivery], {})
-    # Without a named delivery, remove both sources: an interrupted migration leaves two.
-    places = (deliveries.NATIVE, deliveries.CHECKPOINT)
-    both = [side for side in places if node.side(side).source or node.source_fault(side)]
-    notes: dict[str, str | None] = {key: None for key in (annotation.PREVIOUS, annotation.OWN) if _has(node, key)}
-    if found.reimaged:
-        notes[annotation.STATUS] = None
-    if undone:
-        notes[annotation.PREVIOUS] = annotation.text(undone)
-    return _Step(node, None, both, notes, before=undone)
-
-
-def _goal(node: nodes.Node, source: dict[str, str], configs: dict[str, config_sources.FoundConfig]) -> dict[str, str]:
-    """Return a source as it is written to a node.
-
-    An annotation names the revision that is copied to the node; a kubelet with native delivery follows every later one.
-    """
-    if not node.on_node and not node.form.by_uid:
-        return source
-    configmap = configs[nodes.describe(source)].configmap
-    if configmap is None:
-        return source
-    return node.as_reported(configmaps.reference(configmap, source["kubeletConfigKey"]))
-
-
-def _has(node: nodes.Node, key: str) -> bool:
-    """Return whether a node has one of our annotations beside that with its source, also a malformed one."""
-    found = {annotation.PREVIOUS: node.previous, annotation.OWN: node.own, annotation.STATUS: node.status}
-    return found[key] is not None or key in node.malformed
-
-
-def _previous(node: nodes.Node, step: _Step) -> Source:
-    """Return the source that a node can be reverted to. If it already has its goal, an earlier run has recorded it."""
-    if node.previous is not None and step.reached(node):
-        return t.cast("Source", node.previous.get("configMap"))
-    if node.reimaged:
-        return None
-    # A node with an error does not run its source.
-    active = node.part("active")
-    if node.error and (active is None or active.get("name")):
-        return active
-    return node.source
-
-
-def _remembered(node: nodes.Node, goal: dict[str, str], rollout: str) -> dict[str, str | None]:
-    """Return the annotation with what the node ran before the rollout, empty if that is noted or not known.
-
-    A machine other than the one that the annotations describe runs its local config, and has reported nothing. What
-    an earlier run of the same rollout has noted stays. A source that failed or is still on trial is not what the node
-    ran before: it counts with what was noted before it.
-    """
-    if node.reimaged:
-        return {annotation.PREVIOUS: _record(None, rollout), annotation.STATUS: None}
-    noted = node.previous if rollout else None
-    known, active = _is_known(node, rollout), node.part("active")
-    if noted and noted.get("rollout") == rollout:
-        if not noted.get("undone"):
-            return {}
-        before = noted.get("configMap")
-    elif known and same_place(active, goal):
-        return {}
-    elif known and (not active or active.get("name")):
-        before = active
-    elif noted is not None:
-        before = noted.get("configMap")
-    else:
-        return {}
-    return {annotation.PREVIOUS: _record(before, rollout)}
-
-
-def _is_known(node: nodes.Node, rollout: str) -> bool:
-    """Return whether what a node runs is known, and neither failed nor on trial."""
-    on_trial = annotation.unconfirmed((node.status or {}).get("reason"))
-    if nodes.settled(node) and not on_trial:
-        return True
-    return bool(rollout) and nodes.fell_back(node)
-
-
-def _record(before: Source, rollout: str) -> str:
-    held: dict[str, t.Any] = {}
-    if before:
-        held["configMap"] = before
-    if rollout:
-        held["rollout"] = rollout
-    return annotation.text(held)
 
 
 def _dropped(stored: nodes.Node) -> str:

@@ -48,7 +48,9 @@ def _check(current: dict[str, t.Any], back: bool) -> None:
     """Raise ClusterError for what is not a dump. On the way `back`, what a node runs may be unknown."""
     variants, rows = current.get("variants"), current.get("nodes")
     if isinstance(variants, dict) and isinstance(rows, dict):
-        named = {row.get("variant") if isinstance(row, dict) else "" for row in rows.values()}
+        named = set()
+        for row in rows.values():
+            named.add(row.get("variant") if isinstance(row, dict) else "")
         if back:
             named.discard(None)
         if named <= variants.keys():

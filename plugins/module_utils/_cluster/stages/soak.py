@@ -294,7 +294,7 @@ def soak(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
     Raises NodesFailed, which names every node that is no longer as verified, and why, and LeaseLost.
     """
     started = time.monotonic()
-    keeper = Keeper(session, None if check_mode else options["lease"])
+    keeper = Keeper(session, options["lease"], check_mode)
     wanted = config_sources.given({**options, "state": "verified"})
     names = options["nodes"]
     if wanted is not None:

@@ -49,20 +49,24 @@ def answered(hosts: t.Mapping[str, t.Any], program: str, minor: int) -> dict[str
 
     `minor` is that of the target. What a node returned in another form stays as it is.
     """
-    configs = {name: _config(given, minor) for name, given in hosts.items() if _has_no_answer(given)}
+    configs = {}
+    for name, given in hosts.items():
+        if _has_no_answer(given):
+            configs[name] = _config(given, minor)
     names = {_OF_THE_HOST}.union(*map(binary_facts.asked_of, configs.values()))
     sandboxed = os.geteuid() == 0
     scratch = "/run" if sandboxed else tempfile.gettempdir()
     facts = ask_binary.ask(program, names, scratch=scratch, sandboxed=sandboxed, cache="")
-    own = {_OF_THE_HOST: False} if facts and facts.fields.get(_OF_THE_HOST) else {}
+    own = {}
+    if facts and facts.fields.get(_OF_THE_HOST):
+        own = {_OF_THE_HOST: False}
     verdicts: dict[str, binary.Verdict] = {}
     found = dict(hosts)
     for name, config in configs.items():
         text = json.dumps({**ask_binary.HEADER, **config, **own}, sort_keys=True)
         if text not in verdicts:
             verdicts[text] = binary.check(text, [], program, scratch=scratch, sandboxed=sandboxed)
-        flags = [flag.name for flag in node_facts.read(hosts[name]).flags]
-        found[name] = {**hosts[name], "target": _answer(program, facts, flags, verdicts[text])}
+        found[name] = {**hosts[name], "target": _answer(program, facts, hosts[name], verdicts[text])}
     return found
 
 
@@ -78,13 +82,11 @@ def _config(given: t.Mapping[str, t.Any], minor: int) -> dict[str, t.Any]:
 
 
 def _answer(
-    program: str, facts: binary_facts.BinaryFacts | None, flags: t.Sequence[str], verdict: binary.Verdict
+    program: str, facts: binary_facts.BinaryFacts | None, given: t.Mapping[str, t.Any], verdict: binary.Verdict
 ) -> dict[str, t.Any]:
     """Return the answer in the form of kubelet_upgrade_info."""
-    return {
-        "binary": program,
-        "version": facts.version if facts else None,
-        "refused_flags": facts.without(flags) if facts else [],
-        "facts": facts._asdict() if facts else None,
-        **verdict._asdict(),
-    }
+    answer: dict[str, t.Any] = {"binary": program, "version": None, "refused_flags": [], "facts": None}
+    if facts:
+        flags = [flag.name for flag in node_facts.read(given).flags]
+        answer.update(version=facts.version, refused_flags=facts.without(flags), facts=facts._asdict())
+    return {**answer, **verdict._asdict()}

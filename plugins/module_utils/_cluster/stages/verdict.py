@@ -116,9 +116,11 @@ def _judge_status(node: Node, expected: dict[str, str], beaten: bool) -> Verdict
             "sync_error", f"its kubelet still runs {describe(active)} and reports `{node.error}`{meaning(node)}"
         )
     if assigned != expected:
-        older = " an earlier revision of it" if same_place(assigned, expected) else f" {describe(assigned)}"
+        older = describe(assigned)
+        if same_place(assigned, expected):
+            older = "an earlier revision of it"
         return Verdict(
-            "pending", f"waiting for its kubelet to take up {describe(expected)}; it still reports{older} as assigned"
+            "pending", f"waiting for its kubelet to take up {describe(expected)}; it still reports {older} as assigned"
         )
     if node.error and node.on_node and active == expected:
         return Verdict("not_ready", f"its config is active, and the guard on the node reports: `{node.error}`", True)
@@ -163,10 +165,14 @@ def _judge_active(node: Node, expected: dict[str, str], beaten: bool) -> Verdict
 
 def _fell_back(node: Node, expected: dict[str, str]) -> Verdict:
     active = node.part("active")
-    current = "its last-known-good, " + describe(active) if active else "its local config"
+    current = "its local config"
+    if active:
+        current = f"its last-known-good, {describe(active)}"
     current = node.form.fallbacks.get(node.place, current)
-    # The guard reports the cause; a kubelet writes it only to its log.
-    means = "" if node.on_node else meaning(node) or f"{MEANING_FOLLOWS}{_UNKNOWN}"
+    means = ""
+    if not node.on_node:
+        # The guard reports the cause; a kubelet writes it only to its log.
+        means = meaning(node) or f"{MEANING_FOLLOWS}{_UNKNOWN}"
     return Verdict(
         "fell_back", f"its kubelet refused {describe(expected)} and reverted to {current}: `{node.error}`{means}", True
     )
@@ -174,7 +180,9 @@ def _fell_back(node: Node, expected: dict[str, str]) -> Verdict:
 
 def meaning(node: Node) -> str:
     """Return the meaning of an error after MEANING_FOLLOWS, empty for one of an unknown meaning."""
-    words = node.form.meaning_of_error(node.error) if node.form.explains_errors else MEANING.get(node.error)
+    words = MEANING.get(node.error)
+    if node.form.explains_errors:
+        words = node.form.meaning_of_error(node.error)
     return f"{MEANING_FOLLOWS}{words}" if words else ""
 
 
@@ -207,14 +215,14 @@ def at_timeout(
     on_node = deliveries.of(delivery).on_node
     if silent_for is not None and silent_for > 40:
         remedy = (
-            "Its guard reverts a configuration that is not confirmed, and reports why: on the node, see "
-            "`journalctl -u kubelet -u livenodes-kubelet-guard`"
-            if on_node
-            else (
-                "The API cannot repair it: on the node, see `journalctl -u kubelet` and empty "
-                f"{form.assigned_file} in its --dynamic-config-dir"
-            )
+            "The API cannot repair it: on the node, see `journalctl -u kubelet` and empty "
+            f"{form.assigned_file} in its --dynamic-config-dir"
         )
+        if on_node:
+            remedy = (
+                "Its guard reverts a configuration that is not confirmed, and reports why: on the node, see "
+                "`journalctl -u kubelet -u livenodes-kubelet-guard`"
+            )
         message = (
             f"its kubelet has sent no heartbeat for {silent_for:.0f} s: it is dead or in a crash loop. {remedy}. "
             "Last seen: "

@@ -20,7 +20,7 @@ from ..api.session import Session
 from ..objects import config_sources
 from ..objects.lease import Keeper
 from ..objects.lease_objects import LeaseLost
-from . import assign, diagnose, followers, verdict
+from . import assign, diagnose, verdict
 from .watch import Watch
 
 # Many kubelets are ready after a second, and each batch waits for the next poll. So the first pause is short, and each
@@ -33,9 +33,7 @@ def config_source(session: Session, options: dict[str, t.Any], check_mode: bool)
 
     Renews the Lease in the option `lease` before it writes and while it waits. Raises LeaseLost if it is lost.
     """
-    keeper = Keeper(session, None if check_mode else options.get("lease"))
-    if options["state"] == "settled":
-        return followers.settle(session, options, check_mode, keeper)
+    keeper = Keeper(session, options.get("lease"), check_mode)
     if options["state"] == "verified":
         return verify(session, options, config_sources.given(options), keeper)
     try:

@@ -80,8 +80,12 @@ class Watch:
     @property
     def waiting(self) -> list[str]:
         """The nodes whose verdict may still change."""
-        done = {name for name, found in self.verdicts.items() if found.final or verdict.ok(found)}
-        return [name for name in self.nodes if name not in done]
+        waiting = []
+        for name in self.nodes:
+            found = self.verdicts.get(name)
+            if found is None or not (found.final or verdict.ok(found)):
+                waiting.append(name)
+        return waiting
 
     def unread_by(self, name: str) -> str:
         """Return the field with which the kubelet of a node serves no /configz, empty if it serves one."""
@@ -165,21 +169,23 @@ class Watch:
         self, name: str, found: verdict.Verdict, expected: Expected, live: dict[str, t.Any]
     ) -> verdict.Verdict:
         node, config = self.nodes[name], expected.config or {}
-        self.differences[name] = [
-            {
-                "path": path,
-                "expected": difftext.mask(path, wanted),
-                "live": difftext.mask(path, value),
-                "flags": fields.flags_of(path, node.minor or None),
-            }
-            for path, wanted, value in expected.differences(live, node.minor, node.delivery)
-            if self._counts(name, path, wanted, config)
-        ]
+        differences: list[dict[str, t.Any]] = []
+        for path, wanted, value in expected.differences(live, node.minor, node.delivery):
+            if self._counts(name, path, wanted, config):
+                differences.append(
+                    {
+                        "path": path,
+                        "expected": difftext.mask(path, wanted),
+                        "live": difftext.mask(path, value),
+                        "flags": fields.flags_of(path, node.minor or None),
+                    }
+                )
+        self.differences[name] = differences
         changed = _undeclared_changes(self._before, node, config, live, self._hosts.get(name))
         if changed is not None:
             self.undeclared[name] = changed
-        if self.differences[name]:
-            return diagnose.differs(self.differences[name], node.minor, node.delivery)
+        if differences:
+            return diagnose.differs(differences, node.minor, node.delivery)
         strange = [item for item in changed or () if not item["cause"]]
         if strange and name in self._hosts:
             return diagnose.unexplained(strange)
@@ -232,9 +238,10 @@ class Watch:
     def result(self, started: float) -> dict[str, t.Any]:
         """Return the module's result for all nodes."""
         rows = {name: self._row(name, found) for name, found in self.verdicts.items()}
-        warnings = [
-            f"Node {name}: {diagnose.undeclared_changes(found)}" for name, found in self.undeclared.items() if found
-        ]
+        warnings = []
+        for name, undeclared in self.undeclared.items():
+            if undeclared:
+                warnings.append(f"Node {name}: {diagnose.undeclared_changes(undeclared)}")
         return {**verdict.result(rows, time.monotonic() - started), "warnings": warnings}
 
 

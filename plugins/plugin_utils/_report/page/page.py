@@ -40,17 +40,23 @@ def make(report: t.Mapping[str, t.Any]) -> str:
 
 @functools.lru_cache(maxsize=None)
 def _parts() -> tuple[str, str, str]:
-    read = [(_HERE / f"page.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js")]
-    return read[0], read[1], read[2]
+    return _part("html"), _part("css"), _part("js")
+
+
+def _part(kind: str) -> str:
+    return (_HERE / f"page.{kind}").read_text(encoding="utf-8")
 
 
 def _policy(style: str, script: str) -> str:
     """Return the Content-Security-Policy: it allows the page's own style and script by hash, and nothing else."""
-    hashes = [base64.b64encode(hashlib.sha256(words.encode()).digest()).decode() for words in (style, script)]
     return (
-        f"default-src 'none'; style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'; "
+        f"default-src 'none'; style-src 'sha256-{_sha256(style)}'; script-src 'sha256-{_sha256(script)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
+
+
+def _sha256(words: str) -> str:
+    return base64.b64encode(hashlib.sha256(words.encode()).digest()).decode()
 
 
 def _data(report: t.Mapping[str, t.Any]) -> str:

@@ -49,10 +49,13 @@ def make(report: t.Mapping[str, t.Any]) -> dict[str, str]:
         meaning = PLANNED
     parts = {"failures": _failures(report), "changes": _changes(report), "batches": _batches(report)}
     heads = {"failures": "Failures", "changes": "What changes", "batches": "Batches", "nodes": "Nodes"}
-    links = [f'<a href="#{name}">{head}</a>' for name, head in heads.items() if parts.get(name) or name == "nodes"]
+    links = ""
+    for name, head in heads.items():
+        if parts.get(name) or name == "nodes":
+            links += f'<a href="#{name}">{head}</a>'
     return {
         **parts,
-        "sections": "".join(links),
+        "sections": links,
         "title": escape(f"{word}: kubelet rollout, {title}"),
         "group": escape(title),
         "kind": kind,
@@ -76,8 +79,11 @@ def _facts(report: t.Mapping[str, t.Any]) -> str:
 
 
 def _states(report: t.Mapping[str, t.Any]) -> str:
-    counts = [(state, report["summary"][state]) for state in model.STATES if state in report["summary"]]
-    return "".join(f'<li class="tile s-{state}"><b>{number:,}</b><span>{state}</span></li>' for state, number in counts)
+    tiles = ""
+    for state in model.STATES:
+        if state in report["summary"]:
+            tiles += f'<li class="tile s-{state}"><b>{report["summary"][state]:,}</b><span>{state}</span></li>'
+    return tiles
 
 
 def _failures(report: t.Mapping[str, t.Any]) -> str:
@@ -118,22 +124,20 @@ def _note(head: str, words: str) -> str:
 
 
 def _paused(paused: t.Mapping[str, t.Any]) -> str:
-    parts = [
-        f"{word} {paused[key]}"
-        for word, key in (("since", "since"), ("by", "by"), ("because:", "reason"))
-        if paused.get(key)
-    ]
+    parts = []
+    for word, key in (("since", "since"), ("by", "by"), ("because:", "reason")):
+        if paused.get(key):
+            parts.append(f"{word} {paused[key]}")
     return ". ".join(filter(None, [", ".join(parts), str(paused.get("message") or "")]))
 
 
 def _card(nodes: list[t.Mapping[str, t.Any]]) -> str:
     first = nodes[0]
     state = first["verdict"] or first["state"]
-    names = "".join(_name(node["name"]) for node in nodes[:MOST_NAMES])
+    names = "".join(map(_name, nodes[:MOST_NAMES]))
     if len(nodes) > MOST_NAMES:
         # At most 500 more names; the table shows all of them.
-        rest = nodes[MOST_NAMES : MOST_NAMES + 500]
-        more = "".join(_name(node["name"]) for node in rest)
+        more = "".join(map(_name, nodes[MOST_NAMES : MOST_NAMES + 500]))
         names += f"<details><summary>{len(nodes) - MOST_NAMES:,} more</summary>{more}</details>"
     reverted = sum(node["state"] == model.REVERTED for node in nodes)
     counted = report_text.count(len(nodes), "node")
@@ -149,8 +153,9 @@ def _card(nodes: list[t.Mapping[str, t.Any]]) -> str:
     )
 
 
-def _name(name: str) -> str:
-    return f'<button type="button" class="name" data-node="{escape(name)}">{escape(name)}</button>'
+def _name(node: t.Mapping[str, t.Any]) -> str:
+    name = escape(node["name"])
+    return f'<button type="button" class="name" data-node="{name}">{name}</button>'
 
 
 def _changes(report: t.Mapping[str, t.Any]) -> str:
@@ -168,11 +173,15 @@ def _changes(report: t.Mapping[str, t.Any]) -> str:
 
 def _change(entry: t.Mapping[str, t.Any], shown: bool) -> str:
     variants = entry["variants"]
-    more = f" and {len(variants) - 1:,} more variants" if len(variants) > 1 else ""
-    named = escape(f"{variants[0]}{more}" if variants else entry["text"] or "no variant")
-    head = f'{report_text.count(entry["nodes"], "node")} {_effect(entry)} <code class="quiet">{named}</code>'
+    named = entry["text"] or "no variant"
+    if variants:
+        named = str(variants[0])
+    if len(variants) > 1:
+        named += f" and {len(variants) - 1:,} more variants"
+    head = f'{report_text.count(entry["nodes"], "node")} {_effect(entry)} <code class="quiet">{escape(named)}</code>'
+    is_open = " open" if shown else ""
     return (
-        f'<details class="plan"{" open" if shown else ""}><summary>{head}</summary>'
+        f'<details class="plan"{is_open}><summary>{head}</summary>'
         f"{_changed_fields(entry)}{_problems(entry['problems'])}</details>"
     )
 
@@ -200,12 +209,12 @@ def _changed_field(row: t.Mapping[str, t.Any]) -> str:
 
 
 def _problems(rows: t.Sequence[t.Any]) -> str:
-    items = "".join(
-        f'<li class="p-{escape(str(row.get("severity")))}"><b>{escape(str(row.get("severity")))}</b> '
-        f"{escape(' '.join(str(row.get(key) or '') for key in ('path', 'message', 'remedy')))}</li>"
-        for row in rows
-        if isinstance(row, dict)
-    )
+    items = ""
+    for row in rows:
+        if isinstance(row, dict):
+            severity = escape(str(row.get("severity")))
+            words = " ".join(str(row.get(key) or "") for key in ("path", "message", "remedy"))
+            items += f'<li class="p-{severity}"><b>{severity}</b> {escape(words)}</li>'
     return f"<ul>{items}</ul>" if items else ""
 
 
@@ -221,17 +230,13 @@ def _shadowed(row: t.Mapping[str, t.Any]) -> str:
 def _value(value: t.Any) -> str:
     if value is None:
         return '<span class="quiet">not set</span>'
-    return escape(value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False))
+    if isinstance(value, str) and value:
+        return escape(value)
+    return escape(json.dumps(value, ensure_ascii=False))
 
 
 def _batches(report: t.Mapping[str, t.Any]) -> str:
-    rows = "".join(
-        f'<tr><th scope="row">{batch["number"]}</th><td>{batch["nodes"]:,}</td><td>{batch.get(model.DONE, 0):,}</td>'
-        f"<td{' class=worst' if _bad(batch) else ''}>{_bad(batch):,}</td>"
-        f"<td>{escape(report_text.duration(batch['at']))}</td>"
-        f"<td>{escape(report_text.duration(batch['seconds']))}</td></tr>"
-        for batch in report["batches"]
-    )
+    rows = "".join(map(_batch, report["batches"]))
     if not rows:
         return ""
     table = (
@@ -243,5 +248,11 @@ def _batches(report: t.Mapping[str, t.Any]) -> str:
     return _section("batches", "Batches", table)
 
 
-def _bad(batch: t.Mapping[str, t.Any]) -> int:
-    return sum(batch.get(state, 0) for state in model.FAILURES)
+def _batch(batch: t.Mapping[str, t.Any]) -> str:
+    failed = model.failed(batch)
+    worst = " class=worst" if failed else ""
+    return (
+        f'<tr><th scope="row">{batch["number"]}</th><td>{batch["nodes"]:,}</td><td>{batch.get(model.DONE, 0):,}</td>'
+        f"<td{worst}>{failed:,}</td><td>{escape(report_text.duration(batch['at']))}</td>"
+        f"<td>{escape(report_text.duration(batch['seconds']))}</td></tr>"
+    )

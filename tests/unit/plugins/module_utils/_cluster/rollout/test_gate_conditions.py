@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import timestamps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate, pause
 from tests.sim.api.direct import HEARTBEATS, Clock, Direct
 from tests.support import gating
 from tests.support.calls import CONFIGMAPS, NODES, PAGE, Call, Calls
@@ -189,7 +189,7 @@ def read(data: dict[str, str] | None, *managers: dict[str, t.Any]) -> dict[str, 
         "data": data,
     }
     with Calls(Call("GET", f"{CONFIGMAPS}/p", found)) as session:
-        return gate.read_pause(t.cast("t.Any", session), "kube-system", "p")
+        return pause.read_pause(t.cast("t.Any", session), "kube-system", "p")
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_not_paused(data: dict[str, str] | None) -> None:
 
 def test_no_such_configmap() -> None:
     with Calls(Call("GET", f"{CONFIGMAPS}/p", ApiError(404, "not found"))) as session:
-        assert gate.read_pause(t.cast("t.Any", session), "kube-system", "p") is None
+        assert pause.read_pause(t.cast("t.Any", session), "kube-system", "p") is None
 
 
 @pytest.mark.parametrize("value", ["true", "True", "yes", "1", "until monday"])

@@ -137,7 +137,10 @@ def test_the_settings_of_the_program(program: Path, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("words", [[], ["other"]])
 def test_other_commands_are_refused(program: Path, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert guard_main.main(str(program), words) == 2
-    assert capsys.readouterr().err == f"usage: {program} prestart | watch | tick | report | verify | status | follow | look\n"
+    assert (
+        capsys.readouterr().err
+        == f"usage: {program} prestart | watch | tick | report | verify | status | follow | look\n"
+    )
 
 
 def test_tick_prints_when_to_look_again(

@@ -11,8 +11,8 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, NodesFailed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import revert
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign, followers, verdict
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import revert, settle
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign, assign_step, verdict
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, following
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.following import (
     API,
@@ -77,7 +77,7 @@ def trimmed(*given: t.Any, **more: t.Any) -> nodes.Node:
     ],
 )
 def test_what_a_follower_is_asked_for(found: nodes.Node, transport: str, expected: Orders | None) -> None:
-    assert followers.orders(found, A, transport, {"trial_seconds": 60, "confirm_seconds": 90}) == expected
+    assert assign_step.orders(found, A, transport, {"trial_seconds": 60, "confirm_seconds": 90}) == expected
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_what_a_follower_is_asked_for(found: nodes.Node, transport: str, expecte
     ],
 )
 def test_which_transports_reach_a_node(found: nodes.Node, transport: str, words: str) -> None:
-    problem = followers.problem(found, transport)
+    problem = assign_step.problem(found, transport)
     assert words in problem and bool(problem) is bool(words)
 
 
@@ -180,7 +180,7 @@ def settled(answer: Answer, *calls: Call, **given: t.Any) -> dict[str, t.Any]:
     asked = options(state="settled", wait_timeout=0, wait_sleep=1, verdicts={"n1": ""}, **given)
     with Calls(listed(start), *calls) as session:
         try:
-            return followers.settle(session, asked, False, followers.Keeper(session, None))["nodes"]["n1"]
+            return settle.settle(session, asked, False)["nodes"]["n1"]
         except NodesFailed as error:
             return error.result["nodes"]["n1"]
 
@@ -207,7 +207,7 @@ def test_a_revert_is_ordered_and_not_waited_for() -> None:
     start = followed(A, Orders(attempt=2), Answer(configMap=A, attempt=2, trial=TRIAL), reported=RUNS_A)
     asked = options(state="settled", wait_timeout=0, wait_sleep=1, verdicts={"n1": "pods are lost"})
     with Calls(listed(start), order("pods are lost")) as session:
-        rows = followers.settle(session, asked, False, followers.Keeper(session, None))["nodes"]
+        rows = settle.settle(session, asked, False)["nodes"]
     assert rows["n1"]["state"] == "reverting"
 
 
