@@ -171,7 +171,8 @@ def _assign(at: At) -> Options:
 
 
 def _rehearse(at: At) -> Options:
-    return {"sources": at.batch.sources, **following(at)}
+    # What is staged is copied: a follower takes up what is assigned.
+    return {"sources": at.batch.sources, "transport": "ssh"}
 
 
 def following(at: At) -> dict[str, Any]:
@@ -297,7 +298,7 @@ STEPS = {
     # Assign the config sources of the batch.
     "assign": Step(_assign, reads=(*PLANNED, *FOLLOWING), after=_assigned, more=copies),
     # Ask the API server as for an assignment, and write nothing.
-    "rehearse": Step(_rehearse, reads=(*PLANNED, *FOLLOWING), after=_assigned, more=copies),
+    "rehearse": Step(_rehearse, reads=PLANNED, after=_assigned, more=copies),
     # Wait until the kubelets of the batch run what they should.
     "verify": Step(_verify, reads=(*PLANNED, WAIT), begin=At.collected, goes_on=with_rows, after=_verified),
     # Watch the verified nodes for some time.

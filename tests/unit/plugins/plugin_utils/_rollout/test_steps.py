@@ -45,7 +45,7 @@ DRAINED = {"delete_emptydir_data": False, "force": True, "lease": LEASE, "state"
             {"sources": SOURCES, "rollout": "r1", "undo": True},
             id="undo",
         ),
-        pytest.param(STEPS["rehearse"], at(), {"sources": SOURCES}, id="rehearse"),
+        pytest.param(STEPS["rehearse"], at(), {"sources": SOURCES, "transport": "ssh"}, id="rehearse"),
         pytest.param(STEPS["verify"], at(check_mode=True), None, id="check mode waits for nothing"),
         pytest.param(STEPS["verify"], at(), {**WAITING, "sources": SOURCES}, id="what is expected"),
         pytest.param(
