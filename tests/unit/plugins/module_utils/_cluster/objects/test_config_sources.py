@@ -1,7 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The source that each node must have, from a module's options, and the patch that writes it.
+"""ConfigMaps, the source of each node and the patch that writes it, Roles that let kubelets 1.8 to 1.10 read it.
+
 
 The patch never overwrites another writer's change.
 """
@@ -14,12 +15,19 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import config_sources, nodes
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import (
+    config_sources,
+    configmaps,
+    node_requests,
+    nodes,
+    readers,
+)
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
+from tests.sim.api import roles
 from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster
 from tests.support.calls import CONFIGMAPS, DRY, MERGE, NODES, Call, Calls
-from tests.support.objects import configmap, node, place, reference, status
+from tests.support.objects import configmap, items, node, place, reference, status
 
 CONFLICT = ApiError(409, "the object has been modified", "Conflict")
 
@@ -222,3 +230,233 @@ def test_an_api_server_without_dry_runs(
     assert forecast == answer
     assert [one.reimaged for one in answers] == [False, False]
     assert (annotation.PREVIOUS in notes and notes[annotation.PREVIOUS] is None) == (answers[0].previous is None)
+
+
+ABSENT = ApiError(404, 'configmaps "config-a" not found', "NotFound")
+EXISTS = ApiError(409, 'configmaps "config-a" already exists', "AlreadyExists")
+DELETION = {
+    "kind": "DeleteOptions",
+    "apiVersion": "v1",
+    "preconditions": {"uid": "uid-config-a", "resourceVersion": "7"},
+}
+
+
+def test_paths() -> None:
+    assert configmaps.path("kube-system") == CONFIGMAPS
+    assert configmaps.path("kube-system", "a") == f"{CONFIGMAPS}/a"
+    assert configmaps.path("a b", "c?d#e") == "/api/v1/namespaces/a%20b/configmaps/c%3Fd%23e"
+    assert configmaps.path("a", "../secrets/x") == "/api/v1/namespaces/a/configmaps/..%2Fsecrets%2Fx"
+
+
+def test_read() -> None:
+    with Calls(
+        Call("GET", f"{CONFIGMAPS}/config-a", configmap()), Call("GET", f"{CONFIGMAPS}/config-a", ABSENT)
+    ) as session:
+        assert configmaps.read(session, "kube-system", "config-a") == configmap()
+        assert configmaps.read(session, "kube-system", "config-a") is None
+
+
+def test_read_refused() -> None:
+    with (
+        Calls(Call("GET", f"{CONFIGMAPS}/config-a", ApiError(403, "forbidden"))) as session,
+        pytest.raises(ApiError, match="forbidden"),
+    ):
+        configmaps.read(session, "kube-system", "config-a")
+
+
+def test_read_managed() -> None:
+    query = [("labelSelector", "app.kubernetes.io/managed-by=livenodes.kubelet")]
+    with Calls(
+        Call("GET", CONFIGMAPS, items(configmap()), query), Call("GET", CONFIGMAPS, {"items": None}, query)
+    ) as session:
+        assert configmaps.read_managed(session, "kube-system") == [configmap()]
+        assert configmaps.read_managed(session, "kube-system") == []
+
+
+@pytest.mark.parametrize(("dry_run", "query"), [(False, ()), (True, DRY)])
+def test_create(dry_run: bool, query: tuple[tuple[str, str], ...]) -> None:
+    with Calls(Call("POST", CONFIGMAPS, configmap(revision="8"), query, configmap())) as session:
+        assert configmaps.create(session, configmap(), dry_run) == configmap(revision="8")
+
+
+def test_create_a_configmap_that_exists() -> None:
+    there = configmap(content="theirs")
+    with Calls(
+        Call("POST", CONFIGMAPS, EXISTS, (), configmap()), Call("GET", f"{CONFIGMAPS}/config-a", there)
+    ) as session:
+        assert configmaps.create(session, configmap(), False) == there
+
+
+def test_create_after_a_conflict_with_a_deleted_configmap() -> None:
+    calls = Call("POST", CONFIGMAPS, EXISTS, (), configmap()), Call("GET", f"{CONFIGMAPS}/config-a", ABSENT)
+    with Calls(*calls) as session, pytest.raises(ApiError) as caught:
+        configmaps.create(session, configmap(), False)
+    assert caught.value is EXISTS
+
+
+def test_create_refused() -> None:
+    with (
+        Calls(Call("POST", CONFIGMAPS, ApiError(403, "forbidden"), (), configmap())) as session,
+        pytest.raises(ApiError, match="forbidden"),
+    ):
+        configmaps.create(session, configmap(), False)
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_delete_is_bound_to_what_was_read(dry_run: bool) -> None:
+    """A dry run is requested in the body: with a body, the API server ignores the query parameter."""
+    body = {**DELETION, "dryRun": ["All"]} if dry_run else DELETION
+    with Calls(Call("DELETE", f"{CONFIGMAPS}/config-a", {}, body=body)) as session:
+        configmaps.delete(session, configmap(), dry_run)
+
+
+def test_delete_what_is_gone_or_changed() -> None:
+    with Calls(
+        Call("DELETE", f"{CONFIGMAPS}/config-a", ABSENT, (), DELETION),
+        Call("DELETE", f"{CONFIGMAPS}/config-a", EXISTS, (), DELETION),
+    ) as session:
+        configmaps.delete(session, configmap(), False)
+        with pytest.raises(ApiError, match="already exists"):
+            configmaps.delete(session, configmap(), False)
+
+
+def test_reference() -> None:
+    assert configmaps.reference(configmap(), "kubelet") == reference()
+    dry = configmap()
+    del dry["metadata"]["resourceVersion"]
+    assert configmaps.reference(dry, "kubelet") == reference(revision="")
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_write_key(dry_run: bool) -> None:
+    """Only the revision that was read is overwritten, and only the one key."""
+    body = {"metadata": {"resourceVersion": "7"}, "data": {"kubelet": "x"}}
+    stored = configmap(content="x", revision="8")
+    calls = [
+        Call("PATCH", f"{CONFIGMAPS}/config-a", answer, DRY if dry_run else (), body, MERGE)
+        for answer in (stored, EXISTS)
+    ]
+    with Calls(*calls) as session:
+        assert configmaps.write_key(session, configmap(), "kubelet", "x", dry_run) == stored
+        with pytest.raises(ApiError, match="already exists"):
+            configmaps.write_key(session, configmap(), "kubelet", "x", dry_run)
+
+
+def test_configmaps_without_dry_runs() -> None:
+    """Nothing is sent."""
+    with Calls(old=True) as session:
+        assert configmaps.create(session, configmap(), True) == configmap()
+        assert configmaps.write_key(session, configmap(), "kubelet", "x", True) == configmap(content="x")
+        configmaps.delete(session, configmap(), True)
+
+
+PLACE = ("kube-system", "config-a")
+READER = "config-a-reader"
+
+
+@pytest.fixture
+def cluster() -> t.Iterator[Cluster]:
+    """An API server of 1.10 without nodes."""
+    with Cluster("v1.10.13", tls=False) as made:
+        yield made
+
+
+@pytest.fixture
+def session(cluster: Cluster) -> Session:
+    """A session of its administrator."""
+    return Session({"host": cluster.url})
+
+
+def readable(cluster: Cluster) -> set[str]:
+    """The nodes that may get the ConfigMap."""
+    return {name for name in ("n1", "n2", "n3") if roles.may_get(cluster.store, f"system:node:{name}", *PLACE)}
+
+
+def writes(cluster: Cluster) -> int:
+    return sum(method != "GET" for method, _path in cluster.counter.requests)
+
+
+def test_grant_and_revoke(cluster: Cluster, session: Session) -> None:
+    """Each step first in check mode, which writes nothing, and then twice."""
+    steps: list[tuple[t.Callable[[bool], list[str]], set[str]]] = [
+        (lambda dry: readers.grant(session, {PLACE: ["n1"]}, dry)[0], {"n1"}),
+        (lambda dry: readers.grant(session, {PLACE: ["n2", "n3"]}, dry)[0], {"n1", "n2", "n3"}),
+        (lambda dry: readers.revoke(session, "kube-system", {PLACE: {"n3"}}, dry), {"n3"}),
+        (lambda dry: readers.revoke(session, "kube-system", {}, dry), set()),
+    ]
+    before: set[str] = set()
+    for step, after in steps:
+        written = writes(cluster)
+        forecast = step(True)
+        assert forecast and readable(cluster) == before and writes(cluster) == written
+        assert step(False) == forecast and readable(cluster) == after
+        written = writes(cluster)
+        assert step(True) == step(False) == [] and writes(cluster) == written
+        before = after
+    assert not cluster.store.tables["roles"] and not cluster.store.tables["rolebindings"]
+
+
+def test_the_documented_commands(cluster: Cluster, session: Session) -> None:
+    """What `kubectl create role` and `rolebinding` of the old page made is used, completed, and never removed."""
+    rule = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["config-a"], "verbs": ["get"]}
+    ref = {"apiGroup": readers.GROUP, "kind": "Role", "name": READER}
+    user = {"apiGroup": readers.GROUP, "kind": "User", "name": "system:node:n1"}
+    cluster.store.create(KINDS["roles"], "kube-system", {"metadata": {"name": READER}, "rules": [rule]})
+    binding = {"metadata": {"name": READER}, "roleRef": ref, "subjects": [user]}
+    cluster.store.create(KINDS["rolebindings"], "kube-system", binding)
+    assert readers.grant(session, {PLACE: ["n1"]}, False) == ([], {})
+    assert readers.grant(session, {PLACE: ["n2"]}, False)[0] == [f"RoleBinding kube-system/{READER}"]
+    assert readable(cluster) == {"n1", "n2"}
+    assert readers.revoke(session, "kube-system", {}, False) == []
+
+
+def test_a_role_of_others(cluster: Cluster, session: Session) -> None:
+    cluster.store.create(KINDS["roles"], "kube-system", {"metadata": {"name": READER}, "rules": []})
+    changed, failed = readers.grant(session, {PLACE: ["n1"], ("kube-system", "config-b"): ["n1"]}, False)
+    assert set(failed) == {PLACE} and "does not let a node get the ConfigMap" in failed[PLACE]
+    assert changed == ["Role kube-system/config-b-reader", "RoleBinding kube-system/config-b-reader"]
+
+
+def test_our_role_is_repaired(cluster: Cluster, session: Session) -> None:
+    readers.grant(session, {PLACE: ["n1"]}, False)
+    cluster.store.patch(KINDS["roles"], "kube-system", READER, "application/merge-patch+json", {"rules": []})
+    assert readers.grant(session, {PLACE: ["n1"]}, False) == ([f"Role kube-system/{READER}"], {})
+    assert readable(cluster) == {"n1"}
+
+
+def test_a_binding_to_another_role(cluster: Cluster, session: Session) -> None:
+    body = {"metadata": {"name": READER}, "roleRef": {"name": "other"}, "subjects": []}
+    cluster.store.create(KINDS["rolebindings"], "kube-system", body)
+    assert "for another Role" in readers.grant(session, {PLACE: ["n1"]}, False)[1][PLACE]
+
+
+def test_refused(cluster: Cluster, session: Session) -> None:
+    """The message names the permission."""
+    cluster.faults.add(403, method="POST", path="/roles")
+    failed = readers.grant(session, {PLACE: ["n1"]}, False)[1]
+    assert "create and patch on roles and rolebindings" in failed[PLACE]
+
+
+def test_two_runs_at_once(cluster: Cluster, session: Session) -> None:
+    """Another run has bound its nodes between the read and the patch."""
+    readers.grant(session, {PLACE: ["n1"]}, False)
+    other = Session({"host": cluster.url})
+    cluster.faults.add(
+        method="PATCH",
+        path="/rolebindings/",
+        times=1,
+        then=lambda: readers.grant(other, {PLACE: ["n2"]}, False),
+    )
+    assert readers.grant(session, {PLACE: ["n3"]}, False) == ([f"RoleBinding kube-system/{READER}"], {})
+    assert readable(cluster) == {"n1", "n2", "n3"}
+
+
+def test_who_needs_one(cluster: Cluster, session: Session) -> None:
+    """Kubelets up to 1.10 by their source; later ones, and those on their local config, need none."""
+    for name, version in {"n1": "v1.9.11", "n2": "v1.10.13", "n3": "v1.20.2"}.items():
+        cluster.add(name, version)
+    ref = {"namespace": "kube-system", "name": "config-a", "uid": "a1"}
+    cluster.store.patch(
+        KINDS["nodes"], "", "n1", "application/merge-patch+json", {"spec": {"configSource": {"configMapRef": ref}}}
+    )
+    assert readers.in_use(node_requests.read(session).values()) == {PLACE: {"n1"}}
