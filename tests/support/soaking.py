@@ -11,22 +11,14 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import timestamps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubelets, lease, pods
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak, verify, watch
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import pods
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak
 from tests.sim.api.direct import Clock, Direct
 from tests.support.objects import configmap, live, node, place, reference, status, text
 
 A = reference("config-a")
 LIVE = live(maxPods=50)
 OWNED = {"owner": ("ReplicaSet", "web")}
-
-
-def stopped(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Replace the clock of all modules of a soak, so that nothing really waits."""
-    clock = Clock()
-    for used in (soak, lease, verify, watch, kubelets):
-        monkeypatch.setattr(used, "time", clock)
-    return clock
 
 
 def done(name: str = "n1", **more: t.Any) -> dict[str, t.Any]:

@@ -32,14 +32,8 @@ from tests.support.draining import (
     fail,
     names,
     run,
-    stopped,
 )
 from tests.support.objects import node, pod
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return stopped(monkeypatch)
 
 
 def test_drain(clock: Clock) -> None:

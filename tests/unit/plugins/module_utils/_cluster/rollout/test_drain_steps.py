@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a drain does with each pod, the eviction of one pod, the meaning of its answers, and cordons with our mark."""
+"""The steps of a drain: which pods go, the request and the answer of an eviction, the cordon and its end."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import drain_steps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
-from tests.sim.api.direct import Clock
+from tests.sim.api.direct import Clock, Direct
 from tests.support.calls import DRY, MERGE, NODES, Call, Calls
-from tests.support.objects import node
+from tests.support.draining import EVICTIONS, OWNED, cordoned, fail, run
+from tests.support.objects import node, pod
 
-MARK = {"holder": "ops", "time": "2026-01-01T00:00:00.000000Z"}
+pytestmark = pytest.mark.usefixtures("clock")
+OURS = {"holder": "ops", "time": "2026-01-01T00:00:00.000000Z"}
 CONFLICT = ApiError(409, "the object has been modified", "Conflict")
 
 
@@ -135,13 +137,6 @@ def test_an_eviction_without_dry_runs() -> None:
         drain_steps.evict(session, "policy/v1beta1", ("u1", row), None, True)
 
 
-@pytest.fixture(autouse=True)
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr(drain_steps, "time", clock)
-    return clock
-
-
 def patch(answer: t.Any, mark: dict[str, str] | None, revision: str = "1", dry_run: bool = False) -> Call:
     """The patch that sets the cordon and its mark, or removes both (None)."""
     body = {
@@ -164,7 +159,7 @@ def set_cordon(session: Calls, found: dict[str, t.Any], dry_run: bool = False) -
 
 @pytest.mark.parametrize("dry_run", [False, True])
 def test_cordon(dry_run: bool) -> None:
-    with Calls(patch(node(cordoned=MARK, unschedulable=True), MARK, dry_run=dry_run)) as session:
+    with Calls(patch(node(cordoned=OURS, unschedulable=True), OURS, dry_run=dry_run)) as session:
         assert drain_steps.cordoned_by_us(set_cordon(session, node(), dry_run))
 
 
@@ -173,9 +168,9 @@ def test_a_cordoned_node_is_not_patched() -> None:
         assert not drain_steps.cordoned_by_us(set_cordon(session, node(unschedulable=True)))
 
 
-def test_another_user_cordons_at_the_same_time() -> None:
+def test_a_conflict_with_the_cordon_of_another_user() -> None:
     """After the conflict the node is read again, and the other cordon is kept."""
-    with Calls(patch(CONFLICT, MARK), get(node(revision="2", unschedulable=True))) as session:
+    with Calls(patch(CONFLICT, OURS), get(node(revision="2", unschedulable=True))) as session:
         found = set_cordon(session, node())
     assert found.unschedulable and not drain_steps.cordoned_by_us(found)
 
@@ -184,7 +179,7 @@ def test_a_node_that_never_stops_changing() -> None:
     calls = [
         call
         for number in range(1, drain_steps.TRIES + 1)
-        for call in (patch(CONFLICT, MARK, str(number)), get(node(revision=str(number + 1))))
+        for call in (patch(CONFLICT, OURS, str(number)), get(node(revision=str(number + 1))))
     ]
     with Calls(*calls) as session, pytest.raises(ApiError, match="changes faster than it can be patched"):
         set_cordon(session, node())
@@ -192,7 +187,7 @@ def test_a_node_that_never_stops_changing() -> None:
 
 def test_uncordon_removes_the_mark() -> None:
     """Also from a node that another user has uncordoned; a node without our mark is not patched."""
-    for found in (node(cordoned=MARK, unschedulable=True), node(cordoned=MARK)):
+    for found in (node(cordoned=OURS, unschedulable=True), node(cordoned=OURS)):
         with Calls(patch(node(), None)) as session:
             assert not drain_steps.uncordon(session, nodes.trim(found), False).unschedulable
     with Calls() as session:
@@ -202,8 +197,8 @@ def test_uncordon_removes_the_mark() -> None:
 @pytest.mark.parametrize(
     ("fields", "ours"),
     [
-        ({"cordoned": MARK, "unschedulable": True}, True),
-        ({"cordoned": MARK}, False),
+        ({"cordoned": OURS, "unschedulable": True}, True),
+        ({"cordoned": OURS}, False),
         ({"unschedulable": True}, False),
         ({}, False),
     ],
@@ -220,3 +215,97 @@ def test_a_cordon_without_dry_runs() -> None:
         back = drain_steps.uncordon(session, found, True)
         assert (back.unschedulable, back.cordoned) == (False, None)
         assert not drain_steps.cordoned_by_us(set_cordon(session, node(unschedulable=True), True))
+
+
+def test_another_user_cordons_at_the_same_time(clock: Clock) -> None:
+    """Our patch is refused, and the cordon is theirs."""
+    api = Direct(node("n1"))
+    api.before("PATCH *", lambda: api.nodes.add(node("n1", revision="9", unschedulable=True)))
+    assert run(api)["nodes"]["n1"] == {
+        "ok": True,
+        "state": "drained",
+        "delivery": "none",
+        "source": None,
+        "error": "",
+        "changed": False,
+        "cordoned": True,
+        "evicted": [],
+        "skipped": [],
+        "message": "no pod to evict",
+    }
+    assert cordoned(api) == (True, False)
+
+
+def test_something_else_changes_at_the_same_moment(clock: Clock) -> None:
+    api = Direct(node("n1"))
+    first = [node("n1", revision="9", labels={"a": "b"})]
+    api.before("PATCH *", lambda: api.nodes.add(first.pop()) if first else None)
+    assert run(api)["changed"]
+    assert (cordoned(api), api.nodes["n1"]["metadata"]["labels"]) == ((True, True), {"a": "b"})
+
+
+def test_a_node_that_never_holds_still(clock: Clock) -> None:
+    api = Direct(node("n1"), pods=[pod("a", **OWNED)])
+    revisions = iter(range(10, 99))
+    api.before("PATCH *", lambda: api.nodes.add(node("n1", revision=str(next(revisions)))))
+    assert "it was not cordoned and no pod was evicted: the Node object changes faster" in fail(api).failures["n1"]
+    assert (api.count("PATCH", f"{NODES}/n1"), api.bodies(EVICTIONS)) == (drain_steps.TRIES, [])
+
+
+def test_a_cordon_that_is_not_stored(clock: Clock) -> None:
+    api = Direct(node("n1"), pods=[pod("a", **OWNED)])
+    api.answers["PATCH *"] = node("n1")
+    assert "did not store the cordon, and no pod was evicted: does an admission webhook" in fail(api).failures["n1"]
+    assert api.bodies(EVICTIONS) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "changed", "after", "message"),
+    [
+        (
+            {"cordoned": OURS, "unschedulable": True},
+            True,
+            (False, False),
+            f"uncordoned; it was {drain_steps.cordon_in_words(OURS)}",
+        ),
+        (
+            {"cordoned": OURS},
+            True,
+            (False, False),
+            "already uncordoned by another user or program; our mark was removed",
+        ),
+        ({"unschedulable": True}, False, (True, False), "cordoned by another user or program; not changed"),
+        ({}, False, (False, False), "not cordoned"),
+    ],
+)
+def test_restore(clock: Clock, before: dict[str, t.Any], changed: bool, after: tuple[bool, bool], message: str) -> None:
+    """Also after another run's cordon; check mode reports the same without a change; a second run changes nothing."""
+    api = Direct(node("n1", **before))
+    was = cordoned(api)
+    assert run(api, state="restored", check_mode=True)["nodes"]["n1"] == {
+        "ok": True,
+        "state": "restored",
+        "delivery": "none",
+        "source": None,
+        "error": "",
+        "changed": changed,
+        "cordoned": after[0],
+        "evicted": [],
+        "skipped": [],
+        "message": message,
+    }
+    assert cordoned(api) == was
+    result = run(api, state="restored")
+    assert (result["changed"], result["nodes"]["n1"]["message"], cordoned(api)) == (changed, message, after)
+    assert run(api, state="restored")["changed"] is False
+    assert cordoned(api) == after
+
+
+def test_an_uncordon_that_is_not_stored(clock: Clock) -> None:
+    api = Direct(node("n1", cordoned=OURS, unschedulable=True))
+    api.answers["PATCH *"] = api.nodes["n1"]
+    failed = fail(api, state="restored")
+    assert (
+        "did not store that it was uncordoned: does an admission webhook" in failed.failures["n1"]
+        and failed.result["nodes"]["n1"]["cordoned"]
+    )

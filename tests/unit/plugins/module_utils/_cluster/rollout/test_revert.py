@@ -28,13 +28,6 @@ WORDS = "the kubelet refused the configuration: invalid configuration: kubeAPIQP
 TABLE = {"variants": {}, "nodes": {"n1": {"variant": BEFORE}}}
 
 
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    made = Clock()
-    monkeypatch.setattr(revert, "time", made)
-    return made
-
-
 def row(
     previous: dict[str, str] | None = None, delivery: str = "native", source: dict[str, str] | None = None
 ) -> dict[str, t.Any]:

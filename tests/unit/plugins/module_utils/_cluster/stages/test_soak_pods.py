@@ -13,12 +13,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import pods
 from tests.sim.api.direct import Clock
 from tests.support.objects import pod
-from tests.support.soaking import OWNED, cluster, done, fail, run, snapshot, state, stopped
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return stopped(monkeypatch)
+from tests.support.soaking import OWNED, cluster, done, fail, run, snapshot, state
 
 
 def put(pod_object: dict[str, t.Any], **status_fields: t.Any) -> None:
