@@ -259,7 +259,6 @@ def test_what_is_not_known_is_left_to_the_client(content: str, tmp_path: Path) -
     assert cluster_options.in_words({"kubeconfig": 5 * "x"}) == ""
 
 
-# kubernetes.core, plugins/doc_fragments/k8s_auth_options.py: options, aliases and environment variables.
 THEIRS = {
     "kubeconfig": ("K8S_AUTH_KUBECONFIG",),
     "context": ("K8S_AUTH_CONTEXT",),
@@ -302,8 +301,12 @@ def test_option(name: str) -> None:
     assert option["type"] == TYPES.get(name, "str")
     assert set(option.get("aliases", [])) >= {ALIASES[name]} if name in ALIASES else "aliases" not in option
     assert "default" not in option and not option.get("required")
-    assert "fallback" not in option, "precedence completes the options together"
     assert set(cluster_options.VARIABLES.get(name, ())) >= set(THEIRS[name])
+
+
+def test_no_option_takes_a_variable_alone() -> None:
+    """Precedence completes the options together."""
+    assert not [name for name, option in cluster_options.argument_spec().items() if "fallback" in option]
 
 
 @pytest.mark.parametrize("name", ["proxy_basic_auth", "basic_auth", "user_agent"])
@@ -328,107 +331,58 @@ def test_secrets_stay_out_of_logs() -> None:
     [
         ({"host": "https://u:p@h:6443/x"}, {"host": "https://********@h:6443/x"}),
         ({"proxy": "http://u:p/q@r@proxy:3128"}, {"proxy": "http://********@proxy:3128"}),
-        ({"host": "https://h:6443", "context": "jane@prod"}, {"host": "https://h:6443", "context": "jane@prod"}),
-        ({"kubeconfig": "~/.kube/config"}, {"kubeconfig": "~/.kube/config"}),
+        ({"host": "https://h:6443", "context": "jane@prod"}, None),
+        ({"kubeconfig": "~/.kube/config"}, None),
         ({"kubeconfig": "users:\n- user: {token: t}\n"}, {"kubeconfig": "********"}),
         ({"kubeconfig": '{"users": [{"user": {"token": "t"}}]}'}, {"kubeconfig": "********"}),
         ({"kubeconfig": ["t"]}, {"kubeconfig": "********"}),
         (
-            {
-                "kubeconfig": {
-                    "current-context": "c",
-                    "clusters": [{"cluster": {"proxy-url": "http://u:p@proxy:1"}}],
-                    "users": [{"name": "u", "user": {"exec": {"args": ["--secret=t"]}}}],
-                }
-            },
-            {
-                "kubeconfig": {
-                    "current-context": "c",
-                    "clusters": [{"cluster": {"proxy-url": "http://********@proxy:1"}}],
-                    "users": "********",
-                }
-            },
+            {"kubeconfig": {"clusters": [{"proxy-url": "http://u:p@proxy:1"}], "users": [{"exec": ["--secret=t"]}]}},
+            {"kubeconfig": {"clusters": [{"proxy-url": "http://********@proxy:1"}], "users": "********"}},
         ),
+        # An option that the module does not have may be a misspelled one.
         ({"token": "t", "nodes": ["n1"]}, {"token": "********", "nodes": ["n1"]}),
         (
             {"proxy_headers": {"basic": "u:p", "user_agent": "a"}, "ssl_ca_cert": "/a"},
             {"proxy_headers": {"basic": "********", "user_agent": "a"}, "ssl_ca_cert": "/a"},
         ),
-        ({"proxy_headers": "u:p"}, {"proxy_headers": "u:p"}),
+        ({"proxy_headers": "u:p"}, None),
     ],
 )
-def test_the_options_as_they_are_shown(given: dict[str, t.Any], shown: dict[str, t.Any]) -> None:
-    """An option that the module does not have may be a misspelled one."""
-    assert cluster_options.shown(given, {**cluster_options.argument_spec(), "nodes": {"type": "list"}}) == shown
+def test_the_options_as_they_are_shown(given: dict[str, t.Any], shown: dict[str, t.Any] | None) -> None:
+    """Those without a secret as they are (None)."""
+    spec = {**cluster_options.argument_spec(), "nodes": {"type": "list"}}
+    assert cluster_options.shown(given, spec) == (given if shown is None else shown)
 
 
-def test_nothing_beyond_theirs_takes_a_variable() -> None:
-    assert {
-        name for name, option in cluster_options.argument_spec().items() if name not in THEIRS and "fallback" in option
-    } == set()
+OIDC = {"client-id": "public", "client-secret": "s1", "id-token": "i1", "refresh-token": "r1", "access-token": "a1"}
+VARIABLES = [{"name": "PASSWORD", "value": "e1"}, {"name": "EMPTY", "value": ""}]
 
 
 @pytest.mark.parametrize(
-    ("kubeconfig", "secrets"),
+    ("users", "secrets"),
     [
         (
-            {
-                "users": [
-                    {"name": "a", "user": {"token": "t1", "client-certificate-data": "public"}},
-                    {"name": "b", "user": {"username": "u", "password": "p1"}},
-                    {"name": "c", "user": {"client-key-data": "k1", "client-key": "/path"}},
-                ]
-            },
+            [
+                {"token": "t1", "client-certificate-data": "public"},
+                {"username": "u", "password": "p1"},
+                {"client-key-data": "k1", "client-key": "/path"},
+            ],
             {"t1", "p1", "k1"},
         ),
-        (
-            {
-                "users": [
-                    {
-                        "name": "a",
-                        "user": {
-                            "auth-provider": {
-                                "name": "oidc",
-                                "config": {
-                                    "client-id": "public",
-                                    "client-secret": "s1",
-                                    "id-token": "i1",
-                                    "refresh-token": "r1",
-                                    "access-token": "a1",
-                                },
-                            }
-                        },
-                    }
-                ]
-            },
-            {"s1", "i1", "r1", "a1"},
-        ),
-        (
-            {
-                "users": [
-                    {
-                        "name": "a",
-                        "user": {
-                            "exec": {
-                                "command": "c",
-                                "env": [{"name": "PASSWORD", "value": "e1"}, {"name": "EMPTY", "value": ""}],
-                            }
-                        },
-                    }
-                ]
-            },
-            {"e1"},
-        ),
-        ({"users": [{"name": "a", "user": {"token": 12345}}]}, {"12345"}),
-        ({"users": [{"name": "a", "user": {"token": ""}}, {"name": "b"}, None]}, set()),
-        ({}, set()),
-        ({"users": None}, set()),
-        ("/some/path", set()),
-        (None, set()),
-        ({"users": "text"}, set()),
-        ({"users": 5}, set()),
-        ({"users": ["text", {"user": "text"}, {"user": {"exec": [], "auth-provider": 1}}]}, set()),
+        ([{"auth-provider": {"name": "oidc", "config": OIDC}}], {"s1", "i1", "r1", "a1"}),
+        ([{"exec": {"command": "c", "env": VARIABLES}}], {"e1"}),
+        ([{"token": 12345}], {"12345"}),
+        ([{"token": ""}, None, "text", {"exec": [], "auth-provider": 1}], set()),
     ],
 )
-def test_secrets_in_a_kubeconfig(kubeconfig: t.Any, secrets: set[str]) -> None:
-    assert cluster_options.kubeconfig_secrets(kubeconfig) == secrets
+def test_secrets_in_a_kubeconfig(users: list[t.Any], secrets: set[str]) -> None:
+    assert cluster_options.kubeconfig_secrets({"users": [{"name": "a", "user": user} for user in users]}) == secrets
+
+
+@pytest.mark.parametrize(
+    "kubeconfig",
+    [{}, "/some/path", None, *({"users": users} for users in (None, "text", 5, ["text", None, {"name": "b"}]))],
+)
+def test_a_kubeconfig_without_secrets(kubeconfig: t.Any) -> None:
+    assert cluster_options.kubeconfig_secrets(kubeconfig) == set()

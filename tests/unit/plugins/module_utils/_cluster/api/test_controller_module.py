@@ -99,42 +99,23 @@ def test_missing_library(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "could not be imported. Failed to import the required Python library (kubernetes)" in result["msg"]
 
 
-def test_no_cluster(run: Run) -> None:
-    result = run(lambda *_given: {}, {"host": None})
-    assert "no kubeconfig at" in result["msg"]
-
-
 @pytest.mark.parametrize("fails", [False, True])
-def test_warnings_of_the_api_server(run: Run, monkeypatch: pytest.MonkeyPatch, fails: bool) -> None:
+def test_warnings(run: Run, monkeypatch: pytest.MonkeyPatch, fails: bool) -> None:
+    """Those of the API server and of the stage are shown as warnings of Ansible and are not in the result."""
     warned: list[str] = []
     monkeypatch.setattr(controller_module.AnsibleModule, "warn", lambda _module, text: warned.append(text))
+    found = {"changed": True, "warnings": ["not in sync"]}
 
     def stage(session: t.Any, *_given: t.Any) -> dict[str, t.Any]:
         session.request("GET", "/api")
         if fails:
-            raise ClusterError("nothing else")
-        return {"changed": False}
+            raise ClusterError("nothing else", found)
+        return found
 
     with Server(Answer(headers=[("Warning", '299 - "spec.configSource: deprecated"')])) as server:
         result = run(stage, {"host": server.url})
     assert result.get("failed", False) is fails
-    assert warned == ["API server: spec.configSource: deprecated"]
-
-
-@pytest.mark.parametrize("fails", [False, True])
-def test_warnings_of_the_stage(run: Run, monkeypatch: pytest.MonkeyPatch, fails: bool) -> None:
-    """They are shown as warnings of Ansible and are not in the result."""
-    warned: list[str] = []
-    monkeypatch.setattr(controller_module.AnsibleModule, "warn", lambda _module, text: warned.append(text))
-    result = {"changed": True, "warnings": ["not in sync"]}
-
-    def stage(*_given: t.Any) -> dict[str, t.Any]:
-        if fails:
-            raise ClusterError("nothing else", result)
-        return result
-
-    assert run(stage).get("failed", False) is fails
-    assert warned == ["not in sync"]
+    assert sorted(warned) == ["API server: spec.configSource: deprecated", "not in sync"]
 
 
 def test_secrets_are_in_no_output(run: Run) -> None:
@@ -197,9 +178,21 @@ def persist(attempt: t.Callable[[], str], budget: float, clock: Clock) -> str:
     return errors.persist(attempt, budget, sleep=clock.sleep, clock=clock.monotonic)
 
 
-def test_success_takes_one_call() -> None:
-    clock, attempt = Clock(), Attempts()
-    assert persist(attempt, 0, clock) == "done"
+@pytest.mark.parametrize(("failures", "budget", "calls"), [([], 0, 1), ([503, 503, 503], 60, 4)])
+def test_repeated_until_it_succeeds(failures: list[int], budget: float, calls: int) -> None:
+    clock, attempt = Clock(), Attempts(*(busy() for _failure in failures))
+    assert persist(attempt, budget, clock) == "done"
+    assert (attempt.count, len(clock.slept)) == (calls, len(failures))
+
+
+@pytest.mark.parametrize(
+    ("error", "budget"), [(busy(), 0), (ApiError(404, "no"), 60), (ClusterError("other"), 60), (ValueError("no"), 60)]
+)
+def test_one_try(error: Exception, budget: float) -> None:
+    """Without a budget, and for what does not pass."""
+    clock, attempt = Clock(), Attempts(error, forever=True)
+    with pytest.raises(type(error)):
+        persist(attempt, budget, clock)
     assert (attempt.count, clock.slept) == (1, [])
 
 
@@ -213,12 +206,6 @@ def test_pauses_of_many_clients_differ() -> None:
     assert len({next(errors.pauses()) for _client in range(20)}) > 10
 
 
-def test_repeated_until_it_succeeds() -> None:
-    clock, attempt = Clock(), Attempts(busy(), busy(), busy())
-    assert persist(attempt, 60, clock) == "done"
-    assert (attempt.count, len(clock.slept)) == (4, 3)
-
-
 def test_gives_up_within_the_budget_with_the_last_error() -> None:
     last = busy()
     clock, attempt = Clock(), Attempts(busy(), busy(), last, forever=True)
@@ -226,21 +213,6 @@ def test_gives_up_within_the_budget_with_the_last_error() -> None:
         persist(attempt, 30, clock)
     assert caught.value is last
     assert 25 <= clock.now - 1000 <= 30
-
-
-def test_no_budget_is_one_try() -> None:
-    clock, attempt = Clock(), Attempts(busy(), forever=True)
-    with pytest.raises(ApiError):
-        persist(attempt, 0, clock)
-    assert (attempt.count, clock.slept) == (1, [])
-
-
-@pytest.mark.parametrize("error", [ApiError(404, "no"), ClusterError("other"), ValueError("defect")])
-def test_other_failures_are_final(error: Exception) -> None:
-    clock, attempt = Clock(), Attempts(error)
-    with pytest.raises(type(error)):
-        persist(attempt, 60, clock)
-    assert (attempt.count, clock.slept) == (1, [])
 
 
 def test_the_longer_of_the_pauses_counts() -> None:
@@ -267,9 +239,8 @@ def test_outcomes_in_the_order_of_the_items() -> None:
     ]
 
 
-@pytest.mark.parametrize("concurrency", [1, 3, 100])
-def test_no_more_at_once_than_asked_and_no_less(concurrency: int) -> None:
-    expected = min(concurrency, 6)
+@pytest.mark.parametrize(("concurrency", "expected"), [(1, 1), (3, 3), (100, 6), (0, 1), (-1, 1)])
+def test_no_more_at_once_than_asked_and_no_less(concurrency: int, expected: int) -> None:
     together = threading.Barrier(expected, timeout=10)
     lock = threading.Lock()
     running, most = 0, 0
@@ -300,11 +271,6 @@ def test_fewer_workers_for_what_is_short(items: int, workers: int) -> None:
 
     parallel.each(range(items), work, 8, parallel.SHORT)
     assert len(used) == workers
-
-
-@pytest.mark.parametrize("concurrency", [0, -1])
-def test_a_senseless_concurrency_is_one(concurrency: int) -> None:
-    assert [outcome.value for outcome in parallel.each([1, 2], str, concurrency)] == ["1", "2"]
 
 
 def test_nothing_to_do() -> None:
@@ -401,12 +367,3 @@ def test_the_clock_of_a_server(own: Clock) -> None:
     assert clock.now() == began + 7.5
     clock.note("Sun, 22 Nov 2026 14:00:00 GMT")
     assert clock.now() == began - 3600 + 0.5
-
-
-@pytest.mark.parametrize("date", [None, "", "yesterday"])
-def test_a_server_without_a_date(own: Clock, date: str | None) -> None:
-    """It is assumed to have the date of this machine."""
-    clock = timestamps.ServerClock()
-    clock.note(date)
-    own.now += 7
-    assert clock.now() == own.time()

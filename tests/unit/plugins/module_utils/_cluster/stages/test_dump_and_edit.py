@@ -34,8 +34,12 @@ def configz(name: str, answer: t.Any) -> Call:
 
 
 def test_dump() -> None:
-    """One LIST and one GET a node; equal configurations stand once."""
-    listed = items(node("n1", place(), status(reference())), node("n2", version="v1.22.1"), node("n3"))
+    """One LIST and one GET a node; equal configurations stand once. A row has what its node has, and its own values."""
+    own = {"complete": True, "source": "config-a", "absent": [], "own": {"maxPods": [110]}}
+    has = {"cpu": "4", "memory": "8Gi", "ephemeral-storage": "100Gi"}
+    third = node("n3", own=own)
+    third["status"]["capacity"] = {**has, "pods": "110", "example.com/gpu": "2"}
+    listed = items(node("n1", place(), status(reference())), node("n2", version="v1.22.1"), third)
     with Calls(
         Call("GET", NODES, listed, PAGE),
         configz("n1", {"maxPods": 110}),
@@ -45,15 +49,15 @@ def test_dump() -> None:
         result = dump.dump(session, ALL, False)
     assert result["changed"] is False
     table = result["ansible_facts"]["kubelet_configz"]
-    variants = {name: row["variant"] for name, row in table["nodes"].items()}
-    assert variants["n1"] == variants["n3"] != variants["n2"]
-    assert set(table["variants"]) == set(variants.values())
+    first, second, third = table["nodes"].values()
+    assert first["variant"] == third["variant"] != second["variant"]
+    assert set(table["variants"]) == {first["variant"], second["variant"]}
     for variant, config in table["variants"].items():
         assert identity.variant(config) == variant
         assert HEADER.items() <= config.items()
-    assert table["variants"][variants["n2"]]["maxPods"] == 50
-    assert table["nodes"]["n1"] | {"restored": None} == {
-        "variant": variants["n1"],
+    assert table["variants"][second["variant"]]["maxPods"] == 50
+    assert first | {"restored": None} == {
+        "variant": first["variant"],
         "kubelet_version": "v1.20.2",
         "machine_specific": [],
         "restored": None,
@@ -61,28 +65,8 @@ def test_dump() -> None:
         "source": place(),
         "status": status(reference()),
     }
-    assert (
-        table["nodes"]["n2"]["kubelet_version"],
-        table["nodes"]["n2"]["source"],
-        table["nodes"]["n2"]["status"],
-    ) == ("v1.22.1", None, None)
-
-
-def test_a_row_contains_the_nodes_own_values() -> None:
-    own = {"complete": True, "source": "config-a", "absent": [], "own": {"maxPods": [110]}}
-    listed = items(node("n1", place(), status(reference()), own=own))
-    with Calls(Call("GET", NODES, listed, PAGE), configz("n1", {"maxPods": 50})) as session:
-        table = dump.dump(session, ALL, False)["ansible_facts"]["kubelet_configz"]
-    assert table["nodes"]["n1"]["own"] == own
-
-
-def test_a_row_contains_what_the_node_has() -> None:
-    has = {"cpu": "4", "memory": "8Gi", "ephemeral-storage": "100Gi"}
-    one = node("n1")
-    one["status"]["capacity"] = {**has, "pods": "110", "example.com/gpu": "2"}
-    with Calls(Call("GET", NODES, items(one), PAGE), configz("n1", {"maxPods": 50})) as session:
-        table = dump.dump(session, ALL, False)["ansible_facts"]["kubelet_configz"]
-    assert table["nodes"]["n1"]["capacity"] == has
+    assert [second[key] for key in ("kubelet_version", "source", "status")] == ["v1.22.1", None, None]
+    assert (third["own"], third["capacity"]) == (own, has)
 
 
 @pytest.mark.parametrize(("read", "shown"), [("node", "node"), ("kubelet", None), ("proxy", None), (None, None)])
@@ -92,21 +76,18 @@ def test_a_row_says_that_the_host_of_the_node_was_asked(read: str | None, shown:
     assert table["nodes"]["n1"].get("read") == shown
 
 
-def test_options_choose_the_nodes() -> None:
-    with Calls(
+def test_options_choose_the_nodes_and_the_facts() -> None:
+    """Without facts for tasks that register the result."""
+    calls = (
         Call("GET", NODES, items(node("n1"), node("n2")), (("labelSelector", "a"), *PAGE)),
         configz("n2", {}),
         configz("n1", {}),
-    ) as session:
-        result = dump.dump(session, {"nodes": ["n2", "n1"], "label_selectors": ["a"], "facts": True}, True)
-    assert list(result["ansible_facts"]["kubelet_configz"]["nodes"]) == ["n2", "n1"]
-
-
-def test_no_facts() -> None:
-    """For tasks that register the result."""
-    calls = (Call("GET", NODES, items(node("n1")), PAGE), configz("n1", {"maxPods": 110}))
+    )
+    given = {"nodes": ["n2", "n1"], "label_selectors": ["a"]}
     with Calls(*calls) as session, Calls(*calls) as other:
-        facts, result = dump.dump(session, ALL, False), dump.dump(other, {**ALL, "facts": False}, False)
+        facts = dump.dump(session, {**given, "facts": True}, True)
+        result = dump.dump(other, {**given, "facts": False}, False)
+    assert list(facts["ansible_facts"]["kubelet_configz"]["nodes"]) == ["n2", "n1"]
     assert result == {"changed": False, "kubelet_configz": facts["ansible_facts"]["kubelet_configz"]}
 
 
@@ -124,11 +105,6 @@ def test_every_node_that_cannot_be_read_is_named() -> None:
     )
     assert set(caught.value.failures) == {"n1", "n3"}
     assert list(caught.value.result["ansible_facts"]["kubelet_configz"]["nodes"]) == ["n2"]
-
-
-def test_an_empty_list_is_not_all_nodes() -> None:
-    with Calls() as session, pytest.raises(ClusterError, match="nodes is an empty list"):
-        dump.dump(session, {**ALL, "nodes": []}, False)
 
 
 def test_credentials_that_are_refused_are_no_matter_of_nodes() -> None:
@@ -182,24 +158,26 @@ def edited(config: t.Any, **options: t.Any) -> dict[str, t.Any]:
     return edit.edit({"current": CURRENT, "name": "base", "config": config, **options}, False)
 
 
-def test_a_plan_with_a_change() -> None:
-    """The diff has one entry for the node, and the ConfigMap has the given name."""
+def test_a_plan() -> None:
+    """The diff has one entry for a node that changes, and the ConfigMap has the given name."""
     result = edited({"maxPods": 50})
     assert not result["changed"] and not result["plan"]["refused"]
-    assert result["plan"]["nodes"]["n1"]["action"] == "assign"
-    assert result["plan"]["nodes"]["n1"]["configmap"].startswith("base-")
-    assert len(result["diff"]) == 1
-
-
-def test_a_plan_without_a_change() -> None:
+    row = result["plan"]["nodes"]["n1"]
+    assert (row["action"], row["configmap"].startswith("base-"), len(result["diff"])) == ("assign", True, 1)
     result = edited({})
-    assert result["plan"]["nodes"]["n1"]["action"] == "none" and result["diff"] == []
+    assert (result["plan"]["nodes"]["n1"]["action"], result["diff"]) == ("none", [])
 
 
 def test_a_refusal_is_a_failure_with_the_plan_as_its_result() -> None:
-    with pytest.raises(ClusterError, match="maxPods") as caught:
+    """The option is not named where it does not help. What cannot be read has no plan."""
+    with pytest.raises(ClusterError, match="maxPodz") as caught:
+        edited({"maxPodz": -1}, allow_invalid=True)
+    assert caught.value.result["plan"]["refused"] and "allow_invalid" not in caught.value.message
+    with pytest.raises(ClusterError, match="maxPods"):
         edited({"maxPods": 50}, allow_effect="safe")
-    assert caught.value.result["plan"]["refused"]
+    with pytest.raises(ClusterError, match="line 1") as caught:
+        edited("maxPods: [")
+    assert caught.value.result == {}
 
 
 def test_a_value_that_the_kubelet_would_refuse() -> None:
@@ -218,18 +196,6 @@ def test_a_value_that_the_kubelet_would_refuse() -> None:
         1,
         "assign",
     )
-
-
-def test_the_option_is_not_named_where_it_does_not_help() -> None:
-    with pytest.raises(ClusterError) as caught:
-        edited({"maxPodz": -1}, allow_invalid=True)
-    assert "allow_invalid" not in caught.value.message
-
-
-def test_options_that_cannot_be_read() -> None:
-    with pytest.raises(ClusterError) as caught:
-        edited("maxPods: [")
-    assert caught.value.result == {}
 
 
 @pytest.mark.parametrize(
