@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """ConfigMaps, the source of each node and the patch that writes it, Roles that let kubelets 1.8 to 1.10 read it.
 
-
 The patch never overwrites another writer's change.
 """
 
@@ -61,34 +60,26 @@ def test_wanted(given: dict[str, t.Any], source: dict[str, str] | None, delivery
     assert wanted(**given) == {"n1": config_sources.Wanted(source, delivery)}
 
 
+INCOMPLETE = r"node n1 is .*; set a mapping with namespace, name and kubeletConfigKey"
+NO_NAME = r"^sources: the value of node n1 cannot be used: .* In YAML, put .* quotes"
+
+
 @pytest.mark.parametrize(
-    "source",
+    ("source", "words"),
     [
-        {"namespace": "s", "name": 4711},
-        {"namespace": 5, "name": "a"},
-        {"namespace": "s", "name": "a", "kubeletConfigKey": 6},
-        {"namespace": "s", "name": "A_b"},
+        *((one, INCOMPLETE) for one in (None, "config-a", {}, {"name": "a"}, {"namespace": "s"}, ["a"])),
+        ({"namespace": "", "name": "a"}, INCOMPLETE),
+        # A name of digits is a number in YAML.
+        ({"namespace": "s", "name": 4711}, NO_NAME),
+        ({"namespace": 5, "name": "a"}, NO_NAME),
+        ({"namespace": "s", "name": "a", "kubeletConfigKey": 6}, NO_NAME),
+        ({"namespace": "s", "name": "A_b"}, NO_NAME),
+        ({**place(), "delivery": "nativ"}, "the unknown delivery 'nativ'; set one of auto, native, checkpoint"),
     ],
 )
-def test_sources_with_values_that_no_configmap_has(source: t.Any) -> None:
-    """A name of digits is a number in YAML."""
-    with pytest.raises(ClusterError, match=r"^sources: the value of node n1 cannot be used: .* In YAML, put .* quotes"):
+def test_sources_that_cannot_be_used(source: t.Any, words: str) -> None:
+    with pytest.raises(ClusterError, match=words):
         wanted(sources={"n1": source})
-
-
-@pytest.mark.parametrize(
-    "source", [None, "config-a", {}, {"name": "a"}, {"namespace": "s"}, {"namespace": "", "name": "a"}, ["a"]]
-)
-def test_incomplete_sources(source: t.Any) -> None:
-    with pytest.raises(ClusterError, match=r"node n1 is .*; set a mapping with namespace, name and kubeletConfigKey"):
-        wanted(sources={"n1": source})
-
-
-def test_an_unknown_delivery() -> None:
-    with pytest.raises(
-        ClusterError, match="node n1 has the unknown delivery 'nativ'; set one of auto, native, checkpoint"
-    ):
-        wanted(sources={"n1": {**place(), "delivery": "nativ"}})
 
 
 @pytest.mark.parametrize("state", ["present", "absent", "verified"])
@@ -125,63 +116,57 @@ def patch(
     return Call("PATCH", f"{NODES}/n1", answer, query, body, MERGE)
 
 
-@pytest.mark.parametrize("source", [place("b"), None])
-def test_write_source(source: dict[str, str] | None) -> None:
-    with Calls(patch(node(source=source, revision="2"), source)) as session:
-        stored = config_sources.write_source(session, one(source=place("a")), source, dry_run=False)
-    assert (stored.source, stored.resource_version) == (source, "2")
-
-
-def test_dry_run_is_the_servers() -> None:
-    with Calls(patch(node(source=place()), place(), query=DRY)) as session:
-        config_sources.write_source(session, one(), place(), dry_run=True)
-
-
-def test_conflict_about_something_else() -> None:
-    """A heartbeat came in between: the source is still what we decided upon."""
-    with Calls(
-        patch(CONFLICT, place("b")),
-        Call("GET", f"{NODES}/n1", node(source=place("a"), revision="2")),
-        patch(node(source=place("b"), revision="3"), place("b"), revision="2"),
-    ) as session:
-        stored = config_sources.write_source(session, one(source=place("a")), place("b"), dry_run=False)
-    assert stored.source == place("b")
-
-
-def test_conflict_with_our_own_lost_answer() -> None:
-    with Calls(
-        patch(CONFLICT, place("b")), Call("GET", f"{NODES}/n1", node(source=place("b"), revision="2"))
-    ) as session:
-        stored = config_sources.write_source(session, one(source=place("a")), place("b"), dry_run=False)
-    assert stored.resource_version == "2"
+def again(source: dict[str, str] | None, revision: str = "2") -> Call:
+    """The GET after a conflict."""
+    return Call("GET", f"{NODES}/n1", node(source=source, revision=revision))
 
 
 @pytest.mark.parametrize(
-    ("theirs", "named"), [(place("theirs"), "kube-system/theirs key kubelet"), (None, "the local config")]
+    ("calls", "source", "dry_run", "revision"),
+    [
+        pytest.param([patch(node(source=place("b"), revision="2"), place("b"))], place("b"), False, "2", id="another"),
+        pytest.param([patch(node(revision="2"), None)], None, False, "2", id="none"),
+        pytest.param([patch(node(source=place("b")), place("b"), query=DRY)], place("b"), True, "1", id="dry run"),
+        pytest.param(
+            [
+                patch(CONFLICT, place("b")),
+                again(place("a")),
+                patch(node(source=place("b"), revision="3"), place("b"), revision="2"),
+            ],
+            place("b"),
+            False,
+            "3",
+            id="a heartbeat came in between, and the source is still what we decided upon",
+        ),
+        pytest.param([patch(CONFLICT, place("b")), again(place("b"))], place("b"), False, "2", id="a lost answer"),
+    ],
 )
-def test_conflict_with_another_writer(theirs: dict[str, str] | None, named: str) -> None:
-    calls = patch(CONFLICT, place("b")), Call("GET", f"{NODES}/n1", node(source=theirs, revision="2"))
-    with (
-        Calls(*calls) as session,
-        pytest.raises(
-            ApiError, match=f"another user or program changed spec.configSource to {named} during the run; run again"
-        ) as caught,
-    ):
+def test_write_source(calls: list[Call], source: dict[str, str] | None, dry_run: bool, revision: str) -> None:
+    with Calls(*calls) as session:
+        stored = config_sources.write_source(session, one(source=place("a")), source, dry_run=dry_run)
+    assert (stored.source, stored.resource_version) == (source, revision)
+
+
+@pytest.mark.parametrize(
+    ("calls", "words"),
+    [
+        (
+            [patch(CONFLICT, place("b")), again(place("theirs"))],
+            "another user or program changed spec.configSource to kube-system/theirs key kubelet during the run; run",
+        ),
+        ([patch(CONFLICT, place("b")), again(None)], "changed spec.configSource to the local config during the run"),
+        (
+            [call for n in "12345" for call in (patch(CONFLICT, place("b"), n), again(place("a"), str(int(n) + 1)))],
+            "changes faster than it can be patched",
+        ),
+        ([patch(ApiError(403, "forbidden"), place("b"))], "forbidden"),
+    ],
+)
+def test_a_source_that_is_not_written(calls: list[Call], words: str) -> None:
+    """Another writer's change stays."""
+    with Calls(*calls) as session, pytest.raises(ApiError, match=words) as caught:
         config_sources.write_source(session, one(source=place("a")), place("b"), dry_run=False)
-    assert caught.value.status == 409
-
-
-def test_conflicts_without_end() -> None:
-    calls = []
-    for revision in range(1, 6):
-        calls += [patch(CONFLICT, place(), str(revision)), Call("GET", f"{NODES}/n1", node(revision=str(revision + 1)))]
-    with Calls(*calls) as session, pytest.raises(ApiError, match="changes faster than it can be patched"):
-        config_sources.write_source(session, one(), place(), dry_run=False)
-
-
-def test_other_refusals_are_passed_on() -> None:
-    with Calls(patch(ApiError(403, "forbidden"), place())) as session, pytest.raises(ApiError, match="forbidden"):
-        config_sources.write_source(session, one(), place(), dry_run=False)
+    assert caught.value.status in (403, 409)
 
 
 PREVIOUS, OWN = reference("config-b"), {"own": {"maxPods": 110}, "complete": True}
@@ -249,19 +234,14 @@ def test_paths() -> None:
 
 
 def test_read() -> None:
+    refused = ApiError(403, "forbidden")
     with Calls(
-        Call("GET", f"{CONFIGMAPS}/config-a", configmap()), Call("GET", f"{CONFIGMAPS}/config-a", ABSENT)
+        *(Call("GET", f"{CONFIGMAPS}/config-a", answer) for answer in (configmap(), ABSENT, refused))
     ) as session:
         assert configmaps.read(session, "kube-system", "config-a") == configmap()
         assert configmaps.read(session, "kube-system", "config-a") is None
-
-
-def test_read_refused() -> None:
-    with (
-        Calls(Call("GET", f"{CONFIGMAPS}/config-a", ApiError(403, "forbidden"))) as session,
-        pytest.raises(ApiError, match="forbidden"),
-    ):
-        configmaps.read(session, "kube-system", "config-a")
+        with pytest.raises(ApiError, match="forbidden"):
+            configmaps.read(session, "kube-system", "config-a")
 
 
 def test_read_managed() -> None:
@@ -273,33 +253,31 @@ def test_read_managed() -> None:
         assert configmaps.read_managed(session, "kube-system") == []
 
 
-@pytest.mark.parametrize(("dry_run", "query"), [(False, ()), (True, DRY)])
-def test_create(dry_run: bool, query: tuple[tuple[str, str], ...]) -> None:
-    with Calls(Call("POST", CONFIGMAPS, configmap(revision="8"), query, configmap())) as session:
-        assert configmaps.create(session, configmap(), dry_run) == configmap(revision="8")
+THEIRS = configmap(content="theirs")
 
 
-def test_create_a_configmap_that_exists() -> None:
-    there = configmap(content="theirs")
-    with Calls(
-        Call("POST", CONFIGMAPS, EXISTS, (), configmap()), Call("GET", f"{CONFIGMAPS}/config-a", there)
-    ) as session:
-        assert configmaps.create(session, configmap(), False) == there
+def post(answer: t.Any, query: t.Sequence[tuple[str, str]] = ()) -> Call:
+    return Call("POST", CONFIGMAPS, answer, query, configmap())
 
 
-def test_create_after_a_conflict_with_a_deleted_configmap() -> None:
-    calls = Call("POST", CONFIGMAPS, EXISTS, (), configmap()), Call("GET", f"{CONFIGMAPS}/config-a", ABSENT)
-    with Calls(*calls) as session, pytest.raises(ApiError) as caught:
-        configmaps.create(session, configmap(), False)
-    assert caught.value is EXISTS
-
-
-def test_create_refused() -> None:
-    with (
-        Calls(Call("POST", CONFIGMAPS, ApiError(403, "forbidden"), (), configmap())) as session,
-        pytest.raises(ApiError, match="forbidden"),
-    ):
-        configmaps.create(session, configmap(), False)
+@pytest.mark.parametrize(
+    ("calls", "dry_run", "stored"),
+    [
+        ([post(configmap(revision="8"))], False, configmap(revision="8")),
+        ([post(configmap(revision="8"), DRY)], True, configmap(revision="8")),
+        ([post(EXISTS), Call("GET", f"{CONFIGMAPS}/config-a", THEIRS)], False, THEIRS),
+        # It was deleted since.
+        ([post(EXISTS), Call("GET", f"{CONFIGMAPS}/config-a", ABSENT)], False, EXISTS),
+        ([post(ApiError(403, "forbidden"))], False, ApiError(403, "forbidden")),
+    ],
+)
+def test_create(calls: list[Call], dry_run: bool, stored: t.Any) -> None:
+    with Calls(*calls) as session:
+        if isinstance(stored, ApiError):
+            with pytest.raises(ApiError, match=f"^{stored.message}"):
+                configmaps.create(session, configmap(), dry_run)
+        else:
+            assert configmaps.create(session, configmap(), dry_run) == stored
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
@@ -411,10 +389,19 @@ def test_the_documented_commands(cluster: Cluster, session: Session) -> None:
 
 
 def test_a_role_of_others(cluster: Cluster, session: Session) -> None:
+    """Its content, and what a binding leads to, stay. The message names the cause, or the permission."""
     cluster.store.create(KINDS["roles"], "kube-system", {"metadata": {"name": READER}, "rules": []})
     changed, failed = readers.grant(session, {PLACE: ["n1"], ("kube-system", "config-b"): ["n1"]}, False)
     assert set(failed) == {PLACE} and "does not let a node get the ConfigMap" in failed[PLACE]
     assert changed == ["Role kube-system/config-b-reader", "RoleBinding kube-system/config-b-reader"]
+    other = ("kube-system", "config-c")
+    body = {"metadata": {"name": "config-c-reader"}, "roleRef": {"name": "other"}, "subjects": []}
+    cluster.store.create(KINDS["rolebindings"], "kube-system", body)
+    assert "for another Role" in readers.grant(session, {other: ["n1"]}, False)[1][other]
+    last = ("kube-system", "config-d")
+    cluster.faults.add(403, method="POST", path="/roles")
+    failed = readers.grant(session, {last: ["n1"]}, False)[1]
+    assert "create and patch on roles and rolebindings" in failed[last]
 
 
 def test_our_role_is_repaired(cluster: Cluster, session: Session) -> None:
@@ -422,19 +409,6 @@ def test_our_role_is_repaired(cluster: Cluster, session: Session) -> None:
     cluster.store.patch(KINDS["roles"], "kube-system", READER, "application/merge-patch+json", {"rules": []})
     assert readers.grant(session, {PLACE: ["n1"]}, False) == ([f"Role kube-system/{READER}"], {})
     assert readable(cluster) == {"n1"}
-
-
-def test_a_binding_to_another_role(cluster: Cluster, session: Session) -> None:
-    body = {"metadata": {"name": READER}, "roleRef": {"name": "other"}, "subjects": []}
-    cluster.store.create(KINDS["rolebindings"], "kube-system", body)
-    assert "for another Role" in readers.grant(session, {PLACE: ["n1"]}, False)[1][PLACE]
-
-
-def test_refused(cluster: Cluster, session: Session) -> None:
-    """The message names the permission."""
-    cluster.faults.add(403, method="POST", path="/roles")
-    failed = readers.grant(session, {PLACE: ["n1"]}, False)[1]
-    assert "create and patch on roles and rolebindings" in failed[PLACE]
 
 
 def test_two_runs_at_once(cluster: Cluster, session: Session) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import json
 import threading
 import types
 import typing as t
@@ -48,10 +47,6 @@ def stored(**fields: t.Any) -> dict[str, t.Any]:
     }
 
 
-def create(api: t.Any, names: t.Sequence[str] = ("n1",)) -> lease_objects.Claim:
-    return lease_objects.create(api, "kube-system", "me", "workers", names, 60)
-
-
 def test_trim() -> None:
     claim = lease_objects.trim(stored())
     assert (claim.holder, claim.group, claim.held, claim.duration) == ("me", "workers", True, 60)
@@ -59,16 +54,6 @@ def test_trim() -> None:
     assert claim.expires == claim.renewed + 60 + lease_objects.SKEW
     assert claim.shared(["n3", "n2"]) == ["n2"]
     assert claim.lease() == {**HELD, "group": "workers"}
-
-
-@pytest.mark.parametrize("text", ["garbage", "[" * 200_000])
-@pytest.mark.usefixtures("no_garbage")
-def test_a_lease_without_values_covers_all_nodes(text: str) -> None:
-    """Its times are that of its creation."""
-    meta = {**stored()["metadata"], "annotations": {lease_objects.NODES: text}}
-    claim = lease_objects.trim(stored(metadata=meta, spec=None))
-    assert claim.shared(["n9"]) == ["n9"] and claim.holder == "unknown" and claim.held
-    assert claim.renewed == claim.acquired == claim.created
 
 
 @pytest.mark.parametrize(("one", "other", "older"), [("9", "10", True), ("10", "9", False), ("10", "10", False)])
@@ -80,24 +65,6 @@ def test_older_compares_revisions_as_numbers(one: str, other: str, older: bool) 
     assert found[0].older(found[1]) is older
 
 
-def test_create_and_read() -> None:
-    """A new claim is not held; a LIST returns only the claims on the given nodes."""
-    api = Direct()
-    claim = create(api, ["n2", "n1"])
-    assert not claim.held and claim.nodes == {"n1", "n2"}
-    assert json.loads(api.leases[claim.name]["metadata"]["annotations"][lease_objects.NODES]) == ["n1", "n2"]
-    assert lease_objects.read(api, "kube-system", ["n1", "n9"]) == [claim]
-    assert lease_objects.read(api, "kube-system", ["n9"]) == []
-
-
-def test_renew_marks_as_held() -> None:
-    api = Direct()
-    claim = create(api)
-    api.now += 20
-    lease_objects.renew(api, claim.lease(), held=True)
-    assert lease_objects.read(api, "kube-system", ["n1"])[0].held
-
-
 @pytest.mark.parametrize("revision", [None, "9"])
 def test_delete_is_bound_to_what_was_read(revision: str | None) -> None:
     preconditions = {"uid": "u", **({"resourceVersion": revision} if revision else {})}
@@ -106,15 +73,6 @@ def test_delete_is_bound_to_what_was_read(revision: str | None) -> None:
         with Calls(Call("DELETE", f"{PATH}/mine", answer, (), body)) as session:
             found = lease_objects.delete(session, "kube-system", "mine", "u", revision)
         assert found is deleted
-
-
-def test_exists() -> None:
-    other = stored(metadata={**stored()["metadata"], "uid": "other"})
-    for answer, there in ((stored(), True), (other, False), (ApiError(404, "gone"), False)):
-        with Calls(Call("GET", f"{PATH}/mine", answer)) as session:
-            assert lease_objects.exists(session, HELD) is there
-    with Calls(Call("GET", f"{PATH}/mine", ApiError(403, "no"))) as session, pytest.raises(ApiError, match="no"):
-        lease_objects.exists(session, HELD)
 
 
 DURATION = 60

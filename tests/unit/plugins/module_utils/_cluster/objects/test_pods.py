@@ -68,26 +68,25 @@ def test_which_pods_are_misplaced() -> None:
     )
 
 
+PLACED = {"nodeSelector": {"zone": "a"}}
+
+
 @pytest.mark.parametrize(
-    ("meta", "phase"),
+    ("meta", "phase", "spec"),
     [
-        ({}, "Failed"),
-        ({}, "Succeeded"),
-        ({"deletionTimestamp": "2026-01-01T00:00:00Z"}, "Running"),
-        ({"annotations": {pods.MIRROR: "hash"}}, "Running"),
+        # Those that end anyway, and static pods.
+        ({}, "Failed", PLACED),
+        ({}, "Succeeded", PLACED),
+        ({"deletionTimestamp": "2026-01-01T00:00:00Z"}, "Running", PLACED),
+        ({"annotations": {pods.MIRROR: "hash"}}, "Running", PLACED),
+        *(({}, "Pending", spec) for spec in (None, [], {"nodeSelector": "x"}, {"affinity": {"nodeAffinity": []}})),
     ],
 )
-def test_pods_that_labels_do_not_cost(meta: dict[str, t.Any], phase: str) -> None:
-    """Those that end anyway, and static pods."""
-    made = {**pod("a"), "spec": {"nodeSelector": {"zone": "a"}}}
-    assert pods.misplaced({**made, "status": {"phase": "Pending"}}, {})
-    made = {**made, "metadata": {**made["metadata"], **meta}, "status": {"phase": phase}}
+def test_pods_that_labels_do_not_cost(meta: dict[str, t.Any], phase: str, spec: t.Any) -> None:
+    made = {**pod("a"), "spec": PLACED, "status": {"phase": "Pending"}}
+    assert pods.misplaced(made, {})
+    made = {**made, "metadata": {**made["metadata"], **meta}, "status": {"phase": phase}, "spec": spec}
     assert pods.misplaced(made, {}) == ""
-
-
-@pytest.mark.parametrize("spec", [None, [], {"nodeSelector": "x"}, {"affinity": {"nodeAffinity": []}}])
-def test_a_malformed_spec_costs_no_pod(spec: t.Any) -> None:
-    assert pods.misplaced({"metadata": {"name": "a"}, "spec": spec}, {}) == ""
 
 
 def toleration(taint: str | None, seconds: int | None = None, **more: t.Any) -> dict[str, t.Any]:
@@ -194,6 +193,7 @@ def test_a_list_names_its_revision() -> None:
     """In each row, with the time."""
     with Calls(listed("n1", {**items(pod("a")), "metadata": {"resourceVersion": "77"}})) as session:
         (found,) = pods.of_node(session, "n1").values()
+        assert pods.snapshot(session, []) == {}
     assert (found["revision"], found["at"]) == ("77", session.server_time())
 
 
@@ -207,29 +207,19 @@ def test_nodes_whose_pods_cannot_be_listed() -> None:
     assert list(failed.value.result["pods"]) == ["n2"]
 
 
-def test_nothing_is_asked_for_no_node() -> None:
-    with Calls() as session:
-        assert pods.snapshot(session, []) == {}
-
-
-def test_row_of_a_static_pod() -> None:
+def test_a_row() -> None:
+    """Init containers restart too, and only a controller is an owner."""
     found = pods.row(pod("etcd-m1", static=True, owner=("Node", "m1"), ready=False))
     assert (found["static"], found["owner"], found["ready"]) == (True, "Node/m1", False)
-
-
-def test_init_containers_restart_too() -> None:
     made = pod("a", restarts={"main": 1})
     made["status"]["initContainerStatuses"] = [{"name": "first", "restartCount": 4}]
-    assert (pods.row(made)["restarts"], pods.row(made)["containers"]) == (5, {"first": 4, "main": 1})
-
-
-def test_only_a_controller_is_an_owner() -> None:
-    made = pod("a")
-    made["metadata"]["ownerReferences"] = [
-        {"kind": "Gadget", "name": "x"},
-        {"kind": "ReplicaSet", "name": "web", "controller": True},
-    ]
-    assert pods.row(made)["owner"] == "ReplicaSet/web"
+    owners = [{"kind": "Gadget", "name": "x"}, {"kind": "ReplicaSet", "name": "web", "controller": True}]
+    made["metadata"]["ownerReferences"] = owners
+    found = pods.row(made)
+    assert (found["restarts"], found["containers"], found["owner"]) == (5, {"first": 4, "main": 1}, "ReplicaSet/web")
+    # No kubelet has seen it yet.
+    found = pods.row({"metadata": pod("a")["metadata"], "status": {"phase": "Pending"}})
+    assert (found["ready"], found["restarts"], found["containers"], found["phase"]) == (False, 0, {}, "Pending")
 
 
 @pytest.mark.parametrize(
@@ -253,11 +243,6 @@ def test_only_a_controller_is_an_owner() -> None:
 def test_reason(meta: dict[str, t.Any], status: dict[str, t.Any], reason: str) -> None:
     made = pod("a")
     assert pods.row({"metadata": {**made["metadata"], **meta}, "status": status})["reason"] == reason
-
-
-def test_a_pod_that_no_kubelet_has_seen_yet() -> None:
-    found = pods.row({"metadata": pod("a")["metadata"], "status": {"phase": "Pending"}})
-    assert (found["ready"], found["restarts"], found["containers"], found["phase"]) == (False, 0, {}, "Pending")
 
 
 GI = 2**30
@@ -330,22 +315,15 @@ def test_one_list_and_one_get() -> None:
     assert (found.pods_memory, found.unread) == (GI, "")
 
 
-def test_statistics_that_cannot_be_read_are_no_failure() -> None:
-    found = _read(
-        Call("GET", "/api/v1/pods", items(workload("a")), OF_N1),
-        Call("GET", STATS, ApiError(503, "no route", transient=True)),
-    )
+def test_requests_that_fail() -> None:
+    """Statistics may fail. The list of the pods may not, nor any request by the credentials."""
+    listed_a = Call("GET", "/api/v1/pods", items(workload("a")), OF_N1)
+    found = _read(listed_a, Call("GET", STATS, ApiError(503, "no route", transient=True)))
     assert ([one.name for one in found.pods], found.signals, found.unread) == (["a"], {}, "no route")
-
-
-def test_pods_that_cannot_be_listed_are() -> None:
+    with pytest.raises(ApiError, match=r"^who$"):
+        _read(listed_a, Call("GET", STATS, ApiError(401, "who")))
     with pytest.raises(ApiError, match="its pods cannot be listed \\(words\\); grant the verb list on pods"):
         _read(Call("GET", "/api/v1/pods", ApiError(403, "words"), OF_N1))
-
-
-def test_credentials_that_are_refused_are_no_matter_of_statistics() -> None:
-    with pytest.raises(ApiError, match=r"^who$"):
-        _read(Call("GET", "/api/v1/pods", items(), OF_N1), Call("GET", STATS, ApiError(401, "who")))
 
 
 def test_what_the_statistics_leave_out_is_left_out() -> None:
@@ -397,10 +375,7 @@ def test_pod() -> None:
     plain = pod_usage.pod(workload("b", {"cpu": "1500m", "hugepages-2Mi": "2Mi", "x.kubernetes.io/y": "1"}), {})
     assert (plain.whole_cpus, plain.devices) == (False, False)
     assert pod_usage.pod(workload("c", {}), {}).requests == {}
-
-
-def test_static_pods_are_known_by_their_mirror() -> None:
-    assert pod_usage.pod(workload("a", annotations={"kubernetes.io/config.mirror": "x"}), {}).static
+    assert pod_usage.pod(workload("d", annotations={"kubernetes.io/config.mirror": "x"}), {}).static
 
 
 @pytest.mark.parametrize(
