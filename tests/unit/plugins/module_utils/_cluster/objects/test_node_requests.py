@@ -18,14 +18,11 @@ from tests.support.objects import items, node
 EXPIRED = ApiError(410, "too old resource version", "Expired")
 
 
-def test_read_all() -> None:
-    with Calls(Call("GET", NODES, items(node("n2"), node("n1")), PAGE)) as session:
-        assert list(node_requests.read(session)) == ["n2", "n1"]
-
-
-def test_read_by_label() -> None:
-    with Calls(Call("GET", NODES, items(node("n1")), (("labelSelector", "a=b,c notin (d)"), *PAGE))) as session:
-        assert list(node_requests.read(session, selectors=["a=b", "c notin (d)"])) == ["n1"]
+@pytest.mark.parametrize("selectors", [[], ["a=b", "c notin (d)"]])
+def test_read_all(selectors: list[str]) -> None:
+    query = [("labelSelector", ",".join(selectors))] if selectors else []
+    with Calls(Call("GET", NODES, items(node("n2"), node("n1")), (*query, *PAGE))) as session:
+        assert list(node_requests.read(session, selectors=selectors)) == ["n2", "n1"]
 
 
 def gets(*names: str) -> list[Call]:
@@ -107,20 +104,14 @@ def test_names_that_a_list_did_not_reach_may_be_unknown() -> None:
         node_requests.read(session, MANY)
 
 
-def test_few_of_many_are_read_again_one_by_one() -> None:
+@pytest.mark.parametrize(("count", "limit"), [(10, None), (11, 44)])
+def test_few_of_many_are_read_again_one_by_one(count: int, limit: int | None) -> None:
     """As many as a fourth of the cluster."""
     cluster = [f"n{number}" for number in range(40)]
-    with Calls(Call("GET", NODES, listed(cluster), [("limit", 160)]), gets(*cluster[:10])) as session:
+    later = gets(*cluster[:count]) if limit is None else [Call("GET", NODES, listed(cluster), [("limit", limit)])]
+    with Calls(Call("GET", NODES, listed(cluster), [("limit", 160)]), later) as session:
         node_requests.read(session, cluster)
-        assert list(node_requests.read(session, cluster[:10])) == cluster[:10]
-
-
-def test_many_of_many_are_listed_again() -> None:
-    cluster = [f"n{number}" for number in range(40)]
-    lists = [Call("GET", NODES, listed(cluster), [("limit", limit)]) for limit in (160, 44)]
-    with Calls(*lists) as session:
-        node_requests.read(session, cluster)
-        assert list(node_requests.read(session, cluster[:11])) == cluster[:11]
+        assert list(node_requests.read(session, cluster[:count])) == cluster[:count]
 
 
 def test_an_outage_of_the_api_server_is_no_missing_node() -> None:
@@ -169,22 +160,16 @@ def test_expired_pages_are_read_again_from_the_first() -> None:
         assert list(node_requests.read(session)) == ["n1", "n2"]
 
 
-def test_pages_that_expire_twice() -> None:
+@pytest.mark.parametrize(("error", "tries"), [(EXPIRED, 2), (ApiError(403, "forbidden"), 1)])
+def test_pages_that_fail(error: ApiError, tries: int) -> None:
+    """What expires twice fails, anything else at once."""
     once = [
         Call("GET", NODES, items(node("n1"), more="x"), PAGE),
-        Call("GET", NODES, EXPIRED, (*PAGE, ("continue", "x"))),
+        Call("GET", NODES, error, (*PAGE, ("continue", "x"))),
     ]
-    with Calls(*once, *once) as session, pytest.raises(ApiError) as caught:
+    with Calls(*once * tries) as session, pytest.raises(ApiError) as caught:
         node_requests.read(session)
-    assert caught.value is EXPIRED
-
-
-def test_other_errors_of_a_list_are_not_repeated() -> None:
-    with (
-        Calls(Call("GET", NODES, ApiError(403, "forbidden"), PAGE)) as session,
-        pytest.raises(ApiError, match="forbidden"),
-    ):
-        node_requests.read(session)
+    assert caught.value is error
 
 
 PROXIED = f"{NODES}/n1/proxy"
@@ -234,28 +219,31 @@ def test_refusals(error: ApiError, text: str) -> None:
     )
 
 
-@pytest.mark.parametrize("answer", [{}, {"kubeletconfig": None}, [], "text", None, {"other": {}}])
-def test_answers_that_are_no_configz(answer: t.Any) -> None:
-    with (
-        Calls(Call("GET", PATH, answer)) as session,
-        pytest.raises(ApiError, match="has no kubeletconfig; is this a kubelet") as caught,
-    ):
-        kubelets.configz(session, "n1")
-    assert not caught.value.transient
-
-
 @pytest.mark.parametrize(
-    "config",
-    [{"maxPods": float("nan")}, {"maxPods": float("inf")}, {"address": "\ud800"}, {"\ud800": 1}, {"a": deep(200)}],
+    ("answer", "words"),
+    [
+        *(
+            (answer, "has no kubeletconfig")
+            for answer in ({}, {"kubeletconfig": None}, [], "text", None, {"other": {}})
+        ),
+        # They have no place in a ConfigMap, in a hash or in a message.
+        *(
+            ({"kubeletconfig": config}, r"its /configz is malformed \(.+\)")
+            for config in (
+                {"maxPods": float("nan")},
+                {"maxPods": float("inf")},
+                {"address": "\ud800"},
+                {"\ud800": 1},
+                {"a": deep(200)},
+            )
+        ),
+    ],
 )
-def test_values_that_no_kubelet_has(config: t.Any) -> None:
-    """They have no place in a ConfigMap, in a hash or in a message; one such node must not end the dump of all."""
-    with (
-        Calls(Call("GET", PATH, {"kubeletconfig": config})) as session,
-        pytest.raises(ApiError, match=r"its /configz is malformed \(.+\); is this a kubelet") as caught,
-    ):
+def test_answers_that_are_no_configz(answer: t.Any, words: str) -> None:
+    """One such node must not end the dump of all."""
+    with Calls(Call("GET", PATH, answer)) as session, pytest.raises(ApiError, match=words) as caught:
         kubelets.configz(session, "n1")
-    assert not caught.value.transient
+    assert "; is this a kubelet" in caught.value.message and not caught.value.transient
 
 
 @pytest.mark.parametrize(
@@ -332,15 +320,10 @@ def test_what_has_no_start(body: bytes) -> None:
 
 @pytest.mark.parametrize(("body", "ok"), [(b"ok", True), (b"ok\n", True), (b"", False), (b"[-]etcd failed", False)])
 def test_healthy(body: bytes, ok: bool) -> None:
-    with Calls(Call("GET", f"{PROXIED}/healthz", body)) as session:
+    """It must answer several times in a row, so a failure in between counts and is not repeated."""
+    path = f"{PROXIED}/healthz"
+    with Calls(Call("GET", path, body), Call("GET", path, ApiError(500, "failed", transient=True))) as session:
         assert kubelets.healthy(session, "n1") is ok
-
-
-def test_healthz_is_not_repeated() -> None:
-    """It must answer several times in a row, so a failure in between counts."""
-    with (
-        Calls(Call("GET", f"{PROXIED}/healthz", ApiError(500, "syncloop failed", transient=True))) as session,
-        pytest.raises(ApiError, match="syncloop failed"),
-    ):
-        kubelets.healthy(session, "n1")
-    assert session.budgets == [0]
+        with pytest.raises(ApiError, match="failed"):
+            kubelets.healthy(session, "n1")
+    assert session.budgets == [0, 0]
