@@ -37,56 +37,29 @@ from tests.support.objects import node, pod
 
 
 def test_drain(clock: Clock) -> None:
-    """Three LISTs a node and one POST a pod; static pods and those of a DaemonSet stay."""
-    api = Direct(
-        node("n1"),
-        node("n2"),
-        pods=[
-            pod("a", **OWNED),
-            pod("b", "n2", **OWNED),
-            pod("c", "n2", **OWNED),
-            pod("etcd-n1", static=True, owner=("Node", "n1")),
-            pod("proxy", owner=("DaemonSet", "p")),
-        ],
-    )
+    """Three LISTs a node and one POST a pod; static pods and those of a DaemonSet stay. Again, nothing is done."""
+    there = [pod("a", **OWNED), pod("b", "n2", **OWNED), pod("c", "n2", **OWNED)]
+    stay = [pod("etcd-n1", static=True, owner=("Node", "n1")), pod("proxy", owner=("DaemonSet", "p"))]
+    api = Direct(node("n1"), node("n2"), pods=[*there, *stay])
     result = run(api)
     assert {name: (names(row["evicted"]), names(row["skipped"])) for name, row in result["nodes"].items()} == {
         "n1": (["a"], ["etcd-n1", "proxy"]),
         "n2": (["b", "c"], []),
     }
     assert result["summary"] == {"nodes": 2, "changed": 2, "failed": 0, "evicted": 3}
-    assert (cordoned(api, "n1"), cordoned(api, "n2"), sorted(api.pods)) == (
-        (True, True),
-        (True, True),
-        ["etcd-n1", "proxy"],
-    )
-    assert [
-        api.count("GET", NODES),
-        api.count("GET", "/api/v1"),
-        api.count("GET", PODS),
-        len(api.bodies(EVICTIONS)),
-    ] == [
-        1,
-        1,
-        2 * 3,
-        3,
-    ]
+    assert (cordoned(api, "n1"), cordoned(api, "n2")) == ((True, True), (True, True))
+    assert sorted(api.pods) == ["etcd-n1", "proxy"]
+    assert [api.count("GET", path) for path in (NODES, "/api/v1", PODS)] == [1, 1, 2 * 3]
+    assert (len(api.bodies(EVICTIONS)), len(api.requests)) == (3, 1 + 1 + 2 * 3 + 2 + 3)
     assert {name: names(rows.values()) for name, rows in result["pods"].items()} == {
         "n1": ["etcd-n1", "proxy"],
         "n2": [],
     }
-    assert len(api.requests) == 1 + 1 + 2 * 3 + 2 + 3
     assert {body["apiVersion"] for body in api.bodies(EVICTIONS)} == {"policy/v1beta1"}
     assert {"n1", "n2"} == {line["after_header"][5:] for line in result["diff"]}
-
-
-def test_drain_again(clock: Clock) -> None:
-    """Nothing is left to do, and nothing is done."""
-    api = Direct(node("n1"), pods=[pod("a", **OWNED)])
-    run(api)
     mark = api.nodes["n1"]["metadata"]["annotations"][annotation.CORDONED]
     api.asked.clear()
-    again = run(api)
+    again = run(api, nodes=["n1"])
     assert (again["changed"], again["nodes"]["n1"]["cordoned"], again["diff"]) == (False, True, [])
     assert api.requests == [("GET", NODES), ("GET", PODS), ("GET", PODS)]
     assert api.nodes["n1"]["metadata"]["annotations"][annotation.CORDONED] == mark
@@ -236,15 +209,12 @@ def test_pods_take_time_to_go(clock: Clock) -> None:
     api = Direct(node("n1"), pods=[pod("a", **OWNED), pod("b")])
     api.pods["a"]["metadata"]["finalizers"] = ["slow"]
     api.pods["b"]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-    clock.at(20, api.pods.clear)
-    assert names(run(api)["nodes"]["n1"]["evicted"]) == ["a"]
-    assert len(api.bodies(EVICTIONS)) == 1 and clock.now >= 1020
-
-
-def test_a_pod_that_does_not_go(clock: Clock) -> None:
-    api = Direct(node("n1"), pods=[pod("a", **OWNED)])
-    api.pods["a"]["metadata"]["finalizers"] = ["slow"]
     assert "default/a: it is still being deleted (a long grace period, a finalizer" in fail(api).failures["n1"]
+    clock.at(clock.now - 1000 + 20, api.pods.clear)
+    api.pods["a"]["metadata"].pop("deletionTimestamp")
+    api.asked.clear()
+    assert names(run(api)["nodes"]["n1"]["evicted"]) == ["a"]
+    assert len(api.bodies(EVICTIONS)) == 1 and clock.now >= 1080
 
 
 def test_only_this_pod(clock: Clock) -> None:
@@ -322,11 +292,6 @@ def test_pods_that_cannot_be_listed(clock: Clock) -> None:
     failed = fail(api)
     assert failed.message == "draining (no node was cordoned, no pod evicted): 1 node failed.\nn1: cannot list pods"
     assert cordoned(api) == (False, False)
-
-
-def test_no_nodes(clock: Clock) -> None:
-    with pytest.raises(ClusterError, match="nodes is an empty list"):
-        run(Direct(node("n1")), nodes=[])
 
 
 def test_a_server_without_evictions(clock: Clock) -> None:
