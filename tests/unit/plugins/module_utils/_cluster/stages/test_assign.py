@@ -21,6 +21,13 @@ from tests.support.calls import CONFIGMAPS, NODES, Call, Calls
 from tests.support.objects import configmap, items, live, node, place, reference, status, text
 
 
+def unchanged(source: t.Any, **more: t.Any) -> dict[str, t.Any]:
+    """Return the row of a node with native delivery, by default one that is not changed."""
+    shown = {"changed": False, "delivery": "native", "source": source, "previous": source, "uid": "", "error": ""}
+    words = f"has kube-system/{source['name']} key kubelet"
+    return {**shown, "state": "unchanged", "ok": True, "message": words, **more}
+
+
 @pytest.mark.parametrize("check_mode", [False, True])
 def test_assign(check_mode: bool) -> None:
     """One LIST, one GET a distinct ConfigMap, one PATCH a node that changes; dry in check mode."""
@@ -30,56 +37,21 @@ def test_assign(check_mode: bool) -> None:
         patch("n1", place("config-a"), dry_run=check_mode),
         patch("n2", place("config-a"), dry_run=check_mode, notes={}),
     )
+    sources = {"n1": place("config-a"), "n2": place("config-a"), "n3": place("config-b")}
     with Calls(*calls) as session:
-        result = assign.assign(
-            session,
-            options(sources={"n1": place("config-a"), "n2": place("config-a"), "n3": place("config-b")}),
-            check_mode,
-        )
+        result = assign.assign(session, options(sources=sources), check_mode)
     assert result["changed"]
+    done = {"changed": True, "state": "assigned", "message": "assigned kube-system/config-a key kubelet"}
     assert result["nodes"] == {
-        "n1": {
-            "changed": True,
-            "delivery": "native",
-            "source": place("config-a"),
-            "previous": None,
-            "uid": "",
-            "state": "assigned",
-            "ok": True,
-            "message": "assigned kube-system/config-a key kubelet",
-            "error": "",
-        },
-        "n2": {
-            "changed": True,
-            "delivery": "native",
-            "source": place("config-a"),
-            "previous": place("old"),
-            "uid": "",
-            "state": "assigned",
-            "ok": True,
-            "message": "assigned kube-system/config-a key kubelet",
-            "error": "",
-        },
-        "n3": {
-            "changed": False,
-            "delivery": "native",
-            "source": place("config-b"),
-            "previous": place("config-b"),
-            "uid": "",
-            "state": "unchanged",
-            "ok": True,
-            "message": "has kube-system/config-b key kubelet",
-            "error": "",
-        },
+        "n1": unchanged(place("config-a"), **done, previous=None),
+        "n2": unchanged(place("config-a"), **done, previous=place("old")),
+        "n3": unchanged(place("config-b")),
     }
     assert result["summary"] == {"nodes": 3, "changed": 2, "failed": 0, "unchanged": 1}
+    after = "spec.configSource: kube-system/config-a key kubelet\n"
     assert [(diff["before_header"], diff["before"], diff["after"]) for diff in result["diff"]] == [
-        ("Node n1", "spec.configSource: the local config\n", "spec.configSource: kube-system/config-a key kubelet\n"),
-        (
-            "Node n2",
-            "spec.configSource: kube-system/old key kubelet\n",
-            "spec.configSource: kube-system/config-a key kubelet\n",
-        ),
+        ("Node n1", "spec.configSource: the local config\n", after),
+        ("Node n2", "spec.configSource: kube-system/old key kubelet\n", after),
     ]
 
 
@@ -97,15 +69,11 @@ def test_reset() -> None:
 
 
 def test_unchanged_nodes_cost_one_list() -> None:
-    """Not even their ConfigMap is looked at."""
+    """Not even their ConfigMap is looked at. No sources cost nothing."""
     with Calls(listed(node("n1", place(), LISTENS))) as session:
         result = assign.assign(session, options(sources={"n1": place()}), False)
-    assert (result["changed"], result["diff"]) == (False, [])
-
-
-def test_no_sources_is_nothing_to_do() -> None:
-    with Calls() as session:
         assert assign.assign(session, options(sources={}), False)["nodes"] == {}
+    assert (result["changed"], result["diff"]) == (False, [])
 
 
 UNFIT = [
@@ -162,11 +130,9 @@ def test_sources_that_no_kubelet_could_use(answer: t.Any, message: str) -> None:
 
 
 def test_check_mode_allows_for_a_configmap_that_push_would_make() -> None:
+    """And for nothing else."""
     with Calls(listed(node("n1", config=LISTENS)), get(answer=GONE), patch("n1", place(), dry_run=True)) as session:
         assert assign.assign(session, options(sources={"n1": place()}), True)["changed"]
-
-
-def test_check_mode_allows_for_nothing_else() -> None:
     calls = listed(node("n1", config=LISTENS)), get(answer=configmap(content="maxPods: 1"))
     with Calls(*calls) as session, pytest.raises(NodesFailed, match="apiVersion is missing"):
         assign.assign(session, options(sources={"n1": place()}), True)
@@ -294,14 +260,12 @@ def test_assign_and_wait(api: Direct, clock: Clock) -> None:
     assert len(result["diff"]) == 2
 
 
-def test_assign_without_waiting(api: Direct, clock: Clock) -> None:
-    assert run(api, nodes=["n1"], source=place(), wait=False)["nodes"]["n1"]["state"] == "assigned"
+@pytest.mark.parametrize(("check", "given"), [(False, {"wait": False}), (True, {})])
+def test_assign_without_waiting(api: Direct, clock: Clock, check: bool, given: dict[str, t.Any]) -> None:
+    """Check mode waits for nothing."""
+    assert run(api, check, nodes=["n1"], source=place(), **given)["nodes"]["n1"]["state"] == "assigned"
     assert api.requests == [("GET", NODES), ("GET", f"{CONFIGMAPS}/config-a"), ("PATCH", f"{NODES}/n1")]
-
-
-def test_check_mode_waits_for_nothing(api: Direct, clock: Clock) -> None:
-    assert run(api, True, nodes=["n1"], source=place())["nodes"]["n1"]["state"] == "assigned"
-    assert (len(api.requests), clock.slept) == (3, [])
+    assert clock.slept == []
 
 
 def test_reset_and_wait(api: Direct, clock: Clock) -> None:
@@ -328,14 +292,20 @@ def test_failed_wait_keeps_what_was_assigned(api: Direct, clock: Clock) -> None:
     assert (result["summary"]["changed"], result["summary"]["failed"]) == (2, 1)
 
 
-def test_wait_that_cannot_begin_keeps_what_was_assigned(api: Direct) -> None:
-    """The node went away between the assignment and the wait."""
-    api.look = lambda: api.nodes.pop("n1") if api.requests[-1][0] == "PATCH" else None
-    with pytest.raises(ClusterError, match=r"n1: the cluster at .* has no such Node") as caught:
+@pytest.mark.parametrize(
+    ("lose", "words"),
+    [
+        (lambda api: api.nodes.pop("n1"), r"n1: the cluster at .* has no such Node"),
+        (lambda api: api.answers.update({"*": ApiError(401, "who are you")}), "who are you"),
+    ],
+)
+def test_wait_that_cannot_begin_keeps_what_was_assigned(api: Direct, lose: t.Any, words: str) -> None:
+    """The node, or the credentials, end between the assignment and the wait."""
+    api.look = lambda: lose(api) if api.requests[-1][0] == "PATCH" else None
+    with pytest.raises(ClusterError, match=words) as caught:
         run(api, nodes=["n1"], source=place())
     assert caught.value.result["changed"]
     assert caught.value.result["nodes"]["n1"]["source"] == place()
-    assert caught.value.result["nodes"]["n1"]["state"] == "gone"
 
 
 def test_failed_assignment_is_not_waited_for(api: Direct, clock: Clock) -> None:
@@ -355,21 +325,8 @@ def test_verified_writes_nothing(api: Direct, given: dict[str, t.Any]) -> None:
     assert {method for method, _path in api.requests} == {"GET"}
 
 
-def test_verified_of_no_nodes(api: Direct) -> None:
-    with pytest.raises(ClusterError, match="nodes is an empty list"):
-        run(api, state="verified", nodes=[])
-
-
 def test_verified_of_another_source(api: Direct) -> None:
     follow(api, "n1")()
     api.configmaps["config-b"] = configmap("config-b")
     with pytest.raises(NodesFailed, match="names kube-system/config-a key kubelet, not kube-system/config-b"):
         run(api, state="verified", nodes=["n1"], source=place("config-b"))
-
-
-def test_credentials_that_end_before_the_wait(api: Direct) -> None:
-    refused = {"*": ApiError(401, "who are you")}
-    api.look = lambda: api.answers.update(refused) if api.requests[-1][0] == "PATCH" else None
-    with pytest.raises(ClusterError, match="who are you") as caught:
-        run(api, nodes=["n1"], source=place())
-    assert caught.value.result["nodes"]["n1"]["source"] == place()

@@ -45,16 +45,11 @@ def test_each_node_by_what_it_is() -> None:
 
 
 def test_a_checkpoint_that_is_assigned_is_carried_again_but_not_written_again() -> None:
+    """A ConfigMap of the same name that was made anew is another checkpoint."""
     with Calls(listed(node("n1", marked=reference())), get()) as session:
         result = assign.assign(session, options(sources={"n1": place()}), False)
-    assert (result["changed"], result["nodes"]["n1"]["state"], list(result["configmaps"])) == (
-        False,
-        "unchanged",
-        ["kube-system/config-a"],
-    )
-
-
-def test_a_configmap_of_the_same_name_made_anew_is_another_checkpoint() -> None:
+    assert (result["changed"], result["nodes"]["n1"]["state"]) == (False, "unchanged")
+    assert list(result["configmaps"]) == ["kube-system/config-a"]
     with Calls(listed(node("n1", marked=reference(revision="6"))), get(), mark("n1", reference())) as session:
         assert assign.assign(session, options(sources={"n1": place()}), False)["changed"]
 
@@ -69,21 +64,34 @@ def test_check_mode_of_a_checkpoint_that_push_would_make() -> None:
 @pytest.mark.parametrize(
     ("found", "delivery", "message"),
     [
-        (
-            node("n1", place("other"), LISTENS),
-            "checkpoint",
-            "follows spec.configSource .kube-system/other .* with the playbook migrate",
-        ),
+        (node("n1", place("other"), LISTENS), "checkpoint", "follows spec.configSource .kube-system/other .* migrate"),
         (
             node("n1", marked=reference("other"), config=LISTENS),
             "native",
             "runs a checkpoint of kube-system/other .* with the playbook migrate",
         ),
+        (node("n1", version="v1.29.3"), "dropin", "v1.29.3 does not read drop-ins .kubelets from 1.30 on do"),
+        (
+            node("n1", marked=reference("other"), version="v1.36.2"),
+            "dropin",
+            "runs a checkpoint of kube-system/other .* migrate",
+        ),
+        (
+            node("n1", marked=reference("other"), delivery="dropin", version="v1.36.2"),
+            "checkpoint",
+            "runs a dropin of kube-system/other .* migrate",
+        ),
     ],
 )
-def test_one_delivery_does_not_work_against_the_other(found: dict[str, t.Any], delivery: str, message: str) -> None:
+@pytest.mark.parametrize("of_node", [False, True])
+def test_one_delivery_does_not_work_against_the_other(
+    found: dict[str, t.Any], delivery: str, message: str, of_node: bool
+) -> None:
+    """Whether it is that of all nodes or that of a node."""
+    source = {**place(), **({"delivery": delivery} if of_node else {})}
+    given = options(sources={"n1": source}, **({} if of_node else {"delivery": delivery}))
     with Calls(listed(found), get()) as session, pytest.raises(NodesFailed, match=message):
-        assign.assign(session, options(sources={"n1": place()}, delivery=delivery), False)
+        assign.assign(session, given, False)
 
 
 def test_a_move_from_one_delivery_to_the_other_keeps_the_source() -> None:
@@ -102,13 +110,19 @@ def test_a_move_from_one_delivery_to_the_other_keeps_the_source() -> None:
 NEW = {"version": "v1.36.2"}
 
 
+def asked(answer: t.Any) -> Call:
+    """The GET of what a node runs before it gets a drop-in."""
+    return Call("GET", f"{NODES}/n1/proxy/configz", answer)
+
+
 def test_a_drop_in_is_named_in_the_annotation() -> None:
     """Its content is returned for the node as that of a checkpoint. A new node of 1.32 or later gets one by default."""
+    after = node("n1", marked=reference(), delivery="dropin", **NEW)
     calls = (
         listed(node("n1", **NEW)),
         get(),
-        Call("GET", f"{NODES}/n1/proxy/configz", {"kubeletconfig": live(maxPods=9)}),
-        mark("n1", reference(), node("n1", marked=reference(), delivery="dropin", **NEW), False, FROM_LOCAL, "dropin"),
+        asked({"kubeletconfig": live(maxPods=9)}),
+        mark("n1", reference(), after, False, FROM_LOCAL, "dropin"),
     )
     with Calls(*calls) as session:
         result = assign.assign(session, options(sources={"n1": place()}), False)
@@ -117,21 +131,15 @@ def test_a_drop_in_is_named_in_the_annotation() -> None:
     assert result["configmaps"] == {"kube-system/config-a": {"kubelet": text()}}
     # What it ran before, for the proof.
     (config,) = result["before"]["variants"].values()
-    assert config["maxPods"] == 9
-    assert list(result["before"]["nodes"]) == ["n1"]
+    assert (config["maxPods"], list(result["before"]["nodes"])) == (9, ["n1"])
 
 
 def test_a_node_with_a_drop_in_keeps_this_delivery() -> None:
     ran = {"assigned": {"configMap": reference("old")}, "active": {"configMap": reference("old")}}
     found = node("n1", marked=reference("old"), reported=ran, delivery="dropin", **NEW)
     after = node("n1", marked=reference(), delivery="dropin", **NEW)
-    calls = (
-        listed(found),
-        get(),
-        Call("GET", f"{NODES}/n1/proxy/configz", ApiError(503, "away")),
-        mark("n1", reference(), after, False, previous(reference("old")), "dropin"),
-    )
-    with Calls(*calls) as session:
+    write = mark("n1", reference(), after, False, previous(reference("old")), "dropin")
+    with Calls(listed(found), get(), asked(ApiError(503, "away")), write) as session:
         assert assign.assign(session, options(sources={"n1": place()}), False)["nodes"]["n1"]["delivery"] == "dropin"
     with Calls(listed(after), get()) as session:
         assert not assign.assign(session, options(sources={"n1": place()}), False)["changed"]
@@ -140,48 +148,17 @@ def test_a_node_with_a_drop_in_keeps_this_delivery() -> None:
     assert (row["state"], row["delivery"]) == ("reset", "dropin")
 
 
-@pytest.mark.parametrize(
-    ("found", "delivery", "message"),
-    [
-        (node("n1", version="v1.29.3"), "dropin", "v1.29.3 does not read drop-ins .kubelets from 1.30 on do"),
-        (node("n1", marked=reference("other"), **NEW), "dropin", "runs a checkpoint of kube-system/other .* migrate"),
-        (
-            node("n1", marked=reference("other"), delivery="dropin", **NEW),
-            "checkpoint",
-            "runs a dropin of kube-system/other .* migrate",
-        ),
-    ],
-)
-def test_which_nodes_do_not_get_a_drop_in(found: dict[str, t.Any], delivery: str, message: str) -> None:
-    with Calls(listed(found), get()) as session, pytest.raises(NodesFailed, match=message):
-        assign.assign(session, options(sources={"n1": {**place(), "delivery": delivery}}), False)
-
-
 def test_a_migration_makes_a_checkpoint_a_drop_in() -> None:
     """The row names the delivery that the node leaves, for a revert. A rollback to the checkpoint is not possible."""
     ran = {"assigned": {"configMap": reference("old")}, "active": {"configMap": reference("old")}}
     found = node("n1", marked=reference("old"), reported=ran, previous=reference("older"), **NEW)
-    calls = (
-        listed(found),
-        get(),
-        Call("GET", f"{NODES}/n1/proxy/configz", {"kubeletconfig": live(maxPods=9)}),
-        mark(
-            "n1",
-            reference(),
-            node("n1", marked=reference(), delivery="dropin", **NEW),
-            False,
-            {annotation.PREVIOUS: None},
-            "dropin",
-        ),
-    )
-    with Calls(*calls) as session:
+    after = node("n1", marked=reference(), delivery="dropin", **NEW)
+    write = mark("n1", reference(), after, False, {annotation.PREVIOUS: None}, "dropin")
+    with Calls(listed(found), get(), asked({"kubeletconfig": live(maxPods=9)}), write) as session:
         source = {**place(), "delivery": "dropin", "migrates": True}
         row = assign.assign(session, options(sources={"n1": source}), False)["nodes"]["n1"]
-    assert (row["ok"], row["delivery"], row["previous"]) == (
-        True,
-        "dropin",
-        {**reference("old"), "delivery": "checkpoint"},
-    )
+    assert (row["ok"], row["delivery"]) == (True, "dropin")
+    assert row["previous"] == {**reference("old"), "delivery": "checkpoint"}
 
 
 def test_a_source_is_removed_from_both_deliveries() -> None:
