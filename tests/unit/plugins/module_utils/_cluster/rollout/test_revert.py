@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The revert of an assignment that failed."""
+"""What is undone: the source of nodes that failed, and the cordon."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
     ClusterError,
     NodesFailed,
 )
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import revert
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import drain_steps, revert
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, identity
 from tests.sim.api.direct import Clock, Direct
 from tests.support.calls import NODES
+from tests.support.draining import cordoned, fail, run
 from tests.support.objects import live, node, place, reference, status
 
 BEFORE = identity.variant(complete_config.restore(live(maxPods=110)))
@@ -268,3 +269,54 @@ def test_check_mode_waits_for_nothing(clock: Clock) -> None:
 def test_rows_that_are_none() -> None:
     with pytest.raises(ClusterError, match="the value of n1 is not a row of node_config_source"):
         go(Direct(), n1={"source": None})
+
+
+OURS = {"holder": "ops", "time": "2026-01-01T00:00:00.000000Z"}
+ROW = {"ok": True, "delivery": "none", "source": None, "error": "", "changed": False, "evicted": [], "skipped": []}
+
+
+@pytest.mark.parametrize(
+    ("before", "changed", "after", "message"),
+    [
+        (
+            {"cordoned": OURS, "unschedulable": True},
+            True,
+            (False, False),
+            f"uncordoned; it was {drain_steps.cordon_in_words(OURS)}",
+        ),
+        (
+            {"cordoned": OURS},
+            True,
+            (False, False),
+            "already uncordoned by another user or program; our mark was removed",
+        ),
+        ({"unschedulable": True}, False, (True, False), "cordoned by another user or program; not changed"),
+        ({}, False, (False, False), "not cordoned"),
+    ],
+)
+def test_restore(clock: Clock, before: dict[str, t.Any], changed: bool, after: tuple[bool, bool], message: str) -> None:
+    """Also after another run's cordon; check mode reports the same without a change; a second run changes nothing."""
+    api = Direct(node("n1", **before))
+    was = cordoned(api)
+    assert run(api, state="restored", check_mode=True)["nodes"]["n1"] == {
+        **ROW,
+        "state": "restored",
+        "changed": changed,
+        "cordoned": after[0],
+        "message": message,
+    }
+    assert cordoned(api) == was
+    result = run(api, state="restored")
+    assert (result["changed"], result["nodes"]["n1"]["message"], cordoned(api)) == (changed, message, after)
+    assert run(api, state="restored")["changed"] is False
+    assert cordoned(api) == after
+
+
+def test_an_uncordon_that_is_not_stored(clock: Clock) -> None:
+    api = Direct(node("n1", cordoned=OURS, unschedulable=True))
+    api.answers["PATCH *"] = api.nodes["n1"]
+    failed = fail(api, state="restored")
+    assert (
+        "did not store that it was uncordoned: does an admission webhook" in failed.failures["n1"]
+        and failed.result["nodes"]["n1"]["cordoned"]
+    )

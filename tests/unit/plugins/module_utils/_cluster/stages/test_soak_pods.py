@@ -160,7 +160,7 @@ def test_many_reported_pods(clock: Clock) -> None:
 def test_pods_that_are_lost(clock: Clock, reason: str) -> None:
     """Named with namespace and reason, within half a minute; the other node goes on.
 
-    The restarted kubelet admits its pods again, by the labels that the Node has now: pkg/kubelet/lifecycle/predicate.go.
+    The restarted kubelet admits its pods again, by the labels that the Node has now (lifecycle/predicate.go).
     """
     api = cluster(clock, done("n1"), done("n2"), pods=[pod("a", **OWNED), pod("b", "n2", **OWNED)])
     before = snapshot(api)
