@@ -59,20 +59,16 @@ def snapshot(api: Direct) -> dict[str, t.Any]:
     }
 
 
-def run(api: Direct, **options: t.Any) -> dict[str, t.Any]:
+def options(api: Direct, **given: t.Any) -> dict[str, t.Any]:
+    """Return the options of a soak of a minute, unless the given ones set another time."""
+    usual = dict.fromkeys(("source", "sources", "pods", "lease"))
+    times = {"seconds": 60, "pods_timeout": 120}
+    return {"nodes": list(api.nodes), "delivery": "auto", "allow_pod_loss": "0", **usual, **times, **given}
+
+
+def run(api: Direct, **given: t.Any) -> dict[str, t.Any]:
     """Soak for a minute, unless the options set another time."""
-    given = {
-        "nodes": list(api.nodes),
-        "source": None,
-        "sources": None,
-        "delivery": "auto",
-        "seconds": 60,
-        "pods": None,
-        "allow_pod_loss": "0",
-        "pods_timeout": 120,
-        "lease": None,
-    }
-    return soak.soak(api, {**given, **options}, False)
+    return soak.soak(api, options(api, **given), False)
 
 
 def fail(api: Direct, **options: t.Any) -> NodesFailed:

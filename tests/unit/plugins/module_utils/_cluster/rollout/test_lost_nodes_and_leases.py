@@ -16,10 +16,11 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease_objects
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import drain, gate, revert
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import revert
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak, verify
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import node_row
 from tests.sim.api.direct import Clock, Direct
+from tests.support import assigning, draining, gating, soaking
 from tests.support.calls import NODES
 from tests.support.objects import configmap, live, node, place, pod, reference, status, text
 from tests.support.soaking import OWNED, snapshot
@@ -78,82 +79,13 @@ def cluster(source: str, **more: t.Any) -> Autoscaled:
     return made
 
 
-def source_options(state: str, **more: t.Any) -> dict[str, t.Any]:
-    return {
-        "state": state,
-        "nodes": None,
-        "source": None,
-        "sources": SOURCES,
-        "delivery": "auto",
-        "check_source": True,
-        "wait": False,
-        "wait_timeout": 20,
-        "wait_sleep": 2,
-        "pods": None,
-        "allow_pod_loss": "0",
-        "pods_timeout": 120,
-        "lease": None,
-        **more,
-    }
+def config_source(api: t.Any, state: str, **more: t.Any) -> dict[str, t.Any]:
+    given = assigning.patiently(state=state, sources=SOURCES, wait=False, wait_timeout=20, wait_sleep=2, lease=None)
+    return verify.config_source(api, {**given, **more}, False)
 
 
 def gated(api: t.Any) -> dict[str, t.Any]:
-    options = {
-        "nodes": list(NAMES),
-        "group_nodes": list(NAMES),
-        "max_unavailable": 3,
-        "allow_unready": False,
-        "reverted": [],
-        "pause": False,
-        "started": True,
-        "namespace": "kube-system",
-        "pause_configmap": "pause",
-        "timeout": 10,
-        "lease": None,
-        "pods": True,
-        "allow_pod_loss": "0",
-        "drained": [],
-        "window": None,
-    }
-    return gate.gate(api, options, False)
-
-
-def drained(api: t.Any, state: str = "drained") -> dict[str, t.Any]:
-    options = {
-        "state": state,
-        "nodes": list(NAMES),
-        "timeout": 60,
-        "grace_period": None,
-        "delete_emptydir_data": False,
-        "force": False,
-        "lease": None,
-    }
-    return drain.drain(api, options, False)
-
-
-def restored(api: t.Any) -> dict[str, t.Any]:
-    return drained(api, "restored")
-
-
-def assigned(api: t.Any) -> dict[str, t.Any]:
-    return verify.config_source(api, source_options("present"), False)
-
-
-def waited(api: t.Any) -> dict[str, t.Any]:
-    return verify.config_source(api, source_options("present", wait=True), False)
-
-
-def removed(api: t.Any) -> dict[str, t.Any]:
-    return verify.config_source(api, source_options("absent", nodes=list(NAMES), sources=None), False)
-
-
-def verified(api: t.Any) -> dict[str, t.Any]:
-    return verify.config_source(api, source_options("verified"), False)
-
-
-def soaked(api: t.Any) -> dict[str, t.Any]:
-    options = source_options("verified", nodes=list(NAMES), sources=None, seconds=40)
-    return soak.soak(api, options, False)
+    return gating.look(api, list(NAMES), NAMES, max_unavailable=3, started=True, timeout=10, pods=True)
 
 
 def reverted(api: t.Any) -> dict[str, t.Any]:
@@ -169,13 +101,13 @@ def reverted(api: t.Any) -> dict[str, t.Any]:
 # The call, and what the nodes run before it.
 STAGES: dict[str, tuple[Call, str]] = {
     "gate": (gated, "old"),
-    "drain": (drained, "old"),
-    "uncordon": (restored, "old"),
-    "assign": (assigned, "old"),
-    "assign and wait": (waited, "old"),
-    "reset": (removed, "old"),
-    "verify": (verified, "config-a"),
-    "soak": (soaked, "config-a"),
+    "drain": (draining.run, "old"),
+    "uncordon": (lambda api: draining.run(api, state="restored"), "old"),
+    "assign": (lambda api: config_source(api, "present"), "old"),
+    "assign and wait": (lambda api: config_source(api, "present", wait=True), "old"),
+    "reset": (lambda api: config_source(api, "absent", nodes=list(NAMES), sources=None), "old"),
+    "verify": (lambda api: config_source(api, "verified"), "config-a"),
+    "soak": (lambda api: soaking.run(api, seconds=40), "config-a"),
     "revert": (reverted, "config-a"),
 }
 
@@ -283,25 +215,13 @@ class Leased(Direct):
             self.moments.append(now)
 
 
-OPTIONS: dict[str, t.Any] = {
-    "nodes": ["n1"],
-    "source": None,
-    "sources": None,
-    "delivery": "auto",
-    "check_source": True,
-    "wait": True,
-    "wait_timeout": 100,
-    "wait_sleep": 2,
-    "lease": LEASE,
-}
-
-
 def _source(api: Leased, check: bool, **given: t.Any) -> t.Any:
-    return verify.config_source(api, {**OPTIONS, **given}, check)  # type: ignore[arg-type]  # by its shape
+    options = assigning.patiently(nodes=["n1"], wait_timeout=100, wait_sleep=2, lease=LEASE, **given)
+    return verify.config_source(api, options, check)
 
 
 def assign_one(api: Leased, check: bool = False) -> t.Any:
-    return _source(api, check, state="present", source=place())
+    return _source(api, check, source=place())
 
 
 def reset_one(api: Leased, check: bool = False) -> t.Any:
@@ -317,10 +237,9 @@ def verify_one(api: Leased, check: bool = False) -> t.Any:
 def soak_one(api: Leased, check: bool = False) -> t.Any:
     """Without seconds: it waits for a pod that is not Ready again."""
     api.nodes["n1"] = node("n1", place(), status(A, A))
-    before = snapshot(api)
+    options = soaking.options(api, seconds=0, pods=snapshot(api), pods_timeout=100, lease=LEASE)
     api.pods["a"]["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
-    options = {**OPTIONS, "seconds": 0, "pods": before, "allow_pod_loss": "0", "pods_timeout": 100}
-    return soak.soak(api, options, check)  # type: ignore[arg-type]  # by its shape
+    return soak.soak(api, options, check)
 
 
 def revert_one(api: Leased, check: bool = False) -> t.Any:
