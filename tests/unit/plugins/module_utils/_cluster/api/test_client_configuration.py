@@ -30,21 +30,14 @@ from tests.lab.console import run
 from tests.sim.api.direct import Clock
 from tests.sim.cluster import Cluster
 from tests.support.calls import NODES
-from tests.support.server import Server
+from tests.support.server import Server, kubeconfig
 
 pytestmark = pytest.mark.usefixtures("bare_environment", "clock")
 
 
-def kubeconfig(server: str, **user: t.Any) -> dict[str, t.Any]:
-    """A kubeconfig with one context called here."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "here",
-        "clusters": [{"name": "c", "cluster": {"server": server}}],
-        "users": [{"name": "u", "user": user}],
-        "contexts": [{"name": "here", "context": {"cluster": "c", "user": "u"}}],
-    }
+def here(server: str, **user: t.Any) -> dict[str, t.Any]:
+    """A kubeconfig with one context."""
+    return kubeconfig({"here": server}, user)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +71,7 @@ def test_more_groups_than_can_be_sent() -> None:
 @pytest.mark.parametrize("shape", ["mapping", "path", "KUBECONFIG", "home"])
 def test_kubeconfig(shape: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Server() as server:
-        config = kubeconfig(server.url, token="of the file")
+        config = here(server.url, token="of the file")
         path = tmp_path / (".kube/config" if shape == "home" else "some.conf")
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(config))
@@ -93,9 +86,7 @@ def test_kubeconfig(shape: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_context() -> None:
     with Server() as server:
-        config = kubeconfig("http://127.0.0.1:1")
-        config["clusters"].append({"name": "other", "cluster": {"server": server.url}})
-        config["contexts"].append({"name": "there", "context": {"cluster": "other", "user": "u"}})
+        config = kubeconfig({"here": "http://127.0.0.1:1", "there": server.url}, {})
         assert session.Session({"kubeconfig": config, "context": "there"}).request("GET", NODES) == {}
         words = r"cannot be used: it has no context nowhere, only .*, there\. Set context or K8S_AUTH_CONTEXT"
         with pytest.raises(ClusterError, match=words):
@@ -106,7 +97,7 @@ def test_context() -> None:
 def test_options_win_over_the_kubeconfig(options: dict[str, str], token: str) -> None:
     """Not only before the first request: the library loads the kubeconfig again with each."""
     with Server() as server:
-        config = kubeconfig("http://127.0.0.1:1", token="of the file")
+        config = here("http://127.0.0.1:1", token="of the file")
         api = session.Session({"kubeconfig": config, "host": server.url, **options})
         assert [api.request("GET", NODES) for _try in range(2)] == [{}, {}]
     assert set(tokens(server)) == {f"Bearer {token}"}
@@ -147,7 +138,7 @@ def test_expired_token_of_an_exec_plugin_is_renewed(tmp_path: Path, clock: Clock
     """Also where an option overrides a part of the kubeconfig."""
     plugin = Plugin(tmp_path)
     with Server() as server:
-        api = session.Session({"kubeconfig": kubeconfig("http://127.0.0.1:1", **plugin.user(-60)), "host": server.url})
+        api = session.Session({"kubeconfig": here("http://127.0.0.1:1", **plugin.user(-60)), "host": server.url})
         for _turn in range(3):
             clock.sleep(client_configuration.RENEWAL)
             api.request("GET", NODES)
@@ -159,7 +150,7 @@ def test_many_requests_at_once_renew_an_expired_token_once(tmp_path: Path, clock
     """A plugin may ask a person, or a service that limits its callers."""
     plugin = Plugin(tmp_path)
     with Server() as server:
-        api = session.Session({"kubeconfig": kubeconfig(server.url, **plugin.user(-60))})
+        api = session.Session({"kubeconfig": here(server.url, **plugin.user(-60))})
         plugin.user(3600)
         clock.sleep(client_configuration.RENEWAL)
         parallel.each(range(32), lambda _item: api.request("GET", NODES), 8)
@@ -170,7 +161,7 @@ def test_a_token_that_never_lasts_long_is_not_renewed_for_each_request(tmp_path:
     """The library renews a token five minutes before it expires, and some tokens are not valid for that long."""
     plugin = Plugin(tmp_path)
     with Server() as server:
-        api = session.Session({"kubeconfig": kubeconfig(server.url, **plugin.user(200))})
+        api = session.Session({"kubeconfig": here(server.url, **plugin.user(200))})
         parallel.each(range(32), lambda _item: api.request("GET", NODES), 8)
     assert (plugin.calls, tokens(server)) == (1, ["Bearer 1"] * 32)
 
@@ -240,7 +231,7 @@ def text_of(error: BaseException) -> str:
 def test_a_token_that_no_header_can_have_is_not_quoted(given: str, token: str, tmp_path: Path) -> None:
     """A text block of YAML or of Ansible Vault ends with a line break. http.client quotes the whole header."""
     with Server() as server:
-        config = kubeconfig(server.url, token=token)
+        config = here(server.url, token=token)
         (tmp_path / "some.conf").write_text(json.dumps(config))
         options = {
             "api_key": {"host": server.url, "api_key": token},
@@ -256,7 +247,7 @@ def test_a_token_that_no_header_can_have_is_not_quoted(given: str, token: str, t
 @pytest.mark.parametrize("given", ["option", "kubeconfig", "HTTPS_PROXY"])
 def test_a_proxy_that_is_no_url_is_not_quoted(address: str, given: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first has a slash in its password, which urllib3 takes for the port."""
-    config = kubeconfig("https://127.0.0.1:1", token="t")
+    config = here("https://127.0.0.1:1", token="t")
     options: dict[str, t.Any] = {"kubeconfig": config}
     if given == "option":
         options["proxy"] = address

@@ -27,6 +27,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.clu
     environment_secrets,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
+from tests.support.server import kubeconfig
 
 pytestmark = pytest.mark.usefixtures("bare_environment")
 
@@ -39,27 +40,12 @@ WHO = ("none", "token", "certificate", "password")
 def files(tmp_path: Path) -> Path:
     """A folder with a kubeconfig and a client certificate of each place; `default` has that of KUBECONFIG."""
     for place in (*PLACES, "default"):
-        (tmp_path / f"{place}.crt").write_text("")
-        user = {
-            "token": f"token of {place}.conf",
-            "client-certificate": f"{tmp_path}/{place}.crt",
-            "client-key": f"{tmp_path}/{place}.crt",
-        }
+        certificate = f"{tmp_path}/{place}.crt"
+        Path(certificate).write_text("")
+        user = {"token": f"token of {place}.conf", "client-certificate": certificate, "client-key": certificate}
         names = ("here", *(f"context-of-{other}" for other in PLACES))
-        (tmp_path / f"{place}.conf").write_text(
-            json.dumps(
-                {
-                    "apiVersion": "v1",
-                    "kind": "Config",
-                    "current-context": "here",
-                    "clusters": [
-                        {"name": name, "cluster": {"server": f"https://{name}.{place}.conf"}} for name in names
-                    ],
-                    "users": [{"name": "u", "user": user}],
-                    "contexts": [{"name": name, "context": {"cluster": name, "user": "u"}} for name in names],
-                }
-            )
-        )
+        servers = {name: f"https://{name}.{place}.conf" for name in names}
+        (tmp_path / f"{place}.conf").write_text(json.dumps(kubeconfig(servers, user)))
     return tmp_path
 
 
@@ -205,24 +191,16 @@ def test_secrets_of_the_environment_stay_out_of_logs(monkeypatch: pytest.MonkeyP
     assert environment_secrets() == {"one", "two"}
 
 
-def kubeconfig(name: str, *more: str) -> dict[str, t.Any]:
+def of(name: str, *more: str) -> dict[str, t.Any]:
     """A kubeconfig whose current context is the first name."""
-    names = (name, *more)
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": name,
-        "clusters": [{"name": f"c-{one}", "cluster": {"server": f"https://{name}-{one}:6443"}} for one in names],
-        "users": [{"name": "u", "user": {"token": "hunter2"}}],
-        "contexts": [{"name": one, "context": {"cluster": f"c-{one}", "user": "u"}} for one in names],
-    }
+    return kubeconfig({one: f"https://{name}-{one}:6443" for one in (name, *more)}, {"token": "hunter2"})
 
 
 @pytest.fixture
 def two(tmp_path: Path) -> str:
     """The paths of two files, of which the second repeats a context of the first, and of one that does not exist."""
-    (tmp_path / "a").write_text(json.dumps(kubeconfig("a", "b")))
-    (tmp_path / "b").write_text(json.dumps(kubeconfig("b", "c")))
+    (tmp_path / "a").write_text(json.dumps(of("a", "b")))
+    (tmp_path / "b").write_text(json.dumps(of("b", "c")))
     return f"{tmp_path}/none:{tmp_path}/a:{tmp_path}/b"
 
 
@@ -230,7 +208,7 @@ def two(tmp_path: Path) -> str:
     ("options", "words"),
     [
         ({"host": "https://u:hunter2@h:1"}, "https://********@h:1"),
-        ({"kubeconfig": kubeconfig("a")}, "https://a-a:6443 (context a of a kubeconfig given as a mapping)"),
+        ({"kubeconfig": of("a")}, "https://a-a:6443 (context a of a kubeconfig given as a mapping)"),
         ({}, "https://a-{current}:6443 (context {current} of {two})"),
         ({"context": "b"}, "https://a-b:6443 (context b of {two})"),
         ({"context": "c"}, "https://b-c:6443 (context c of {two})"),

@@ -27,7 +27,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
     NodesFailed,
 )
 from tests.sim.api.direct import Clock
-from tests.support.server import Answer, Server
+from tests.support.server import Answer, Server, kubeconfig
 
 Stage = t.Callable[[t.Any, dict[str, t.Any], bool], dict[str, t.Any]]
 
@@ -125,14 +125,8 @@ def test_secrets_are_in_no_output(run: Run) -> None:
         raise ClusterError("seen hunter2 and swordfish and xyzzy-plugh")
 
     user = {"token": "swordfish", "client-key-data": "xyzzy-plugh"}
-    config = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "x",
-        "clusters": [{"name": "x", "cluster": {"server": "http://h"}}],
-        "users": [{"name": "x", "user": {"token": user["token"]}}, {"name": "y", "user": user}],
-        "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x"}}],
-    }
+    config = kubeconfig({"x": "http://h"}, {"token": "swordfish"})
+    config["users"].append({"name": "y", "user": user})
     text = json.dumps(run(stage, {"api_key": "hunter2", "kubeconfig": config}))
     assert "seen ****" in text
     assert not [secret for secret in ("hunter2", "swordfish", "xyzzy-plugh") if secret in text]
