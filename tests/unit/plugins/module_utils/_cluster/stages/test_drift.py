@@ -112,6 +112,12 @@ def test_causes_of_the_api() -> None:
     assert causes(cluster(runs(), n1=live(maxPods=61)), flags={"n1": ["--max-pods=61"]}) == {"maxPods": "flag"}
 
 
+def record(own: list[t.Any] | None = None, **more: t.Any) -> dict[str, t.Any]:
+    """Return the record of the node's own values."""
+    values = {"maxPods": [110] if own is None else own}
+    return {"complete": True, "source": NAME, "absent": [], "own": values, **more}
+
+
 @pytest.mark.parametrize(
     ("own", "options", "message"),
     [
@@ -125,46 +131,37 @@ def test_causes_of_the_api() -> None:
     ],
 )
 def test_a_value_that_is_no_longer_declared(own: list[t.Any], options: dict[str, t.Any], message: str) -> None:
-    record = {"complete": True, "source": NAME, "absent": [], "own": {"maxPods": own}}
-    rows = run(cluster(runs(own=record)), **options)["nodes"]["n1"]["drift"]
+    rows = run(cluster(runs(own=record(own))), **options)["nodes"]["n1"]["drift"]
     assert [(row["path"], row["cause"]) for row in rows] == [("maxPods", "no longer declared")] * bool(message)
     assert all(message in row["message"] and (row["pushed"], row["live"]) == (50, 50) for row in rows), rows
 
 
+GONE = f"a rollout assigned the ConfigMap {NAME} to the node, and another user has removed"
+ABSENT = "config-b key kubelet cannot be used: there is no such ConfigMap"
+
+
 @pytest.mark.parametrize(
-    ("source", "message", "remedy"),
+    ("changed", "message", "remedy"),
     [
-        # Removed by hand.
-        (
-            None,
-            f"a rollout assigned the ConfigMap {NAME} to the node, and another user has removed",
-            "Find out who rem",
-        ),
-        # Assigned by hand, and absent.
-        (B, "config-b key kubelet cannot be used: there is no such ConfigMap", "Find out who assigned it."),
+        # Removed by hand; assigned by hand, and absent.
+        (node(own=record(), config=status()), GONE, "Find out who rem"),
+        (runs(source=B, own=record()), ABSENT, "Find out who assigned it."),
     ],
 )
-def test_a_source_that_another_user_changed(source: Reference | None, message: str, remedy: str) -> None:
-    record = {"complete": True, "source": NAME, "absent": [], "own": {"maxPods": [110]}}
-    changed = node(own=record, config=status()) if source is None else runs(source=source, own=record)
+def test_a_source_that_another_user_changed(changed: dict[str, t.Any], message: str, remedy: str) -> None:
     rows = run(cluster(changed, n1=live(maxPods=110)), node_configs={"n1": {"maxPods": 50}})["nodes"]["n1"]["drift"]
     assert [row["path"] for row in rows] == ["maxPods"], rows
     assert message in rows[0]["message"] and "push it first" not in rows[0]["message"], rows
     assert rows[0]["remedy"].startswith(remedy), rows
 
 
-def test_a_record_of_a_node_on_its_local_config_is_no_drift() -> None:
-    record = {"complete": True, "source": NAME, "absent": [], "own": {"maxPods": [110]}}
-    assert causes(cluster(node(own=record, config=status())), node_configs={}) == {}
-
-
 def test_a_default_that_the_source_leaves_to_the_kubelet_is_no_drift() -> None:
-    """The node's own file does not set the field either."""
+    """The node's own file does not set the field either. Nor is the record of a node on its local config."""
     bare = reference(identity.configmap_name("config", text()))
-    record = {"complete": True, "source": bare["name"], "absent": ["maxPods"], "own": {"maxPods": [None]}}
     for absent, expected in ((["maxPods"], {}), ([], {"maxPods": "no longer declared"})):
-        found = runs(source=bare, version="v1.22.1", own={**record, "absent": absent})
+        found = runs(source=bare, version="v1.22.1", own=record([None], source=bare["name"], absent=absent))
         assert causes(cluster(found, maps=[configmap(bare["name"], text())]), node_configs={}) == expected
+    assert causes(cluster(node(own=record(), config=status())), node_configs={}) == {}
 
 
 def test_a_kubelet_that_does_not_answer_is_drift_too() -> None:
@@ -241,30 +238,28 @@ def test_kubeadm_is_asked_only_where_that_is_wanted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "match"),
+    ("options", "words"),
     [
-        ("a: [", "node_configs: the configuration of node n1, line 1"),
-        ({"evictionHard": 1}, "the configuration of node n1: "),
+        ({"node_configs": {"n1": "a: ["}}, "node_configs: the configuration of node n1, line 1"),
+        ({"node_configs": {"n1": {"evictionHard": 1}}}, "the configuration of node n1: "),
+        *(
+            ({"deliveries": {"n1": wrong}}, r"^deliveries: node n1 has the unknown delivery .*: use auto, native")
+            for wrong in ("checkpint", "none", "", None, 5, ["native"])
+        ),
     ],
 )
-def test_what_cannot_be_declared(given: t.Any, match: str) -> None:
-    with pytest.raises(ClusterError, match=match):
-        run(cluster(runs()), node_configs={"n1": given})
+def test_options_that_are_refused(options: dict[str, t.Any], words: str) -> None:
+    """A delivery that does not exist before any request."""
+    api = cluster(runs())
+    with pytest.raises(ClusterError, match=words):
+        run(api, **options)
+    assert not api.requests or "deliveries" not in options
 
 
 def test_another_form_is_distinguished() -> None:
     result = run(cluster(runs(), maps=[configmap(NAME, TEXT)]), node_configs={"n1": "maxPods: 50\nreadOnlyPort: 0"})
     assert result["nodes"]["n1"]["drift"] == []
     assert [row["path"] for row in result["nodes"]["n1"]["rendering"]] == ["readOnlyPort"]
-
-
-@pytest.mark.parametrize("wrong", ["checkpint", "none", "", None, 5, ["native"]])
-def test_a_delivery_that_does_not_exist(wrong: t.Any) -> None:
-    """Nothing is asked of the cluster."""
-    api = cluster(runs())
-    with pytest.raises(ClusterError, match=r"^deliveries: node n1 has the unknown delivery .*: use auto, native"):
-        run(api, deliveries={"n1": wrong})
-    assert not api.requests
 
 
 def test_the_result_for_programs_and_for_people() -> None:
