@@ -361,3 +361,9 @@ def test_the_clock_of_a_server(own: Clock) -> None:
     assert clock.now() == began + 7.5
     clock.note("Sun, 22 Nov 2026 14:00:00 GMT")
     assert clock.now() == began - 3600 + 0.5
+    for date in (None, "", "yesterday"):
+        # A server without a date is assumed to have that of this machine.
+        clock = timestamps.ServerClock()
+        clock.note(date)
+        own.now += 7
+        assert clock.now() == own.time()

@@ -258,6 +258,8 @@ def test_what_cannot_be_drained(clock: Clock, path: str, answer: t.Any, words: s
     with pytest.raises(ClusterError, match=words):
         run(api)
     assert cordoned(api) == (False, False)
+    with pytest.raises(ClusterError, match="nodes is an empty list"):
+        run(api, nodes=[])
 
 
 LEASE = {"name": "rollout", "namespace": "kube-system", "uid": "u", "holder": "me", "duration": "30"}

@@ -89,6 +89,8 @@ def test_options_choose_the_nodes_and_the_facts() -> None:
         result = dump.dump(other, {**given, "facts": False}, False)
     assert list(facts["ansible_facts"]["kubelet_configz"]["nodes"]) == ["n2", "n1"]
     assert result == {"changed": False, "kubelet_configz": facts["ansible_facts"]["kubelet_configz"]}
+    with Calls() as session, pytest.raises(ClusterError, match="nodes is an empty list"):
+        dump.dump(session, {**ALL, "nodes": []}, False)
 
 
 def test_every_node_that_cannot_be_read_is_named() -> None:

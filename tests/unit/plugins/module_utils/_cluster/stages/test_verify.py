@@ -82,9 +82,11 @@ def test_one_list_a_poll_whatever_the_number_of_nodes(clock: Clock, count: int) 
 
 def test_what_the_spec_names_now(clock: Clock) -> None:
     """Without sources: each node by its own spec, a node without one by its local config."""
-    api = cluster(done("n1"), node("n2", config=status()))
+    api = cluster(done("n1"), node("n2", config=status(A, A)))
+    clock.at(3, turn(api, node("n2", config=status())))
     result = run(api, nodes=["n2", "n1"])
     assert {name: row["state"] for name, row in result["nodes"].items()} == {"n2": "local", "n1": "active"}
+    assert noticed(clock, 3)
 
 
 def test_no_nodes_to_wait_for(clock: Clock) -> None:
@@ -97,17 +99,16 @@ def test_no_nodes_to_wait_for(clock: Clock) -> None:
 
 
 def test_final_states_end_the_wait(clock: Clock) -> None:
-    """As soon as the last node is settled, good or bad, and not at the timeout."""
-    api = cluster(waiting("n1"), waiting("n2"), waiting("n3"), content=text(kubeAPIQPS=-1))
+    """As soon as the last node is settled, good or bad, and not at the timeout. A settled one is not judged again."""
+    api = cluster(waiting("n1"), waiting("n2"), waiting("n3"), done("n4"), content=text(**PODS, kubeAPIQPS=-1))
+    api.live["n4"] = live(**PODS, kubeAPIQPS=-1)
+    clock.at(2, turn(api, node("n4", place("theirs"), status())))
     clock.at(4, turn(api, node("n1", place(), status(A, error=VALIDATE)), node("n2", place("theirs"), status())))
     clock.at(8, turn(api, node("n3", None, status())))
-    failed = fail(api, dict.fromkeys(["n1", "n2", "n3"], place()))
+    failed = fail(api, dict.fromkeys(["n1", "n2", "n3", "n4"], place()))
     assert noticed(clock, 8)
-    assert {name: row["state"] for name, row in failed.result["nodes"].items()} == {
-        "n1": "fell_back",
-        "n2": "reassigned",
-        "n3": "reassigned",
-    }
+    states = {name: row["state"] for name, row in failed.result["nodes"].items()}
+    assert states == {"n1": "fell_back", "n2": "reassigned", "n3": "reassigned", "n4": "active"}
     assert "Likely cause: kubeAPIQPS" in failed.failures["n1"]
 
 
