@@ -18,9 +18,10 @@ from tests.support.objects import items, node
 EXPIRED = ApiError(410, "too old resource version", "Expired")
 
 
-@pytest.mark.parametrize("selectors", [[], ["a=b", "c notin (d)"]])
-def test_read_all(selectors: list[str]) -> None:
-    query = [("labelSelector", ",".join(selectors))] if selectors else []
+@pytest.mark.parametrize(
+    ("selectors", "query"), [([], []), (["a=b", "c notin (d)"], [("labelSelector", "a=b,c notin (d)")])]
+)
+def test_read_all(selectors: list[str], query: list[tuple[str, str]]) -> None:
     with Calls(Call("GET", NODES, items(node("n2"), node("n1")), (*query, *PAGE))) as session:
         assert list(node_requests.read(session, selectors=selectors)) == ["n2", "n1"]
 
@@ -104,14 +105,17 @@ def test_names_that_a_list_did_not_reach_may_be_unknown() -> None:
         node_requests.read(session, MANY)
 
 
-@pytest.mark.parametrize(("count", "limit"), [(10, None), (11, 44)])
-def test_few_of_many_are_read_again_one_by_one(count: int, limit: int | None) -> None:
+FORTY = [f"n{number}" for number in range(40)]
+
+
+@pytest.mark.parametrize(
+    ("count", "later"), [(10, gets(*FORTY[:10])), (11, [Call("GET", NODES, listed(FORTY), [("limit", 44)])])]
+)
+def test_few_of_many_are_read_again_one_by_one(count: int, later: list[Call]) -> None:
     """As many as a fourth of the cluster."""
-    cluster = [f"n{number}" for number in range(40)]
-    later = gets(*cluster[:count]) if limit is None else [Call("GET", NODES, listed(cluster), [("limit", limit)])]
-    with Calls(Call("GET", NODES, listed(cluster), [("limit", 160)]), later) as session:
-        node_requests.read(session, cluster)
-        assert list(node_requests.read(session, cluster[:count])) == cluster[:count]
+    with Calls(Call("GET", NODES, listed(FORTY), [("limit", 160)]), later) as session:
+        node_requests.read(session, FORTY)
+        assert list(node_requests.read(session, FORTY[:count])) == FORTY[:count]
 
 
 def test_an_outage_of_the_api_server_is_no_missing_node() -> None:

@@ -324,20 +324,28 @@ NO_ADDRESSES = [
     "",
     "a" * 254,
 ]
-ADDRESSES_OF_NODES = ["10.0.0.1", "fd00::1", "::1", "ip-10-0-0-1.ec2.internal", "N1", "node_1"]
 
 
-@pytest.mark.parametrize("text", [*NO_ADDRESSES, *ADDRESSES_OF_NODES])
+def addresses(text: str) -> dict[str, t.Any]:
+    """Return the variables of a node with this address."""
+    found = node()
+    given = {"InternalIP": text, "Hostname": "n1.example.com"}
+    found["status"]["addresses"] = [{"type": kind, "address": address} for kind, address in given.items()]
+    return inventory_hosts.variables(nodes.trim(found))
+
+
+@pytest.mark.parametrize("text", NO_ADDRESSES)
 def test_what_is_no_address_is_not_connected_to(text: str) -> None:
     """A node chooses its address, and ssh takes one that begins with a hyphen for an option."""
-    kept = {"InternalIP": text} if text in ADDRESSES_OF_NODES else {}
-    given = {"InternalIP": text, "Hostname": "n1.example.com"}
-    found = node()
-    found["status"]["addresses"] = [{"type": kind, "address": address} for kind, address in given.items()]
-    variables = inventory_hosts.variables(nodes.trim(found))
-    assert variables["node_addresses"] == {**kept, "Hostname": "n1.example.com"}
-    assert inventory_hosts.address(variables, ["InternalIP"]) == kept.get("InternalIP")
-    assert inventory_hosts.address(variables, ["InternalIP", "Hostname"]) == (text if kept else "n1.example.com")
+    variables = addresses(text)
+    assert variables["node_addresses"] == {"Hostname": "n1.example.com"}
+    assert inventory_hosts.address(variables, ["InternalIP", "Hostname"]) == "n1.example.com"
+    assert inventory_hosts.address(variables, ["InternalIP"]) is None
+
+
+@pytest.mark.parametrize("text", ["10.0.0.1", "fd00::1", "::1", "ip-10-0-0-1.ec2.internal", "N1", "node_1"])
+def test_addresses_that_nodes_have(text: str) -> None:
+    assert addresses(text)["node_addresses"]["InternalIP"] == text
 
 
 def test_one_list_whatever_the_number_of_nodes() -> None:

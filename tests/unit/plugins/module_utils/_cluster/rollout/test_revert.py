@@ -70,12 +70,6 @@ def test_a_kubelet_that_differs_is_assigned_its_previous_source(clock: Clock) ->
     assert len([path for method, path in cluster.requests if method == "PATCH"]) == 1
 
 
-def test_revert_to_local(clock: Clock) -> None:
-    cluster = Direct(node("n1", place("bad"), status()), live={"n1": live(maxPods=110)})
-    assert go(cluster, n1=row())["nodes"]["n1"]["state"] == "reverted"
-    assert "configSource" not in cluster.nodes["n1"]["spec"]
-
-
 @pytest.mark.parametrize(
     "found",
     [
@@ -128,18 +122,24 @@ def test_only_a_node_that_was_changed_is_reverted(
     assert [result["summary"][key] for key in ("reverted", "refused")] == [state == "reverted", state == "refused"]
 
 
-def test_a_kubelet_that_fell_back_too_far_is_assigned_its_previous_source(clock: Clock) -> None:
-    """Its last-known-good is 10 minutes behind."""
-    failed = status(reference("bad"), error="failed to validate config, see Kubelet log for details")
+@pytest.mark.parametrize(
+    ("failed", "previous", "spec", "words"),
+    [
+        # Its last-known-good is 10 minutes behind.
+        (status(reference("bad"), error=INVALID), reference("good"), {"configMap": place("good")}, "running its"),
+        # It would take it up later.
+        (status(error="failed to sync: failed to download config, see Kubelet log"), None, None, "still running its"),
+    ],
+)
+def test_a_kubelet_with_an_error_is_assigned_its_previous_source(
+    clock: Clock, failed: dict[str, t.Any], previous: t.Any, spec: t.Any, words: str
+) -> None:
     cluster = Direct(node("n1", place("bad"), failed), live={"n1": live(maxPods=110)})
-    clock.at(12, lambda: cluster.nodes["n1"]["status"].update(config=status(reference("good"), reference("good"))))
-    result = go(cluster, n1=row(reference("good")))
-    assert cluster.nodes["n1"]["spec"]["configSource"] == {"configMap": place("good")}
-    assert (result["nodes"]["n1"]["state"], result["nodes"]["n1"]["message"], clock.now) == (
-        "reverted",
-        "running its previous configuration again",
-        1012,
-    )
+    clock.at(12, lambda: cluster.nodes["n1"]["status"].update(config=status(previous, previous)))
+    result = go(cluster, n1=row(previous))["nodes"]["n1"]
+    assert cluster.nodes["n1"]["spec"].get("configSource") == spec
+    assert (result["state"], clock.now) == ("reverted", 1012)
+    assert result["message"].startswith(f"{words} previous configuration")
 
 
 @pytest.mark.parametrize(("assigned", "changed"), [("bad", False), ("worse", True)])
@@ -154,19 +154,6 @@ def test_a_guard_that_reverted_further_is_reported(clock: Clock, assigned: str, 
     assert (result["ok"], result["changed"]) == (True, changed)
     assert "last-known-good, kube-system/older key kubelet" in result["message"]
     assert changed or "; its previous configuration, kube-system/good" in result["message"]
-
-
-def test_a_kubelet_that_could_not_fetch_it_is_assigned_its_previous_source(clock: Clock) -> None:
-    """It would take it up later."""
-    cluster = Direct(
-        node(
-            "n1", place("bad"), status(error="failed to sync: failed to download config, see Kubelet log for details")
-        ),
-        live={"n1": live(maxPods=110)},
-    )
-    clock.at(4, lambda: cluster.nodes["n1"]["status"].update(config={}))
-    assert go(cluster, n1=row())["nodes"]["n1"]["ok"]
-    assert clock.now == 1004
 
 
 def test_a_migration_that_failed_leaves_the_delivery_as_it_was(clock: Clock) -> None:
@@ -238,16 +225,11 @@ def test_the_assignment_of_another_user_is_kept(clock: Clock) -> None:
 
 
 def test_a_passing_outage_of_the_api_server(clock: Clock) -> None:
-    cluster = bad()
+    """What an earlier run had switched is not held against what was live then."""
+    cluster = bad(7)
     clock.at(2, lambda: cluster.answers.update({"*": ApiError(0, "no answer", transient=True)}))
     clock.at(6, lambda: cluster.answers.pop("*"))
     clock.at(8, lambda: cluster.nodes["n1"]["status"].update(config=status(reference("good"), reference("good"))))
-    assert go(cluster, n1=row(place("good")))["nodes"]["n1"]["ok"]
-
-
-def test_what_an_earlier_run_had_switched_is_not_held_against_what_was_live_then(clock: Clock) -> None:
-    cluster = bad(7)
-    clock.at(2, lambda: cluster.nodes["n1"]["status"].update(config=status(reference("good"), reference("good"))))
     assert go(cluster, n1={**row(place("good")), "changed": False})["nodes"]["n1"]["ok"]
 
 

@@ -83,15 +83,19 @@ def test_check_mode_of_a_checkpoint_that_push_would_make() -> None:
         ),
     ],
 )
-@pytest.mark.parametrize("of_node", [False, True])
+@pytest.mark.parametrize(
+    "given",
+    [
+        lambda delivery: options(sources={"n1": place()}, delivery=delivery),
+        lambda delivery: options(sources={"n1": {**place(), "delivery": delivery}}),
+    ],
+)
 def test_one_delivery_does_not_work_against_the_other(
-    found: dict[str, t.Any], delivery: str, message: str, of_node: bool
+    found: dict[str, t.Any], delivery: str, message: str, given: t.Any
 ) -> None:
     """Whether it is that of all nodes or that of a node."""
-    source = {**place(), **({"delivery": delivery} if of_node else {})}
-    given = options(sources={"n1": source}, **({} if of_node else {"delivery": delivery}))
     with Calls(listed(found), get()) as session, pytest.raises(NodesFailed, match=message):
-        assign.assign(session, given, False)
+        assign.assign(session, given(delivery), False)
 
 
 def test_a_move_from_one_delivery_to_the_other_keeps_the_source() -> None:

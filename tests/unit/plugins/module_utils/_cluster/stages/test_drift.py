@@ -112,10 +112,9 @@ def test_causes_of_the_api() -> None:
     assert causes(cluster(runs(), n1=live(maxPods=61)), flags={"n1": ["--max-pods=61"]}) == {"maxPods": "flag"}
 
 
-def record(own: list[t.Any] | None = None, **more: t.Any) -> dict[str, t.Any]:
+def record(*own: t.Any, **more: t.Any) -> dict[str, t.Any]:
     """Return the record of the node's own values."""
-    values = {"maxPods": [110] if own is None else own}
-    return {"complete": True, "source": NAME, "absent": [], "own": values, **more}
+    return {"complete": True, "source": NAME, "absent": [], "own": {"maxPods": [*own]}, **more}
 
 
 @pytest.mark.parametrize(
@@ -131,7 +130,7 @@ def record(own: list[t.Any] | None = None, **more: t.Any) -> dict[str, t.Any]:
     ],
 )
 def test_a_value_that_is_no_longer_declared(own: list[t.Any], options: dict[str, t.Any], message: str) -> None:
-    rows = run(cluster(runs(own=record(own))), **options)["nodes"]["n1"]["drift"]
+    rows = run(cluster(runs(own=record(*own))), **options)["nodes"]["n1"]["drift"]
     assert [(row["path"], row["cause"]) for row in rows] == [("maxPods", "no longer declared")] * bool(message)
     assert all(message in row["message"] and (row["pushed"], row["live"]) == (50, 50) for row in rows), rows
 
@@ -144,8 +143,8 @@ ABSENT = "config-b key kubelet cannot be used: there is no such ConfigMap"
     ("changed", "message", "remedy"),
     [
         # Removed by hand; assigned by hand, and absent.
-        (node(own=record(), config=status()), GONE, "Find out who rem"),
-        (runs(source=B, own=record()), ABSENT, "Find out who assigned it."),
+        (node(own=record(110), config=status()), GONE, "Find out who rem"),
+        (runs(source=B, own=record(110)), ABSENT, "Find out who assigned it."),
     ],
 )
 def test_a_source_that_another_user_changed(changed: dict[str, t.Any], message: str, remedy: str) -> None:
@@ -159,9 +158,9 @@ def test_a_default_that_the_source_leaves_to_the_kubelet_is_no_drift() -> None:
     """The node's own file does not set the field either. Nor is the record of a node on its local config."""
     bare = reference(identity.configmap_name("config", text()))
     for absent, expected in ((["maxPods"], {}), ([], {"maxPods": "no longer declared"})):
-        found = runs(source=bare, version="v1.22.1", own=record([None], source=bare["name"], absent=absent))
+        found = runs(source=bare, version="v1.22.1", own=record(None, source=bare["name"], absent=absent))
         assert causes(cluster(found, maps=[configmap(bare["name"], text())]), node_configs={}) == expected
-    assert causes(cluster(node(own=record(), config=status())), node_configs={}) == {}
+    assert causes(cluster(node(own=record(110), config=status())), node_configs={}) == {}
 
 
 def test_a_kubelet_that_does_not_answer_is_drift_too() -> None:

@@ -63,10 +63,10 @@ def get(answer: t.Any, name: str = NAME) -> Call:
     return Call("GET", f"{CONFIGMAPS}/{name}", answer)
 
 
-@pytest.mark.parametrize("check_mode", [False, True])
-def test_creates_what_is_not_there(check_mode: bool) -> None:
+@pytest.mark.parametrize(("check_mode", "query"), [(False, ()), (True, DRY)])
+def test_creates_what_is_not_there(check_mode: bool, query: t.Any) -> None:
     """Check mode is a dry run."""
-    post = Call("POST", CONFIGMAPS, configmap(NAME, TEXT), DRY if check_mode else (), body())
+    post = Call("POST", CONFIGMAPS, configmap(NAME, TEXT), query, body())
     with Calls(get(GONE), post) as session:
         result = push.push(session, options(variants={VARIANT: CONFIG}), check_mode)
     assert result["changed"]

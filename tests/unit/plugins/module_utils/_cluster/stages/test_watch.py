@@ -10,7 +10,11 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import (
+    ApiError,
+    ClusterError,
+    NodesFailed,
+)
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests, nodes
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import diagnose, watch
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages.verdict import Verdict
@@ -37,33 +41,36 @@ def _before(*declared: str) -> dict[str, t.Any]:
     return {"variants": {"v": RAN}, "nodes": {"n1": {"variant": "v", "declared": list(declared)}}}
 
 
+def _seen(api: Direct, **options: t.Any) -> dict[str, t.Any]:
+    """Return the row of the node, good or not."""
+    try:
+        return run(api, {"n1": place()}, **options)["nodes"]["n1"]
+    except NodesFailed as failed:
+        return failed.result["nodes"]["n1"]
+
+
 SOFT, ITS, PID = '["memory.available"]', {"memory.available": "1Gi"}, {"pid.available": "5%"}
 
 
 @pytest.mark.parametrize(
-    ("declared", "now", "difference"),
+    ("declared", "now", "differences"),
     [
-        ({"maxPods": 70}, {"maxPods": 70}, None),
-        ({"failSwapOn": None}, {"failSwapOn": True}, None),
-        ({"clusterDNS": None}, {}, None),
-        ({"evictionHard": ITS}, {"evictionHard": {**ITS, **PID}}, None),
-        ({"evictionHard": {"pid.available": None}}, {}, None),
-        ({}, {"maxPods": 9}, None),
-        ({"maxPods": 70}, {"maxPods": 100}, ("maxPods", 70, 100)),
-        ({"failSwapOn": None}, {"failSwapOn": False}, ("failSwapOn", True, False)),
-        ({"clusterDNS": None}, {"clusterDNS": ["10.0.0.1"]}, ("clusterDNS", None, ["10.0.0.1"])),
-        ({"evictionHard": {"memory.available": None}}, {"evictionHard": ITS}, (f"evictionHard{SOFT}", None, "1Gi")),
+        ({"maxPods": 70}, {"maxPods": 70}, []),
+        ({"failSwapOn": None}, {"failSwapOn": True}, []),
+        ({"clusterDNS": None}, {}, []),
+        ({"evictionHard": ITS}, {"evictionHard": {**ITS, **PID}}, []),
+        ({"evictionHard": {"pid.available": None}}, {}, []),
+        ({}, {"maxPods": 9}, []),
+        ({"maxPods": 70}, {"maxPods": 100}, [("maxPods", 70, 100)]),
+        ({"failSwapOn": None}, {"failSwapOn": False}, [("failSwapOn", True, False)]),
+        ({"clusterDNS": None}, {"clusterDNS": ["10.0.0.1"]}, [("clusterDNS", None, ["10.0.0.1"])]),
+        ({"evictionHard": {"memory.available": None}}, {"evictionHard": ITS}, [(f"evictionHard{SOFT}", None, "1Gi")]),
     ],
 )
-def test_what_is_declared_is_live(
-    declared: dict[str, t.Any], now: dict[str, t.Any], difference: tuple[str, t.Any, t.Any] | None
-) -> None:
-    api = _cluster(declared, **now)
-    result = fail(api, {"n1": place()}).result if difference else run(api, {"n1": place()})
-    row = result["nodes"]["n1"]
-    assert (row["state"], row["delivery"]) == ("differs" if difference else "active", "dropin")
-    found = [(item["path"], item["expected"], item["live"]) for item in row["differences"]]
-    assert found == ([difference] if difference else [])
+def test_what_is_declared_is_live(declared: dict[str, t.Any], now: dict[str, t.Any], differences: list[t.Any]) -> None:
+    row = _seen(_cluster(declared, **now))
+    assert (row["ok"], row["state"] == "active", row["delivery"]) == (not differences, not differences, "dropin")
+    assert [(item["path"], item["expected"], item["live"]) for item in row["differences"]] == differences
 
 
 def test_what_changed_beside_the_drop_in_is_said_by_name() -> None:
@@ -136,8 +143,7 @@ def test_a_table_of_another_form(table: t.Any) -> None:
 def test_a_value_of_the_own_file_that_a_flag_overrides(version: str, record: t.Any, ok: bool) -> None:
     one = node("n1", marked=A, reported=status(A, A), version=version, own=record)
     api = Direct(one, configmaps=[configmap("config-a", text(maxPods=100))], live={"n1": live(maxPods=61)})
-    found = run(api, {"n1": place()}) if ok else fail(api, {"n1": place()}).result
-    assert found["nodes"]["n1"]["state"] == ("active" if ok else "differs")
+    assert (_seen(api)["state"] == "active") is ok
 
 
 @pytest.mark.parametrize(
@@ -157,9 +163,7 @@ def test_the_whole_source_of_a_checkpoint_is_compared(hosts: t.Any, content: t.A
     if "kubeAPIQPS" in content:
         one["metadata"]["annotations"].update(node("n1", own={**OWN, "own": {}})["metadata"]["annotations"])
     api = Direct(one, configmaps=[configmap("config-a", text(**content))], live={"n1": live(maxPods=61, kubeAPIQPS=5)})
-    options = {"hosts": hosts}
-    found = run(api, {"n1": place()}, **options) if ok else fail(api, {"n1": place()}, **options).result
-    assert found["nodes"]["n1"]["state"] == ("active" if ok else "differs")
+    assert (_seen(api, hosts=hosts)["state"] == "active") is ok
 
 
 FOUND = Verdict("fell_back", "its kubelet refused it")
@@ -293,14 +297,14 @@ def test_silence() -> None:
     assert (ages["n1"], ages["n2"], ages["ahead"]) == (50, 90, 0)
 
 
-@pytest.mark.parametrize("answer", [ApiError(403, "forbidden"), {}, {"items": None}])
-def test_answers_without_items(answer: t.Any) -> None:
+@pytest.mark.parametrize(("answer", "named"), [(ApiError(403, "forbidden"), ["n1"]), ({}, []), ({"items": None}, [])])
+def test_answers_without_items(answer: t.Any, named: list[str]) -> None:
     """The silence of a node is not known. That of a certificate is asked for only if the user may not list them."""
     with Calls(Call("GET", diagnose.LEASES, answer), Call("GET", diagnose.CSRS, answer, QUERY)) as session:
         assert diagnose.silence(session, ["n1"]) == {}
         found = diagnose.certificates(session, ["n1"])
         assert diagnose.certificates(session, []) == {}
-    assert list(found) == (["n1"] if isinstance(answer, ApiError) else [])
+    assert list(found) == named
     assert all("`kubectl get csr`" in words and "approve <name>`" in words for words in found.values())
 
 
