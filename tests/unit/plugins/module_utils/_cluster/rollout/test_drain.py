@@ -394,6 +394,8 @@ def test_a_cordon_without_dry_runs() -> None:
         back = drain_steps.uncordon(session, found, True)
         assert (back.unschedulable, back.cordoned) == (False, None)
         assert not drain_steps.cordoned_by_us(set_cordon(session, node(unschedulable=True), True))
+    # A mark on a node that another user has uncordoned is no cordon.
+    assert not drain_steps.cordoned_by_us(nodes.trim(node(cordoned=OURS)))
 
 
 def test_another_user_cordons_at_the_same_time(clock: Clock) -> None:
