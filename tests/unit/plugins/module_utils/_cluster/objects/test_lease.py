@@ -223,10 +223,17 @@ def test_a_claim_that_was_taken_for_dead_is_not_held(api: Direct, wall: Clock) -
     assert "this rollout lost its Lease" in refused(api).message
 
 
-def test_nothing_is_left_when_the_look_fails(api: Direct, wall: Clock) -> None:
+def test_nothing_is_left_when_a_request_fails(api: Direct, wall: Clock) -> None:
+    """The look, or the removal of a dead claim."""
     api.answers["GET *"] = ApiError(403, "leases is forbidden")
     assert refused(api).message == "leases is forbidden"
     assert not api.leases
+    api.answers.clear()
+    dead = hold(api, holder="dead")["lease"]["name"]
+    api.now += 70
+    api.answers[f"DELETE */{dead}"] = ApiError(403, "leases is forbidden")
+    assert refused(api, wait=0).message == "leases is forbidden"
+    assert list(api.leases) == [dead]
 
 
 def test_an_answer_that_was_lost_on_the_way(api: Direct, wall: Clock) -> None:
