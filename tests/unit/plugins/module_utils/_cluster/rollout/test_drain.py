@@ -227,6 +227,7 @@ def test_check_mode(clock: Clock) -> None:
         (False, False),
     )
     assert all(body["deleteOptions"]["dryRun"] == ["All"] for body in api.bodies(EVICTIONS))
+    assert api.count("PATCH", f"{NODES}/n1") == api.count("PATCH", f"{NODES}/n2") == 1
     api.answers[eviction("b")] = ApiError(403, "forbidden")
     assert fail(api, check_mode=True).failures == {"n2": "default/b: forbidden"}
 
