@@ -50,6 +50,10 @@ class Kubelet(NamedTuple):
         return time.time() - (time.clock_gettime(time.CLOCK_MONOTONIC) - self.started)
 
 
+# What is known of a kubelet while systemd does not answer.
+UNKNOWN = Kubelet(Unit(known=False))
+
+
 def kubelet(name: str, run: command.Run = command.execute, before: Kubelet | None = None) -> Kubelet | None:
     """Return what is observed of the kubelet, or None when systemd does not answer.
 
@@ -61,6 +65,12 @@ def kubelet(name: str, run: command.Run = command.execute, before: Kubelet | Non
     found = dict(line.partition("=")[::2] for line in done.stdout.splitlines())
     if done.returncode or "ActiveState" not in found:
         return None
+    pid, birth, program = command.number(found.get("MainPID")), "", ""
+    if pid and (found["ActiveState"], found.get("SubState")) == ("active", "running"):
+        birth = _birth(pid)
+    started_by = _PROGRAM.match(found.get("ExecStart", ""))
+    if started_by:
+        program = started_by.group(1)
     state = Unit(
         found["ActiveState"],
         found.get("SubState", ""),
@@ -68,17 +78,8 @@ def kubelet(name: str, run: command.Run = command.execute, before: Kubelet | Non
         found.get("InvocationID", ""),
         command.number(found.get("NRestarts")),
     )
-    pid = command.number(found.get("MainPID"))
-    steady = (state.active, state.sub) == ("active", "running")
-    program = _PROGRAM.match(found.get("ExecStart", ""))
-    return Kubelet(
-        state,
-        pid,
-        command.number(found.get("ExecMainStartTimestampMonotonic")) / 1e6,
-        _birth(pid) if steady and pid else "",
-        program.group(1) if program else "",
-        found.get("ExecMainCode") in _BY_SIGNAL,
-    )
+    started = command.number(found.get("ExecMainStartTimestampMonotonic")) / 1e6
+    return Kubelet(state, pid, started, birth, program, found.get("ExecMainCode") in _BY_SIGNAL)
 
 
 def _birth(pid: int) -> str:
