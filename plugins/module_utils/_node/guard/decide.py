@@ -26,6 +26,7 @@ GRADUATE = "graduate"
 KEEP = "keep"
 # In the place of the words of a kubelet that could not state why it ended.
 SIGNAL = "a signal ended it, not an error of its own"
+ELSEWHERE = "although this configuration worked before: the cause lies elsewhere"
 
 # A kubelet can exit once for a reason outside it, such as a container runtime that is being restarted. A second exit
 # within one trial counts as caused by the configuration.
@@ -256,7 +257,7 @@ def decide(terms: Terms, progress: Progress, facts: Facts) -> Action:
             return _kept(progress, fault)
         # What the kubelet itself refuses is not a reason to wait, also where it was down before.
         if terms.was_healthy or progress.was_healthy or progress.refused:
-            return Action(REVERT, fault + logged_last(progress))
+            return Action(REVERT, fault + _ended_last(progress))
     trouble = fault or _without_evidence(terms, progress, facts)
     overdue = _overdue(terms, progress, facts, trouble)
     if overdue:
@@ -286,18 +287,21 @@ def _kept(progress: Progress, fault: str) -> Action:
     """Return the action for a fault of a configuration that a revert would not replace."""
     if progress.refused:
         return Action(KEEP, f"{fault}; it accepted this configuration before")
-    return Action(
-        KEEP, f"{fault}, although this configuration worked before: the cause lies elsewhere{logged_last(progress)}"
-    )
+    return Action(KEEP, f"{fault}, {ELSEWHERE}{_ended_last(progress)}")
 
 
-def logged_last(progress: Progress) -> str:
-    """Return the end of a reason: what the kubelet logged last, if it is not the reason already."""
+def _ended_last(progress: Progress) -> str:
+    """Return the end of a reason: what ended the kubelet last, if it is not the reason already."""
     if progress.words == SIGNAL:
         return f"; {SIGNAL}"
-    if progress.words and not progress.refused:
-        return f"; it logged last: {progress.words}"
-    return ""
+    if progress.refused:
+        return ""
+    return logged_last(progress.words)
+
+
+def logged_last(words: str) -> str:
+    """Return the end of a reason: what the kubelet logged last, if it is known."""
+    return f"; it logged last: {words}" if words else ""
 
 
 def _overdue(terms: Terms, progress: Progress, facts: Facts, trouble: str) -> str:

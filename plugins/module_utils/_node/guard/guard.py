@@ -112,11 +112,10 @@ class Observing:
 
 
 class Look(NamedTuple):
-    """What the guard has seen at one look, and what follows.
+    """What follows one look, without the lock.
 
-    `wait`: the seconds until the next look, None when nothing is left to do. `restart`: whether the kubelet must be
-    restarted, which is done without the lock; None if it need not be asked. `asks`: whether to look again with an
-    answer of the API server.
+    `wait`: seconds until the next look, None when nothing is left to do. `restart`: whether the kubelet must be
+    restarted, None if `wait` holds all the same. `asks`: whether to look again with an answer of the API server.
     """
 
     wait: float | None
@@ -260,7 +259,7 @@ class Guard:
         return Look(max(look.wait, self.restarts.due - now))
 
     def _act(self, facts: Facts, ours: bool) -> Look:
-        """Do what the facts require. `ours`: whether the kubelet does not run, and it is not an operator's doing."""
+        """Do what the facts require. `ours`: see `Observing.left_stopped`."""
         unit = facts.unit
         trial = self._trial(unit)
         progress = self._progress(trial, unit)
@@ -270,10 +269,7 @@ class Guard:
                 return Look(CALM_SECONDS, asks=facts.now >= self.requests.due)
             return Look(self._pause_within_trial(facts), ours or action == decide.REVERT)
         if progress.verdict:
-            restart = self.reverts.end(trial, progress, facts) or ours
-            if restart or not self.records.progress().verdict:
-                return Look(FAST_SECONDS, restart)
-            return Look(CALM_SECONDS if unit.active == "inactive" else FAST_SECONDS)
+            return self._end_revert(trial, progress, facts, ours)
         if progress.reported == CRASHED:
             self.without_trial.watch_recovery(progress, facts)
             return Look(CALM_SECONDS, ours)
@@ -281,6 +277,12 @@ class Guard:
             # It may still run: the order to stop it is noted first.
             return Look(FAST_SECONDS if ours else CALM_SECONDS, ours)
         return Look(None)
+
+    def _end_revert(self, trial: Trial | None, progress: Progress, facts: Facts, ours: bool) -> Look:
+        restart = self.reverts.end(trial, progress, facts) or ours
+        if restart or not self.records.progress().verdict:
+            return Look(FAST_SECONDS, restart)
+        return Look(CALM_SECONDS if facts.unit.active == "inactive" else FAST_SECONDS)
 
     def _trial(self, unit: Unit) -> Trial | None:
         """Return the trial. The terms of an unreadable trial are unknown, so the configuration on trial is reverted."""
