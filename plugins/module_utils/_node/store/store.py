@@ -298,12 +298,15 @@ class Store(StoreReader):
 
         Raises StoreError, with nothing removed, when any of these is unreadable.
         """
-        trials = [armed for armed in (self.trial(), self.last_armed()) if armed]
+        trials = (self.trial(), self.last_armed())
         sources = [self.assigned(), self.last_known_good(), *keep]
-        sources += [source for armed in trials for source in (armed.to, armed.revert_to)]
+        for armed in trials:
+            if armed:
+                sources += [armed.to, armed.revert_to]
         kept = {self._checkpoints.path(source) for source in sources if source is not None}
         target = self.running()
-        kept |= {os.path.join(self.config_dir, target)} if target else set()
+        if target:
+            kept.add(os.path.join(self.config_dir, target))
         for folder in (self.config_dir, self.folder, self.meta):
             self._sweep(folder)
         return self._checkpoints.collect(kept)

@@ -112,7 +112,8 @@ def decode(data: bytes) -> Trial:
         fields["unknown"] = extra
         fields["armed"] = json_file.fields(value["armed"], Moment("", 0.0, 0.0))
         for name in ("to", "revert_to"):
-            fields[name] = meta.checked(value[name]) if value[name] is not None else None
+            if value[name] is not None:
+                fields[name] = meta.checked(value[name])
         fields["deadline_seconds"] = json_file.number(value["deadline_seconds"])
         _check(fields)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
