@@ -26,7 +26,6 @@ GRADUATE = "graduate"
 KEEP = "keep"
 # In the place of the words of a kubelet that could not state why it ended.
 SIGNAL = "a signal ended it, not an error of its own"
-ELSEWHERE = "although this configuration worked before: the cause lies elsewhere"
 
 # A kubelet can exit once for a reason outside it, such as a container runtime that is being restarted. A second exit
 # within one trial counts as caused by the configuration.
@@ -212,7 +211,8 @@ def _with_health(terms: Terms, progress: Progress, facts: Facts) -> Progress:
     if facts.healthy is None:
         return progress
     if facts.healthy:
-        was_healthy = progress.was_healthy or _reads_trial(terms, facts)
+        restarted = facts.unit.invocation != terms.invocation or facts.boot != terms.boot
+        was_healthy = progress.was_healthy or (restarted and not facts.former)
         return neither._replace(healthy_since=_since(progress.healthy_since, facts), was_healthy=was_healthy)
     if _excuse(terms, progress, facts, ""):
         return neither
@@ -287,7 +287,8 @@ def _kept(progress: Progress, fault: str) -> Action:
     """Return the action for a fault of a configuration that a revert would not replace."""
     if progress.refused:
         return Action(KEEP, f"{fault}; it accepted this configuration before")
-    return Action(KEEP, f"{fault}, {ELSEWHERE}{_ended_last(progress)}")
+    last = _ended_last(progress)
+    return Action(KEEP, f"{fault}, although this configuration worked before: the cause lies elsewhere{last}")
 
 
 def _ended_last(progress: Progress) -> str:
@@ -305,9 +306,7 @@ def logged_last(words: str) -> str:
 
 
 def _overdue(terms: Terms, progress: Progress, facts: Facts, trouble: str) -> str:
-    """Return that the controller has not confirmed the configuration in time, which starts anew with a boot; empty if
-    there is time left, or it has. `trouble`: what else is wrong.
-    """
+    """Return why the confirmation is overdue, empty if not. Its time starts anew with a boot. `trouble`: any other."""
     begun = progress.booted if progress.reboots else terms.armed
     if terms.confirmed or facts.now - begun < terms.confirm_seconds:
         return ""
@@ -326,9 +325,7 @@ def _without_trouble(terms: Terms, progress: Progress, facts: Facts) -> Action:
     day the controller's own verification must do, for a trial that stays open would blame its configuration for any
     end.
     """
-    healthy_for = 0.0
-    if progress.healthy_since is not None:
-        healthy_for = facts.now - progress.healthy_since
+    healthy_for = facts.now - _since(progress.healthy_since, facts)
     if not terms.confirmed or not progress.was_healthy or healthy_for < terms.hold_seconds:
         return Action(WAIT)
     held = f"confirmed, and healthy for {terms.hold_seconds:.0f} s without interruption"
@@ -337,12 +334,6 @@ def _without_trouble(terms: Terms, progress: Progress, facts: Facts) -> Action:
     if facts.node and healthy_for < terms.hold_seconds + NODE_SECONDS:
         return Action(WAIT, f"{held}; {facts.node}")
     return Action(GRADUATE, held)
-
-
-def _reads_trial(terms: Terms, facts: Facts) -> bool:
-    """Whether the running kubelet is one that read the configuration on trial."""
-    restarted = facts.unit.invocation != terms.invocation or facts.boot != terms.boot
-    return restarted and not facts.former
 
 
 def _revert(terms: Terms, reason: str) -> Action:

@@ -47,11 +47,10 @@ class Observing:
         # The questions why the kubelet does not run.
         self._asked = pacing.Requests()
 
-    def facts_at_start(self, seen: observe.Kubelet | None) -> Facts:
-        """Return the facts before a start of the kubelet; `seen` is None if systemd has not answered."""
-        kubelet = seen or observe.UNKNOWN
-        unit = kubelet.unit._replace(active="activating", sub="start-pre")
-        return self.facts(kubelet._replace(unit=unit))
+    def facts_at_start(self, seen: observe.Kubelet) -> Facts:
+        """Return the facts before a start of the kubelet."""
+        unit = seen.unit._replace(active="activating", sub="start-pre")
+        return self.facts(seen._replace(unit=unit))
 
     def facts(self, seen: observe.Kubelet, node: str | None = None) -> Facts:
         """Return the facts of this moment."""
@@ -164,9 +163,10 @@ class Guard:
         self.host.attempt(self._renew_dropin)
         try:
             seen = self.seen = self.host.kubelet()
-            facts = self.observing.facts_at_start(seen)
+            known = seen or observe.UNKNOWN
+            facts = self.observing.facts_at_start(known)
             needed = self._count_start(facts)
-            needed = self.new_binary.meet(seen.program if seen else "") or needed
+            needed = self.new_binary.meet(known.program) or needed
             if seen:
                 needed = self.without_trial.restore_state_files(facts) or needed
         except Exception:

@@ -65,19 +65,15 @@ def kubelet(name: str, run: command.Run = command.execute, before: Kubelet | Non
     found = dict(line.partition("=")[::2] for line in done.stdout.splitlines())
     if done.returncode or "ActiveState" not in found:
         return None
+    active, sub = found["ActiveState"], found.get("SubState", "")
+    result, invocation = found.get("Result", ""), found.get("InvocationID", "")
+    state = Unit(active, sub, result, invocation, command.number(found.get("NRestarts")))
     pid, birth, program = command.number(found.get("MainPID")), "", ""
-    if pid and (found["ActiveState"], found.get("SubState")) == ("active", "running"):
+    if pid and (active, sub) == ("active", "running"):
         birth = _birth(pid)
-    started_by = _PROGRAM.match(found.get("ExecStart", ""))
-    if started_by:
-        program = started_by.group(1)
-    state = Unit(
-        found["ActiveState"],
-        found.get("SubState", ""),
-        found.get("Result", ""),
-        found.get("InvocationID", ""),
-        command.number(found.get("NRestarts")),
-    )
+    start_command = _PROGRAM.match(found.get("ExecStart", ""))
+    if start_command:
+        program = start_command.group(1)
     started = command.number(found.get("ExecMainStartTimestampMonotonic")) / 1e6
     return Kubelet(state, pid, started, birth, program, found.get("ExecMainCode") in _BY_SIGNAL)
 

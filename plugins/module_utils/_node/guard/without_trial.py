@@ -109,7 +109,8 @@ class WithoutTrial:
             return before.reported == CRASHED
         progress = counted(before, facts)
         error = crash(progress, facts)
-        if error and not _excuse(facts) and self._leave_unverified(progress, facts):
+        excuse = evidence.excuse(facts.kind, facts.runtime, booting=False)
+        if error and not excuse and self._leave_unverified(progress, facts):
             self.host.remember(Progress())
             return False
         if error and before.reported != CRASHED:
@@ -148,8 +149,7 @@ class WithoutTrial:
         later = quietly(self.store.last_armed)
         if later is None or not later.replaced or later.replaced.get("to") != source:
             return ()
-        files: Sequence[Any] = later.replaced.get("state_files", ())
-        return files
+        return list(later.replaced.get("state_files", ()))
 
     def watch_recovery(self, progress: Progress, facts: Facts) -> None:
         """Report that a kubelet that was failing has been healthy for a while. Needs the store's lock."""
@@ -188,11 +188,8 @@ def crash(progress: Progress, facts: Facts) -> str:
     if evidence.refused(facts.kind, booting=False):
         return f"the kubelet refused the configuration: {facts.words}; it accepted this configuration before"
     times = f"the kubelet ended {progress.failures} times"
-    excuse = _excuse(facts)
+    excuse = evidence.excuse(facts.kind, facts.runtime, booting=False)
     if excuse:
         return f"{times}, and {excuse}"
-    return f"{times}, {decide.ELSEWHERE}{decide.logged_last(facts.words)}"
-
-
-def _excuse(facts: Facts) -> str:
-    return evidence.excuse(facts.kind, facts.runtime, booting=False)
+    last = decide.logged_last(facts.words)
+    return f"{times}, although this configuration worked before: the cause lies elsewhere{last}"

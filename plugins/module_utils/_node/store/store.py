@@ -319,10 +319,8 @@ class Store(StoreReader):
         Also one that failed: until then, only its trial keeps a kubelet from starting with what was reverted.
         """
         former, assigned = quietly(self.trial), quietly(self.assigned)
-        if former is None or assigned == armed.to:
-            return None
-        if former.to != assigned:
-            # The former trial was never switched to either.
+        # A former trial of another source was never switched to either.
+        if former is None or assigned == armed.to or former.to != assigned:
             return None
         return t.cast("dict[str, t.Any]", json_file.decode(former.but(replaced=None).encode()))
 

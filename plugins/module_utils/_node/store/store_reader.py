@@ -117,11 +117,8 @@ class Links:
         try:
             files.swap_link(self.active, target, self.fs)
         except FileError as error:
-            if (
-                error.number not in _FULL
-                or target != LOCAL_TARGET
-                or files.link_target(self.last_resort, self.fs) != target
-            ):
+            needs_last_resort = error.number in _FULL and target == LOCAL_TARGET
+            if not needs_last_resort or files.link_target(self.last_resort, self.fs) != target:
                 raise
             files.move(self.last_resort, self.active, self.fs)
 
@@ -176,9 +173,7 @@ class StoreReader:
         try:
             # A crash may have emptied the file: what failed was assigned.
             assigned = failed.to if failed else self.assigned()
-            armed = failed
-            if armed is None:
-                armed = quietly(self.trial) if assigned is None else self.trial()
+            armed = failed or self._trial_of(assigned)
             if armed is not None and armed.to == assigned and armed.failed:
                 reasons.append(armed.failed)
                 if armed.revert_to is not None and armed.revert_to != assigned:
@@ -194,6 +189,10 @@ class StoreReader:
             else:
                 reasons.append(str(error))
         yield from self._good_unless(assigned, reasons)
+
+    def _trial_of(self, assigned: Source | None) -> Trial | None:
+        """Return the trial. Raises as `trial` does, if there is an assigned source that an unreadable one may be of."""
+        return quietly(self.trial) if assigned is None else self.trial()
 
     def _good_unless(self, assigned: Source | None, reasons: list[str]) -> t.Iterator[Source]:
         """Yield last-known-good, if there is one that is not assigned."""

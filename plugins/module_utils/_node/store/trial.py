@@ -25,7 +25,6 @@ DEFAULT_SECONDS = 600
 (pkg/kubelet/kubeletconfig/controller.go).
 """
 
-
 # The types of the fields that nothing else checks, where the type of the default is not the only one.
 _TYPES: dict[str, t.Any] = {"deadline_seconds": float, "state_files": (list, tuple), "replaced": (dict, type(None))}
 # The terms in `extra` that are numbers.
