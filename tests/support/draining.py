@@ -10,10 +10,9 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, NodesFailed
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import drain
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
-from tests.sim.api.direct import Clock, Direct
+from tests.sim.api.direct import Direct
 
 OWNED = {"owner": ("ReplicaSet", "web")}
 BUDGET = "The disruption budget web needs 1 healthy pods and has 1 currently"
@@ -27,14 +26,6 @@ BLOCKED = ApiError(
 )
 EVICTIONS = "POST */eviction"
 AWAY = ApiError(0, "no usable answer from the API server", transient=True)
-
-
-def stopped(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Replace the clock of all modules that wait for pods, so that nothing really waits."""
-    clock = Clock()
-    for used in (drain, lease):
-        monkeypatch.setattr(used, "time", clock)
-    return clock
 
 
 def run(api: Direct, check_mode: bool = False, **options: t.Any) -> dict[str, t.Any]:

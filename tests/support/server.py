@@ -91,3 +91,15 @@ class Server:
             client.send_header(name, value)
         client.end_headers()
         client.wfile.write(text[: answer.cut])
+
+
+def kubeconfig(servers: t.Mapping[str, str], user: t.Any) -> dict[str, t.Any]:
+    """Return a kubeconfig with a context for each server by its name, the first of them the current one."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": next(iter(servers)),
+        "clusters": [{"name": name, "cluster": {"server": server}} for name, server in servers.items()],
+        "users": [{"name": "u", "user": user}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": "u"}} for name in servers],
+    }

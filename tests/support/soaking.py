@@ -11,22 +11,14 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import timestamps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubelets, lease, pods
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak, verify, watch
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import pods
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak
 from tests.sim.api.direct import Clock, Direct
 from tests.support.objects import configmap, live, node, place, reference, status, text
 
 A = reference("config-a")
 LIVE = live(maxPods=50)
 OWNED = {"owner": ("ReplicaSet", "web")}
-
-
-def stopped(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Replace the clock of all modules of a soak, so that nothing really waits."""
-    clock = Clock()
-    for used in (soak, lease, verify, watch, kubelets):
-        monkeypatch.setattr(used, "time", clock)
-    return clock
 
 
 def done(name: str = "n1", **more: t.Any) -> dict[str, t.Any]:
@@ -67,20 +59,16 @@ def snapshot(api: Direct) -> dict[str, t.Any]:
     }
 
 
-def run(api: Direct, **options: t.Any) -> dict[str, t.Any]:
+def options(api: Direct, **given: t.Any) -> dict[str, t.Any]:
+    """Return the options of a soak of a minute, unless the given ones set another time."""
+    usual = dict.fromkeys(("source", "sources", "pods", "lease"))
+    times = {"seconds": 60, "pods_timeout": 120}
+    return {"nodes": list(api.nodes), "delivery": "auto", "allow_pod_loss": "0", **usual, **times, **given}
+
+
+def run(api: Direct, **given: t.Any) -> dict[str, t.Any]:
     """Soak for a minute, unless the options set another time."""
-    given = {
-        "nodes": list(api.nodes),
-        "source": None,
-        "sources": None,
-        "delivery": "auto",
-        "seconds": 60,
-        "pods": None,
-        "allow_pod_loss": "0",
-        "pods_timeout": 120,
-        "lease": None,
-    }
-    return soak.soak(api, {**given, **options}, False)
+    return soak.soak(api, options(api, **given), False)
 
 
 def fail(api: Direct, **options: t.Any) -> NodesFailed:

@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import config_sources
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verify, watch
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verify
 from tests.sim.api.direct import Clock, Direct
 from tests.support.objects import Reference, configmap, live, node, place, reference, status, text
 
@@ -19,14 +19,6 @@ PODS = {"maxPods": 50}
 LIVE = live(**PODS)
 A = reference("config-a")
 WAIT_SLEEP = 2
-
-
-def stopped(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Replace the clock of all modules that wait for kubelets, so that nothing really waits."""
-    clock = Clock()
-    for used in (verify, watch):
-        monkeypatch.setattr(used, "time", clock)
-    return clock
 
 
 def waiting(name: str = "n1", **fields: t.Any) -> dict[str, t.Any]:

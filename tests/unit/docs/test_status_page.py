@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import typing as t
 from pathlib import Path
@@ -22,10 +23,12 @@ ROOT = Path(__file__).resolve().parents[3]
 PLUGINS = ROOT / "plugins" / "module_utils"
 PAGE = (ROOT / "docs/docsite/rst/guide_status.rst").read_text(encoding="utf-8")
 NAMES = {"annotation.ON_TRIAL": annotation.ON_TRIAL, "annotation.CONFIRMED": annotation.CONFIRMED}
-ANYTHING = ".+"
+ANYTHING = ".*"
 FAULTS = (
     ("_node/guard/decide.py", "_fault"),
+    ("_node/guard/decide.py", "_overdue"),
     ("_node/guard/decide.py", "_reboots"),
+    ("_node/guard/new_binary.py", "_wrong"),
     ("_node/guard/without_trial.py", "crash"),
 )
 
@@ -43,100 +46,110 @@ def rows(section: str) -> dict[str, list[str]]:
     return found
 
 
-def patterns(node: ast.expr) -> list[str]:
-    """Return the texts an expression can produce, as regular expressions; parts not in the source match anything."""
+def patterns(node: ast.expr, known: t.Mapping[str, list[str]]) -> list[str]:
+    """Return the texts an expression can produce, as regular expressions; parts not in the source match anything.
+
+    `known`: the texts of local variables.
+    """
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return [re.escape(node.value)]
     if isinstance(node, ast.JoinedStr):
-        return ["".join(patterns(part)[0] if isinstance(part, ast.Constant) else ANYTHING for part in node.values)]
+        parts = [patterns(part, known) for part in node.values]
+        return ["".join(words) for words in itertools.product(*parts)]
+    if isinstance(node, ast.FormattedValue) and isinstance(node.value, ast.Name):
+        return patterns(node.value, known)
     if isinstance(node, ast.BinOp):
-        return [left + right for left in patterns(node.left) for right in patterns(node.right)]
+        return [left + right for left in patterns(node.left, known) for right in patterns(node.right, known)]
     if isinstance(node, ast.IfExp):
-        return [*patterns(node.body), *patterns(node.orelse)]
+        return [*patterns(node.body, known), *patterns(node.orelse, known)]
     if isinstance(node, ast.BoolOp):
-        return [one for value in node.values for one in patterns(value)]
+        return [one for value in node.values for one in patterns(value, known)]
+    if isinstance(node, ast.Name) and node.id in known:
+        return known[node.id]
     return [re.escape(NAMES[ast.unparse(node)])] if ast.unparse(node) in NAMES else [ANYTHING]
 
 
-def calls(file: str, names: t.Collection[str]) -> t.Iterator[ast.Call]:
-    """Yield the calls of functions or methods with these names."""
-    for node in ast.walk(ast.parse((PLUGINS / file).read_text(encoding="utf-8"))):
-        if (
-            isinstance(node, ast.Call)
-            and (node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")) in names
-        ):
-            yield node
+def variables(function: ast.FunctionDef) -> dict[str, list[str]]:
+    """Return the texts that each local variable can hold, in the order of the lines."""
+    known: dict[str, list[str]] = {}
+    changes = [node for node in ast.walk(function) if isinstance(node, (ast.Assign, ast.AugAssign))]
+    for node in sorted(changes, key=lambda change: change.lineno):
+        target = node.target if isinstance(node, ast.AugAssign) else node.targets[0]
+        before = known.get(ast.unparse(target), [])
+        if isinstance(node, ast.AugAssign):
+            before += [text + end for text in before for end in patterns(node.value, known)]
+        elif isinstance(target, ast.Name):
+            known[target.id] = [*before, *patterns(node.value, known)]
+    return known
 
 
-def guard_calls(name: str) -> t.Iterator[ast.Call]:
+def functions(file: str) -> list[ast.FunctionDef]:
+    """Return the functions and methods of a file."""
+    tree = ast.parse((PLUGINS / file).read_text(encoding="utf-8"))
+    return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+
+
+def returned(places: t.Iterable[tuple[str, str]]) -> set[str]:
+    """Return the texts that these functions (file, name) can return."""
+    found: set[str] = set()
+    for file, name in places:
+        function = next(one for one in functions(file) if one.name == name)
+        known = variables(function)
+        for node in ast.walk(function):
+            if isinstance(node, ast.Return) and node.value:
+                found.update(patterns(node.value, known))
+    return found
+
+
+def calls(file: str, names: t.Collection[str]) -> t.Iterator[tuple[ast.Call, dict[str, list[str]]]]:
+    """Yield the calls of functions or methods with these names, and what is known of the variables there."""
+    for function in functions(file):
+        for node in ast.walk(function):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in names:
+                yield node, variables(function)
+
+
+def guard_calls(name: str) -> t.Iterator[tuple[ast.Call, dict[str, list[str]]]]:
     """Yield the calls of one of the guard's methods."""
     for path in sorted((PLUGINS / "_node/guard").glob("*.py")):
         yield from calls(f"_node/guard/{path.name}", [name])
 
 
-def function(file: str, name: str) -> ast.FunctionDef:
-    """Return a function of a file."""
-    tree = ast.parse((PLUGINS / file).read_text(encoding="utf-8"))
-    return next(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == name)
+def decided(names: t.Collection[str], what: t.Collection[str]) -> set[str]:
+    """Return the reasons of actions, by the functions that make them and their first arguments."""
+    found: set[str] = set()
+    for call, known in calls("_node/guard/decide.py", names):
+        if ast.unparse(call.args[0]) in what:
+            for word in call.args[1:]:
+                found.update(patterns(word, known))
+    return found
 
 
 def guard_reasons() -> set[str]:
     """Return every `reason` that the guard can report."""
-    reported = {one for call in guard_calls("queue_report") for one in patterns(call.args[0])}
-    staged = {
-        one
-        for node in ast.walk(function("_node/guard/judging.py", "_report_stage"))
-        if isinstance(node, ast.Assign)
-        for one in patterns(node.value)
-    }
+    reported = {one for call, known in guard_calls("queue_report") for one in patterns(call.args[0], known)}
     # The reason of a waiting action becomes the stage.
-    waits = {
-        one
-        for call in calls("_node/guard/decide.py", ["Action"])
-        if ast.unparse(call.args[0]) in ("WAIT", "ASK")
-        for word in call.args[1:]
-        for one in patterns(word)
-    }
-    held = {
-        one
-        for node in ast.walk(function("_node/guard/decide.py", "_after_hold_time"))
-        if isinstance(node, ast.Assign)
-        for one in patterns(node.value)
-    }
-    return (reported | staged | waits | held) - {ANYTHING, ""}
+    waits = decided(["Action"], ("WAIT", "ASK"))
+    return (reported | returned([("_node/guard/decide.py", "stage")]) | waits) - {ANYTHING, ""}
 
 
 def guard_errors() -> set[str]:
     """Return every `error` that the guard itself can report."""
-    faults = {
-        one
-        for file, name in FAULTS
-        for node in ast.walk(function(file, name))
-        if isinstance(node, ast.Return) and node.value
-        for one in patterns(node.value)
-    }
-    decided = {
-        one
-        for call in calls("_node/guard/decide.py", ["Action", "_revert"])
-        if ast.unparse(call.args[0]) in ("REVERT", "KEEP", "terms")
-        for word in call.args[1:]
-        for one in patterns(word)
-    }
     reported = {
         one
-        for call in guard_calls("queue_report")
+        for call, known in guard_calls("queue_report")
         for keyword in call.keywords
         if keyword.arg == "error"
-        for one in patterns(keyword.value)
+        for one in patterns(keyword.value, known)
     }
-    return (faults | decided | reported) - {ANYTHING, ""}
+    return (reported | returned(FAULTS) | decided(["Action", "_revert"], ("REVERT", "KEEP", "terms"))) - {ANYTHING, ""}
 
 
 def soak_states() -> set[str]:
     """Return the states that only a soak sets."""
     return {
         call.args[1].value
-        for call in calls("_cluster/stages/soak.py", ["_fail"])
+        for call, _known in calls("_cluster/stages/soak.py", ["_fail"])
         if isinstance(call.args[1], ast.Constant)
     }
 

@@ -68,8 +68,11 @@ class Records(Outbox):
     def progress(self) -> Progress:
         """Return what is remembered, an empty Progress if nothing is."""
         on_disk = self.progress_file.read()
-        # Another process may have written the file on the disk since: that is the newer one then.
-        return next((now for before, now in (self._held, self._in_memory()) if before == on_disk), on_disk)
+        for before, now in (self._held, self._in_memory()):
+            if before == on_disk:
+                return now
+        # Another process has written the file on the disk since: that is the newer one then.
+        return on_disk
 
     def remember(self, progress: Progress) -> None:
         """Write the progress. An empty Progress removes the file, also on a full disk.
@@ -91,8 +94,10 @@ class Records(Outbox):
 
     def _in_memory(self) -> tuple[Progress | None, Progress]:
         """Return what the disk held when the spare file was written, and what that holds."""
+        if not self.spare:
+            return _NOTHING
         try:
-            value: Any = json_file.load(self.spare, self.memory) if self.spare else None
+            value = json_file.load(self.spare, self.memory)
             return json_file.fields(value["on_disk"], Progress()), json_file.fields(value["now"], Progress())
         except (files.FileError, ValueError, TypeError, KeyError):
             return _NOTHING
@@ -102,7 +107,9 @@ def verdict(store: StoreReader, armed: Trial) -> str:
     """Return why the guard has decided to end a trial that is not yet recorded as failed; empty if it has not."""
     spare = os.path.join(ordered_stop.FOLDER, "progress")
     progress = Records(store.config_dir, store.fs, spare).progress()
-    return progress.verdict if progress.name == armed.name else ""
+    if progress.name != armed.name:
+        return ""
+    return progress.verdict
 
 
 class Start(NamedTuple):
@@ -133,13 +140,17 @@ class Started:
 
         It is unknown for a kubelet from before the guard, and where the prestart step was killed.
         """
-        known = (self.file.read(), self.file.held)
-        return next((start.target for start in known if start and start.invocation == invocation), "")
+        for start in (self.file.read(), self.file.held):
+            if start and start.invocation == invocation:
+                return start.target
+        return ""
 
     def last(self) -> str:
         """Return what the last noted kubelet was started with, if its state files fit; empty if that is unknown."""
         start = self.file.read() or self.file.held
-        return start.target if start and start.fits else ""
+        if start and start.fits:
+            return start.target
+        return ""
 
     def note(self, invocation: str, target: str | None, fits: bool = True) -> None:
         """Note what a kubelet is started with. Raises files.FileError; this process knows it all the same."""
@@ -179,8 +190,9 @@ class Host:
     def config(self, target: str) -> Mapping[str, Any]:
         """Return the fields that the kubelet reads, or would read, while `active` leads to a target."""
         path = os.path.join(self.store.config_dir, target, self.settings.key)
-        words, folder = list(self.settings.argv), self.settings.folder
-        return observe.merged(words, folder, path) if folder else observe.config_of(path)
+        if self.settings.folder:
+            return observe.merged(list(self.settings.argv), self.settings.folder, path)
+        return observe.config_of(path)
 
     def runtime_socket(self, target: str, trial: Trial | None) -> str:
         """Return the socket of the container runtime that a kubelet with this target of `active` uses."""
@@ -221,8 +233,9 @@ class Host:
 
     def _publish(self, status: Mapping[str, Any]) -> None:
         """Write the metrics of a status, where they are wanted. Never raises."""
-        folder = self.settings.metrics
-        reason = wrong(lambda: textfile.write(folder, textfile.metrics(status))) if folder else ""
+        folder, reason = self.settings.metrics, ""
+        if folder:
+            reason = wrong(lambda: textfile.write(folder, textfile.metrics(status)))
         if reason and reason != self._unwritten:
             sys.stderr.write(f"the metrics are not written, the guard works without them: {reason}\n")
         self._unwritten = reason

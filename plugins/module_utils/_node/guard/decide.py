@@ -116,6 +116,11 @@ class Terms(NamedTuple):
     recovery_seconds: float = evidence.RECOVERY_SECONDS
     other_runtime: bool = False
 
+    @property
+    def stage(self) -> str:
+        """The stage of the trial, as controllers read it."""
+        return annotation.CONFIRMED if self.confirmed else annotation.ON_TRIAL
+
 
 class Action(NamedTuple):
     """What to do, and the reason as operators read it."""
@@ -128,7 +133,9 @@ def ended(progress: Progress, boot: str, unit: Unit) -> str:
     """Return the InvocationID of the kubelet that has ended since the last observation; empty if none has."""
     if unit.between or unit.given_up:
         return unit.invocation
-    return progress.invocation if progress.boot == boot and unit.restarts > progress.restarts else ""
+    if progress.boot == boot and unit.restarts > progress.restarts:
+        return progress.invocation
+    return ""
 
 
 def observe(terms: Terms, progress: Progress, facts: Facts) -> Progress:
@@ -147,35 +154,19 @@ def observe(terms: Terms, progress: Progress, facts: Facts) -> Progress:
     progress = _counted(terms, progress, facts, failed)
     if facts.unit.invocation != progress.invocation or failed:
         progress = progress._replace(invocation=facts.unit.invocation, healthy_since=None, unhealthy_since=None)
-    progress = progress._replace(restarts=facts.unit.restarts)
-    if not facts.unit.running:
-        return progress._replace(healthy_since=None, unhealthy_since=None)
-    if facts.healthy is None:
-        return progress
-    if facts.healthy:
-        since = facts.now if progress.healthy_since is None else progress.healthy_since
-        return progress._replace(
-            healthy_since=since, unhealthy_since=None, was_healthy=progress.was_healthy or _reads_trial(terms, facts)
-        )
-    if _excuse(terms, progress, facts, ""):
-        return progress._replace(healthy_since=None, unhealthy_since=None)
-    since = facts.now if progress.unhealthy_since is None else progress.unhealthy_since
-    return progress._replace(healthy_since=None, unhealthy_since=since)
+    return _with_health(terms, progress._replace(restarts=facts.unit.restarts), facts)
 
 
 def _begun(terms: Terms, progress: Progress, facts: Facts) -> Progress:
     """Return the progress to continue: a new one for a trial that was not observed yet, fresh counters for a boot."""
     if progress.name != terms.name:
-        # If the kubelet was not restarted since, the restarts counted so far happened before the trial.
-        untouched = facts.unit.invocation == terms.invocation and facts.boot == terms.boot
-        return Progress(
-            name=terms.name,
-            boot=facts.boot,
-            invocation=facts.unit.invocation,
-            restarts=facts.unit.restarts if untouched else 0,
-            reboots=0 if facts.boot == terms.boot else 1,
-            booted=facts.now,
-        )
+        begun = Progress(name=terms.name, boot=facts.boot, invocation=facts.unit.invocation, booted=facts.now)
+        if facts.boot != terms.boot:
+            return begun._replace(reboots=1)
+        if facts.unit.invocation == terms.invocation:
+            # The kubelet was not restarted since: the restarts counted so far happened before the trial.
+            return begun._replace(restarts=facts.unit.restarts)
+        return begun
     if progress.boot != facts.boot:
         return Progress(
             name=terms.name,
@@ -202,10 +193,34 @@ def _counted(terms: Terms, progress: Progress, facts: Facts, failed: int) -> Pro
         failures = max(progress.failures + failed, MOST_FAILURES)
         return progress._replace(failures=failures, words=facts.words, refused=True)
     excuse = _excuse(terms, progress, facts, gone)
+    if excuse == evidence.BOOTED:
+        return progress
     if excuse:
-        return progress if excuse == evidence.BOOTED else progress._replace(excused=gone)
-    words = SIGNAL if facts.killed else facts.words or progress.words
+        return progress._replace(excused=gone)
+    words = facts.words or progress.words
+    if facts.killed:
+        words = SIGNAL
     return progress._replace(failures=progress.failures + failed, words=words)
+
+
+def _with_health(terms: Terms, progress: Progress, facts: Facts) -> Progress:
+    """Return the progress with what healthz answered."""
+    neither = progress._replace(healthy_since=None, unhealthy_since=None)
+    if not facts.unit.running:
+        return neither
+    if facts.healthy is None:
+        return progress
+    if facts.healthy:
+        restarted = facts.unit.invocation != terms.invocation or facts.boot != terms.boot
+        was_healthy = progress.was_healthy or (restarted and not facts.former)
+        return neither._replace(healthy_since=_since(progress.healthy_since, facts), was_healthy=was_healthy)
+    if _excuse(terms, progress, facts, ""):
+        return neither
+    return neither._replace(unhealthy_since=_since(progress.unhealthy_since, facts))
+
+
+def _since(before: float | None, facts: Facts) -> float:
+    return facts.now if before is None else before
 
 
 def _booting(terms: Terms, progress: Progress, facts: Facts) -> bool:
@@ -218,9 +233,11 @@ def _excuse(terms: Terms, progress: Progress, facts: Facts, gone: str) -> str:
     booting = _booting(terms, progress, facts)
     if terms.other_runtime:
         return evidence.excuse("", "", booting)
+    runtime = facts.runtime
     recent = progress.away is not None and facts.now - progress.away < evidence.RUNTIME_GRACE_SECONDS
-    known = recent or (gone and gone == progress.excused)
-    return evidence.excuse(facts.kind, facts.runtime or (progress.runtime or "it was away" if known else ""), booting)
+    if not runtime and (recent or (gone and gone == progress.excused)):
+        runtime = progress.runtime or "it was away"
+    return evidence.excuse(facts.kind, runtime, booting)
 
 
 def decide(terms: Terms, progress: Progress, facts: Facts) -> Action:
@@ -235,26 +252,21 @@ def decide(terms: Terms, progress: Progress, facts: Facts) -> Action:
     if reboots:
         return _revert(terms, reboots)
     fault = _fault(terms, progress, facts)
-    if fault and not terms.can_revert:
-        return _kept(progress, fault)
-    # What the kubelet itself refuses is not a reason to wait, also where it was down before.
-    if fault and (terms.was_healthy or progress.was_healthy or progress.refused):
-        return Action(REVERT, fault + logged_last(progress))
+    if fault:
+        if not terms.can_revert:
+            return _kept(progress, fault)
+        # What the kubelet itself refuses is not a reason to wait, also where it was down before.
+        if terms.was_healthy or progress.was_healthy or progress.refused:
+            return Action(REVERT, fault + _ended_last(progress))
     trouble = fault or _without_evidence(terms, progress, facts)
-    if _overdue(terms, progress, facts):
-        return _revert(
-            terms,
-            f"the configuration was not confirmed within {terms.confirm_seconds:.0f} s"
-            + (" after the reboot" if progress.reboots else "")
-            + (f", and {trouble}" if trouble else ""),
-        )
+    overdue = _overdue(terms, progress, facts, trouble)
+    if overdue:
+        return _revert(terms, overdue)
     if fault:
         return Action(WAIT, f"{fault}, as before the configuration was changed")
     if trouble:
-        return Action(WAIT, f"{annotation.CONFIRMED if terms.confirmed else annotation.ON_TRIAL}; {trouble}")
-    if terms.confirmed and _healthy_for_hold_time(terms, progress, facts):
-        return _after_hold_time(terms, progress, facts)
-    return Action(WAIT)
+        return Action(WAIT, f"{terms.stage}; {trouble}")
+    return _without_trouble(terms, progress, facts)
 
 
 def _reboots(terms: Terms, progress: Progress) -> str:
@@ -275,52 +287,53 @@ def _kept(progress: Progress, fault: str) -> Action:
     """Return the action for a fault of a configuration that a revert would not replace."""
     if progress.refused:
         return Action(KEEP, f"{fault}; it accepted this configuration before")
-    return Action(
-        KEEP, f"{fault}, although this configuration worked before: the cause lies elsewhere{logged_last(progress)}"
-    )
+    last = _ended_last(progress)
+    return Action(KEEP, f"{fault}, although this configuration worked before: the cause lies elsewhere{last}")
 
 
-def logged_last(progress: Progress) -> str:
-    """Return the end of a reason: what the kubelet logged last, if it is not the reason already."""
+def _ended_last(progress: Progress) -> str:
+    """Return the end of a reason: what ended the kubelet last, if it is not the reason already."""
     if progress.words == SIGNAL:
         return f"; {SIGNAL}"
-    return f"; it logged last: {progress.words}" if progress.words and not progress.refused else ""
+    if progress.refused:
+        return ""
+    return logged_last(progress.words)
 
 
-def _overdue(terms: Terms, progress: Progress, facts: Facts) -> bool:
-    """Whether the controller has not confirmed the configuration in time, which starts anew with a boot."""
+def logged_last(words: str) -> str:
+    """Return the end of a reason: what the kubelet logged last, if it is known."""
+    return f"; it logged last: {words}" if words else ""
+
+
+def _overdue(terms: Terms, progress: Progress, facts: Facts, trouble: str) -> str:
+    """Return why the confirmation is overdue, empty if not. Its time starts anew with a boot. `trouble`: any other."""
     begun = progress.booted if progress.reboots else terms.armed
-    return not terms.confirmed and facts.now - begun >= terms.confirm_seconds
+    if terms.confirmed or facts.now - begun < terms.confirm_seconds:
+        return ""
+    reason = f"the configuration was not confirmed within {terms.confirm_seconds:.0f} s"
+    if progress.reboots:
+        reason += " after the reboot"
+    if trouble:
+        reason += f", and {trouble}"
+    return reason
 
 
-def _healthy_for_hold_time(terms: Terms, progress: Progress, facts: Facts) -> bool:
-    """Whether a kubelet that reads the configuration was healthy without interruption for the hold time."""
-    return progress.was_healthy and _healthy_for(progress, facts) >= terms.hold_seconds
-
-
-def _healthy_for(progress: Progress, facts: Facts) -> float:
-    return 0.0 if progress.healthy_since is None else facts.now - progress.healthy_since
-
-
-def _after_hold_time(terms: Terms, progress: Progress, facts: Facts) -> Action:
-    """Return the action for a confirmed kubelet that was healthy for the hold time.
+def _without_trouble(terms: Terms, progress: Progress, facts: Facts) -> Action:
+    """Return the action for a kubelet that nothing is wrong with: wait, until it is confirmed and the hold time over.
 
     An unreachable API server is not evidence against the configuration: the guard waits and does not revert. After a
     day the controller's own verification must do, for a trial that stays open would blame its configuration for any
     end.
     """
+    healthy_for = facts.now - _since(progress.healthy_since, facts)
+    if not terms.confirmed or not progress.was_healthy or healthy_for < terms.hold_seconds:
+        return Action(WAIT)
     held = f"confirmed, and healthy for {terms.hold_seconds:.0f} s without interruption"
     if facts.node is None:
         return Action(ASK, held)
-    if facts.node and _healthy_for(progress, facts) < terms.hold_seconds + NODE_SECONDS:
+    if facts.node and healthy_for < terms.hold_seconds + NODE_SECONDS:
         return Action(WAIT, f"{held}; {facts.node}")
     return Action(GRADUATE, held)
-
-
-def _reads_trial(terms: Terms, facts: Facts) -> bool:
-    """Whether the running kubelet is one that read the configuration on trial."""
-    restarted = facts.unit.invocation != terms.invocation or facts.boot != terms.boot
-    return restarted and not facts.former
 
 
 def _revert(terms: Terms, reason: str) -> Action:
@@ -331,11 +344,11 @@ def _fault(terms: Terms, progress: Progress, facts: Facts) -> str:
     """Return what is wrong with the kubelet, empty if nothing is or it is too early to judge."""
     if progress.refused:
         return f"the kubelet refused the configuration: {progress.words}"
-    unit = facts.unit
-    excuse = _excuse(terms, progress, facts, unit.invocation) if unit.between or unit.given_up else ""
-    if unit.given_up and not excuse:
-        return f"systemd has given up starting the kubelet ({unit.result})"
-    failures = progress.failures + (1 if unit.between and not excuse else 0)
+    unit, failures = facts.unit, progress.failures
+    if (unit.between or unit.given_up) and not _excuse(terms, progress, facts, unit.invocation):
+        if unit.given_up:
+            return f"systemd has given up starting the kubelet ({unit.result})"
+        failures += 1
     if failures >= MOST_FAILURES:
         return f"the kubelet ended {failures} times"
     if progress.unhealthy_since is not None and facts.now - progress.unhealthy_since >= terms.unhealthy_seconds:
@@ -346,8 +359,8 @@ def _fault(terms: Terms, progress: Progress, facts: Facts) -> str:
 def _without_evidence(terms: Terms, progress: Progress, facts: Facts) -> str:
     """Return what is wrong although it is not evidence against the configuration; empty if nothing is."""
     unit = facts.unit
-    excuse = _excuse(terms, progress, facts, unit.invocation) if unit.given_up else ""
-    if excuse:
+    excuse = _excuse(terms, progress, facts, unit.invocation)
+    if unit.given_up and excuse:
         return f"systemd has given up starting the kubelet ({unit.result}), and {excuse}"
     if facts.runtime and not terms.other_runtime and not (unit.running and facts.healthy):
         return f"the container runtime is away: {facts.runtime}"

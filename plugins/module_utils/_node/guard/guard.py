@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Callable
+from typing import Callable, NamedTuple
 
 from ..store import installed, kept_files, statefiles
 from ..store.store import Store
@@ -47,16 +47,15 @@ class Observing:
         # The questions why the kubelet does not run.
         self._asked = pacing.Requests()
 
-    def facts_at_start(self, seen: observe.Kubelet | None) -> Facts:
-        """Return the facts before a start of the kubelet; `seen` is None if systemd has not answered."""
-        kubelet = seen or observe.Kubelet(Unit(known=False))
-        unit = kubelet.unit._replace(active="activating", sub="start-pre")
-        return self.facts(kubelet._replace(unit=unit))
+    def facts_at_start(self, seen: observe.Kubelet) -> Facts:
+        """Return the facts before a start of the kubelet."""
+        unit = seen.unit._replace(active="activating", sub="start-pre")
+        return self.facts(seen._replace(unit=unit))
 
     def facts(self, seen: observe.Kubelet, node: str | None = None) -> Facts:
         """Return the facts of this moment."""
-        healthy = self._healthy(seen)
-        facts = Facts(*self.host.now()[:2], unit=seen.unit, healthy=healthy, node=node)
+        healthy, moment = self._healthy(seen), self.host.now()
+        facts = Facts(moment.boot_id, moment.monotonic, seen.unit, healthy, node)
         progress, trial = self.host.records.progress(), quietly(self.host.store.trial)
         gone = decide.ended(progress, facts.boot, seen.unit)
         former = trial is not None and gone == trial.invocation and facts.boot == trial.armed.boot_id
@@ -64,11 +63,13 @@ class Observing:
             facts = facts._replace(killed=bool(gone))
         elif gone and not former:
             words = self._last_words(gone)
+            facts = facts._replace(words=words)
             # A kubelet that was killed may have logged an error about its runtime last, by coincidence.
-            facts = facts._replace(words=words, kind=last_words.kind(words) if last_words.ended_at_start(words) else "")
-        if not healthy:
-            path = self.host.runtime_socket("active", trial)
-            facts = facts._replace(runtime=self.away(path) if path else "")
+            if last_words.ended_at_start(words):
+                facts = facts._replace(kind=last_words.kind(words))
+        path = "" if healthy else self.host.runtime_socket("active", trial)
+        if path:
+            facts = facts._replace(runtime=self.away(path))
         return facts
 
     def left_stopped(self, unit: Unit) -> bool:
@@ -107,6 +108,18 @@ class Observing:
         if self._heard[0] != gone or not last_words.ended_at_start(self._heard[1]):
             self._heard = (gone, last_words.read(self.host.settings.unit, gone, self.host.run))
         return self._heard[1]
+
+
+class Look(NamedTuple):
+    """What follows one look, without the lock.
+
+    `wait`: seconds until the next look, None when nothing is left to do. `restart`: whether the kubelet must be
+    restarted, None if `wait` holds all the same. `asks`: whether to look again with an answer of the API server.
+    """
+
+    wait: float | None
+    restart: bool | None = None
+    asks: bool = False
 
 
 class Guard:
@@ -150,9 +163,10 @@ class Guard:
         self.host.attempt(self._renew_dropin)
         try:
             seen = self.seen = self.host.kubelet()
-            facts = self.observing.facts_at_start(seen)
+            known = seen or observe.UNKNOWN
+            facts = self.observing.facts_at_start(known)
             needed = self._count_start(facts)
-            needed = self.new_binary.meet(seen.program if seen else "") or needed
+            needed = self.new_binary.meet(known.program) or needed
             if seen:
                 needed = self.without_trial.restore_state_files(facts) or needed
         except Exception:
@@ -165,14 +179,14 @@ class Guard:
 
     def tick(self) -> float | None:
         """Observe once and act; return the seconds until the next observation, None when nothing is left to do."""
-        wait, asks = self._look(None)
-        if asks:
+        look = self._look(None)
+        if look.asks:
             # Without the lock: an API server may answer late, and the kubelet's prestart step cannot wait.
             node = self.verify()
             now = self.host.now().monotonic
             self.requests = self.requests.after(not node, now, pacing.FIRST_SECONDS, pacing.LONGEST_SECONDS)
-            wait = self._look(node)[0]
-        return wait
+            look = self._look(node)
+        return look.wait
 
     def reportable(self) -> bool:
         """Whether there is something to report now: the kubelet's start only while it runs and no restart is due."""
@@ -209,11 +223,14 @@ class Guard:
         if self.host.started.last() == self.host.running():
             return
         argv, config = list(self.host.settings.argv), self.host.config("active")
-        if config:
-            trial = quietly(self.host.store.trial)
-            given_up = {entry["path"] for entry in trial.state_files} if trial else ()
-            on_trial = bool(trial and not trial.failed and self.host.leads_to(trial.to))
-            statefiles.fit(kept_files.root_folder(argv), config, argv, given_up, on_trial)
+        if not config:
+            return
+        given_up, on_trial = set(), False
+        trial = quietly(self.host.store.trial)
+        if trial:
+            given_up = {entry["path"] for entry in trial.state_files}
+            on_trial = not trial.failed and self.host.leads_to(trial.to)
+        statefiles.fit(kept_files.root_folder(argv), config, argv, given_up, on_trial)
 
     def _note_start(self, seen: observe.Kubelet | None, fits: bool) -> None:
         """Note what a start reads: what is active after all other steps; and whether the state files fit it."""
@@ -221,47 +238,51 @@ class Guard:
             active = self.host.running()
             self.host.attempt(lambda: self.host.started.note(seen.unit.invocation, active, fits))
 
-    def _look(self, node: str | None) -> tuple[float | None, bool]:
-        """Observe and act, with what is known of the Node (see `Facts.node`).
-
-        Returns what `tick` returns, and whether to observe again with an answer of the API server.
-        """
+    def _look(self, node: str | None) -> Look:
+        """Observe and act, with what is known of the Node (see `Facts.node`)."""
         seen = self.seen = self.host.kubelet(self.seen)
         if seen is None:
-            return FAST_SECONDS, False
-        unit, wait = seen.unit, FAST_SECONDS
-        restart = ours = self.observing.left_stopped(unit)
+            return Look(FAST_SECONDS)
+        ours = self.observing.left_stopped(seen.unit)
         facts = self.observing.facts(seen, node)
         with self.host.locked():
             if self.host.kubelet(seen) != seen:
                 # The kubelet was restarted while another process held the lock: the observation is outdated.
-                return FAST_SECONDS, False
-            facts = facts._replace(now=self.host.now().monotonic)
-            trial = self._trial(unit)
-            progress = self._progress(trial, unit)
-            if trial is not None and not trial.failed:
-                action = self.judging.judge(trial, facts, starting=False)
-                if action == decide.ASK:
-                    return CALM_SECONDS, facts.now >= self.requests.due
-                restart = ours or action == decide.REVERT
-                wait = self._pause_within_trial(facts)
-            elif progress.verdict:
-                restart = self.reverts.end(trial, progress, facts) or ours
-                if not restart and self.records.progress().verdict:
-                    return CALM_SECONDS if unit.active == "inactive" else FAST_SECONDS, False
-            elif progress.reported == CRASHED:
-                self.without_trial.watch_recovery(progress, facts)
-                wait = CALM_SECONDS
-            elif self.host.stopped.ours(unit.invocation):
-                # It may still run: the order to stop it is noted first.
-                wait = FAST_SECONDS if ours else CALM_SECONDS
-            else:
-                return None, False
+                return Look(FAST_SECONDS)
+            look = self._act(facts._replace(now=self.host.now().monotonic), ours)
+        if look.wait is None or look.restart is None:
+            return look
         # What failed to restart it may last.
         now = self.host.now().monotonic
-        if restart and now >= self.restarts.due:
-            self.restarts = self.restarts.after(self._restart(unit), now, FAST_SECONDS, LONGEST_SECONDS)
-        return max(wait, self.restarts.due - now), False
+        if look.restart and now >= self.restarts.due:
+            self.restarts = self.restarts.after(self._restart(seen.unit), now, FAST_SECONDS, LONGEST_SECONDS)
+        return Look(max(look.wait, self.restarts.due - now))
+
+    def _act(self, facts: Facts, ours: bool) -> Look:
+        """Do what the facts require. `ours`: see `Observing.left_stopped`."""
+        unit = facts.unit
+        trial = self._trial(unit)
+        progress = self._progress(trial, unit)
+        if trial is not None and not trial.failed:
+            action = self.judging.judge(trial, facts, starting=False)
+            if action == decide.ASK:
+                return Look(CALM_SECONDS, asks=facts.now >= self.requests.due)
+            return Look(self._pause_within_trial(facts), ours or action == decide.REVERT)
+        if progress.verdict:
+            return self._end_revert(trial, progress, facts, ours)
+        if progress.reported == CRASHED:
+            self.without_trial.watch_recovery(progress, facts)
+            return Look(CALM_SECONDS, ours)
+        if self.host.stopped.ours(unit.invocation):
+            # It may still run: the order to stop it is noted first.
+            return Look(FAST_SECONDS if ours else CALM_SECONDS, ours)
+        return Look(None)
+
+    def _end_revert(self, trial: Trial | None, progress: Progress, facts: Facts, ours: bool) -> Look:
+        restart = self.reverts.end(trial, progress, facts) or ours
+        if restart or not self.records.progress().verdict:
+            return Look(FAST_SECONDS, restart)
+        return Look(CALM_SECONDS if facts.unit.active == "inactive" else FAST_SECONDS)
 
     def _trial(self, unit: Unit) -> Trial | None:
         """Return the trial. The terms of an unreadable trial are unknown, so the configuration on trial is reverted."""
@@ -269,11 +290,13 @@ class Guard:
         try:
             return store.trial()
         except StoreError as error:
-            active = self.host.running()
-            read = self.host.started.target(unit.invocation) if unit.known else ""
-            wanted = active if store.reverted() else store.resolve().target
+            wanted = read = self.host.running()
+            if unit.known:
+                read = self.host.started.target(unit.invocation) or read
+            if not store.reverted():
+                wanted = store.resolve().target
             # An interrupted reset, too: the kubelet was not restarted.
-            if wanted != (read or active) and not self.records.progress().verdict:
+            if wanted != read and not self.records.progress().verdict:
                 self.host.remember(Progress(verdict=str(error)))
             return None
 
@@ -291,8 +314,9 @@ class Guard:
         if self.reverts.blocked:
             return float(min(LONGEST_SECONDS, FAST_SECONDS * 2.0**self.reverts.blocked))
         since = self.records.progress().healthy_since
-        calm = facts.node or (since is not None and facts.now - since > CALM_AFTER_SECONDS)
-        return CALM_SECONDS if calm else FAST_SECONDS
+        if facts.node or (since is not None and facts.now - since > CALM_AFTER_SECONDS):
+            return CALM_SECONDS
+        return FAST_SECONDS
 
     def _restart(self, unit: Unit) -> bool:
         """Restart the kubelet; return whether systemd did that. Without the lock: the prestart step takes it."""
@@ -311,10 +335,10 @@ class Guard:
         return True
 
     def _verify(self) -> str:
-        done = command.execute(
-            [*installed.program(sys.executable, self.host.store.config_dir), "verify"], pacing.API_SECONDS
-        )
+        program = installed.program(sys.executable, self.host.store.config_dir)
+        done = command.execute([*program, "verify"], pacing.API_SECONDS)
         if done.returncode == 0:
             sys.stderr.write(done.stderr)
             return ""
-        return (done.stderr.strip().splitlines() or [f"the API server was not asked (exit {done.returncode})"])[-1]
+        lines = done.stderr.strip().splitlines()
+        return lines[-1] if lines else f"the API server was not asked (exit {done.returncode})"

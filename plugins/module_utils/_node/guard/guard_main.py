@@ -75,8 +75,8 @@ def settings_of(store: Store) -> Settings:
     local = quietly(store.local)
     if local is None:
         return Settings()
-    folder = os.path.dirname(local.config) if os.path.basename(local.config) == LINK else ""
-    return Settings(config=local.config, key=local.key, folder=folder)
+    folder, name = os.path.split(local.config)
+    return Settings(config=local.config, key=local.key, folder=folder if name == LINK else "")
 
 
 def tick(guard: Guard) -> int:
@@ -109,13 +109,15 @@ def watch(guard: Guard, folder: str) -> int:
             if guard.reportable() and time.monotonic() >= reports.due:
                 program = installed.program(sys.executable, os.path.dirname(folder))
                 done = command.execute([*program, "report"], pacing.API_SECONDS)
-                sys.stderr.write(done.stderr and f"{done.stderr.rstrip()}\n")
+                if done.stderr:
+                    sys.stderr.write(f"{done.stderr.rstrip()}\n")
                 reports = reports.after(not done.returncode, time.monotonic(), FIRST_PAUSE, LONGEST_PAUSE)
                 # The start of a kubelet is reported when it is seen. The rest of a report can be sent a moment later.
                 reports = reports._replace(due=max(reports.due, time.monotonic() + FAST_SECONDS))
                 continue
             pause = max(FIRST_PAUSE, reports.due - time.monotonic())
-            wait = pause if wait is None else min(wait, pause)
+            if wait is None or pause < wait:
+                wait = pause
         if wait is None:
             return 0
         time.sleep(wait)
@@ -128,13 +130,16 @@ def report(guard: Guard) -> int:
     words, _started = _kubelet(guard)
 
     def since() -> float | None:
-        # The start of a kubelet that is about to be restarted is not reported.
-        return None if guard.records.progress().verdict else _kubelet(guard)[1]
+        if guard.records.progress().verdict:
+            # The start of a kubelet that is about to be restarted is not reported.
+            return None
+        return _kubelet(guard)[1]
 
     failure = status_reporter.report(guard.records, lambda: status_reporter.api_of(words), since)
-    if failure:
-        sys.stderr.write(f"the status is not reported yet, the guard will try again: {failure}\n")
-    return 1 if failure else 0
+    if not failure:
+        return 0
+    sys.stderr.write(f"the status is not reported yet, the guard will try again: {failure}\n")
+    return 1
 
 
 def follow(guard: Guard, folder: str) -> int:
@@ -172,12 +177,15 @@ def verify(guard: Guard) -> int:
     If one contradicts, the last line of standard error is the reason. A log without the configuration does not.
     """
     trial = quietly(guard.host.store.trial)
-    wrong = _logged_otherwise(guard, trial) if trial else ""
-    if not wrong and (trial is None or trial.extra.get("node_proof", True)):
+    wrong, asks_node = "", True
+    if trial:
+        wrong, asks_node = _logged_otherwise(guard, trial), trial.extra.get("node_proof", True)
+    if asks_node and not wrong:
         wrong = _unverified_node(guard)
-    if wrong:
-        sys.stderr.write(" ".join(wrong.split()) + "\n")
-    return 1 if wrong else 0
+    if not wrong:
+        return 0
+    sys.stderr.write(" ".join(wrong.split()) + "\n")
+    return 1
 
 
 def _logged_otherwise(guard: Guard, trial: Trial) -> str:
@@ -187,9 +195,10 @@ def _logged_otherwise(guard: Guard, trial: Trial) -> str:
     from ..records import logged
     from ..system import config_summary, files
 
+    config, minor = None, minor_of(trial.kubelet_version)
     seen = observe.kubelet(guard.host.settings.unit, guard.host.run)
-    config = logged.read(seen.unit.invocation, guard.host.run) if seen else None
-    minor = minor_of(trial.kubelet_version)
+    if seen:
+        config = logged.read(seen.unit.invocation, guard.host.run)
     if config is None or minor is None:
         sys.stderr.write("not verified by the kubelet's log: it has no whole configuration of this start\n")
         return ""
@@ -203,8 +212,10 @@ def _logged_otherwise(guard: Guard, trial: Trial) -> str:
     if not paths:
         sys.stderr.write("verified by the kubelet's log: it logged the configuration on trial\n")
         return ""
-    more = "" if len(paths) <= MOST_PATHS else f" and {len(paths) - MOST_PATHS} more"
-    return f"the kubelet logged other values than those on trial: {', '.join(paths[:MOST_PATHS])}{more}"
+    named = ", ".join(paths[:MOST_PATHS])
+    if len(paths) > MOST_PATHS:
+        named += f" and {len(paths) - MOST_PATHS} more"
+    return f"the kubelet logged other values than those on trial: {named}"
 
 
 def _unverified_node(guard: Guard) -> str:
@@ -212,14 +223,14 @@ def _unverified_node(guard: Guard) -> str:
 
     words, started = _kubelet(guard)
     cause = status_reporter.unverified(lambda: status_reporter.api_of(words), started)
-    return cause and f"waiting for its Node: {cause}"
+    return f"waiting for its Node: {cause}" if cause else ""
 
 
 def _kubelet(guard: Guard) -> tuple[list[str], float | None]:
     """Return the kubelet's command line, and when the running kubelet was started (seconds since the epoch)."""
-    seen = observe.kubelet(guard.host.settings.unit)
-    words = observe.argv(seen.pid) if seen and seen.pid else []
-    return words or list(guard.host.settings.argv), seen.since() if seen else None
+    seen = observe.kubelet(guard.host.settings.unit) or observe.UNKNOWN
+    words = observe.argv(seen.pid) if seen.pid else []
+    return words or list(guard.host.settings.argv), seen.since()
 
 
 def status(guard: Guard) -> int:
@@ -233,6 +244,8 @@ def status(guard: Guard) -> int:
     if started is not None:
         shown["started"] = status_annotation.stamp(started)
     shown["reported"] = pending is None
-    shown["progress"] = progress._asdict() if progress != Progress() else None
+    shown["progress"] = None
+    if progress != Progress():
+        shown["progress"] = progress._asdict()
     sys.stdout.write(f"{json.dumps(shown, indent=2)}\n")
     return 0

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sys
 
-from ..._config.values import annotation
 from ..report import status_annotation
 from ..store import statefiles
 from ..store.store_reader import LOCAL_TARGET, quietly, wrong
@@ -24,8 +23,7 @@ from .decide import Action, Facts, Terms
 # Stages of a revert that was reported: its kubelet must be started, or does not run.
 REVERTED = "reverted"
 STOPPED = "stopped"
-_INTERRUPTED = "the switch was interrupted"
-_FULL = "reverted on a full disk, the reason could not be recorded"
+
 # A report has whole seconds, so a smaller step of the clock makes no heartbeat older than the start of its kubelet.
 STEP_SECONDS = 2.0
 
@@ -42,7 +40,9 @@ class Reverts:
         """Return why no kubelet reads what is on trial any more; empty if `active` leads to it."""
         if self.host.leads_to(trial.to) or not self.store.switched_to(trial):
             return ""
-        return _INTERRUPTED if self._never_switched(trial) else _FULL
+        if self._never_switched(trial):
+            return "the switch was interrupted"
+        return "reverted on a full disk, the reason could not be recorded"
 
     def read(self, trial: Trial | None, facts: Facts) -> str:
         """Return the target of `active` that the last kubelet was started with, empty if that is unknown."""
@@ -54,9 +54,10 @@ class Reverts:
             return self.store.target(trial.to)
         # It was not restarted since the trial was armed. If that replaced an unfinished trial, it runs what that one
         # had put on trial; after a failed one, what that had reverted to. A revert may lead to neither.
-        finished = trial.replaced is None or bool(trial.replaced.get("failed"))
-        known = finished and not trial.extra.get("elsewhere")
-        return self.store.target(trial.revert_to) if known else ""
+        unfinished = trial.replaced is not None and not trial.replaced.get("failed")
+        if unfinished or trial.extra.get("elsewhere"):
+            return ""
+        return self.store.target(trial.revert_to)
 
     def fail(self, trial: Trial, progress: Progress, facts: Facts, reason: str, starting: bool) -> bool:
         """Revert a trial that failed; return whether the kubelet must be restarted. `starting`: it starts anyway."""
@@ -71,17 +72,20 @@ class Reverts:
             return not (starting or self._reads_active(trial, facts) or self._stopped_by_operator(facts))
         self.host.remember(progress._replace(verdict=reason))
         restart = self._revert(reason, facts)
-        if starting or (restart and self._reads_active(trial, facts)):
-            # This start runs the former configuration; or the kubelet never stopped running it.
-            self.finish(trial if starting else None)
+        if starting:
+            # This start runs the former configuration.
+            self.finish(trial)
             return False
-        return restart
+        return restart and not self._finish_unstopped(trial, facts)
 
     def resume(self, trial: Trial | None, facts: Facts) -> None:
         """End a revert at a start of the kubelet, also one that was interrupted. The trial failed, or is unreadable."""
         active, wanted = self.host.running(), self.store.resolve().target
-        verdict = trial.failed if trial else self.records.progress().verdict
-        on_trial = active == self.store.target(trial.to) if trial else bool(verdict)
+        if trial:
+            verdict, on_trial = trial.failed, active == self.store.target(trial.to)
+        else:
+            verdict = self.records.progress().verdict
+            on_trial = bool(verdict)
         if on_trial and active != wanted:
             # The guard or the node ended between the record of the revert and its rename.
             self._revert(verdict, facts)
@@ -106,22 +110,17 @@ class Reverts:
                 self.finish()
             return False
         self.host.remember(progress._replace(due=0.0))
-        restart = self._revert(progress.verdict, facts)
-        if restart and self._reads_active(trial, facts):
-            self.finish()
-            return False
-        return restart
+        return self._revert(progress.verdict, facts) and not self._finish_unstopped(trial, facts)
 
     def report(self, reason: str) -> bool:
         """Report a revert; return whether there was room for the report."""
         active, good = self.host.active_source(), quietly(self.store.last_known_good)
-        # A reset reverts to what ran before, which need not have graduated.
-        former = "last-known-good" if active == good else "the previous configuration"
-        queued = self.host.queue_report(
-            "reverted to " + (former if active else "the local configuration"),
-            error=reason,
-            event=f"{status_annotation.restarting(active)}: {reason}",
-        )
+        former = "the local configuration"
+        if active:
+            # A reset reverts to what ran before, which need not have graduated.
+            former = "last-known-good" if active == good else "the previous configuration"
+        event = f"{status_annotation.restarting(active)}: {reason}"
+        queued = self.host.queue_report(f"reverted to {former}", error=reason, event=event)
         progress = self.records.progress()
         if queued and progress.verdict:
             self.host.remember(progress._replace(reported=REVERTED))
@@ -192,10 +191,18 @@ class Reverts:
             return False
         return self.read(trial, facts) == self.host.running()
 
+    def _finish_unstopped(self, trial: Trial | None, facts: Facts) -> bool:
+        """Finish a revert to what the kubelet never stopped running; return whether it is one."""
+        unstopped = self._reads_active(trial, facts)
+        if unstopped:
+            self.finish()
+        return unstopped
+
     def _note(self, reason: str) -> None:
         """Record a finished revert, then report it. Until both can be written, each observation tries again."""
         self.store.revert(reason)
-        self.host.remember(Progress() if self.report(reason) else Progress(verdict=reason))
+        queued = self.report(reason)
+        self.host.remember(Progress(verdict="" if queued else reason))
 
 
 class Judging:
@@ -220,6 +227,9 @@ class Judging:
         if action.what == decide.REVERT:
             restart = self.reverts.fail(trial, progress, facts, action.reason, starting)
             return decide.REVERT if restart else decide.WAIT
+        if action.what == decide.ASK:
+            self.host.remember(progress)
+            return decide.ASK
         if action.what == decide.GRADUATE:
             self.store.graduate(trial.to, trial.kubelet_version)
             self.host.queue_report("passed its trial")
@@ -228,10 +238,10 @@ class Judging:
             self.host.queue_report("not changed", error=action.reason)
             self.store.disarm()
             progress = Progress()
-        elif action.what == decide.WAIT:
+        else:
             progress = self._report_stage(terms, progress, facts, action)
         self.host.remember(progress)
-        return decide.ASK if action.what == decide.ASK else decide.WAIT
+        return decide.WAIT
 
     def _action(self, trial: Trial, decided: Action, starting: bool) -> Action:
         """Return what to do, where the store does not allow what was decided from the facts."""
@@ -251,8 +261,8 @@ class Judging:
 
     def _other_runtime(self, trial: Trial) -> bool:
         """Whether the configuration on trial names another container runtime than the one that a revert leads to."""
-        targets = (self.store.target(source) for source in (trial.to, trial.revert_to))
-        return len({self.host.runtime_socket(target, trial) for target in targets}) > 1
+        on_trial, former = self.store.target(trial.to), self.store.target(trial.revert_to)
+        return self.host.runtime_socket(on_trial, trial) != self.host.runtime_socket(former, trial)
 
     def _report_stage(self, terms: Terms, progress: Progress, facts: Facts, action: Action) -> Progress:
         """Report each stage of a trial once: begun (with the Event of a kubelet's restart), confirmed, in trouble.
@@ -260,12 +270,14 @@ class Judging:
         Again if the clock was set: controllers compare the kubelet's start with later heartbeats of its Node.
         """
         was_set = self._clock_was_set()
-        stage = action.reason or (annotation.CONFIRMED if terms.confirmed else annotation.ON_TRIAL)
+        stage = action.reason or terms.stage
         if facts.unit.invocation == terms.invocation and facts.boot == terms.boot:
             return progress
         if stage == progress.reported and not was_set:
             return progress
-        event = "" if progress.reported else status_annotation.restarting(self.host.active_source())
+        event = ""
+        if not progress.reported:
+            event = status_annotation.restarting(self.host.active_source())
         self.host.queue_report(stage, event=event)
         return progress._replace(reported=stage)
 

@@ -51,9 +51,11 @@ class Answers:
         """Return verdict and reasons for a config file."""
         from ..system import binary
 
+        beneath = None
         try:
             text = _text(path)
-            beneath = dropin_folder.beneath(self.argv, self.dropins) if self.dropins else None
+            if self.dropins:
+                beneath = dropin_folder.beneath(self.argv, self.dropins)
         except OSError as error:
             return binary.INVALID, f"{path} cannot be read: {error.strerror}"
         if text not in self.known:
@@ -103,40 +105,45 @@ class NewBinary:
 
         `starts`: the program that the unit starts, empty if that is unknown.
         """
-        path = self._program(starts)
-        before, now = self.record.read(), identity(path)
-        if now is None or (before and before.settled and now.same(before)):
+        before, now = self.record.read(), identity(self._program(starts))
+        if now is None:
             return False
         if before and now.same(before):
+            if before.settled:
+                return False
             now = before
+        active = self.host.running()
+        return active is not None and self._ask(now, active, before is None)
+
+    def _ask(self, now: Binary, active: str, first: bool) -> bool:
+        """Ask a binary, and act on the answers, see `meet`. `first`: whether the guard knew no binary before."""
         # Asking is large and rare: a guard that only waits does not load it.
         from ..kubelet import ask_binary
 
-        active = self.host.running()
-        if active is None:
-            return False
         run = command.until(self.host.run, LIMIT_SECONDS)
         # Without the cache: a digest would delay the kubelet's start.
-        facts = ask_binary.ask(path, run=run, cache="")
-        version = facts.version if facts else ""
-        now = now._replace(version=version)
-        if before is None and version and version == self._verified_with(active):
+        facts = ask_binary.ask(now.path, run=run, cache="")
+        now = now._replace(version=facts.version if facts else "")
+        if first and now.version and now.version == self._verified_with(active):
             # The guard was installed just now, and the controller has asked this binary.
             self.host.attempt(partial(self.record.write, now._replace(settled=True)))
             return False
-        argv, dropins = self._next_argv(path, run), self.settings.folder
-        choice = self._choose(active, Answers(self.store.config_dir, self._key(), argv, run, dropins))
+        argv, local = self._next_argv(now.path, run), quietly(self.store.local)
+        key = local.key if local else self.settings.key
+        choice = self._choose(active, Answers(self.store.config_dir, key, argv, run, self.settings.folder))
+        lacks = facts.without(ask_binary.flags_in(argv)) if facts else []
         with self.host.locked():
             if self.host.running() != active:
                 return False
-            lacks = facts.without(ask_binary.flags_in(argv)) if facts else []
             self.host.attempt(partial(self.record.write, self._act(now, active, choice, lacks)))
         return self.host.records.report() is not None
 
     def _program(self, starts: str) -> str:
         """Return the kubelet's binary: what the unit starts, unless another program does that."""
         known = self.settings.argv[0] if self.settings.argv else ""
-        return known if known and (not starts or self._is_another(starts)) else starts
+        if known and (not starts or self._is_another(starts)):
+            return known
+        return starts
 
     def _is_another(self, program: str) -> bool:
         """Whether another program than the kubelet, which starts it."""
@@ -146,15 +153,20 @@ class NewBinary:
 
     def _choose(self, active: str, answers: Answers) -> Choice:
         verdict, reason = answers.of(active)
-        sources = self._sources()
-        refused = tuple(source for source in sources if answers.refuses(self.store.target(source)))
-        accepted = tuple(source for source in sources if answers.of(self.store.target(source))[0] == "valid")
-        choice = Choice(verdict, reason, refused, accepted, "")
+        refused, accepted, others = [], [], []
+        for source in self._sources():
+            answer, _reason = answers.of(self.store.target(source))
+            if answer == "invalid":
+                refused.append(source)
+                continue
+            others.append(source)
+            if answer == "valid":
+                accepted.append(source)
+        choice = Choice(verdict, reason, tuple(refused), tuple(accepted), "")
         if verdict != "invalid":
             return choice
         # The local configuration gives way to a source only while it is on trial itself.
         may_leave = active != LOCAL_TARGET or self.store.resetting()
-        others = [source for source in sources if source not in refused]
         if may_leave and others:
             last_resort = "" if answers.refuses(LOCAL_TARGET) else LOCAL_TARGET
             return choice._replace(target=self.store.target(others[0]), last_resort=last_resort)
@@ -167,14 +179,19 @@ class NewBinary:
     def _sources(self) -> list[Source]:
         """Return what is active, what the trial reverts to, and last-known-good, each once."""
         trial, good = quietly(self.store.trial), quietly(self.store.last_known_good)
-        found = [self.host.active_source(), trial.revert_to if trial else None, good]
-        return [source for at, source in enumerate(found) if source and source not in found[:at]]
+        found: list[Source] = []
+        for source in (self.host.active_source(), trial.revert_to if trial else None, good):
+            if source and source not in found:
+                found.append(source)
+        return found
 
     def _verified_with(self, target: str) -> str:
         trial, good = quietly(self.store.trial), quietly(self.store.last_known_good)
         if trial and self.store.target(trial.to) == target:
             return trial.kubelet_version
-        return self.store.graduated_with() if good and self.store.target(good) == target else ""
+        if good and self.store.target(good) == target:
+            return self.store.graduated_with()
+        return ""
 
     def _next_argv(self, path: str, run: command.Run) -> list[str]:
         """Return the command line of this start: an upgrade may have changed the unit's files too."""
@@ -191,23 +208,22 @@ class NewBinary:
     def _own(self) -> str:
         """Return the path of the node's own config file."""
         known = quietly(self.store.local)
-        return self.settings.config or (known.config if known else "")
+        if self.settings.config or known is None:
+            return self.settings.config
+        return known.config
 
     def _own_name(self) -> str:
         return "the local configuration" if self.settings.folder else self._own()
-
-    def _key(self) -> str:
-        known = quietly(self.store.local)
-        return known.key if known else self.settings.key
 
     # Acting, under the lock
 
     def _act(self, now: Binary, active: str, choice: Choice, lacks: list[str]) -> Binary:
         """Do what was chosen; return what to record of the binary. `lacks`: flags of its unit that it does not know."""
-        name = f"kubelet {now.version}" if now.version else f"the kubelet {now.path}"
         for source in choice.refused:
             self.host.attempt(partial(self.store.forget, source))
+        name = f"the kubelet {now.path}"
         if now.version:
+            name = f"kubelet {now.version}"
             for source in choice.accepted:
                 self.host.attempt(partial(self.store.accept, source, now.version))
         if choice.target:
@@ -215,18 +231,25 @@ class NewBinary:
             return now._replace(settled=self.host.running() == choice.target)
         if choice.verdict == "valid":
             return now._replace(settled=True)
-        if choice.verdict == "invalid":
-            own = self._own_name() if self.settings.folder else f"the node's own file {self._own_name()}"
-            wrong = f"{name} refuses this configuration and {own}: {choice.reason}"
-        elif lacks:
-            flags = ", ".join(f"--{flag}" for flag in lacks)
-            wrong = f"{name} does not know flags of its unit, {flags}: remove them from the unit"
-        else:
+        wrong = self._wrong(name, choice, lacks)
+        if not wrong:
             unanswered = now.unanswered + 1
             return now._replace(unanswered=unanswered, settled=unanswered >= MOST_UNANSWERED)
         if wrong != now.reported:
             self.host.queue_report("not changed", error=wrong)
         return now._replace(reported=wrong)
+
+    def _wrong(self, name: str, choice: Choice, lacks: list[str]) -> str:
+        """Return what an operator must change for the binary of this name; empty if it gave no clear answer."""
+        if choice.verdict == "invalid":
+            own = self._own_name()
+            if not self.settings.folder:
+                own = f"the node's own file {own}"
+            return f"{name} refuses this configuration and {own}: {choice.reason}"
+        if lacks:
+            flags = ", ".join(f"--{flag}" for flag in lacks)
+            return f"{name} does not know flags of its unit, {flags}: remove them from the unit"
+        return ""
 
     def _leave(self, active: str, choice: Choice, reason: str) -> None:
         """Make active what the binary accepts, and report why."""
@@ -238,20 +261,22 @@ class NewBinary:
             self.host.attempt(lambda: self.store.refresh_local(self._own()))
         if own:
             return
-        trial = quietly(self.store.trial)
-        if trial is None or self.store.target(trial.to) != active:
-            former = trial.failed if trial else ""
-            trial, reason = None, f"{former}; {reason}" if former else reason
+        trial, progress = quietly(self.store.trial), Progress()
+        if trial and self.store.target(trial.to) == active:
+            progress = self.host.records.progress()
+        elif trial:
+            if trial.failed:
+                reason = f"{trial.failed}; {reason}"
+            trial = None
         # Should the guard end here, the next start finishes this revert.
-        progress = self.host.records.progress() if trial else Progress()
         self.host.remember(progress._replace(verdict=reason))
         try:
             self.store.revert(reason)
         except StoreError as error:
             sys.stderr.write(f"{error}\n")
-        for target in filter(None, (choice.target, choice.last_resort)):
+        for target in (choice.target, choice.last_resort):
             # On a full disk the store still holds what was refused, and only prepared links can be used.
-            if self.host.running() in (active, None):
+            if target and self.host.running() in (active, None):
                 self.host.attempt(partial(self.store.point, target))
         self.reverts.report(reason)
         self.reverts.finish(trial)

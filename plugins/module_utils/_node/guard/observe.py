@@ -50,6 +50,10 @@ class Kubelet(NamedTuple):
         return time.time() - (time.clock_gettime(time.CLOCK_MONOTONIC) - self.started)
 
 
+# What is known of a kubelet while systemd does not answer.
+UNKNOWN = Kubelet(Unit(known=False))
+
+
 def kubelet(name: str, run: command.Run = command.execute, before: Kubelet | None = None) -> Kubelet | None:
     """Return what is observed of the kubelet, or None when systemd does not answer.
 
@@ -61,24 +65,17 @@ def kubelet(name: str, run: command.Run = command.execute, before: Kubelet | Non
     found = dict(line.partition("=")[::2] for line in done.stdout.splitlines())
     if done.returncode or "ActiveState" not in found:
         return None
-    state = Unit(
-        found["ActiveState"],
-        found.get("SubState", ""),
-        found.get("Result", ""),
-        found.get("InvocationID", ""),
-        command.number(found.get("NRestarts")),
-    )
-    pid = command.number(found.get("MainPID"))
-    steady = (state.active, state.sub) == ("active", "running")
-    program = _PROGRAM.match(found.get("ExecStart", ""))
-    return Kubelet(
-        state,
-        pid,
-        command.number(found.get("ExecMainStartTimestampMonotonic")) / 1e6,
-        _birth(pid) if steady and pid else "",
-        program.group(1) if program else "",
-        found.get("ExecMainCode") in _BY_SIGNAL,
-    )
+    active, sub = found["ActiveState"], found.get("SubState", "")
+    result, invocation = found.get("Result", ""), found.get("InvocationID", "")
+    state = Unit(active, sub, result, invocation, command.number(found.get("NRestarts")))
+    pid, birth, program = command.number(found.get("MainPID")), "", ""
+    if pid and (active, sub) == ("active", "running"):
+        birth = _birth(pid)
+    start_command = _PROGRAM.match(found.get("ExecStart", ""))
+    if start_command:
+        program = start_command.group(1)
+    started = command.number(found.get("ExecMainStartTimestampMonotonic")) / 1e6
+    return Kubelet(state, pid, started, birth, program, found.get("ExecMainCode") in _BY_SIGNAL)
 
 
 def _birth(pid: int) -> str:

@@ -44,11 +44,9 @@ class WithoutTrial:
         if found.target is None:
             # The kubelet must always start: the file that it would read without us is still on the node.
             self.store.renew_local(settings.config, settings.key)
-            self.host.queue_report(
-                f"reverted to {'the local configuration' if settings.folder else settings.config}",
-                error="; ".join(found.reasons),
-                event=status_annotation.restarting(None),
-            )
+            own = "the local configuration" if settings.folder else settings.config
+            event = status_annotation.restarting(None)
+            self.host.queue_report(f"reverted to {own}", error="; ".join(found.reasons), event=event)
         elif not self.store.usable() and self.store.settle().target != target:
             self.host.queue_report(
                 "reverted to an intact configuration",
@@ -69,27 +67,37 @@ class WithoutTrial:
             # A full disk does not hold that the trial failed.
             if kept is None or trial is None or (self.host.leads_to(trial.to) and not trial.failed):
                 return False
-            start = kept_files.Reverted(*self.host.now()[:2], facts.unit.restarts)
-            begun = None if facts.runtime else kept.reverted or self._begun(trial)
-            next_step = kept_files.step(begun, *start)
-            if next_step == kept_files.BEGIN:
-                self.host.attempt(lambda: self.begun.write(kept_files.Begun(trial.name, *start)))
-                self.host.attempt(lambda: self.copies.write(kept._replace(reverted=start)))
-            if next_step in (kept_files.BEGIN, kept_files.WAIT):
-                return False
-            changed = kept_files.restore(kept, start.boot) if next_step == kept_files.RESTORE else []
-            self.copies.remove()
-            if changed:
-                self.host.queue_report(
-                    "state files restored",
-                    error=f"{trial.failed or 'reverted'}; then the kubelet ended {kept_files.MOST_FAILURES} times, so "
-                    f"the guard restored {', '.join(changed)}",
-                )
-            return bool(changed)
+            restored = ", ".join(self._restore(kept, trial, facts))
+            if restored:
+                ended = f"then the kubelet ended {kept_files.MOST_FAILURES} times, so the guard restored {restored}"
+                self.host.queue_report("state files restored", error=f"{trial.failed or 'reverted'}; {ended}")
+            return bool(restored)
+
+    def _restore(self, kept: kept_files.Kept, trial: Trial, facts: Facts) -> list[str]:
+        """Do what this start of the reverted kubelet requires; return the paths of the state files that changed."""
+        moment = self.host.now()
+        start = kept_files.Reverted(moment.boot_id, moment.monotonic, facts.unit.restarts)
+        before = None
+        if not facts.runtime:
+            before = kept.reverted or self._begun(trial)
+        next_step = kept_files.step(before, *start)
+        if next_step == kept_files.WAIT:
+            return []
+        if next_step == kept_files.BEGIN:
+            self.host.attempt(lambda: self.begun.write(kept_files.Begun(trial.name, *start)))
+            self.host.attempt(lambda: self.copies.write(kept._replace(reverted=start)))
+            return []
+        changed = []
+        if next_step == kept_files.RESTORE:
+            changed = kept_files.restore(kept, start.boot)
+        self.copies.remove()
+        return changed
 
     def _begun(self, trial: Trial) -> kept_files.Reverted | None:
         found = self.begun.read()
-        return kept_files.Reverted(*found[1:]) if found and found.trial == trial.name else None
+        if found is None or found.trial != trial.name:
+            return None
+        return kept_files.Reverted(found.boot, found.seconds, found.restarts)
 
     def crashing(self, facts: Facts) -> bool:
         """Report once that a kubelet keeps failing with a configuration that worked before; return whether it does.
@@ -101,14 +109,16 @@ class WithoutTrial:
             return before.reported == CRASHED
         progress = counted(before, facts)
         error = crash(progress, facts)
-        if error and not _excuse(facts) and self._leave_unverified(progress, facts):
+        excuse = evidence.excuse(facts.kind, facts.runtime, booting=False)
+        if error and not excuse and self._leave_unverified(progress, facts):
             self.host.remember(Progress())
             return False
         if error and before.reported != CRASHED:
             self.host.queue_report("not changed", error=error)
-        crashed = bool(error) or before.reported == CRASHED
-        self.host.remember(progress._replace(reported=CRASHED if crashed else ""))
-        return crashed
+        if error or before.reported == CRASHED:
+            progress = progress._replace(reported=CRASHED)
+        self.host.remember(progress)
+        return progress.reported == CRASHED
 
     def _leave_unverified(self, progress: Progress, facts: Facts) -> bool:
         """Leave what is active for last-known-good, else for the local configuration; return whether that was done.
@@ -120,7 +130,7 @@ class WithoutTrial:
         if active in (None, LOCAL_TARGET, self.store.target(good)):
             return False
         ended = f"the kubelet ended {progress.failures} times with a configuration that never became last-known-good"
-        reason = f"{ended}; it logged last: {facts.words}" if facts.words else ended
+        reason = ended + decide.logged_last(facts.words)
         self.host.attempt(lambda: statefiles.restore(self._state_files_before(source)))
         # Its copies are those of what is left now.
         self.host.attempt(self.copies.remove)
@@ -129,24 +139,24 @@ class WithoutTrial:
         if quietly(self.store.assigned) == source:
             self.host.attempt(lambda: self.store.revert(reason))
         self.host.attempt(lambda: self.store.point(self.store.target(good)))
-        self.host.queue_report(
-            "reverted to last-known-good" if good else "reverted to the local configuration",
-            error=reason,
-            event=status_annotation.restarting(self.host.active_source()),
-        )
+        former = "last-known-good" if good else "the local configuration"
+        event = status_annotation.restarting(self.host.active_source())
+        self.host.queue_report(f"reverted to {former}", error=reason, event=event)
         return self.host.running() != active
 
     def _state_files_before(self, source: Source | None) -> Sequence[Any]:
         """Return the state files from before the trial of a source that a later trial has replaced."""
         later = quietly(self.store.last_armed)
-        former = (later.replaced if later else None) or {}
-        return former.get("state_files", ()) if former.get("to") == source else ()
+        if later is None or not later.replaced or later.replaced.get("to") != source:
+            return ()
+        return list(later.replaced.get("state_files", ()))
 
     def watch_recovery(self, progress: Progress, facts: Facts) -> None:
         """Report that a kubelet that was failing has been healthy for a while. Needs the store's lock."""
+        since = facts.now if facts.healthy else None
         same = progress.invocation == facts.unit.invocation and progress.boot == facts.boot
-        begun = progress.healthy_since if same else None
-        since = (facts.now if begun is None else begun) if facts.healthy else None
+        if facts.healthy and same and progress.healthy_since is not None:
+            since = progress.healthy_since
         if since is not None and facts.now - since >= CALM_AFTER_SECONDS:
             self.host.queue_report("recovered", error=self.store.error())
             progress = Progress()
@@ -163,18 +173,12 @@ def counted(progress: Progress, facts: Facts) -> Progress:
     ends = facts.unit.restarts
     if not ends or facts.now < evidence.BOOT_GRACE_SECONDS:
         return Progress()
-    close = (
-        progress.boot == facts.boot
-        and progress.restarts <= ends
-        and facts.now - progress.booted < evidence.RECOVERY_SECONDS
-    )
-    return Progress(
-        boot=facts.boot,
-        invocation=facts.unit.invocation,
-        restarts=ends,
-        failures=progress.failures + ends - progress.restarts if close else 1,
-        booted=facts.now,
-    )
+    failures = 1
+    close = facts.now - progress.booted < evidence.RECOVERY_SECONDS
+    if close and progress.boot == facts.boot and progress.restarts <= ends:
+        failures = progress.failures + ends - progress.restarts
+    invocation = facts.unit.invocation
+    return Progress(boot=facts.boot, invocation=invocation, restarts=ends, failures=failures, booted=facts.now)
 
 
 def crash(progress: Progress, facts: Facts) -> str:
@@ -184,12 +188,8 @@ def crash(progress: Progress, facts: Facts) -> str:
     if evidence.refused(facts.kind, booting=False):
         return f"the kubelet refused the configuration: {facts.words}; it accepted this configuration before"
     times = f"the kubelet ended {progress.failures} times"
-    excuse = _excuse(facts)
+    excuse = evidence.excuse(facts.kind, facts.runtime, booting=False)
     if excuse:
         return f"{times}, and {excuse}"
-    last = f"; it logged last: {facts.words}" if facts.words else ""
+    last = decide.logged_last(facts.words)
     return f"{times}, although this configuration worked before: the cause lies elsewhere{last}"
-
-
-def _excuse(facts: Facts) -> str:
-    return evidence.excuse(facts.kind, facts.runtime, booting=False)

@@ -25,10 +25,9 @@ def settings(config_dir: str, fs: OS = DISK) -> dict[str, t.Any]:
         found = json_file.load(path(config_dir), fs)
     except (FileError, ValueError):
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(found, dict) or not isinstance(found.get("argv", []), list):
         return {}
-    words = found.get("argv", [])
-    texts = [found.get(name, "") for name in TEXTS] + (words if isinstance(words, list) else [words, None])
+    texts = [*found.get("argv", []), *(found.get(name, "") for name in TEXTS)]
     return found if all(isinstance(text, str) for text in texts) else {}
 
 

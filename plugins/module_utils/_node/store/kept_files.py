@@ -83,8 +83,9 @@ def step(reverted: Reverted | None, boot: str, now: float, restarts: int) -> str
     if reverted.boot != boot or now - reverted.seconds > WINDOW_SECONDS:
         return OVER
     # systemd counts from 0 again after a manual start.
-    ended = restarts - reverted.restarts if restarts >= reverted.restarts else restarts
-    return RESTORE if ended >= MOST_FAILURES else WAIT
+    if restarts >= reverted.restarts:
+        restarts -= reverted.restarts
+    return RESTORE if restarts >= MOST_FAILURES else WAIT
 
 
 class KeptFiles:
@@ -106,8 +107,9 @@ class KeptFiles:
         if root is None:
             return False
         there = _contents(root)
-        known = {name: text for name, text in there.items() if name not in unknown}
-        kept = (self.read() if carry_over else None) or Kept(root, boot, known)
+        kept = self.read() if carry_over else None
+        if kept is None:
+            kept = Kept(root, boot, {name: text for name, text in there.items() if name not in unknown})
         for name, text in {**there, **kept.data}.items():
             if text is not None:
                 statefiles.prepare(os.path.join(kept.root, name), base64.b64decode(text))
@@ -121,9 +123,10 @@ class KeptFiles:
             kept = json_file.fields({**value, "reverted": None}, Kept("", "", {}))
             if not all(_is_copy(name, text) for name, text in kept.data.items()):
                 return None
-            reverted = value.get("reverted")
-            found = Reverted(*reverted)._asdict() if reverted else None
-            return kept._replace(reverted=json_file.fields(found, Reverted("", 0.0, 0)) if found else None)
+            if not value.get("reverted"):
+                return kept
+            found = Reverted(*value["reverted"])._asdict()
+            return kept._replace(reverted=json_file.fields(found, Reverted("", 0.0, 0)))
         except (files.FileError, ValueError, TypeError):
             return None
 
@@ -167,9 +170,10 @@ def restore(kept: Kept, boot: str) -> list[str]:
         before = kept.data.get(name)
         if (name in kept.data and before is None) or now.get(name) == before:
             continue
-        path = os.path.join(kept.root, name)
-        gone = before is None or boot != kept.boot
-        statefiles.put(path, None if gone else base64.b64decode(before or ""))
+        path, data = os.path.join(kept.root, name), None
+        if before is not None and boot == kept.boot:
+            data = base64.b64decode(before)
+        statefiles.put(path, data)
         changed.append(path)
     return changed
 
@@ -187,9 +191,10 @@ def _contents(root: str) -> dict[str, str | None]:
         size = _size(path)
         if size is None:
             continue
-        fits = size <= min(LARGEST_FILE, left)
-        found[name] = base64.b64encode(files.read(path) or b"").decode() if fits else None
-        left -= size if fits else 0
+        found[name] = None
+        if size <= min(LARGEST_FILE, left):
+            found[name] = base64.b64encode(files.read(path) or b"").decode()
+            left -= size
     return found
 
 

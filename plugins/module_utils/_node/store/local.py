@@ -69,18 +69,18 @@ class LocalStore:
         """
         if self.exists():
             return False
-        data = _fit(content, config, key)
+        own = _fit(content, config, key)
         if pretend:
             return True
         names = sorted(content)
         manifest = {"config": config, "key": key, "files": [_row(name, content[name]) for name in names]}
-        made = {
-            f"files/{index}": (content[name].data or b"", 0o600)
-            for index, name in enumerate(names)
-            if content[name].data is not None
-        }
+        made = {}
+        for index, name in enumerate(names):
+            data = content[name].data
+            if data is not None:
+                made[f"files/{index}"] = (data, 0o600)
         made["manifest"] = (json_file.encode(manifest), 0o600)
-        made[f"config/{key}"] = (data, 0o600)
+        made[f"config/{key}"] = (own, 0o600)
         files.write_folder(self.folder, made, self.fs)
         return True
 

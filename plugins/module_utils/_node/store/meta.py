@@ -105,10 +105,9 @@ def decode(data: bytes) -> Source | None:
     if value.get("kind") != KIND or value.get("apiVersion") != API_VERSION:
         raise SourceError(f"does not hold a {KIND} of {API_VERSION}")
     source = value.get("source")
-    config_map = source.get("configMap") if isinstance(source, dict) else None
-    if not isinstance(config_map, dict):
+    if not isinstance(source, dict) or not isinstance(source.get("configMap"), dict):
         raise SourceError("names no ConfigMap (source.configMap)")
-    return checked(config_map)
+    return checked(source["configMap"])
 
 
 def _scalar(value: str) -> str:

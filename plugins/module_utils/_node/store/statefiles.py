@@ -83,7 +83,9 @@ def spare(path: str, of_policy: str | None = None) -> str:
 
     `of_policy`: the one that a copy from before several trials is for.
     """
-    return f"{path}.{of_policy}{_SPARE}" if of_policy and of_policy.isalpha() else f"{path}{_SPARE}"
+    if of_policy and of_policy.isalpha():
+        return f"{path}.{of_policy}{_SPARE}"
+    return f"{path}{_SPARE}"
 
 
 def prepare(path: str, data: bytes) -> None:
@@ -153,11 +155,14 @@ def fit(
         path = os.path.join(folder, manager.file)
         wanted = manager.policy(config, argv)
         found = files.read(path)
-        fits = (wanted,) if path in given_up else (wanted, None)
-        if found is None or policy(found) not in fits:
-            places = [spare(path)] if on_trial else [spare(path), spare(path, wanted)]
-            copies = [files.read(place) for place in places]
-            put(path, next((copy for copy in copies if policy(copy) == wanted), None))
+        written_for = policy(found)
+        fits = written_for == wanted or (written_for is None and path not in given_up)
+        if found is not None and fits:
+            continue
+        copies = [files.read(spare(path))]
+        if not on_trial:
+            copies.append(files.read(spare(path, wanted)))
+        put(path, next((copy for copy in copies if policy(copy) == wanted), None))
 
 
 def policy(data: bytes | None) -> str | None:

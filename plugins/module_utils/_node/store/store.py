@@ -298,12 +298,15 @@ class Store(StoreReader):
 
         Raises StoreError, with nothing removed, when any of these is unreadable.
         """
-        trials = [armed for armed in (self.trial(), self.last_armed()) if armed]
+        trials = (self.trial(), self.last_armed())
         sources = [self.assigned(), self.last_known_good(), *keep]
-        sources += [source for armed in trials for source in (armed.to, armed.revert_to)]
+        for armed in trials:
+            if armed:
+                sources += [armed.to, armed.revert_to]
         kept = {self._checkpoints.path(source) for source in sources if source is not None}
         target = self.running()
-        kept |= {os.path.join(self.config_dir, target)} if target else set()
+        if target:
+            kept.add(os.path.join(self.config_dir, target))
         for folder in (self.config_dir, self.folder, self.meta):
             self._sweep(folder)
         return self._checkpoints.collect(kept)
@@ -316,10 +319,8 @@ class Store(StoreReader):
         Also one that failed: until then, only its trial keeps a kubelet from starting with what was reverted.
         """
         former, assigned = quietly(self.trial), quietly(self.assigned)
-        if former is None or assigned == armed.to:
-            return None
-        if former.to != assigned:
-            # The former trial was never switched to either.
+        # A former trial of another source was never switched to either.
+        if former is None or assigned == armed.to or former.to != assigned:
             return None
         return t.cast("dict[str, t.Any]", json_file.decode(former.but(replaced=None).encode()))
 

@@ -117,11 +117,8 @@ class Links:
         try:
             files.swap_link(self.active, target, self.fs)
         except FileError as error:
-            if (
-                error.number not in _FULL
-                or target != LOCAL_TARGET
-                or files.link_target(self.last_resort, self.fs) != target
-            ):
+            needs_last_resort = error.number in _FULL and target == LOCAL_TARGET
+            if not needs_last_resort or files.link_target(self.last_resort, self.fs) != target:
                 raise
             files.move(self.last_resort, self.active, self.fs)
 
@@ -163,10 +160,12 @@ class StoreReader:
             except StoreError as error:
                 reasons.append(str(error))
         damage = wrong(self.verify_local)
-        if damage:
-            unused = not reasons and quietly(self.running) is None
-            return Resolution(None, None, () if unused else (*reasons, damage))
-        return Resolution(None, LOCAL_TARGET, tuple(reasons))
+        if not damage:
+            return Resolution(None, LOCAL_TARGET, tuple(reasons))
+        # A store that was never switched to is not damaged.
+        if reasons or quietly(self.running) is not None:
+            reasons.append(damage)
+        return Resolution(None, None, tuple(reasons))
 
     def _candidates(self, reasons: list[str], failed: Trial | None) -> t.Iterator[Source]:
         """Yield what may run instead of the local config, best first. `reasons` collects why a source is skipped."""
@@ -174,7 +173,7 @@ class StoreReader:
         try:
             # A crash may have emptied the file: what failed was assigned.
             assigned = failed.to if failed else self.assigned()
-            armed = failed or (quietly(self.trial) if assigned is None else self.trial())
+            armed = failed or self._trial_of(assigned)
             if armed is not None and armed.to == assigned and armed.failed:
                 reasons.append(armed.failed)
                 if armed.revert_to is not None and armed.revert_to != assigned:
@@ -189,6 +188,14 @@ class StoreReader:
                 yield assigned
             else:
                 reasons.append(str(error))
+        yield from self._good_unless(assigned, reasons)
+
+    def _trial_of(self, assigned: Source | None) -> Trial | None:
+        """Return the trial. Raises as `trial` does, if there is an assigned source that an unreadable one may be of."""
+        return quietly(self.trial) if assigned is None else self.trial()
+
+    def _good_unless(self, assigned: Source | None, reasons: list[str]) -> t.Iterator[Source]:
+        """Yield last-known-good, if there is one that is not assigned."""
         try:
             good = self.last_known_good()
         except StoreError as error:
@@ -208,7 +215,9 @@ class StoreReader:
     def graduated_with(self) -> str:
         """Return the kubelet version that verified the last-known-good ("v1.20.2"), empty when that is not known."""
         found = self._graduated.read()
-        return found.kubelet_version if found and found.source == quietly(self.last_known_good) else ""
+        if found and found.source == quietly(self.last_known_good):
+            return found.kubelet_version
+        return ""
 
     def trial(self) -> Trial | None:
         """Return the armed or failed trial, None when there is none. Raises StoreError when it is unreadable.
@@ -219,7 +228,9 @@ class StoreReader:
         if armed is None or armed.replaced is None:
             return armed
         former, assigned = self._decoded(json_file.encode(armed.replaced)), quietly(self.assigned)
-        return former if former.to == assigned != armed.to else armed
+        if former.to == assigned and armed.to != assigned:
+            return former
+        return armed
 
     def last_armed(self) -> Trial | None:
         """Return the trial that was written last, also if its switch never happened. Raises as `trial` does."""
@@ -246,7 +257,8 @@ class StoreReader:
         """Return whether `active` leads to where a revert leads to, and not to what is assigned, as far as that shows
         without a trial: the link that was prepared for the revert has become `active`.
         """
-        active, prepared = (files.link_target(path, self.fs) for path in (self.active, self.links.prepared))
+        active = files.link_target(self.active, self.fs)
+        prepared = files.link_target(self.links.prepared, self.fs)
         return active not in (None, self.target(quietly(self.assigned))) and prepared in (None, active)
 
     def switched_to(self, armed: Trial) -> bool:
@@ -288,12 +300,14 @@ class StoreReader:
             return None
         known = [quietly(self.assigned), quietly(self.last_known_good)]
         armed = quietly(self.trial)
-        known += [armed.to, armed.revert_to] if armed else []
-        # What an interrupted switch has left active.
-        known += [armed.replaced.get("to")] if armed and armed.replaced else []
-        found: Source | None = next((source for source in known if source and self.target(source) == target), None)
-        if found is not None:
-            return found
+        if armed:
+            known += [armed.to, armed.revert_to]
+        if armed and armed.replaced:
+            # What an interrupted switch has left active.
+            known.append(armed.replaced.get("to"))
+        for source in known:
+            if source and self.target(source) == target:
+                return source
         raise StoreError(
             f"{self.active} points to {target}, which is neither assigned nor last-known-good nor on trial: "
             "assign a configuration or reset"
@@ -306,8 +320,8 @@ class StoreReader:
             return False
         if target == LOCAL_TARGET:
             return not wrong(self._local.verify)
-        path = os.path.join(self.config_dir, target)
-        return known.key in (quietly(lambda: self._checkpoints.whole(path)) or ())
+        names = quietly(lambda: self._checkpoints.whole(os.path.join(self.config_dir, target)))
+        return names is not None and known.key in names
 
     def verify_local(self) -> None:
         """Raise StoreError unless the local config is saved and whole."""

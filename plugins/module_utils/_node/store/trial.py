@@ -25,7 +25,6 @@ DEFAULT_SECONDS = 600
 (pkg/kubelet/kubeletconfig/controller.go).
 """
 
-
 # The types of the fields that nothing else checks, where the type of the default is not the only one.
 _TYPES: dict[str, t.Any] = {"deadline_seconds": float, "state_files": (list, tuple), "replaced": (dict, type(None))}
 # The terms in `extra` that are numbers.
@@ -112,7 +111,8 @@ def decode(data: bytes) -> Trial:
         fields["unknown"] = extra
         fields["armed"] = json_file.fields(value["armed"], Moment("", 0.0, 0.0))
         for name in ("to", "revert_to"):
-            fields[name] = meta.checked(value[name]) if value[name] is not None else None
+            if value[name] is not None:
+                fields[name] = meta.checked(value[name])
         fields["deadline_seconds"] = json_file.number(value["deadline_seconds"])
         _check(fields)
     except (KeyError, TypeError, AttributeError, ValueError) as error:

@@ -158,29 +158,11 @@ def current() -> dict[str, t.Any]:
 
 
 def test_plan(run: Run) -> None:
-    """A plan needs no cluster."""
-    result = run("kubelet_config_plan", {"current": current(), "config": {"maxPods": 50}, "name": "base"}, diff=True)
-    assert (result["changed"], result["plan"]["refused"]) == (False, False)
-    row = result["plan"]["nodes"]["n1"]
-    assert (row["action"], row["source"]["namespace"], row["source"]["name"].startswith("base-")) == (
-        "assign",
-        "kube-system",
-        True,
-    )
-    assert result["diff"]
-    assert "diff" not in run("kubelet_config_plan", {"current": current()})
-
-
-def test_refused_plan(run: Run) -> None:
-    result = run("kubelet_config_plan", {"current": current(), "config": {"maxPodz": 1}})
-    assert result["failed"] and result["plan"]["refused"]
-    assert "maxPodz" in result["msg"]
-
-
-def test_plan_of_invalid_input(run: Run) -> None:
-    result = run("kubelet_config_plan", {"current": current(), "config": "a: [b"})
-    assert result["failed"]
-    assert "line 1" in result["msg"]
+    """A plan needs no cluster. What it contains is tested at its stage."""
+    given = {"current": current(), "config": {"maxPods": 50}, "name": "base"}
+    result = run("kubelet_config_plan", given, diff=True)
+    assert (result["changed"], result["plan"]["nodes"]["n1"]["action"], bool(result["diff"])) == (False, "assign", True)
+    assert "diff" not in run("kubelet_config_plan", given)
 
 
 def test_documentation_names_every_connection_option_and_its_variables() -> None:

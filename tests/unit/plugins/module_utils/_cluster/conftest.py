@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the tests of a session share."""
+"""The environment and the clock of these tests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,12 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api imp
     errors,
     session,
 )
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubelets, lease
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import drain, drain_steps, gate, revert
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak, verify, watch
 from tests.sim.api.direct import Clock
+
+WAITING = (client_configuration, kubelets, lease, drain, drain_steps, gate, revert, soak, verify, watch)
 
 
 @pytest.fixture
@@ -30,8 +35,9 @@ def bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Simulated time between two tries."""
+    """Simulated time for whatever waits: between two tries of a request, for kubelets, pods and Leases."""
     clock = Clock()
     monkeypatch.setattr(session, "persist", functools.partial(errors.persist, sleep=clock.sleep, clock=clock.monotonic))
-    monkeypatch.setattr(client_configuration, "time", clock)
+    for waiting in WAITING:
+        monkeypatch.setattr(waiting, "time", clock)
     return clock

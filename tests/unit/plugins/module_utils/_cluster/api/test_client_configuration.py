@@ -30,56 +30,48 @@ from tests.lab.console import run
 from tests.sim.api.direct import Clock
 from tests.sim.cluster import Cluster
 from tests.support.calls import NODES
-from tests.support.server import Server
+from tests.support.server import Server, kubeconfig
 
 pytestmark = pytest.mark.usefixtures("bare_environment", "clock")
 
 
-def kubeconfig(server: str, **user: t.Any) -> dict[str, t.Any]:
-    """A kubeconfig with one context called here."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "here",
-        "clusters": [{"name": "c", "cluster": {"server": server}}],
-        "users": [{"name": "u", "user": user}],
-        "contexts": [{"name": "here", "context": {"cluster": "c", "user": "u"}}],
-    }
+def here(server: str, **user: t.Any) -> dict[str, t.Any]:
+    """A kubeconfig with one context."""
+    return kubeconfig({"here": server}, user)
 
 
-def test_bearer_token_is_really_sent() -> None:
-    """Some releases of the library leave it out (kubernetes-client/python issue 2591)."""
+@pytest.mark.parametrize(
+    ("options", "headers"),
+    [
+        # Some releases of the library leave it out (kubernetes-client/python issue 2591).
+        ({"api_key": "secret"}, {"authorization": "Bearer secret"}),
+        (
+            {"username": "Aladdin", "password": "open sesame"},
+            {"authorization": "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="},
+        ),
+        (
+            {"impersonate_user": "jane", "impersonate_groups": ["ops"]},
+            {"impersonate-user": "jane", "impersonate-group": "ops"},
+        ),
+    ],
+)
+def test_credentials_are_really_sent(options: dict[str, t.Any], headers: dict[str, str]) -> None:
+    """Also to a host with a slash at its end."""
     with Server() as server:
-        session.Session({"host": server.url, "api_key": "secret"}).request("GET", NODES)
-    assert server.seen[0].headers["authorization"] == "Bearer secret"
-
-
-def test_username_and_password_are_really_sent() -> None:
-    with Server() as server:
-        session.Session({"host": server.url, "username": "Aladdin", "password": "open sesame"}).request("GET", NODES)
-    assert server.seen[0].headers["authorization"] == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="
-
-
-def test_impersonation() -> None:
-    with Server() as server:
-        session.Session({"host": server.url, "impersonate_user": "jane", "impersonate_groups": ["ops"]}).request(
-            "GET", NODES
-        )
-    assert (server.seen[0].headers["impersonate-user"], server.seen[0].headers["impersonate-group"]) == ("jane", "ops")
-    with pytest.raises(ClusterError, match=r"impersonate_groups has 2 groups, .* can send only one"):
-        session.Session({"host": server.url, "impersonate_groups": ["ops", "dev"]})
-
-
-def test_slash_at_the_end_of_host() -> None:
-    with Server() as server:
-        session.Session({"host": f"{server.url}/"}).request("GET", NODES)
+        session.Session({"host": f"{server.url}/", **options}).request("GET", NODES)
+    assert headers.items() <= dict(server.seen[0].headers).items()
     assert server.seen[0].path == NODES
+
+
+def test_more_groups_than_can_be_sent() -> None:
+    with pytest.raises(ClusterError, match=r"impersonate_groups has 2 groups, .* can send only one"):
+        session.Session({"host": "http://h", "impersonate_groups": ["ops", "dev"]})
 
 
 @pytest.mark.parametrize("shape", ["mapping", "path", "KUBECONFIG", "home"])
 def test_kubeconfig(shape: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Server() as server:
-        config = kubeconfig(server.url, token="of the file")
+        config = here(server.url, token="of the file")
         path = tmp_path / (".kube/config" if shape == "home" else "some.conf")
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(config))
@@ -94,29 +86,21 @@ def test_kubeconfig(shape: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_context() -> None:
     with Server() as server:
-        config = kubeconfig("http://127.0.0.1:1")
-        config["clusters"].append({"name": "other", "cluster": {"server": server.url}})
-        config["contexts"].append({"name": "there", "context": {"cluster": "other", "user": "u"}})
+        config = kubeconfig({"here": "http://127.0.0.1:1", "there": server.url}, {})
         assert session.Session({"kubeconfig": config, "context": "there"}).request("GET", NODES) == {}
         words = r"cannot be used: it has no context nowhere, only .*, there\. Set context or K8S_AUTH_CONTEXT"
         with pytest.raises(ClusterError, match=words):
             session.Session({"kubeconfig": config, "context": "nowhere"})
 
 
-def test_options_win_over_the_kubeconfig() -> None:
+@pytest.mark.parametrize(("options", "token"), [({"api_key": "given"}, "given"), ({}, "of the file")])
+def test_options_win_over_the_kubeconfig(options: dict[str, str], token: str) -> None:
     """Not only before the first request: the library loads the kubeconfig again with each."""
     with Server() as server:
-        config = kubeconfig("http://127.0.0.1:1", token="of the file")
-        api = session.Session({"kubeconfig": config, "host": server.url, "api_key": "given"})
+        config = here("http://127.0.0.1:1", token="of the file")
+        api = session.Session({"kubeconfig": config, "host": server.url, **options})
         assert [api.request("GET", NODES) for _try in range(2)] == [{}, {}]
-    assert {seen.headers["authorization"] for seen in server.seen} == {"Bearer given"}
-
-
-def test_a_host_with_the_kubeconfigs_token() -> None:
-    with Server() as server:
-        api = session.Session({"kubeconfig": kubeconfig("http://127.0.0.1:1", token="of the file"), "host": server.url})
-        assert [api.request("GET", NODES) for _try in range(2)] == [{}, {}]
-    assert {seen.headers["authorization"] for seen in server.seen} == {"Bearer of the file"}
+    assert set(tokens(server)) == {f"Bearer {token}"}
 
 
 @dataclasses.dataclass
@@ -154,7 +138,7 @@ def test_expired_token_of_an_exec_plugin_is_renewed(tmp_path: Path, clock: Clock
     """Also where an option overrides a part of the kubeconfig."""
     plugin = Plugin(tmp_path)
     with Server() as server:
-        api = session.Session({"kubeconfig": kubeconfig("http://127.0.0.1:1", **plugin.user(-60)), "host": server.url})
+        api = session.Session({"kubeconfig": here("http://127.0.0.1:1", **plugin.user(-60)), "host": server.url})
         for _turn in range(3):
             clock.sleep(client_configuration.RENEWAL)
             api.request("GET", NODES)
@@ -166,7 +150,7 @@ def test_many_requests_at_once_renew_an_expired_token_once(tmp_path: Path, clock
     """A plugin may ask a person, or a service that limits its callers."""
     plugin = Plugin(tmp_path)
     with Server() as server:
-        api = session.Session({"kubeconfig": kubeconfig(server.url, **plugin.user(-60))})
+        api = session.Session({"kubeconfig": here(server.url, **plugin.user(-60))})
         plugin.user(3600)
         clock.sleep(client_configuration.RENEWAL)
         parallel.each(range(32), lambda _item: api.request("GET", NODES), 8)
@@ -177,7 +161,7 @@ def test_a_token_that_never_lasts_long_is_not_renewed_for_each_request(tmp_path:
     """The library renews a token five minutes before it expires, and some tokens are not valid for that long."""
     plugin = Plugin(tmp_path)
     with Server() as server:
-        api = session.Session({"kubeconfig": kubeconfig(server.url, **plugin.user(200))})
+        api = session.Session({"kubeconfig": here(server.url, **plugin.user(200))})
         parallel.each(range(32), lambda _item: api.request("GET", NODES), 8)
     assert (plugin.calls, tokens(server)) == (1, ["Bearer 1"] * 32)
 
@@ -189,34 +173,52 @@ def test_no_kubeconfig(tmp_path: Path) -> None:
         session.Session({})
 
 
+UNUSABLE = r"^kubeconfig \S+/some.conf cannot be used: "
+NO_YAML = UNUSABLE + r"line [3-4] is not YAML$"
+
+
 @pytest.mark.parametrize(
-    "garbage", [b"\x00\x80 not yaml: [", b"", b"[]", b"just words", b"users: text\nclusters: 5\ncontexts: {}"]
+    ("content", "words"),
+    [
+        (b"\x00\x80 not yaml: [", UNUSABLE),
+        (b"", UNUSABLE),
+        (b"[]", UNUSABLE),
+        (b"just words", UNUSABLE),
+        (b"users: text\nclusters: 5\ncontexts: {}", UNUSABLE),
+        (b"root:x:0:0:root:/root:/bin/bash\n", UNUSABLE + "it has not the form of a kubeconfig. Name another file$"),
+        *(
+            (f"users:\n- user:\n    token: {token}\n".encode(), NO_YAML)
+            for token in ("*secret", "!secret x", "[secret")
+        ),
+    ],
 )
-def test_garbage_in_a_kubeconfig(garbage: bytes, tmp_path: Path) -> None:
-    path = tmp_path / "garbage"
-    path.write_bytes(garbage)
-    with pytest.raises(ClusterError, match=f"kubeconfig {path} cannot be used: "):
+def test_a_file_that_is_no_kubeconfig(content: bytes, words: str, tmp_path: Path) -> None:
+    """It is not quoted."""
+    path = tmp_path / "some.conf"
+    path.write_bytes(content)
+    with pytest.raises(ClusterError, match=words) as raised:
         session.Session({"kubeconfig": str(path)})
+    assert "secret" not in text_of(raised.value)
 
 
-def test_a_file_that_is_no_kubeconfig(tmp_path: Path) -> None:
-    path = tmp_path / "passwd"
-    path.write_text("root:x:0:0:root:/root:/bin/bash\n")
-    words = f"kubeconfig {path} cannot be used: it has not the form of a kubeconfig. Name another file"
-    with pytest.raises(ClusterError, match=f"^{words}$"):
-        session.Session({"kubeconfig": str(path)})
-
-
-@pytest.mark.parametrize("garbage", [{}, {"users": "text"}, {"clusters": [1], "contexts": None}])
-def test_garbage_as_a_kubeconfig(garbage: dict[str, t.Any]) -> None:
-    with pytest.raises(ClusterError, match=r"^kubeconfig \(given as a mapping\)|^no kubeconfig at"):
-        session.Session({"kubeconfig": garbage})
-
-
-@pytest.mark.parametrize("garbage", [5, ["a"], True])
-def test_kubeconfig_of_another_type(garbage: t.Any) -> None:
-    with pytest.raises(ClusterError, match=r"kubeconfig is of type .*path.*mapping"):
-        session.Session({"kubeconfig": garbage})
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, r"^kubeconfig \(given as a mapping\)|^no kubeconfig at"),
+        ({"users": "text"}, r"^kubeconfig \(given as a mapping\)"),
+        ({"clusters": [1], "contexts": None}, r"^kubeconfig \(given as a mapping\)"),
+        (5, r"kubeconfig is of type .*path.*mapping"),
+        (["a"], r"kubeconfig is of type .*path.*mapping"),
+        (True, r"kubeconfig is of type .*path.*mapping"),
+        # What lookup('file') returns is not a path.
+        ("users:\n- user: {token: secret-4}\n", r"^kubeconfig is a text, .*path.*from_yaml"),
+        ('{"users": [{"user": {"token": "secret-4"}}]}', r"^kubeconfig is a text, .*path.*from_yaml"),
+    ],
+)
+def test_an_option_that_is_no_kubeconfig(given: t.Any, words: str) -> None:
+    with pytest.raises(ClusterError, match=words) as raised:
+        session.Session({"kubeconfig": given})
+    assert "secret" not in text_of(raised.value)
 
 
 def text_of(error: BaseException) -> str:
@@ -229,7 +231,7 @@ def text_of(error: BaseException) -> str:
 def test_a_token_that_no_header_can_have_is_not_quoted(given: str, token: str, tmp_path: Path) -> None:
     """A text block of YAML or of Ansible Vault ends with a line break. http.client quotes the whole header."""
     with Server() as server:
-        config = kubeconfig(server.url, token=token)
+        config = here(server.url, token=token)
         (tmp_path / "some.conf").write_text(json.dumps(config))
         options = {
             "api_key": {"host": server.url, "api_key": token},
@@ -245,7 +247,7 @@ def test_a_token_that_no_header_can_have_is_not_quoted(given: str, token: str, t
 @pytest.mark.parametrize("given", ["option", "kubeconfig", "HTTPS_PROXY"])
 def test_a_proxy_that_is_no_url_is_not_quoted(address: str, given: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first has a slash in its password, which urllib3 takes for the port."""
-    config = kubeconfig("https://127.0.0.1:1", token="t")
+    config = here("https://127.0.0.1:1", token="t")
     options: dict[str, t.Any] = {"kubeconfig": config}
     if given == "option":
         options["proxy"] = address
@@ -257,25 +259,6 @@ def test_a_proxy_that_is_no_url_is_not_quoted(address: str, given: str, monkeypa
         pytest.skip("this release of the package kubernetes does not read it")
     with pytest.raises(ClusterError, match=r"the proxy .* is not a URL .*%XX") as raised:
         session.Session(options)
-    assert "secret" not in text_of(raised.value)
-
-
-@pytest.mark.parametrize("token", ["*secret-3", "!secret-3 x", "[secret-3", "'secret-3"])
-def test_a_kubeconfig_that_is_no_yaml_is_not_quoted(token: str, tmp_path: Path) -> None:
-    path = tmp_path / "some.conf"
-    path.write_text(f"users:\n- user:\n    token: {token}\n")
-    with pytest.raises(ClusterError, match=rf"^kubeconfig {path} cannot be used: line [3-4] is not YAML$") as raised:
-        session.Session({"kubeconfig": str(path)})
-    assert "secret" not in text_of(raised.value)
-
-
-@pytest.mark.parametrize(
-    "text", ["users:\n- user: {token: secret-4}\n", '{"users": [{"user": {"token": "secret-4"}}]}']
-)
-def test_the_text_of_a_kubeconfig_is_not_quoted(text: str) -> None:
-    """What lookup('file') returns is not a path."""
-    with pytest.raises(ClusterError, match=r"^kubeconfig is a text, .*path.*from_yaml") as raised:
-        session.Session({"kubeconfig": text})
     assert "secret" not in text_of(raised.value)
 
 
@@ -297,26 +280,12 @@ def test_files_that_are_not_there(option: str) -> None:
         session.Session({"host": "https://127.0.0.1:1", option: "/nowhere"})
 
 
-def test_connection_settings_reach_the_library(tmp_path: Path) -> None:
-    some = tmp_path / "proxy"
-    some.write_text("")
-    api = session.Session(
-        {
-            "host": "http://h",
-            "validate_certs": False,
-            "proxy": "http://p:3128",
-            "no_proxy": "other",
-            "proxy_headers": {"proxy_basic_auth": "a:b", "basic_auth": None, "user_agent": None},
-        }
-    )
-    configuration = api._configuration
-    assert configuration.verify_ssl is False
-    assert configuration.proxy == "http://p:3128"
-    assert configuration.no_proxy == "other"
-    assert configuration.proxy_headers == {"proxy-authorization": "Basic YTpi"}
-
-
-def test_defaults() -> None:
+def test_connection_settings_reach_the_library() -> None:
+    headers = {"proxy_basic_auth": "a:b", "basic_auth": None, "user_agent": None}
+    given = {"validate_certs": False, "proxy": "http://p:3128", "no_proxy": "other", "proxy_headers": headers}
+    made = client_configuration.of({"host": "http://h", **given})
+    assert (made.verify_ssl, made.proxy, made.no_proxy) == (False, "http://p:3128", "other")
+    assert made.proxy_headers == {"proxy-authorization": "Basic YTpi"}
     assert session.Session({"host": "http://h"}).concurrency == 8
     assert session.Session({"host": "http://h", "concurrency": 3}).concurrency == 3
 

@@ -4,7 +4,8 @@
 """One order of precedence, as a table over every combination of options, K8S_AUTH_* and kubeconfig.
 
 Every credential names the place that it was given in, and every address too. What counts is what a session sends where.
-The cluster in words is the one that a client of the same options talks to.
+The cluster in words is the one that a client of the same options talks to. The options are those of kubernetes.core, so
+its variables and module_defaults work here too.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.clu
     environment_secrets,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
+from tests.support.server import kubeconfig
 
 pytestmark = pytest.mark.usefixtures("bare_environment")
 
@@ -38,27 +40,12 @@ WHO = ("none", "token", "certificate", "password")
 def files(tmp_path: Path) -> Path:
     """A folder with a kubeconfig and a client certificate of each place; `default` has that of KUBECONFIG."""
     for place in (*PLACES, "default"):
-        (tmp_path / f"{place}.crt").write_text("")
-        user = {
-            "token": f"token of {place}.conf",
-            "client-certificate": f"{tmp_path}/{place}.crt",
-            "client-key": f"{tmp_path}/{place}.crt",
-        }
+        certificate = f"{tmp_path}/{place}.crt"
+        Path(certificate).write_text("")
+        user = {"token": f"token of {place}.conf", "client-certificate": certificate, "client-key": certificate}
         names = ("here", *(f"context-of-{other}" for other in PLACES))
-        (tmp_path / f"{place}.conf").write_text(
-            json.dumps(
-                {
-                    "apiVersion": "v1",
-                    "kind": "Config",
-                    "current-context": "here",
-                    "clusters": [
-                        {"name": name, "cluster": {"server": f"https://{name}.{place}.conf"}} for name in names
-                    ],
-                    "users": [{"name": "u", "user": user}],
-                    "contexts": [{"name": name, "context": {"cluster": name, "user": "u"}} for name in names],
-                }
-            )
-        )
+        servers = {name: f"https://{name}.{place}.conf" for name in names}
+        (tmp_path / f"{place}.conf").write_text(json.dumps(kubeconfig(servers, user)))
     return tmp_path
 
 
@@ -204,24 +191,16 @@ def test_secrets_of_the_environment_stay_out_of_logs(monkeypatch: pytest.MonkeyP
     assert environment_secrets() == {"one", "two"}
 
 
-def kubeconfig(name: str, *more: str) -> dict[str, t.Any]:
+def of(name: str, *more: str) -> dict[str, t.Any]:
     """A kubeconfig whose current context is the first name."""
-    names = (name, *more)
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": name,
-        "clusters": [{"name": f"c-{one}", "cluster": {"server": f"https://{name}-{one}:6443"}} for one in names],
-        "users": [{"name": "u", "user": {"token": "hunter2"}}],
-        "contexts": [{"name": one, "context": {"cluster": f"c-{one}", "user": "u"}} for one in names],
-    }
+    return kubeconfig({one: f"https://{name}-{one}:6443" for one in (name, *more)}, {"token": "hunter2"})
 
 
 @pytest.fixture
 def two(tmp_path: Path) -> str:
     """The paths of two files, of which the second repeats a context of the first, and of one that does not exist."""
-    (tmp_path / "a").write_text(json.dumps(kubeconfig("a", "b")))
-    (tmp_path / "b").write_text(json.dumps(kubeconfig("b", "c")))
+    (tmp_path / "a").write_text(json.dumps(of("a", "b")))
+    (tmp_path / "b").write_text(json.dumps(of("b", "c")))
     return f"{tmp_path}/none:{tmp_path}/a:{tmp_path}/b"
 
 
@@ -229,7 +208,7 @@ def two(tmp_path: Path) -> str:
     ("options", "words"),
     [
         ({"host": "https://u:hunter2@h:1"}, "https://********@h:1"),
-        ({"kubeconfig": kubeconfig("a")}, "https://a-a:6443 (context a of a kubeconfig given as a mapping)"),
+        ({"kubeconfig": of("a")}, "https://a-a:6443 (context a of a kubeconfig given as a mapping)"),
         ({}, "https://a-{current}:6443 (context {current} of {two})"),
         ({"context": "b"}, "https://a-b:6443 (context b of {two})"),
         ({"context": "c"}, "https://b-c:6443 (context c of {two})"),
@@ -256,3 +235,131 @@ def test_what_is_not_known_is_left_to_the_client(content: str, tmp_path: Path) -
     (tmp_path / "k").write_text(content)
     assert cluster_options.in_words({"kubeconfig": str(tmp_path / "k")}) == ""
     assert cluster_options.in_words({"kubeconfig": 5 * "x"}) == ""
+
+
+THEIRS = {
+    "kubeconfig": ("K8S_AUTH_KUBECONFIG",),
+    "context": ("K8S_AUTH_CONTEXT",),
+    "host": ("K8S_AUTH_HOST",),
+    "api_key": ("K8S_AUTH_API_KEY",),
+    "username": ("K8S_AUTH_USERNAME",),
+    "password": ("K8S_AUTH_PASSWORD",),
+    "validate_certs": ("K8S_AUTH_VERIFY_SSL",),
+    "ca_cert": ("K8S_AUTH_SSL_CA_CERT",),
+    "client_cert": ("K8S_AUTH_CERT_FILE",),
+    "client_key": ("K8S_AUTH_KEY_FILE",),
+    "proxy": ("K8S_AUTH_PROXY",),
+    "no_proxy": ("K8S_AUTH_NO_PROXY",),
+    "proxy_headers": (),
+    "persist_config": ("K8S_AUTH_PERSIST_CONFIG",),
+    "impersonate_user": ("K8S_AUTH_IMPERSONATE_USER",),
+    "impersonate_groups": ("K8S_AUTH_IMPERSONATE_GROUPS",),
+}
+ALIASES = {
+    "validate_certs": "verify_ssl",
+    "ca_cert": "ssl_ca_cert",
+    "client_cert": "cert_file",
+    "client_key": "key_file",
+}
+TYPES = {
+    "kubeconfig": "raw",
+    "validate_certs": "bool",
+    "ca_cert": "path",
+    "client_cert": "path",
+    "client_key": "path",
+    "proxy_headers": "dict",
+    "persist_config": "bool",
+    "impersonate_groups": "list",
+}
+
+
+@pytest.mark.parametrize("name", THEIRS)
+def test_option(name: str) -> None:
+    option = cluster_options.argument_spec()[name]
+    assert option["type"] == TYPES.get(name, "str")
+    assert set(option.get("aliases", [])) >= {ALIASES[name]} if name in ALIASES else "aliases" not in option
+    assert "default" not in option and not option.get("required")
+    assert set(cluster_options.VARIABLES.get(name, ())) >= set(THEIRS[name])
+
+
+def test_no_option_takes_a_variable_alone() -> None:
+    """Precedence completes the options together."""
+    assert not [name for name, option in cluster_options.argument_spec().items() if "fallback" in option]
+
+
+@pytest.mark.parametrize("name", ["proxy_basic_auth", "basic_auth", "user_agent"])
+def test_proxy_headers(name: str) -> None:
+    option = cluster_options.argument_spec()["proxy_headers"]["options"][name]
+    assert (option["type"], option["fallback"][1]) == ("str", [f"K8S_AUTH_PROXY_HEADERS_{name.upper()}"])
+
+
+def test_secrets_stay_out_of_logs() -> None:
+    """File names are not treated as secrets, so the log stays readable."""
+    spec = cluster_options.argument_spec()
+    hidden = {name for name, option in spec.items() if option.get("no_log")}
+    assert hidden == {"api_key", "password"}
+    assert {name for name, option in spec["proxy_headers"]["options"].items() if option.get("no_log")} == {
+        "proxy_basic_auth",
+        "basic_auth",
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ({"host": "https://u:p@h:6443/x"}, {"host": "https://********@h:6443/x"}),
+        ({"proxy": "http://u:p/q@r@proxy:3128"}, {"proxy": "http://********@proxy:3128"}),
+        ({"kubeconfig": "users:\n- user: {token: t}\n"}, {"kubeconfig": "********"}),
+        ({"kubeconfig": '{"users": [{"user": {"token": "t"}}]}'}, {"kubeconfig": "********"}),
+        ({"kubeconfig": ["t"]}, {"kubeconfig": "********"}),
+        (
+            {"kubeconfig": {"clusters": [{"proxy-url": "http://u:p@proxy:1"}], "users": [{"exec": ["--secret=t"]}]}},
+            {"kubeconfig": {"clusters": [{"proxy-url": "http://********@proxy:1"}], "users": "********"}},
+        ),
+        # An option that the module does not have may be a misspelled one.
+        ({"token": "t", "nodes": ["n1"]}, {"token": "********", "nodes": ["n1"]}),
+        (
+            {"proxy_headers": {"basic": "u:p", "user_agent": "a"}, "ssl_ca_cert": "/a"},
+            {"proxy_headers": {"basic": "********", "user_agent": "a"}, "ssl_ca_cert": "/a"},
+        ),
+    ],
+)
+def test_the_options_as_they_are_shown(given: dict[str, t.Any], shown: dict[str, t.Any]) -> None:
+    """Those without a secret as they are."""
+    spec = {**cluster_options.argument_spec(), "nodes": {"type": "list"}}
+    assert cluster_options.shown(given, spec) == shown
+    plain = {"host": "https://h:6443", "context": "jane@prod", "kubeconfig": "~/.kube/config", "proxy_headers": "u:p"}
+    assert cluster_options.shown(plain, spec) == plain
+
+
+OIDC = {"client-id": "public", "client-secret": "s1", "id-token": "i1", "refresh-token": "r1", "access-token": "a1"}
+VARIABLES = [{"name": "PASSWORD", "value": "e1"}, {"name": "EMPTY", "value": ""}]
+
+
+@pytest.mark.parametrize(
+    ("users", "secrets"),
+    [
+        (
+            [
+                {"token": "t1", "client-certificate-data": "public"},
+                {"username": "u", "password": "p1"},
+                {"client-key-data": "k1", "client-key": "/path"},
+            ],
+            {"t1", "p1", "k1"},
+        ),
+        ([{"auth-provider": {"name": "oidc", "config": OIDC}}], {"s1", "i1", "r1", "a1"}),
+        ([{"exec": {"command": "c", "env": VARIABLES}}], {"e1"}),
+        ([{"token": 12345}], {"12345"}),
+        ([{"token": ""}, None, "text", {"exec": [], "auth-provider": 1}], set()),
+    ],
+)
+def test_secrets_in_a_kubeconfig(users: list[t.Any], secrets: set[str]) -> None:
+    assert cluster_options.kubeconfig_secrets({"users": [{"name": "a", "user": user} for user in users]}) == secrets
+
+
+@pytest.mark.parametrize(
+    "kubeconfig",
+    [{}, "/some/path", None, *({"users": users} for users in (None, "text", 5, ["text", None, {"name": "b"}]))],
+)
+def test_a_kubeconfig_without_secrets(kubeconfig: t.Any) -> None:
+    assert cluster_options.kubeconfig_secrets(kubeconfig) == set()

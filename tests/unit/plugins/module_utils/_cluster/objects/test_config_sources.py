@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The source that each node must have, from a module's options, and the patch that writes it.
+"""ConfigMaps, the source of each node and the patch that writes it, Roles that let kubelets 1.8 to 1.10 read it.
 
 The patch never overwrites another writer's change.
 """
@@ -14,12 +14,19 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import config_sources, nodes
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import (
+    config_sources,
+    configmaps,
+    node_requests,
+    nodes,
+    readers,
+)
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
+from tests.sim.api import roles
 from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster
 from tests.support.calls import CONFIGMAPS, DRY, MERGE, NODES, Call, Calls
-from tests.support.objects import configmap, node, place, reference, status
+from tests.support.objects import configmap, items, node, place, reference, status
 
 CONFLICT = ApiError(409, "the object has been modified", "Conflict")
 
@@ -53,34 +60,26 @@ def test_wanted(given: dict[str, t.Any], source: dict[str, str] | None, delivery
     assert wanted(**given) == {"n1": config_sources.Wanted(source, delivery)}
 
 
+INCOMPLETE = r"node n1 is .*; set a mapping with namespace, name and kubeletConfigKey"
+NO_NAME = r"^sources: the value of node n1 cannot be used: .* In YAML, put .* quotes"
+
+
 @pytest.mark.parametrize(
-    "source",
+    ("source", "words"),
     [
-        {"namespace": "s", "name": 4711},
-        {"namespace": 5, "name": "a"},
-        {"namespace": "s", "name": "a", "kubeletConfigKey": 6},
-        {"namespace": "s", "name": "A_b"},
+        *((one, INCOMPLETE) for one in (None, "config-a", {}, {"name": "a"}, {"namespace": "s"}, ["a"])),
+        ({"namespace": "", "name": "a"}, INCOMPLETE),
+        # A name of digits is a number in YAML.
+        ({"namespace": "s", "name": 4711}, NO_NAME),
+        ({"namespace": 5, "name": "a"}, NO_NAME),
+        ({"namespace": "s", "name": "a", "kubeletConfigKey": 6}, NO_NAME),
+        ({"namespace": "s", "name": "A_b"}, NO_NAME),
+        ({**place(), "delivery": "nativ"}, "the unknown delivery 'nativ'; set one of auto, native, checkpoint"),
     ],
 )
-def test_sources_with_values_that_no_configmap_has(source: t.Any) -> None:
-    """A name of digits is a number in YAML."""
-    with pytest.raises(ClusterError, match=r"^sources: the value of node n1 cannot be used: .* In YAML, put .* quotes"):
+def test_sources_that_cannot_be_used(source: t.Any, words: str) -> None:
+    with pytest.raises(ClusterError, match=words):
         wanted(sources={"n1": source})
-
-
-@pytest.mark.parametrize(
-    "source", [None, "config-a", {}, {"name": "a"}, {"namespace": "s"}, {"namespace": "", "name": "a"}, ["a"]]
-)
-def test_incomplete_sources(source: t.Any) -> None:
-    with pytest.raises(ClusterError, match=r"node n1 is .*; set a mapping with namespace, name and kubeletConfigKey"):
-        wanted(sources={"n1": source})
-
-
-def test_an_unknown_delivery() -> None:
-    with pytest.raises(
-        ClusterError, match="node n1 has the unknown delivery 'nativ'; set one of auto, native, checkpoint"
-    ):
-        wanted(sources={"n1": {**place(), "delivery": "nativ"}})
 
 
 @pytest.mark.parametrize("state", ["present", "absent", "verified"])
@@ -117,63 +116,57 @@ def patch(
     return Call("PATCH", f"{NODES}/n1", answer, query, body, MERGE)
 
 
-@pytest.mark.parametrize("source", [place("b"), None])
-def test_write_source(source: dict[str, str] | None) -> None:
-    with Calls(patch(node(source=source, revision="2"), source)) as session:
-        stored = config_sources.write_source(session, one(source=place("a")), source, dry_run=False)
-    assert (stored.source, stored.resource_version) == (source, "2")
-
-
-def test_dry_run_is_the_servers() -> None:
-    with Calls(patch(node(source=place()), place(), query=DRY)) as session:
-        config_sources.write_source(session, one(), place(), dry_run=True)
-
-
-def test_conflict_about_something_else() -> None:
-    """A heartbeat came in between: the source is still what we decided upon."""
-    with Calls(
-        patch(CONFLICT, place("b")),
-        Call("GET", f"{NODES}/n1", node(source=place("a"), revision="2")),
-        patch(node(source=place("b"), revision="3"), place("b"), revision="2"),
-    ) as session:
-        stored = config_sources.write_source(session, one(source=place("a")), place("b"), dry_run=False)
-    assert stored.source == place("b")
-
-
-def test_conflict_with_our_own_lost_answer() -> None:
-    with Calls(
-        patch(CONFLICT, place("b")), Call("GET", f"{NODES}/n1", node(source=place("b"), revision="2"))
-    ) as session:
-        stored = config_sources.write_source(session, one(source=place("a")), place("b"), dry_run=False)
-    assert stored.resource_version == "2"
+def again(source: dict[str, str] | None, revision: str = "2") -> Call:
+    """The GET after a conflict."""
+    return Call("GET", f"{NODES}/n1", node(source=source, revision=revision))
 
 
 @pytest.mark.parametrize(
-    ("theirs", "named"), [(place("theirs"), "kube-system/theirs key kubelet"), (None, "the local config")]
+    ("calls", "source", "dry_run", "revision"),
+    [
+        pytest.param([patch(node(source=place("b"), revision="2"), place("b"))], place("b"), False, "2", id="another"),
+        pytest.param([patch(node(revision="2"), None)], None, False, "2", id="none"),
+        pytest.param([patch(node(source=place("b")), place("b"), query=DRY)], place("b"), True, "1", id="dry run"),
+        pytest.param(
+            [
+                patch(CONFLICT, place("b")),
+                again(place("a")),
+                patch(node(source=place("b"), revision="3"), place("b"), revision="2"),
+            ],
+            place("b"),
+            False,
+            "3",
+            id="a heartbeat came in between, and the source is still what we decided upon",
+        ),
+        pytest.param([patch(CONFLICT, place("b")), again(place("b"))], place("b"), False, "2", id="a lost answer"),
+    ],
 )
-def test_conflict_with_another_writer(theirs: dict[str, str] | None, named: str) -> None:
-    calls = patch(CONFLICT, place("b")), Call("GET", f"{NODES}/n1", node(source=theirs, revision="2"))
-    with (
-        Calls(*calls) as session,
-        pytest.raises(
-            ApiError, match=f"another user or program changed spec.configSource to {named} during the run; run again"
-        ) as caught,
-    ):
+def test_write_source(calls: list[Call], source: dict[str, str] | None, dry_run: bool, revision: str) -> None:
+    with Calls(*calls) as session:
+        stored = config_sources.write_source(session, one(source=place("a")), source, dry_run=dry_run)
+    assert (stored.source, stored.resource_version) == (source, revision)
+
+
+@pytest.mark.parametrize(
+    ("calls", "words"),
+    [
+        (
+            [patch(CONFLICT, place("b")), again(place("theirs"))],
+            "another user or program changed spec.configSource to kube-system/theirs key kubelet during the run; run",
+        ),
+        ([patch(CONFLICT, place("b")), again(None)], "changed spec.configSource to the local config during the run"),
+        (
+            [call for n in "12345" for call in (patch(CONFLICT, place("b"), n), again(place("a"), str(int(n) + 1)))],
+            "changes faster than it can be patched",
+        ),
+        ([patch(ApiError(403, "forbidden"), place("b"))], "forbidden"),
+    ],
+)
+def test_a_source_that_is_not_written(calls: list[Call], words: str) -> None:
+    """Another writer's change stays."""
+    with Calls(*calls) as session, pytest.raises(ApiError, match=words) as caught:
         config_sources.write_source(session, one(source=place("a")), place("b"), dry_run=False)
-    assert caught.value.status == 409
-
-
-def test_conflicts_without_end() -> None:
-    calls = []
-    for revision in range(1, 6):
-        calls += [patch(CONFLICT, place(), str(revision)), Call("GET", f"{NODES}/n1", node(revision=str(revision + 1)))]
-    with Calls(*calls) as session, pytest.raises(ApiError, match="changes faster than it can be patched"):
-        config_sources.write_source(session, one(), place(), dry_run=False)
-
-
-def test_other_refusals_are_passed_on() -> None:
-    with Calls(patch(ApiError(403, "forbidden"), place())) as session, pytest.raises(ApiError, match="forbidden"):
-        config_sources.write_source(session, one(), place(), dry_run=False)
+    assert caught.value.status in (403, 409)
 
 
 PREVIOUS, OWN = reference("config-b"), {"own": {"maxPods": 110}, "complete": True}
@@ -222,3 +215,222 @@ def test_an_api_server_without_dry_runs(
     assert forecast == answer
     assert [one.reimaged for one in answers] == [False, False]
     assert (annotation.PREVIOUS in notes and notes[annotation.PREVIOUS] is None) == (answers[0].previous is None)
+
+
+ABSENT = ApiError(404, 'configmaps "config-a" not found', "NotFound")
+EXISTS = ApiError(409, 'configmaps "config-a" already exists', "AlreadyExists")
+DELETION = {
+    "kind": "DeleteOptions",
+    "apiVersion": "v1",
+    "preconditions": {"uid": "uid-config-a", "resourceVersion": "7"},
+}
+
+
+def test_paths() -> None:
+    assert configmaps.path("kube-system") == CONFIGMAPS
+    assert configmaps.path("kube-system", "a") == f"{CONFIGMAPS}/a"
+    assert configmaps.path("a b", "c?d#e") == "/api/v1/namespaces/a%20b/configmaps/c%3Fd%23e"
+    assert configmaps.path("a", "../secrets/x") == "/api/v1/namespaces/a/configmaps/..%2Fsecrets%2Fx"
+
+
+def test_read() -> None:
+    refused = ApiError(403, "forbidden")
+    with Calls(
+        *(Call("GET", f"{CONFIGMAPS}/config-a", answer) for answer in (configmap(), ABSENT, refused))
+    ) as session:
+        assert configmaps.read(session, "kube-system", "config-a") == configmap()
+        assert configmaps.read(session, "kube-system", "config-a") is None
+        with pytest.raises(ApiError, match="forbidden"):
+            configmaps.read(session, "kube-system", "config-a")
+
+
+def test_read_managed() -> None:
+    query = [("labelSelector", "app.kubernetes.io/managed-by=livenodes.kubelet")]
+    with Calls(
+        Call("GET", CONFIGMAPS, items(configmap()), query), Call("GET", CONFIGMAPS, {"items": None}, query)
+    ) as session:
+        assert configmaps.read_managed(session, "kube-system") == [configmap()]
+        assert configmaps.read_managed(session, "kube-system") == []
+
+
+THEIRS = configmap(content="theirs")
+
+
+def post(answer: t.Any, query: t.Sequence[tuple[str, str]] = ()) -> Call:
+    return Call("POST", CONFIGMAPS, answer, query, configmap())
+
+
+@pytest.mark.parametrize(
+    ("calls", "dry_run", "stored"),
+    [
+        ([post(configmap(revision="8"))], False, configmap(revision="8")),
+        ([post(configmap(revision="8"), DRY)], True, configmap(revision="8")),
+        ([post(EXISTS), Call("GET", f"{CONFIGMAPS}/config-a", THEIRS)], False, THEIRS),
+        # It was deleted since.
+        ([post(EXISTS), Call("GET", f"{CONFIGMAPS}/config-a", ABSENT)], False, EXISTS),
+        ([post(ApiError(403, "forbidden"))], False, ApiError(403, "forbidden")),
+    ],
+)
+def test_create(calls: list[Call], dry_run: bool, stored: t.Any) -> None:
+    with Calls(*calls) as session:
+        if isinstance(stored, ApiError):
+            with pytest.raises(ApiError, match=f"^{stored.message}"):
+                configmaps.create(session, configmap(), dry_run)
+        else:
+            assert configmaps.create(session, configmap(), dry_run) == stored
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_delete_is_bound_to_what_was_read(dry_run: bool) -> None:
+    """A dry run is requested in the body: with a body, the API server ignores the query parameter."""
+    body = {**DELETION, "dryRun": ["All"]} if dry_run else DELETION
+    with Calls(Call("DELETE", f"{CONFIGMAPS}/config-a", {}, body=body)) as session:
+        configmaps.delete(session, configmap(), dry_run)
+
+
+def test_delete_what_is_gone_or_changed() -> None:
+    with Calls(
+        Call("DELETE", f"{CONFIGMAPS}/config-a", ABSENT, (), DELETION),
+        Call("DELETE", f"{CONFIGMAPS}/config-a", EXISTS, (), DELETION),
+    ) as session:
+        configmaps.delete(session, configmap(), False)
+        with pytest.raises(ApiError, match="already exists"):
+            configmaps.delete(session, configmap(), False)
+
+
+def test_reference() -> None:
+    assert configmaps.reference(configmap(), "kubelet") == reference()
+    dry = configmap()
+    del dry["metadata"]["resourceVersion"]
+    assert configmaps.reference(dry, "kubelet") == reference(revision="")
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_write_key(dry_run: bool) -> None:
+    """Only the revision that was read is overwritten, and only the one key."""
+    body = {"metadata": {"resourceVersion": "7"}, "data": {"kubelet": "x"}}
+    stored = configmap(content="x", revision="8")
+    calls = [
+        Call("PATCH", f"{CONFIGMAPS}/config-a", answer, DRY if dry_run else (), body, MERGE)
+        for answer in (stored, EXISTS)
+    ]
+    with Calls(*calls) as session:
+        assert configmaps.write_key(session, configmap(), "kubelet", "x", dry_run) == stored
+        with pytest.raises(ApiError, match="already exists"):
+            configmaps.write_key(session, configmap(), "kubelet", "x", dry_run)
+
+
+def test_configmaps_without_dry_runs() -> None:
+    """Nothing is sent."""
+    with Calls(old=True) as session:
+        assert configmaps.create(session, configmap(), True) == configmap()
+        assert configmaps.write_key(session, configmap(), "kubelet", "x", True) == configmap(content="x")
+        configmaps.delete(session, configmap(), True)
+
+
+PLACE = ("kube-system", "config-a")
+READER = "config-a-reader"
+
+
+@pytest.fixture
+def cluster() -> t.Iterator[Cluster]:
+    """An API server of 1.10 without nodes."""
+    with Cluster("v1.10.13", tls=False) as made:
+        yield made
+
+
+@pytest.fixture
+def session(cluster: Cluster) -> Session:
+    """A session of its administrator."""
+    return Session({"host": cluster.url})
+
+
+def readable(cluster: Cluster) -> set[str]:
+    """The nodes that may get the ConfigMap."""
+    return {name for name in ("n1", "n2", "n3") if roles.may_get(cluster.store, f"system:node:{name}", *PLACE)}
+
+
+def writes(cluster: Cluster) -> int:
+    return sum(method != "GET" for method, _path in cluster.counter.requests)
+
+
+def test_grant_and_revoke(cluster: Cluster, session: Session) -> None:
+    """Each step first in check mode, which writes nothing, and then twice."""
+    steps: list[tuple[t.Callable[[bool], list[str]], set[str]]] = [
+        (lambda dry: readers.grant(session, {PLACE: ["n1"]}, dry)[0], {"n1"}),
+        (lambda dry: readers.grant(session, {PLACE: ["n2", "n3"]}, dry)[0], {"n1", "n2", "n3"}),
+        (lambda dry: readers.revoke(session, "kube-system", {PLACE: {"n3"}}, dry), {"n3"}),
+        (lambda dry: readers.revoke(session, "kube-system", {}, dry), set()),
+    ]
+    before: set[str] = set()
+    for step, after in steps:
+        written = writes(cluster)
+        forecast = step(True)
+        assert forecast and readable(cluster) == before and writes(cluster) == written
+        assert step(False) == forecast and readable(cluster) == after
+        written = writes(cluster)
+        assert step(True) == step(False) == [] and writes(cluster) == written
+        before = after
+    assert not cluster.store.tables["roles"] and not cluster.store.tables["rolebindings"]
+
+
+def test_the_documented_commands(cluster: Cluster, session: Session) -> None:
+    """What `kubectl create role` and `rolebinding` of the old page made is used, completed, and never removed."""
+    rule = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["config-a"], "verbs": ["get"]}
+    ref = {"apiGroup": readers.GROUP, "kind": "Role", "name": READER}
+    user = {"apiGroup": readers.GROUP, "kind": "User", "name": "system:node:n1"}
+    cluster.store.create(KINDS["roles"], "kube-system", {"metadata": {"name": READER}, "rules": [rule]})
+    binding = {"metadata": {"name": READER}, "roleRef": ref, "subjects": [user]}
+    cluster.store.create(KINDS["rolebindings"], "kube-system", binding)
+    assert readers.grant(session, {PLACE: ["n1"]}, False) == ([], {})
+    assert readers.grant(session, {PLACE: ["n2"]}, False)[0] == [f"RoleBinding kube-system/{READER}"]
+    assert readable(cluster) == {"n1", "n2"}
+    assert readers.revoke(session, "kube-system", {}, False) == []
+
+
+def test_a_role_of_others(cluster: Cluster, session: Session) -> None:
+    """Its content, and what a binding leads to, stay. The message names the cause, or the permission."""
+    cluster.store.create(KINDS["roles"], "kube-system", {"metadata": {"name": READER}, "rules": []})
+    changed, failed = readers.grant(session, {PLACE: ["n1"], ("kube-system", "config-b"): ["n1"]}, False)
+    assert set(failed) == {PLACE} and "does not let a node get the ConfigMap" in failed[PLACE]
+    assert changed == ["Role kube-system/config-b-reader", "RoleBinding kube-system/config-b-reader"]
+    other = ("kube-system", "config-c")
+    body = {"metadata": {"name": "config-c-reader"}, "roleRef": {"name": "other"}, "subjects": []}
+    cluster.store.create(KINDS["rolebindings"], "kube-system", body)
+    assert "for another Role" in readers.grant(session, {other: ["n1"]}, False)[1][other]
+    last = ("kube-system", "config-d")
+    cluster.faults.add(403, method="POST", path="/roles")
+    failed = readers.grant(session, {last: ["n1"]}, False)[1]
+    assert "create and patch on roles and rolebindings" in failed[last]
+
+
+def test_our_role_is_repaired(cluster: Cluster, session: Session) -> None:
+    readers.grant(session, {PLACE: ["n1"]}, False)
+    cluster.store.patch(KINDS["roles"], "kube-system", READER, "application/merge-patch+json", {"rules": []})
+    assert readers.grant(session, {PLACE: ["n1"]}, False) == ([f"Role kube-system/{READER}"], {})
+    assert readable(cluster) == {"n1"}
+
+
+def test_two_runs_at_once(cluster: Cluster, session: Session) -> None:
+    """Another run has bound its nodes between the read and the patch."""
+    readers.grant(session, {PLACE: ["n1"]}, False)
+    other = Session({"host": cluster.url})
+    cluster.faults.add(
+        method="PATCH",
+        path="/rolebindings/",
+        times=1,
+        then=lambda: readers.grant(other, {PLACE: ["n2"]}, False),
+    )
+    assert readers.grant(session, {PLACE: ["n3"]}, False) == ([f"RoleBinding kube-system/{READER}"], {})
+    assert readable(cluster) == {"n1", "n2", "n3"}
+
+
+def test_who_needs_one(cluster: Cluster, session: Session) -> None:
+    """Kubelets up to 1.10 by their source; later ones, and those on their local config, need none."""
+    for name, version in {"n1": "v1.9.11", "n2": "v1.10.13", "n3": "v1.20.2"}.items():
+        cluster.add(name, version)
+    ref = {"namespace": "kube-system", "name": "config-a", "uid": "a1"}
+    cluster.store.patch(
+        KINDS["nodes"], "", "n1", "application/merge-patch+json", {"spec": {"configSource": {"configMapRef": ref}}}
+    )
+    assert readers.in_use(node_requests.read(session).values()) == {PLACE: {"n1"}}

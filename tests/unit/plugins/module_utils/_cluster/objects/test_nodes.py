@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a Node object is reduced to, whatever it contains, and its row of node_config_info."""
+"""What a Node object is reduced to, whatever it contains; its row of node_config_info; its host in an inventory."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
-from tests.support.objects import node, place, reference, status
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import inventory_hosts, nodes
+from tests.support.calls import NODES, PAGE, Call, Calls
+from tests.support.objects import items, node, place, reference, status
 
 
 def one(**fields: t.Any) -> nodes.Node:
@@ -48,27 +48,22 @@ def test_trim() -> None:
     )
 
 
-def test_labels_and_our_own_mark_of_a_cordon() -> None:
-    trimmed = one(labels={"a": "b"}, cordoned={"holder": "me"}, unschedulable=True)
-    assert (trimmed.labels, trimmed.cordoned, trimmed.unschedulable) == ({"a": "b"}, {"holder": "me"}, True)
-    assert (one().labels, one(unschedulable=True).cordoned) == ({}, None)
-
-
 def test_trim_a_node_that_has_said_nothing_yet() -> None:
     trimmed = nodes.trim({"metadata": {"name": "n1"}, "spec": None})
-    assert (trimmed.source, trimmed.status, trimmed.ready, trimmed.ready_reason, trimmed.error, trimmed.minor) == (
-        None,
-        None,
-        "Unknown",
-        "",
-        "",
-        0,
-    )
-    assert (trimmed.unschedulable, trimmed.capacity) == (False, {})
+    found = (trimmed.source, trimmed.status, trimmed.ready, trimmed.ready_reason, trimmed.error, trimmed.minor)
+    assert found == (None, None, "Unknown", "", "", 0)
+    assert (trimmed.unschedulable, trimmed.capacity, trimmed.labels, trimmed.cordoned) == (False, {}, {}, None)
 
 
-def test_capacity() -> None:
-    assert nodes.trim({"metadata": {"name": "n1"}, "status": {"capacity": {"cpu": "4"}}}).capacity == {"cpu": "4"}
+def test_trim_labels_capacity_addresses_and_our_own_mark_of_a_cordon() -> None:
+    """The first address of each type counts."""
+    given = (("InternalIP", "10.0.0.1"), ("InternalIP", "fd00::1"), ("Hostname", "a"))
+    found = node(labels={"a": "b"}, cordoned={"holder": "me"}, unschedulable=True)
+    found["status"]["addresses"] = [{"type": kind, "address": text} for kind, text in given]
+    found["status"]["capacity"] = {"cpu": "4"}
+    trimmed = nodes.trim(found)
+    assert (trimmed.labels, trimmed.cordoned, trimmed.unschedulable) == ({"a": "b"}, {"holder": "me"}, True)
+    assert trimmed.addresses == {"InternalIP": "10.0.0.1", "Hostname": "a"} and trimmed.capacity == {"cpu": "4"}
 
 
 @pytest.mark.parametrize(
@@ -85,18 +80,7 @@ def test_capacity() -> None:
 def test_roles(labels: dict[str, str], roles: list[str], control_plane: bool) -> None:
     trimmed = nodes.trim({"metadata": {"name": "n1", "labels": labels}})
     assert (trimmed.labels, trimmed.roles, trimmed.control_plane) == (labels, roles, control_plane)
-
-
-def test_the_first_address_of_each_type() -> None:
-    addresses = [
-        {"type": "InternalIP", "address": "10.0.0.1"},
-        {"type": "InternalIP", "address": "fd00::1"},
-        {"type": "Hostname", "address": "a"},
-    ]
-    assert nodes.trim({"metadata": {"name": "n1"}, "status": {"addresses": addresses}}).addresses == {
-        "InternalIP": "10.0.0.1",
-        "Hostname": "a",
-    }
+    assert nodes.row(trimmed)["control_plane"] is control_plane
 
 
 def row(**fields: t.Any) -> dict[str, t.Any]:
@@ -145,18 +129,6 @@ def test_row() -> None:
 def test_a_node_that_runs_what_it_fell_back_to(source: t.Any, config: dict[str, t.Any], back: bool) -> None:
     """It has refused what it should run for good: no other source is on its way."""
     assert row(source=source, config=config)["fell_back"] is back
-
-
-@pytest.mark.parametrize(
-    ("labels", "control_plane"),
-    [
-        ({"node-role.kubernetes.io/control-plane": ""}, True),
-        ({"node-role.kubernetes.io/master": ""}, True),
-        ({"node-role.kubernetes.io/worker": ""}, False),
-    ],
-)
-def test_control_plane(labels: dict[str, str], control_plane: bool) -> None:
-    assert row(labels=labels)["control_plane"] is control_plane
 
 
 @pytest.mark.parametrize(
@@ -213,14 +185,11 @@ def test_a_status_of_an_older_kubelet_does_not_count(version: str, counts: bool)
     )
 
 
-def test_a_malformed_status_of_an_older_kubelet_does_not_count() -> None:
+def test_what_else_a_status_of_an_older_kubelet_means() -> None:
+    """A malformed one is no fault. Prune keeps its ConfigMaps: an operator may still want to read what the node ran."""
     broken = nodes.trim(node(config={"error": 1}, version="v1.24.0"))
     assert (broken.fault, nodes.settled(broken)) == ("", True)
     assert nodes.trim(node(config={"error": 1}, version="v1.23.0")).fault.startswith("its status.config is malformed")
-
-
-def test_a_status_of_an_older_kubelet_still_refers_to_its_configmaps() -> None:
-    """Prune keeps them: an operator may still want to read what the node ran before its upgrade."""
     trimmed = nodes.trim(node(source=place("b"), config=STALE, version="v1.24.0"))
     assert trimmed.references == [place("b"), reference("b"), reference("b")]
 
@@ -246,14 +215,139 @@ def test_both_deliveries_read_alike() -> None:
     assert row(marked=reference())["delivery"] == row(reported={})["delivery"] == "checkpoint"
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '"a"', '{"configMap": "a"}', '{"configMap": {"name": "a"}}'])
-def test_damaged_annotations(text: str) -> None:
-    broken = node()
-    broken["metadata"]["annotations"] = {annotation.SOURCE: text, annotation.STATUS: text}
-    trimmed = nodes.trim(broken)
-    assert (trimmed.delivery, trimmed.source, trimmed.part("active"), trimmed.references) == (
-        "checkpoint",
-        None,
-        None,
-        [],
+LABELS = {"node-role.kubernetes.io/worker": "", "pool": "blue", "zone": "a-1"}
+ADDRESSES = {"InternalIP": "10.0.0.1", "Hostname": "n1.example.com"}
+
+
+# pylint: disable-next=dangerous-default-value  # never changed
+def host(labels: t.Mapping[str, str] = LABELS, **fields: t.Any) -> dict[str, t.Any]:
+    found = node(**fields)
+    found["metadata"]["labels"] = dict(labels)
+    found["status"]["addresses"] = [{"type": kind, "address": text} for kind, text in ADDRESSES.items()]
+    found["status"]["nodeInfo"].update(operatingSystem="linux", architecture="arm64")
+    return inventory_hosts.variables(nodes.trim(found))
+
+
+def test_variables() -> None:
+    taint = {"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}
+    config = status(reference("b"), reference("a"), reference("a"), "some error")
+    assert host(source=place("b"), config=config, unschedulable=True, taints=[taint]) == {
+        "kubelet_config_node_name": "n1",
+        "node_addresses": ADDRESSES,
+        "node_arch": "arm64",
+        "node_delivery": "native",
+        "node_drift": True,
+        "node_error": "some error",
+        "node_kubelet_minor": "1.20",
+        "node_kubelet_version": "v1.20.2",
+        "node_labels": LABELS,
+        "node_os": "linux",
+        "node_ready": True,
+        "node_roles": ["worker"],
+        "node_schedulable": False,
+        "node_settled": False,
+        "node_taints": [taint],
+        "node_variant": "a",
+    }
+
+
+def test_a_node_without_status() -> None:
+    found = inventory_hosts.variables(nodes.trim({"metadata": {"name": "n1"}}))
+    assert (found["node_kubelet_minor"], found["node_variant"], found["node_ready"], found["node_addresses"]) == (
+        "",
+        "local",
+        False,
+        {},
     )
+    assert inventory_hosts.groups(found, inventory_hosts.GROUPS, ["*"]) == ["delivery_none", "variant_local", "settled"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "kind", "names"),
+    [
+        ({}, "role", ["role_worker"]),
+        ({}, "version", ["kubelet_1.20"]),
+        ({"version": "v1.36.1"}, "version", ["kubelet_1.36"]),
+        ({"config": {}}, "delivery", ["delivery_native"]),
+        ({"reported": {}}, "delivery", ["delivery_checkpoint"]),
+        ({}, "delivery", ["delivery_none"]),
+        ({}, "variant", ["variant_local"]),
+        ({"config": status(reference(), reference())}, "variant", ["variant_config-a"]),
+        ({"reported": status(reference(), reference())}, "variant", ["variant_config-a"]),
+        ({"source": place(), "config": status(reference(), reference())}, "drift", ["settled"]),
+        ({"source": place(), "config": status()}, "drift", ["drift"]),
+        ({"config": status(reference(), reference())}, "drift", ["drift"]),
+        ({"source": place(), "config": status(reference(), reference(), error="e")}, "drift", ["drift"]),
+    ],
+)
+def test_groups(fields: dict[str, t.Any], kind: str, names: list[str]) -> None:
+    assert inventory_hosts.groups(host(**fields), [kind], []) == names
+
+
+@pytest.mark.parametrize(
+    ("keys", "names"),
+    [
+        ([], []),
+        (["pool"], ["label_pool_blue"]),
+        (["zone", "absent", "pool"], ["label_zone_a-1", "label_pool_blue"]),
+        (["*"], ["label_node-role.kubernetes.io/worker", "label_pool_blue", "label_zone_a-1"]),
+    ],
+)
+def test_groups_by_label(keys: list[str], names: list[str]) -> None:
+    assert inventory_hosts.groups(host(), [], keys) == names
+
+
+@pytest.mark.parametrize(
+    ("wanted", "address"),
+    [
+        (["InternalIP"], "10.0.0.1"),
+        (["ExternalIP"], None),
+        (["ExternalIP", "Hostname", "InternalIP"], "n1.example.com"),
+        (["ExternalIP", "name"], "n1"),
+        (["ExternalIP", "none", "InternalIP"], None),
+        ([], None),
+    ],
+)
+def test_address(wanted: list[str], address: str | None) -> None:
+    assert inventory_hosts.address(host(), wanted) == address
+
+
+NO_ADDRESSES = [
+    "-oProxyCommand=touch /tmp/x",
+    "-F/tmp/x",
+    "10.0.0.1 -oProxyCommand=x",
+    "root@10.0.0.2",
+    "ssh://10.0.0.2",
+    "fe80::1%-oProxyCommand=x",
+    "a\nb",
+    "[::1]",
+    "",
+    "a" * 254,
+]
+
+
+def addresses(text: str) -> dict[str, t.Any]:
+    """Return the variables of a node with this address."""
+    found = node()
+    given = {"InternalIP": text, "Hostname": "n1.example.com"}
+    found["status"]["addresses"] = [{"type": kind, "address": address} for kind, address in given.items()]
+    return inventory_hosts.variables(nodes.trim(found))
+
+
+@pytest.mark.parametrize("text", NO_ADDRESSES)
+def test_what_is_no_address_is_not_connected_to(text: str) -> None:
+    """A node chooses its address, and ssh takes one that begins with a hyphen for an option."""
+    variables = addresses(text)
+    assert variables["node_addresses"] == {"Hostname": "n1.example.com"}
+    assert inventory_hosts.address(variables, ["InternalIP", "Hostname"]) == "n1.example.com"
+    assert inventory_hosts.address(variables, ["InternalIP"]) is None
+
+
+@pytest.mark.parametrize("text", ["10.0.0.1", "fd00::1", "::1", "ip-10-0-0-1.ec2.internal", "N1", "node_1"])
+def test_addresses_that_nodes_have(text: str) -> None:
+    assert addresses(text)["node_addresses"]["InternalIP"] == text
+
+
+def test_one_list_whatever_the_number_of_nodes() -> None:
+    with Calls(Call("GET", NODES, items(node("a"), node("b")), (("labelSelector", "x=y,z"), *PAGE))) as session:
+        assert list(inventory_hosts.read(session, ["x=y", "z"])) == ["a", "b"]

@@ -1,19 +1,21 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pods: one LIST a node, and what is kept of each pod."""
+"""Pods: one LIST a node, what is kept of each pod, and what it uses."""
 
 from __future__ import annotations
 
 import json
 import typing as t
+from fractions import Fraction
 
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, NodesFailed
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import pods
-from tests.support.calls import Call, Calls
-from tests.support.objects import items, pod
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes, pod_usage, pods
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast.node_usage import NodeUsage, Observed
+from tests.support.calls import NODES, Call, Calls
+from tests.support.objects import items, node, pod, workload
 
 
 def listed(node: str, answer: t.Any) -> Call:
@@ -66,26 +68,25 @@ def test_which_pods_are_misplaced() -> None:
     )
 
 
+PLACED = {"nodeSelector": {"zone": "a"}}
+
+
 @pytest.mark.parametrize(
-    ("meta", "phase"),
+    ("meta", "phase", "spec"),
     [
-        ({}, "Failed"),
-        ({}, "Succeeded"),
-        ({"deletionTimestamp": "2026-01-01T00:00:00Z"}, "Running"),
-        ({"annotations": {pods.MIRROR: "hash"}}, "Running"),
+        # Those that end anyway, and static pods.
+        ({}, "Failed", PLACED),
+        ({}, "Succeeded", PLACED),
+        ({"deletionTimestamp": "2026-01-01T00:00:00Z"}, "Running", PLACED),
+        ({"annotations": {pods.MIRROR: "hash"}}, "Running", PLACED),
+        *(({}, "Pending", spec) for spec in (None, [], {"nodeSelector": "x"}, {"affinity": {"nodeAffinity": []}})),
     ],
 )
-def test_pods_that_labels_do_not_cost(meta: dict[str, t.Any], phase: str) -> None:
-    """Those that end anyway, and static pods."""
-    made = {**pod("a"), "spec": {"nodeSelector": {"zone": "a"}}}
-    assert pods.misplaced({**made, "status": {"phase": "Pending"}}, {})
-    made = {**made, "metadata": {**made["metadata"], **meta}, "status": {"phase": phase}}
+def test_pods_that_labels_do_not_cost(meta: dict[str, t.Any], phase: str, spec: t.Any) -> None:
+    made = {**pod("a"), "spec": PLACED, "status": {"phase": "Pending"}}
+    assert pods.misplaced(made, {})
+    made = {**made, "metadata": {**made["metadata"], **meta}, "status": {"phase": phase}, "spec": spec}
     assert pods.misplaced(made, {}) == ""
-
-
-@pytest.mark.parametrize("spec", [None, [], {"nodeSelector": "x"}, {"affinity": {"nodeAffinity": []}}])
-def test_a_malformed_spec_costs_no_pod(spec: t.Any) -> None:
-    assert pods.misplaced({"metadata": {"name": "a"}, "spec": spec}, {}) == ""
 
 
 def toleration(taint: str | None, seconds: int | None = None, **more: t.Any) -> dict[str, t.Any]:
@@ -192,6 +193,7 @@ def test_a_list_names_its_revision() -> None:
     """In each row, with the time."""
     with Calls(listed("n1", {**items(pod("a")), "metadata": {"resourceVersion": "77"}})) as session:
         (found,) = pods.of_node(session, "n1").values()
+        assert pods.snapshot(session, []) == {}
     assert (found["revision"], found["at"]) == ("77", session.server_time())
 
 
@@ -205,29 +207,19 @@ def test_nodes_whose_pods_cannot_be_listed() -> None:
     assert list(failed.value.result["pods"]) == ["n2"]
 
 
-def test_nothing_is_asked_for_no_node() -> None:
-    with Calls() as session:
-        assert pods.snapshot(session, []) == {}
-
-
-def test_row_of_a_static_pod() -> None:
+def test_a_row() -> None:
+    """Init containers restart too, and only a controller is an owner."""
     found = pods.row(pod("etcd-m1", static=True, owner=("Node", "m1"), ready=False))
     assert (found["static"], found["owner"], found["ready"]) == (True, "Node/m1", False)
-
-
-def test_init_containers_restart_too() -> None:
     made = pod("a", restarts={"main": 1})
     made["status"]["initContainerStatuses"] = [{"name": "first", "restartCount": 4}]
-    assert (pods.row(made)["restarts"], pods.row(made)["containers"]) == (5, {"first": 4, "main": 1})
-
-
-def test_only_a_controller_is_an_owner() -> None:
-    made = pod("a")
-    made["metadata"]["ownerReferences"] = [
-        {"kind": "Gadget", "name": "x"},
-        {"kind": "ReplicaSet", "name": "web", "controller": True},
-    ]
-    assert pods.row(made)["owner"] == "ReplicaSet/web"
+    owners = [{"kind": "Gadget", "name": "x"}, {"kind": "ReplicaSet", "name": "web", "controller": True}]
+    made["metadata"]["ownerReferences"] = owners
+    found = pods.row(made)
+    assert (found["restarts"], found["containers"], found["owner"]) == (5, {"first": 4, "main": 1}, "ReplicaSet/web")
+    # No kubelet has seen it yet.
+    found = pods.row({"metadata": pod("a")["metadata"], "status": {"phase": "Pending"}})
+    assert (found["ready"], found["restarts"], found["containers"], found["phase"]) == (False, 0, {}, "Pending")
 
 
 @pytest.mark.parametrize(
@@ -253,6 +245,155 @@ def test_reason(meta: dict[str, t.Any], status: dict[str, t.Any], reason: str) -
     assert pods.row({"metadata": {**made["metadata"], **meta}, "status": status})["reason"] == reason
 
 
-def test_a_pod_that_no_kubelet_has_seen_yet() -> None:
-    found = pods.row({"metadata": pod("a")["metadata"], "status": {"phase": "Pending"}})
-    assert (found["ready"], found["restarts"], found["containers"], found["phase"]) == (False, 0, {}, "Pending")
+GI = 2**30
+STATS = f"{NODES}/n1/proxy/stats/summary"
+OF_N1 = [("fieldSelector", "spec.nodeName=n1,status.phase!=Succeeded,status.phase!=Failed")]
+DISK = {"availableBytes": 50 * GI, "capacityBytes": 100 * GI, "inodesFree": 5, "inodes": 10}
+SUMMARY: dict[str, t.Any] = {
+    "node": {
+        "memory": {"availableBytes": 5 * GI, "workingSetBytes": 3 * GI},
+        "fs": DISK,
+        "runtime": {"imageFs": DISK},
+        "rlimit": {"maxpid": 1000, "curproc": 400},
+        "systemContainers": [{"name": "kubelet"}, {"name": "pods", "memory": {"workingSetBytes": GI}}],
+    },
+    "pods": [
+        {
+            "podRef": {"namespace": "default", "name": "a"},
+            "memory": {"workingSetBytes": 7},
+            "ephemeral-storage": {"usedBytes": 100, "inodesUsed": 10},
+            "process_stats": {"process_count": 3},
+            "containers": [{"rootfs": {"usedBytes": 30, "inodesUsed": 2}}, {"rootfs": {"usedBytes": 10}}],
+        }
+    ],
+}
+USAGE = {
+    "memory.available": 7,
+    "allocatableMemory.available": 7,
+    "pid.available": 3,
+    "nodefs.available": 100,
+    "nodefs.inodesFree": 10,
+    "imagefs.available": 100,
+    "imagefs.inodesFree": 10,
+}
+
+
+def _read(*calls: Call) -> NodeUsage:
+    shown = node()
+    shown["status"]["capacity"] = {"cpu": "4", "memory": "8Gi"}
+    with Calls(*calls) as session:
+        return pod_usage.read(session, nodes.trim(shown))
+
+
+@pytest.mark.parametrize("answer", [SUMMARY, {"node": 1}, ApiError(503, "away")])
+def test_pods_that_the_labels_of_the_node_cost(answer: t.Any) -> None:
+    """Also if the statistics cannot be read."""
+    listed = items(workload("a", nodeSelector={"zone": "a"}), workload("b", nodeSelector={}), workload("c"))
+    found = _read(Call("GET", "/api/v1/pods", listed, OF_N1), Call("GET", STATS, answer))
+    assert found.misplaced == {("default", "a"): "zone=a, the node does not have it"}
+    assert [one.name for one in found.pods] == ["a", "b", "c"]
+
+
+def _parse(stats: dict[str, t.Any]) -> NodeUsage:
+    return pod_usage.parse({}, [workload("a")], {**SUMMARY, **stats})
+
+
+def test_one_list_and_one_get() -> None:
+    """Pods that the statistics do not name are there without usage."""
+    found = _read(Call("GET", "/api/v1/pods", items(workload("a"), workload("b")), OF_N1), Call("GET", STATS, SUMMARY))
+    assert found.capacity == {"cpu": 4, "memory": 8 * GI}
+    assert [(one.name, one.usage) for one in found.pods] == [("a", USAGE), ("b", {})]
+    disk, inodes = Observed(Fraction(50 * GI), Fraction(100 * GI)), Observed(Fraction(5), Fraction(10))
+    assert found.signals == {
+        "memory.available": Observed(Fraction(5 * GI), Fraction(8 * GI)),
+        "nodefs.available": disk,
+        "nodefs.inodesFree": inodes,
+        "imagefs.available": disk,
+        "imagefs.inodesFree": inodes,
+        "pid.available": Observed(Fraction(600), Fraction(1000)),
+    }
+    assert (found.pods_memory, found.unread) == (GI, "")
+
+
+def test_requests_that_fail() -> None:
+    """Statistics may fail. The list of the pods may not, nor any request by the credentials."""
+    listed_a = Call("GET", "/api/v1/pods", items(workload("a")), OF_N1)
+    found = _read(listed_a, Call("GET", STATS, ApiError(503, "no route", transient=True)))
+    assert ([one.name for one in found.pods], found.signals, found.unread) == (["a"], {}, "no route")
+    with pytest.raises(ApiError, match=r"^who$"):
+        _read(listed_a, Call("GET", STATS, ApiError(401, "who")))
+    with pytest.raises(ApiError, match="its pods cannot be listed \\(words\\); grant the verb list on pods"):
+        _read(Call("GET", "/api/v1/pods", ApiError(403, "words"), OF_N1))
+
+
+def test_what_the_statistics_leave_out_is_left_out() -> None:
+    for stats in (
+        {"node": {}, "pods": []},
+        {"node": {"memory": {"availableBytes": 5}, "rlimit": {"maxpid": 5}}, "pods": None},
+    ):
+        found = _parse(stats)
+        assert (found.signals, found.pods[0].usage, found.pods_memory) == ({}, {}, None)
+
+
+def test_memory_by_container_where_the_pod_has_none() -> None:
+    item = {
+        **SUMMARY["pods"][0],
+        "memory": {},
+        "containers": [{"memory": {"workingSetBytes": 2}}, {"memory": {"workingSetBytes": 3}}, {}],
+    }
+    assert _parse({"pods": [item]}).pods[0].usage["memory.available"] == 5
+
+
+def test_images_on_a_disk_of_their_own() -> None:
+    """Writable layers lie there; logs and volumes on the node's."""
+    usage = _parse({"node": {**SUMMARY["node"], "runtime": {"imageFs": {**DISK, "availableBytes": 1}}}}).pods[0].usage
+    assert (usage["nodefs.available"], usage["imagefs.available"]) == (60, 40)
+    assert (usage["nodefs.inodesFree"], usage["imagefs.inodesFree"]) == (8, 2)
+
+
+def test_pod() -> None:
+    shown = workload(
+        "web",
+        {"cpu": "2", "memory": "1Gi"},
+        {"cpu": "500m", "example.com/gpu": "1"},
+        priority=7,
+        qos="Burstable",
+        created="2026-01-01T00:00:00Z",
+        overhead={"cpu": "250m"},
+    )
+    found = pod_usage.pod(shown, {})
+    assert (found.key, found.uid, found.created, found.priority, found.static, found.qos) == (
+        ("default", "web"),
+        "uid-web",
+        "2026-01-01T00:00:00Z",
+        7,
+        False,
+        "Burstable",
+    )
+    assert found.requests == {"cpu": Fraction(11, 4), "memory": GI, "example.com/gpu": 1}
+    assert (found.whole_cpus, found.devices) == (True, True)
+    plain = pod_usage.pod(workload("b", {"cpu": "1500m", "hugepages-2Mi": "2Mi", "x.kubernetes.io/y": "1"}), {})
+    assert (plain.whole_cpus, plain.devices) == (False, False)
+    assert pod_usage.pod(workload("c", {}), {}).requests == {}
+    assert pod_usage.pod(workload("d", annotations={"kubernetes.io/config.mirror": "x"}), {}).static
+
+
+@pytest.mark.parametrize(
+    ("init", "cpu"),
+    [
+        ([{"cpu": "3"}], 3),
+        ([{"cpu": "1"}], 2),
+        ([{"cpu": "1", "sidecar": True}], 3),
+        ([{"cpu": "1", "sidecar": True}, {"cpu": "4"}], 5),
+        ([{"cpu": "4"}, {"cpu": "1", "sidecar": True}], 4),
+        ([{"cpu": "1", "sidecar": True}, {"cpu": "1", "sidecar": True}], 4),
+    ],
+)
+def test_init_containers(init: list[dict[str, t.Any]], cpu: int) -> None:
+    """They run one after the other before the rest, sidecars beside everything after them."""
+    shown = workload("a", {"cpu": "1"}, {"cpu": "1"})
+    shown["spec"]["initContainers"] = [
+        {"resources": {"requests": {"cpu": one["cpu"]}}, **({"restartPolicy": "Always"} if one.get("sidecar") else {})}
+        for one in init
+    ]
+    assert pod_usage.pod(shown, {}).requests["cpu"] == cpu

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Drain and restore, on a cluster in memory whose budgets change in simulated time."""
+"""Drains: which pods go, the request and the answer of an eviction, the cordon, on a cluster in memory."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
     ApiError,
     ClusterError,
 )
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease_objects
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease_objects, nodes
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects.pods import PODS
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import drain_steps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from tests.sim.api.direct import Clock, Direct
-from tests.support.calls import NODES
+from tests.support.calls import NODES, Call, Calls
 from tests.support.draining import (
     AWAY,
     BLOCKED,
@@ -32,91 +32,48 @@ from tests.support.draining import (
     fail,
     names,
     run,
-    stopped,
 )
 from tests.support.objects import node, pod
 
 
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return stopped(monkeypatch)
-
-
 def test_drain(clock: Clock) -> None:
-    """Three LISTs a node and one POST a pod; static pods and those of a DaemonSet stay."""
-    api = Direct(
-        node("n1"),
-        node("n2"),
-        pods=[
-            pod("a", **OWNED),
-            pod("b", "n2", **OWNED),
-            pod("c", "n2", **OWNED),
-            pod("etcd-n1", static=True, owner=("Node", "n1")),
-            pod("proxy", owner=("DaemonSet", "p")),
-        ],
-    )
+    """Three LISTs a node and one POST a pod; static pods and those of a DaemonSet stay. Again, nothing is done."""
+    there = [pod("a", **OWNED), pod("b", "n2", **OWNED), pod("c", "n2", **OWNED)]
+    stay = [pod("etcd-n1", static=True, owner=("Node", "n1")), pod("proxy", owner=("DaemonSet", "p"))]
+    api = Direct(node("n1"), node("n2"), pods=[*there, *stay])
     result = run(api)
     assert {name: (names(row["evicted"]), names(row["skipped"])) for name, row in result["nodes"].items()} == {
         "n1": (["a"], ["etcd-n1", "proxy"]),
         "n2": (["b", "c"], []),
     }
     assert result["summary"] == {"nodes": 2, "changed": 2, "failed": 0, "evicted": 3}
-    assert (cordoned(api, "n1"), cordoned(api, "n2"), sorted(api.pods)) == (
-        (True, True),
-        (True, True),
-        ["etcd-n1", "proxy"],
-    )
-    assert [
-        api.count("GET", NODES),
-        api.count("GET", "/api/v1"),
-        api.count("GET", PODS),
-        len(api.bodies(EVICTIONS)),
-    ] == [
-        1,
-        1,
-        2 * 3,
-        3,
-    ]
+    assert (cordoned(api, "n1"), cordoned(api, "n2")) == ((True, True), (True, True))
+    assert sorted(api.pods) == ["etcd-n1", "proxy"]
+    assert [api.count("GET", path) for path in (NODES, "/api/v1", PODS)] == [1, 1, 2 * 3]
+    assert (len(api.bodies(EVICTIONS)), len(api.requests)) == (3, 1 + 1 + 2 * 3 + 2 + 3)
     assert {name: names(rows.values()) for name, rows in result["pods"].items()} == {
         "n1": ["etcd-n1", "proxy"],
         "n2": [],
     }
-    assert len(api.requests) == 1 + 1 + 2 * 3 + 2 + 3
     assert {body["apiVersion"] for body in api.bodies(EVICTIONS)} == {"policy/v1beta1"}
     assert {"n1", "n2"} == {line["after_header"][5:] for line in result["diff"]}
-
-
-def test_drain_again(clock: Clock) -> None:
-    """Nothing is left to do, and nothing is done."""
-    api = Direct(node("n1"), pods=[pod("a", **OWNED)])
-    run(api)
     mark = api.nodes["n1"]["metadata"]["annotations"][annotation.CORDONED]
     api.asked.clear()
-    again = run(api)
+    again = run(api, nodes=["n1"])
     assert (again["changed"], again["nodes"]["n1"]["cordoned"], again["diff"]) == (False, True, [])
     assert api.requests == [("GET", NODES), ("GET", PODS), ("GET", PODS)]
     assert api.nodes["n1"]["metadata"]["annotations"][annotation.CORDONED] == mark
 
 
-def test_the_mark_names_the_holder(clock: Clock) -> None:
-    api = Direct(node("n1"))
-    run(api, lease={"holder": "awx-17"})
+def test_the_mark_of_a_cordon_names_the_holder(clock: Clock) -> None:
+    """A node that another user has cordoned is drained, not marked, and left cordoned afterwards."""
+    api = Direct(node("n1"), node("n2", unschedulable=True), pods=[pod("a", "n2", **OWNED)])
+    assert names(run(api, lease={"holder": "awx-17"})["nodes"]["n2"]["evicted"]) == ["a"]
     mark = json.loads(api.nodes["n1"]["metadata"]["annotations"][annotation.CORDONED])
     assert mark.keys() == {"holder", "time"} and mark["holder"] == "awx-17"
-
-
-def test_cordoned_by_another_user(clock: Clock) -> None:
-    """Drained, not marked, and left cordoned afterwards."""
-    api = Direct(node("n1", unschedulable=True), pods=[pod("a", **OWNED)])
-    assert names(run(api)["nodes"]["n1"]["evicted"]) == ["a"]
-    assert cordoned(api) == (True, False)
-    restored = run(api, state="restored")
-    assert (restored["changed"], restored["nodes"]["n1"]["cordoned"], restored["nodes"]["n1"]["message"]) == (
-        False,
-        True,
-        "cordoned by another user or program; not changed",
-    )
-    assert cordoned(api) == (True, False)
+    assert cordoned(api, "n2") == (True, False)
+    run(api, state="restored")
+    assert (cordoned(api, "n1"), cordoned(api, "n2")) == ((False, False), (True, False))
 
 
 @pytest.mark.parametrize(
@@ -154,15 +111,6 @@ def test_refused_before_anything_is_done(clock: Clock, options: dict[str, t.Any]
     assert run(api, force=True, delete_emptydir_data=True)["summary"]["evicted"] == 4
 
 
-def test_finished_pods_go_without_leave(clock: Clock) -> None:
-    done = pod("done", ready=False)
-    done["status"]["phase"] = "Succeeded"
-    done["spec"]["volumes"] = [{"name": "tmp", "emptyDir": {}}]
-    api = Direct(node("n1"), pods=[done])
-    assert names(run(api)["nodes"]["n1"]["evicted"]) == ["done"]
-    assert api.pods == {}
-
-
 @pytest.mark.fault(case=27)
 def test_a_budget_that_blocks_until_the_end(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """The others go on; what is left is named with its budget, and the cordon stays."""
@@ -187,9 +135,13 @@ def test_a_budget_that_blocks_until_the_end(clock: Clock, monkeypatch: pytest.Mo
     assert api.count("GET", PODS) == 2 + asked
 
 
-def test_a_budget_that_is_freed(clock: Clock) -> None:
+@pytest.mark.parametrize("away", [False, True])
+def test_a_budget_that_is_freed(clock: Clock, away: bool) -> None:
+    """Also after a passing outage of the API server."""
     api = Direct(node("n1"), pods=[pod("a", **OWNED)])
     api.answers[eviction("a")] = BLOCKED
+    if away:
+        clock.at(4, lambda: api.answers.update({"*": AWAY}))
     clock.at(20, api.answers.clear)
     assert names(run(api)["nodes"]["n1"]["evicted"]) == ["a"]
     assert 1020 <= clock.now <= 1030
@@ -203,38 +155,15 @@ def test_retry_after(clock: Clock) -> None:
     assert len(api.bodies(EVICTIONS)) <= 3
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        ApiError(
-            500,
-            "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
-            transient=True,
-        ),
-        ApiError(403, "pods is forbidden: cannot create resource pods/eviction", "Forbidden"),
-    ],
-)
-def test_an_eviction_that_will_never_be(clock: Clock, error: ApiError) -> None:
+def test_an_eviction_that_will_never_be(clock: Clock) -> None:
     """The drain does not wait for it, but evicts the other pods."""
     api = Direct(node("n1"), pods=[pod("a", **OWNED), pod("b", **OWNED)])
-    api.answers[eviction("a")] = error
+    api.answers[eviction("a")] = ApiError(403, "pods is forbidden: cannot create pods/eviction", "Forbidden")
     failed = fail(api)
-    assert failed.failures["n1"] == f"default/a: {error.message}. It stays cordoned; state restored uncordons it"
+    words = "default/a: pods is forbidden: cannot create pods/eviction. It stays cordoned; state restored uncordons it"
+    assert failed.failures == {"n1": words}
     assert (sorted(api.pods), len(api.bodies(EVICTIONS))) == (["a"], 2)
     assert clock.now < 1003
-
-
-def test_a_namespace_that_goes(clock: Clock) -> None:
-    """The pod goes with it."""
-    api = Direct(node("n1"), pods=[pod("a", **OWNED)])
-    api.answers[eviction("a")] = ApiError(
-        403,
-        "unable to create new content in namespace x",
-        "Forbidden",
-        causes={"NamespaceTerminating": "namespace x is being terminated"},
-    )
-    clock.at(8, api.pods.clear)
-    assert run(api)["nodes"]["n1"]["evicted"] == []
 
 
 def test_pods_take_time_to_go(clock: Clock) -> None:
@@ -242,15 +171,12 @@ def test_pods_take_time_to_go(clock: Clock) -> None:
     api = Direct(node("n1"), pods=[pod("a", **OWNED), pod("b")])
     api.pods["a"]["metadata"]["finalizers"] = ["slow"]
     api.pods["b"]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-    clock.at(20, api.pods.clear)
-    assert names(run(api)["nodes"]["n1"]["evicted"]) == ["a"]
-    assert len(api.bodies(EVICTIONS)) == 1 and clock.now >= 1020
-
-
-def test_a_pod_that_does_not_go(clock: Clock) -> None:
-    api = Direct(node("n1"), pods=[pod("a", **OWNED)])
-    api.pods["a"]["metadata"]["finalizers"] = ["slow"]
     assert "default/a: it is still being deleted (a long grace period, a finalizer" in fail(api).failures["n1"]
+    clock.at(clock.now - 1000 + 20, api.pods.clear)
+    api.pods["a"]["metadata"].pop("deletionTimestamp")
+    api.asked.clear()
+    assert names(run(api)["nodes"]["n1"]["evicted"]) == ["a"]
+    assert len(api.bodies(EVICTIONS)) == 1 and clock.now >= 1080
 
 
 def test_only_this_pod(clock: Clock) -> None:
@@ -301,6 +227,7 @@ def test_check_mode(clock: Clock) -> None:
         (False, False),
     )
     assert all(body["deleteOptions"]["dryRun"] == ["All"] for body in api.bodies(EVICTIONS))
+    assert api.count("PATCH", f"{NODES}/n1") == api.count("PATCH", f"{NODES}/n2") == 1
     api.answers[eviction("b")] = ApiError(403, "forbidden")
     assert fail(api, check_mode=True).failures == {"n2": "default/b: forbidden"}
 
@@ -314,34 +241,26 @@ def test_an_answer_that_was_lost(clock: Clock) -> None:
     assert (names(result["nodes"]["n1"]["evicted"]), result["changed"]) == (["a"], True)
 
 
-def test_a_passing_outage_of_the_api_server(clock: Clock) -> None:
-    api = Direct(node("n1"), pods=[pod("a", **OWNED)])
-    api.answers[eviction("a")] = BLOCKED
-    clock.at(4, lambda: api.answers.update({"*": AWAY}))
-    clock.at(30, api.answers.clear)
-    assert names(run(api)["nodes"]["n1"]["evicted"]) == ["a"]
-
-
-def test_pods_that_cannot_be_listed(clock: Clock) -> None:
-    api = Direct(node("n1"), pods=[pod("a", **OWNED)])
-    api.answers[f"GET {PODS}"] = ApiError(403, "cannot list pods")
-    failed = fail(api)
-    assert failed.message == "draining (no node was cordoned, no pod evicted): 1 node failed.\nn1: cannot list pods"
-    assert cordoned(api) == (False, False)
-
-
-def test_no_nodes(clock: Clock) -> None:
-    with pytest.raises(ClusterError, match="nodes is an empty list"):
-        run(Direct(node("n1")), nodes=[])
-
-
-def test_a_server_without_evictions(clock: Clock) -> None:
+@pytest.mark.parametrize(
+    ("path", "answer", "words"),
+    [
+        (drain_steps.DISCOVERY, {"resources": []}, "has no resource pods/eviction"),
+        (
+            PODS,
+            ApiError(403, "cannot list pods"),
+            r"\(no node was cordoned, no pod evicted\): 1 node failed.\nn1: cannot",
+        ),
+    ],
+)
+def test_what_cannot_be_drained(clock: Clock, path: str, answer: t.Any, words: str) -> None:
     """Found out before anything is cordoned."""
     api = Direct(node("n1"), pods=[pod("a", **OWNED)])
-    api.answers[f"GET {drain_steps.DISCOVERY}"] = {"resources": []}
-    with pytest.raises(ApiError, match="has no resource pods/eviction"):
+    api.answers[f"GET {path}"] = answer
+    with pytest.raises(ClusterError, match=words):
         run(api)
     assert cordoned(api) == (False, False)
+    with pytest.raises(ClusterError, match="nodes is an empty list"):
+        run(api, nodes=[])
 
 
 LEASE = {"name": "rollout", "namespace": "kube-system", "uid": "u", "holder": "me", "duration": "30"}
@@ -365,3 +284,148 @@ def test_the_lease_is_kept(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Non
     )
     assert renewed[0] == 0 and max(later - sooner for sooner, later in itertools.pairwise(renewed)) <= 10.01
     assert clock.now < 1045
+
+
+pytestmark = pytest.mark.usefixtures("clock")
+OURS = {"holder": "ops", "time": "2026-01-01T00:00:00.000000Z"}
+
+
+ALONE, DATA, BOTH, PROXY = (
+    {"owner": ""},
+    {"emptydir": True},
+    {"owner": "", "emptydir": True},
+    {"owner": "DaemonSet/proxy"},
+)
+STATIC = {"owner": "Node/n1", "static": True}
+GOING = {"reason": "Terminating"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "options", "action", "reason"),
+    [
+        ({}, (), "evict", ""),
+        (ALONE, (), "refuse", "(force evicts it"),
+        (ALONE, ("force",), "evict", ""),
+        (DATA, (), "refuse", "(delete_emptydir_data accepts"),
+        (DATA, ("force",), "refuse", "(delete_emptydir_data accepts"),
+        (DATA, ("delete_emptydir_data",), "evict", ""),
+        (BOTH, (), "refuse", "elsewhere (force evicts it anyway) and has an emptyDir"),
+        ({**BOTH, "phase": "Succeeded"}, (), "evict", ""),
+        ({**BOTH, "phase": "Failed"}, (), "evict", ""),
+        ({**BOTH, **GOING}, (), "wait", ""),
+        (PROXY, ("force",), "skip", "of DaemonSet/proxy"),
+        ({**PROXY, **GOING}, (), "skip", "of DaemonSet/proxy"),
+        ({**PROXY, "phase": "Failed"}, (), "evict", ""),
+        ({**STATIC, **DATA}, ("force",), "skip", "static pod"),
+        ({**STATIC, "phase": "Failed"}, ("force",), "skip", "static pod"),
+    ],
+)
+def test_choose(fields: dict[str, t.Any], options: tuple[str, ...], action: str, reason: str) -> None:
+    pod = {"phase": "Running", "reason": "", "owner": "ReplicaSet/a", "static": False, "emptydir": False, **fields}
+    found = drain_steps.choose(pod, "force" in options, "delete_emptydir_data" in options)
+    assert (found.action, reason in found.reason) == (action, True)
+
+
+@pytest.mark.parametrize(
+    ("resource", "version"),
+    [({"group": "policy", "version": "v1"}, "policy/v1"), ({}, "policy/v1beta1")],
+)
+def test_eviction_version(resource: dict[str, str], version: str) -> None:
+    """An API server without group and version has policy/v1beta1."""
+    with Calls(Call("GET", "/api/v1", {"resources": [{"name": "pods"}, {"name": "pods/eviction", **resource}]})) as api:
+        assert drain_steps.eviction_version(api) == version
+    with Calls(Call("GET", "/api/v1", {"resources": []})) as api, pytest.raises(ApiError, match="pods/eviction"):
+        drain_steps.eviction_version(api)
+
+
+def test_evict() -> None:
+    """By uid, and not repeated. Without dry runs a forecast sends nothing: the pod would be gone."""
+    body = {
+        "apiVersion": "policy/v1",
+        "kind": "Eviction",
+        "metadata": {"namespace": "default", "name": "a"},
+        "deleteOptions": {"preconditions": {"uid": "u"}},
+    }
+    evicted = ("u", {"namespace": "default", "name": "a"})
+    with Calls(Call("POST", "/api/v1/namespaces/default/pods/a/eviction", {}, (), body)) as api:
+        drain_steps.evict(api, "policy/v1", evicted, None, False)
+    assert api.budgets == [0.0]
+    with Calls(old=True) as api:
+        drain_steps.evict(api, "policy/v1", evicted, None, True)
+
+
+Answer = drain_steps.Answer
+BUDGETS = f"found {drain_steps.TWO_BUDGETS}"
+
+
+@pytest.mark.parametrize(
+    ("error", "answer"),
+    [
+        pytest.param(None, Answer(True), id="accepted"),
+        pytest.param(ApiError(404, "gone"), Answer(False, "gone"), id="deleted"),
+        pytest.param(ApiError(409, "other uid"), Answer(False, "other uid"), id="replaced"),
+        pytest.param(
+            ApiError(403, "ending", causes={"NamespaceTerminating": "x"}), Answer(False, "ending"), id="namespace"
+        ),
+        pytest.param(
+            ApiError(429, "no", "", 7.0, True, {"DisruptionBudget": "needs 1"}),
+            Answer(False, "needs 1", 7.0),
+            id="budget",
+        ),
+        pytest.param(ApiError(0, "cut", transient=True), Answer(False, "cut", 0.0, True), id="no answer"),
+        pytest.param(ApiError(504, "late", transient=True), Answer(False, "late", 0.0, True), id="timeout"),
+        pytest.param(ApiError(500, BUDGETS, transient=True), Answer(False, BUDGETS, None), id="two budgets"),
+        pytest.param(ApiError(403, "forbidden"), Answer(False, "forbidden", None), id="forbidden"),
+        pytest.param(ClusterError("other"), Answer(False, "other", None), id="other error"),
+    ],
+)
+def test_eviction_answer(error: ClusterError | None, answer: drain_steps.Answer) -> None:
+    assert drain_steps.eviction_answer(error) == answer
+
+
+def set_cordon(session: Calls, found: dict[str, t.Any], dry_run: bool = False) -> nodes.Node:
+    return drain_steps.cordon(session, nodes.trim(found), "ops", dry_run)
+
+
+def test_a_cordon_without_dry_runs() -> None:
+    """Nothing is sent."""
+    with Calls(old=True) as session:
+        found = set_cordon(session, node(), True)
+        assert drain_steps.cordoned_by_us(found)
+        back = drain_steps.uncordon(session, found, True)
+        assert (back.unschedulable, back.cordoned) == (False, None)
+        assert not drain_steps.cordoned_by_us(set_cordon(session, node(unschedulable=True), True))
+    # A mark on a node that another user has uncordoned is no cordon.
+    assert not drain_steps.cordoned_by_us(nodes.trim(node(cordoned=OURS)))
+
+
+def test_another_user_cordons_at_the_same_time(clock: Clock) -> None:
+    """Our patch is refused, and the cordon is theirs."""
+    api = Direct(node("n1"))
+    api.before("PATCH *", lambda: api.nodes.add(node("n1", revision="9", unschedulable=True)))
+    row = run(api)["nodes"]["n1"]
+    assert (row["changed"], row["cordoned"], row["message"]) == (False, True, "no pod to evict")
+    assert cordoned(api) == (True, False)
+
+
+def test_something_else_changes_at_the_same_moment(clock: Clock) -> None:
+    api = Direct(node("n1"))
+    first = [node("n1", revision="9", labels={"a": "b"})]
+    api.before("PATCH *", lambda: api.nodes.add(first.pop()) if first else None)
+    assert run(api)["changed"]
+    assert (cordoned(api), api.nodes["n1"]["metadata"]["labels"]) == ((True, True), {"a": "b"})
+
+
+def test_a_node_that_never_holds_still(clock: Clock) -> None:
+    api = Direct(node("n1"), pods=[pod("a", **OWNED)])
+    revisions = iter(range(10, 99))
+    api.before("PATCH *", lambda: api.nodes.add(node("n1", revision=str(next(revisions)))))
+    assert "it was not cordoned and no pod was evicted: the Node object changes faster" in fail(api).failures["n1"]
+    assert (api.count("PATCH", f"{NODES}/n1"), api.bodies(EVICTIONS)) == (drain_steps.TRIES, [])
+
+
+def test_a_cordon_that_is_not_stored(clock: Clock) -> None:
+    api = Direct(node("n1"), pods=[pod("a", **OWNED)])
+    api.answers["PATCH *"] = node("n1")
+    assert "did not store the cordon, and no pod was evicted: does an admission webhook" in fail(api).failures["n1"]
+    assert api.bodies(EVICTIONS) == []

@@ -1,15 +1,18 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The gate before a batch, on a cluster in memory whose state changes in simulated time."""
+"""Whether a batch may begin: the budget, the control plane, a pause."""
 
 from __future__ import annotations
 
 import typing as t
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease_objects
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import node_row
 from tests.sim.api.direct import Clock, Direct
 from tests.support import gating
@@ -91,36 +94,34 @@ def test_any_cause(clock: Clock, bad: Node, why: str) -> None:
     )
 
 
-def test_a_node_that_runs_what_it_fell_back_to_is_available(clock: Clock) -> None:
-    """Its error stays until its next change, which the budget would prevent for ever."""
-    back = node("n7", source=place("b"), config=status(reference("b"), reference("a"), reference("a"), "bad"))
-    assert run(group(n7=back), "n1")["budget"]["unavailable"] == {}
-
-
+@pytest.mark.parametrize(
+    "found",
+    [
+        # It runs what it fell back to. Its error stays until its next change, which the budget would prevent for ever.
+        node("n7", source=place("b"), config=status(reference("b"), reference("a"), reference("a"), "bad")),
+        # A kubelet of 1.24 or later never clears status.config.error.
+        node("n7", source=place(), config=status(error="failed to load config"), version="v1.24.1"),
+    ],
+)
 @pytest.mark.fault(case=62)
-def test_the_last_error_before_an_upgrade_is_no_failure(clock: Clock) -> None:
-    """A kubelet of 1.24 or later never clears status.config.error, so it would use up the budget for ever."""
-    upgraded = node("n7", source=place(), config=status(error="failed to load config"), version="v1.24.1")
-    assert run(group(n7=upgraded), "n1")["budget"] == {"nodes": 10, "limit": 1, "unavailable": {}, "left": 1}
+def test_errors_that_take_no_budget(clock: Clock, found: Node) -> None:
+    assert run(group(n7=found), "n1")["budget"] == {"nodes": 10, "limit": 1, "unavailable": {}, "left": 1}
 
 
 @pytest.mark.parametrize(
-    "bad",
+    ("bad", "shown"),
     [
-        node("n7", unschedulable=True),
-        node("n7", config=status(error="bad")),
-        node("n7", config=status(error="bad"), unschedulable=True, cordoned={}),
+        (node("n7", unschedulable=True), True),
+        (node("n7", config=status(error="bad")), True),
+        (node("n7", config=status(error="bad"), unschedulable=True, cordoned={}), True),
+        (node("n7", unschedulable=True, cordoned={"holder": "me"}), False),
     ],
 )
-def test_a_node_of_the_batch_counts_once(clock: Clock, bad: Node) -> None:
-    """Nothing more is down with it than was before."""
-    assert run(group(n7=bad), "n7")["budget"]["left"] == 1
-
-
-def test_our_own_cordon_of_a_node_of_the_batch_is_not_shown(clock: Clock) -> None:
-    ours = node("n7", unschedulable=True, cordoned={"holder": "me"})
-    assert run(group(n7=ours), "n7")["budget"]["unavailable"] == {}
-    assert list(run(group(n7=ours), "n1", max_unavailable="2")["budget"]["unavailable"]) == ["n7"]
+def test_a_node_of_the_batch_counts_once(clock: Clock, bad: Node, shown: bool) -> None:
+    """Nothing more is down with it than was before. Its cordon that is our own is not shown."""
+    found = run(group(n7=bad), "n7")["budget"]
+    assert (found["left"], "n7" in found["unavailable"]) == (1, shown)
+    assert list(run(group(n7=bad), "n1", max_unavailable="2")["budget"]["unavailable"]) == ["n7"]
 
 
 def test_a_node_that_cannot_be_verified(clock: Clock) -> None:
@@ -360,3 +361,47 @@ def test_pods(clock: Clock) -> None:
     api.asked.clear()
     assert refused(api, "n1", pods=True).result["pods"] == {}
     assert api.count("GET", "/api/v1/pods") == 0
+
+
+NAMES = st.sets(st.integers(0, 30).map("n{}".format))
+
+
+LIMITS = [(1, 10, 1), ("1", 10, 1), (" 3 ", 2, 3), ("20 %", 10, 2), ("25%", 10, 2), ("5%", 10, 1), ("33%", 3000, 990)]
+
+
+@pytest.mark.parametrize(("wanted", "nodes", "limit"), LIMITS)
+def test_limit(wanted: t.Any, nodes: int, limit: int) -> None:
+    assert gate.node_limit(wanted, nodes) == limit
+
+
+NOTHING, NEITHER = "allows no node to be changed", "is neither"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [
+        *((wanted, NOTHING) for wanted in (0, "0", "0%", " 00 %")),
+        *((wanted, NEITHER) for wanted in ("", "half", -1, 0.2, "20%%", "1 0", True, None, "\u0663", "%", "1%0")),
+        ("101%", "is more than all nodes"),
+    ],
+)
+def test_limits_that_are_none(wanted: t.Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        gate.node_limit(wanted, 10)
+
+
+@given(st.integers(1, 100), st.integers(1, 5000))
+def test_a_percentage_never_allows_more_than_its_share_but_for_one_node(percent: int, nodes: int) -> None:
+    found = gate.node_limit(f"{percent}%", nodes)
+    assert 1 <= found <= nodes
+    assert found == 1 or found * 100 <= percent * nodes < (found + 1) * 100
+
+
+@given(st.integers(1, 40), NAMES, NAMES)
+def test_a_batch_may_begin_when_all_that_is_down_with_it_is_within_the_limit(
+    allowed: int, unavailable: set[str], batch: set[str]
+) -> None:
+    """The rule as it is meant, beside the figure people are shown."""
+    begins = len(unavailable | batch) <= allowed
+    assert begins == (len(batch) <= gate.room_left(allowed, unavailable, batch)) or not batch
+    assert 0 <= gate.room_left(allowed, unavailable, batch) <= allowed

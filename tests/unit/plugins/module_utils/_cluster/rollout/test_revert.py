@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The revert of an assignment that failed."""
+"""What is undone: the source of nodes that failed, and the cordon."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
     ClusterError,
     NodesFailed,
 )
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import revert
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import drain_steps, revert
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, identity
 from tests.sim.api.direct import Clock, Direct
 from tests.support.calls import NODES
+from tests.support.draining import cordoned, fail, run
 from tests.support.objects import live, node, place, reference, status
 
 BEFORE = identity.variant(complete_config.restore(live(maxPods=110)))
@@ -28,18 +29,17 @@ WORDS = "the kubelet refused the configuration: invalid configuration: kubeAPIQP
 TABLE = {"variants": {}, "nodes": {"n1": {"variant": BEFORE}}}
 
 
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    made = Clock()
-    monkeypatch.setattr(revert, "time", made)
-    return made
-
-
 def row(
     previous: dict[str, str] | None = None, delivery: str = "native", source: dict[str, str] | None = None
 ) -> dict[str, t.Any]:
     """An assignment as node_config_source returns it."""
     return {"changed": True, "delivery": delivery, "source": source or place("bad"), "previous": previous}
+
+
+def bad(pods: int = 110) -> Direct:
+    """Return a cluster whose node runs a bad source, and whose kubelet is live with so many pods."""
+    found = node("n1", place("bad"), status(reference("bad"), reference("bad")))
+    return Direct(found, live={"n1": live(maxPods=pods)})
 
 
 def go(cluster: Direct, check_mode: bool = False, **rows: t.Any) -> dict[str, t.Any]:
@@ -52,7 +52,7 @@ def go(cluster: Direct, check_mode: bool = False, **rows: t.Any) -> dict[str, t.
 
 def test_a_kubelet_that_differs_is_assigned_its_previous_source(clock: Clock) -> None:
     """It counts as reverted once its status and its live configuration show the previous one."""
-    cluster = Direct(node("n1", place("bad"), status(reference("bad"), reference("bad"))), live={"n1": live(maxPods=7)})
+    cluster = bad(7)
     clock.at(10, lambda: cluster.nodes["n1"]["status"].update(config=status(reference("good"), reference("good"))))
     clock.at(14, lambda: cluster.live.update(n1=live(maxPods=110)))
     result = go(cluster, n1=row(place("good")))
@@ -70,32 +70,14 @@ def test_a_kubelet_that_differs_is_assigned_its_previous_source(clock: Clock) ->
     assert len([path for method, path in cluster.requests if method == "PATCH"]) == 1
 
 
-def test_revert_to_local(clock: Clock) -> None:
-    cluster = Direct(node("n1", place("bad"), status()), live={"n1": live(maxPods=110)})
-    assert go(cluster, n1=row())["nodes"]["n1"]["state"] == "reverted"
-    assert "configSource" not in cluster.nodes["n1"]["spec"]
-
-
 @pytest.mark.parametrize(
     "found",
     [
-        node(
-            "n1",
-            place("bad"),
-            status(
-                reference("bad"),
-                reference("good"),
-                reference("good"),
-                INVALID,
-            ),
-        ),
+        node("n1", place("bad"), status(reference("bad"), reference("good"), reference("good"), INVALID)),
         node(
             "n1",
             marked=reference("bad"),
-            reported={
-                **status(reference("bad"), reference("good"), error=WORDS),
-                "started": "2025-01-01T00:00:00Z",
-            },
+            reported={**status(reference("bad"), reference("good"), error=WORDS), "started": "2025-01-01T00:00:00Z"},
         ),
     ],
 )
@@ -140,53 +122,38 @@ def test_only_a_node_that_was_changed_is_reverted(
     assert [result["summary"][key] for key in ("reverted", "refused")] == [state == "reverted", state == "refused"]
 
 
-def test_a_kubelet_that_fell_back_too_far_is_assigned_its_previous_source(clock: Clock) -> None:
-    """Its last-known-good is 10 minutes behind."""
-    failed = status(reference("bad"), error="failed to validate config, see Kubelet log for details")
+@pytest.mark.parametrize(
+    ("failed", "previous", "spec", "words"),
+    [
+        # Its last-known-good is 10 minutes behind.
+        (status(reference("bad"), error=INVALID), reference("good"), {"configMap": place("good")}, "running its"),
+        # It would take it up later.
+        (status(error="failed to sync: failed to download config, see Kubelet log"), None, None, "still running its"),
+    ],
+)
+def test_a_kubelet_with_an_error_is_assigned_its_previous_source(
+    clock: Clock, failed: dict[str, t.Any], previous: t.Any, spec: t.Any, words: str
+) -> None:
     cluster = Direct(node("n1", place("bad"), failed), live={"n1": live(maxPods=110)})
-    clock.at(12, lambda: cluster.nodes["n1"]["status"].update(config=status(reference("good"), reference("good"))))
-    result = go(cluster, n1=row(reference("good")))
-    assert cluster.nodes["n1"]["spec"]["configSource"] == {"configMap": place("good")}
-    assert (result["nodes"]["n1"]["state"], result["nodes"]["n1"]["message"], clock.now) == (
-        "reverted",
-        "running its previous configuration again",
-        1012,
-    )
+    clock.at(12, lambda: cluster.nodes["n1"]["status"].update(config=status(previous, previous)))
+    result = go(cluster, n1=row(previous))["nodes"]["n1"]
+    assert cluster.nodes["n1"]["spec"].get("configSource") == spec
+    assert (result["state"], clock.now) == ("reverted", 1012)
+    assert result["message"].startswith(f"{words} previous configuration")
 
 
-def test_a_guard_that_reverted_further_is_reported(clock: Clock) -> None:
-    """The previous configuration had not become last-known-good; only another switch would restore it."""
-    reported = status(reference("bad"), reference("older"), reference("older"), "reverted it")
-    cluster = Direct(node("n1", marked=reference("bad"), reported=reported), live={"n1": live(maxPods=7)})
-    result = go(cluster, n1=row(reference("good"), "checkpoint", reference("bad")))["nodes"]["n1"]
-    assert (
-        result["ok"]
-        and "last-known-good, kube-system/older key kubelet; its previous configuration, kube-system/good"
-        in result["message"]
-    )
+@pytest.mark.parametrize(("assigned", "changed"), [("bad", False), ("worse", True)])
+def test_a_guard_that_reverted_further_is_reported(clock: Clock, assigned: str, changed: bool) -> None:
+    """The previous configuration had not become last-known-good; only another switch would restore it.
 
-
-def test_a_guard_that_reports_late(clock: Clock) -> None:
-    """It reverted to last-known-good while its status was still the previous one: the annotation is restored, and
-    nothing more is waited for.
+    A guard whose status was still the previous one gets its annotation back, and nothing more is waited for.
     """
-    reported = status(reference("worse"), reference("older"), reference("older"), "reverted it")
+    reported = status(reference(assigned), reference("older"), reference("older"), "reverted it")
     cluster = Direct(node("n1", marked=reference("bad"), reported=reported), live={"n1": live(maxPods=7)})
     result = go(cluster, n1=row(reference("good"), "checkpoint", reference("bad")))["nodes"]["n1"]
-    assert result["ok"] and result["changed"] and "last-known-good, kube-system/older" in result["message"]
-
-
-def test_a_kubelet_that_could_not_fetch_it_is_assigned_its_previous_source(clock: Clock) -> None:
-    """It would take it up later."""
-    cluster = Direct(
-        node(
-            "n1", place("bad"), status(error="failed to sync: failed to download config, see Kubelet log for details")
-        ),
-        live={"n1": live(maxPods=110)},
-    )
-    clock.at(4, lambda: cluster.nodes["n1"]["status"].update(config={}))
-    assert go(cluster, n1=row())["nodes"]["n1"]["ok"]
-    assert clock.now == 1004
+    assert (result["ok"], result["changed"]) == (True, changed)
+    assert "last-known-good, kube-system/older key kubelet" in result["message"]
+    assert changed or "; its previous configuration, kube-system/good" in result["message"]
 
 
 def test_a_migration_that_failed_leaves_the_delivery_as_it_was(clock: Clock) -> None:
@@ -258,24 +225,17 @@ def test_the_assignment_of_another_user_is_kept(clock: Clock) -> None:
 
 
 def test_a_passing_outage_of_the_api_server(clock: Clock) -> None:
-    cluster = Direct(
-        node("n1", place("bad"), status(reference("bad"), reference("bad"))), live={"n1": live(maxPods=110)}
-    )
+    """What an earlier run had switched is not held against what was live then."""
+    cluster = bad(7)
     clock.at(2, lambda: cluster.answers.update({"*": ApiError(0, "no answer", transient=True)}))
     clock.at(6, lambda: cluster.answers.pop("*"))
     clock.at(8, lambda: cluster.nodes["n1"]["status"].update(config=status(reference("good"), reference("good"))))
-    assert go(cluster, n1=row(place("good")))["nodes"]["n1"]["ok"]
-
-
-def test_what_an_earlier_run_had_switched_is_not_held_against_what_was_live_then(clock: Clock) -> None:
-    cluster = Direct(node("n1", place("bad"), status(reference("bad"), reference("bad"))), live={"n1": live(maxPods=7)})
-    clock.at(2, lambda: cluster.nodes["n1"]["status"].update(config=status(reference("good"), reference("good"))))
     assert go(cluster, n1={**row(place("good")), "changed": False})["nodes"]["n1"]["ok"]
 
 
 def test_no_api_server_at_the_start(clock: Clock) -> None:
     """Every node is named all the same."""
-    cluster = Direct(node("n1", place("bad"), status(reference("bad"), reference("bad"))))
+    cluster = bad()
     cluster.answers["*"] = ApiError(0, "no answer", transient=True)
     with pytest.raises(NodesFailed, match=r"n1: not reverted: no answer. .* run again") as caught:
         go(cluster, n1=row(place("good")))
@@ -283,7 +243,7 @@ def test_no_api_server_at_the_start(clock: Clock) -> None:
 
 
 def test_check_mode_waits_for_nothing(clock: Clock) -> None:
-    cluster = Direct(node("n1", place("bad"), status(reference("bad"), reference("bad"))))
+    cluster = bad()
     assert go(cluster, check_mode=True, n1=row(place("good")))["changed"]
     assert clock.slept == []
 
@@ -291,3 +251,54 @@ def test_check_mode_waits_for_nothing(clock: Clock) -> None:
 def test_rows_that_are_none() -> None:
     with pytest.raises(ClusterError, match="the value of n1 is not a row of node_config_source"):
         go(Direct(), n1={"source": None})
+
+
+OURS = {"holder": "ops", "time": "2026-01-01T00:00:00.000000Z"}
+ROW = {"ok": True, "delivery": "none", "source": None, "error": "", "changed": False, "evicted": [], "skipped": []}
+
+
+@pytest.mark.parametrize(
+    ("before", "changed", "after", "message"),
+    [
+        (
+            {"cordoned": OURS, "unschedulable": True},
+            True,
+            (False, False),
+            f"uncordoned; it was {drain_steps.cordon_in_words(OURS)}",
+        ),
+        (
+            {"cordoned": OURS},
+            True,
+            (False, False),
+            "already uncordoned by another user or program; our mark was removed",
+        ),
+        ({"unschedulable": True}, False, (True, False), "cordoned by another user or program; not changed"),
+        ({}, False, (False, False), "not cordoned"),
+    ],
+)
+def test_restore(clock: Clock, before: dict[str, t.Any], changed: bool, after: tuple[bool, bool], message: str) -> None:
+    """Also after another run's cordon; check mode reports the same without a change; a second run changes nothing."""
+    api = Direct(node("n1", **before))
+    was = cordoned(api)
+    assert run(api, state="restored", check_mode=True)["nodes"]["n1"] == {
+        **ROW,
+        "state": "restored",
+        "changed": changed,
+        "cordoned": after[0],
+        "message": message,
+    }
+    assert cordoned(api) == was
+    result = run(api, state="restored")
+    assert (result["changed"], result["nodes"]["n1"]["message"], cordoned(api)) == (changed, message, after)
+    assert run(api, state="restored")["changed"] is False
+    assert cordoned(api) == after
+
+
+def test_an_uncordon_that_is_not_stored(clock: Clock) -> None:
+    api = Direct(node("n1", cordoned=OURS, unschedulable=True))
+    api.answers["PATCH *"] = api.nodes["n1"]
+    failed = fail(api, state="restored")
+    assert (
+        "did not store that it was uncordoned: does an admission webhook" in failed.failures["n1"]
+        and failed.result["nodes"]["n1"]["cordoned"]
+    )

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stage assign."""
+"""Stage assign, alone and with the wait for the kubelets, on requests that are expected and on a cluster in memory."""
 
 from __future__ import annotations
 
@@ -9,11 +9,23 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, NodesFailed
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign
-from tests.support.assigning import GONE, LISTENS, get, listed, options, patch
-from tests.support.calls import NODES, Call, Calls
-from tests.support.objects import configmap, items, node, place, text
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import (
+    ApiError,
+    ClusterError,
+    NodesFailed,
+)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign, verify
+from tests.sim.api.direct import Clock, Direct
+from tests.support.assigning import GONE, LISTENS, get, listed, options, patch, patiently
+from tests.support.calls import CONFIGMAPS, NODES, Call, Calls
+from tests.support.objects import configmap, items, live, node, place, reference, status, text
+
+
+def unchanged(source: t.Any, **more: t.Any) -> dict[str, t.Any]:
+    """Return the row of a node with native delivery, by default one that is not changed."""
+    shown = {"changed": False, "delivery": "native", "source": source, "previous": source, "uid": "", "error": ""}
+    words = f"has kube-system/{source['name']} key kubelet"
+    return {**shown, "state": "unchanged", "ok": True, "message": words, **more}
 
 
 @pytest.mark.parametrize("check_mode", [False, True])
@@ -25,56 +37,21 @@ def test_assign(check_mode: bool) -> None:
         patch("n1", place("config-a"), dry_run=check_mode),
         patch("n2", place("config-a"), dry_run=check_mode, notes={}),
     )
+    sources = {"n1": place("config-a"), "n2": place("config-a"), "n3": place("config-b")}
     with Calls(*calls) as session:
-        result = assign.assign(
-            session,
-            options(sources={"n1": place("config-a"), "n2": place("config-a"), "n3": place("config-b")}),
-            check_mode,
-        )
+        result = assign.assign(session, options(sources=sources), check_mode)
     assert result["changed"]
+    done = {"changed": True, "state": "assigned", "message": "assigned kube-system/config-a key kubelet"}
     assert result["nodes"] == {
-        "n1": {
-            "changed": True,
-            "delivery": "native",
-            "source": place("config-a"),
-            "previous": None,
-            "uid": "",
-            "state": "assigned",
-            "ok": True,
-            "message": "assigned kube-system/config-a key kubelet",
-            "error": "",
-        },
-        "n2": {
-            "changed": True,
-            "delivery": "native",
-            "source": place("config-a"),
-            "previous": place("old"),
-            "uid": "",
-            "state": "assigned",
-            "ok": True,
-            "message": "assigned kube-system/config-a key kubelet",
-            "error": "",
-        },
-        "n3": {
-            "changed": False,
-            "delivery": "native",
-            "source": place("config-b"),
-            "previous": place("config-b"),
-            "uid": "",
-            "state": "unchanged",
-            "ok": True,
-            "message": "has kube-system/config-b key kubelet",
-            "error": "",
-        },
+        "n1": unchanged(place("config-a"), **done, previous=None),
+        "n2": unchanged(place("config-a"), **done, previous=place("old")),
+        "n3": unchanged(place("config-b")),
     }
     assert result["summary"] == {"nodes": 3, "changed": 2, "failed": 0, "unchanged": 1}
+    after = "spec.configSource: kube-system/config-a key kubelet\n"
     assert [(diff["before_header"], diff["before"], diff["after"]) for diff in result["diff"]] == [
-        ("Node n1", "spec.configSource: the local config\n", "spec.configSource: kube-system/config-a key kubelet\n"),
-        (
-            "Node n2",
-            "spec.configSource: kube-system/old key kubelet\n",
-            "spec.configSource: kube-system/config-a key kubelet\n",
-        ),
+        ("Node n1", "spec.configSource: the local config\n", after),
+        ("Node n2", "spec.configSource: kube-system/old key kubelet\n", after),
     ]
 
 
@@ -92,15 +69,11 @@ def test_reset() -> None:
 
 
 def test_unchanged_nodes_cost_one_list() -> None:
-    """Not even their ConfigMap is looked at."""
+    """Not even their ConfigMap is looked at. No sources cost nothing."""
     with Calls(listed(node("n1", place(), LISTENS))) as session:
         result = assign.assign(session, options(sources={"n1": place()}), False)
-    assert (result["changed"], result["diff"]) == (False, [])
-
-
-def test_no_sources_is_nothing_to_do() -> None:
-    with Calls() as session:
         assert assign.assign(session, options(sources={}), False)["nodes"] == {}
+    assert (result["changed"], result["diff"]) == (False, [])
 
 
 UNFIT = [
@@ -157,11 +130,9 @@ def test_sources_that_no_kubelet_could_use(answer: t.Any, message: str) -> None:
 
 
 def test_check_mode_allows_for_a_configmap_that_push_would_make() -> None:
+    """And for nothing else."""
     with Calls(listed(node("n1", config=LISTENS)), get(answer=GONE), patch("n1", place(), dry_run=True)) as session:
         assert assign.assign(session, options(sources={"n1": place()}), True)["changed"]
-
-
-def test_check_mode_allows_for_nothing_else() -> None:
     calls = listed(node("n1", config=LISTENS)), get(answer=configmap(content="maxPods: 1"))
     with Calls(*calls) as session, pytest.raises(NodesFailed, match="apiVersion is missing"):
         assign.assign(session, options(sources={"n1": place()}), True)
@@ -238,3 +209,124 @@ def test_another_writer_at_the_same_time() -> None:
         assign.assign(session, options(nodes=["n1", "n2"], source=place()), False)
     assert set(caught.value.failures) == {"n2"}
     assert caught.value.result["nodes"]["n1"]["state"] == "assigned"
+
+
+pytestmark = pytest.mark.usefixtures("clock")
+A = reference()
+
+
+@pytest.fixture
+def api() -> Direct:
+    return Direct(
+        node("n1", config=status()),
+        node("n2", config=status()),
+        configmaps=[configmap(content=text(maxPods=50))],
+        live={name: live(maxPods=50) for name in ("n1", "n2")},
+    )
+
+
+def run(api: Direct, check_mode: bool = False, **given: t.Any) -> dict[str, t.Any]:
+    options = patiently(**{"wait_timeout": 60, "wait_sleep": 2, "lease": None, **given})
+    return verify.config_source(api, options, check_mode)
+
+
+def follow(api: Direct, *names: str) -> t.Callable[[], None]:
+    """Nodes whose kubelets have taken up their source."""
+    return lambda: api.nodes.update({name: node(name, place(), status(A, A)) for name in names})
+
+
+def test_assign_and_wait(api: Direct, clock: Clock) -> None:
+    clock.at(6, follow(api, "n1", "n2"))
+    result = run(api, nodes=["n1", "n2"], source=place())
+    assert result["changed"]
+    row = result["nodes"]["n1"]
+    assert (row["changed"], row["previous"], row["source"], row["ok"], row["state"], row["active"]) == (
+        True,
+        None,
+        place(),
+        True,
+        "active",
+        A,
+    )
+    assert result["summary"] | {"waited_seconds": 0} == {
+        "nodes": 2,
+        "changed": 2,
+        "failed": 0,
+        "unchanged": 0,
+        "ok": 2,
+        "states": {"active": 2},
+        "waited_seconds": 0,
+    }
+    assert len(result["diff"]) == 2
+
+
+@pytest.mark.parametrize(("check", "given"), [(False, {"wait": False}), (True, {})])
+def test_assign_without_waiting(api: Direct, clock: Clock, check: bool, given: dict[str, t.Any]) -> None:
+    """Check mode waits for nothing."""
+    assert run(api, check, nodes=["n1"], source=place(), **given)["nodes"]["n1"]["state"] == "assigned"
+    assert api.requests == [("GET", NODES), ("GET", f"{CONFIGMAPS}/config-a"), ("PATCH", f"{NODES}/n1")]
+    assert clock.slept == []
+
+
+def test_reset_and_wait(api: Direct, clock: Clock) -> None:
+    follow(api, "n1")()
+    clock.at(4, lambda: api.nodes.update(n1=node("n1", config=status())))
+    result = run(api, state="absent", nodes=["n1"])
+    assert (result["nodes"]["n1"]["state"], result["nodes"]["n1"]["previous"], result["nodes"]["n1"]["source"]) == (
+        "local",
+        place(),
+        None,
+    )
+
+
+def test_failed_wait_keeps_what_was_assigned(api: Direct, clock: Clock) -> None:
+    clock.at(2, follow(api, "n1"))
+    with pytest.raises(NodesFailed, match="verifying: 1 node failed") as caught:
+        run(api, nodes=["n1", "n2"], source=place())
+    result = caught.value.result
+    assert result["changed"] and len(result["diff"]) == 2
+    assert {name: (row["changed"], row["ok"], row["state"]) for name, row in result["nodes"].items()} == {
+        "n1": (True, True, "active"),
+        "n2": (True, False, "pending"),
+    }
+    assert (result["summary"]["changed"], result["summary"]["failed"]) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("lose", "words"),
+    [
+        (lambda api: api.nodes.pop("n1"), r"n1: the cluster at .* has no such Node"),
+        (lambda api: api.answers.update({"*": ApiError(401, "who are you")}), "who are you"),
+    ],
+)
+def test_wait_that_cannot_begin_keeps_what_was_assigned(api: Direct, lose: t.Any, words: str) -> None:
+    """The node, or the credentials, end between the assignment and the wait."""
+    api.look = lambda: lose(api) if api.requests[-1][0] == "PATCH" else None
+    with pytest.raises(ClusterError, match=words) as caught:
+        run(api, nodes=["n1"], source=place())
+    assert caught.value.result["changed"]
+    assert caught.value.result["nodes"]["n1"]["source"] == place()
+
+
+def test_failed_assignment_is_not_waited_for(api: Direct, clock: Clock) -> None:
+    api.configmaps.clear()
+    with pytest.raises(NodesFailed, match="nothing was written"):
+        run(api, nodes=["n1"], source=place())
+    assert clock.slept == []
+
+
+@pytest.mark.parametrize(
+    "given", [{"sources": {"n1": place()}}, {"nodes": ["n1"], "source": place()}, {"nodes": ["n1"]}]
+)
+def test_verified_writes_nothing(api: Direct, given: dict[str, t.Any]) -> None:
+    follow(api, "n1")()
+    result = run(api, state="verified", **given)
+    assert (result["changed"], result["nodes"]["n1"]["state"]) == (False, "active")
+    assert {method for method, _path in api.requests} == {"GET"}
+
+
+def test_verified_of_another_source(api: Direct) -> None:
+    follow(api, "n1")()
+    api.configmaps["config-b"] = configmap("config-b")
+    with pytest.raises(NodesFailed, match="names kube-system/config-a key kubelet, not kube-system/config-b"):
+        run(api, state="verified", nodes=["n1"], source=place("config-b"))

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stage assign for nodes of both deliveries, and what it remembers of each node."""
+"""Stage assign for nodes of each delivery, and what it remembers of each node and of each rollout."""
 
 from __future__ import annotations
 
@@ -45,16 +45,11 @@ def test_each_node_by_what_it_is() -> None:
 
 
 def test_a_checkpoint_that_is_assigned_is_carried_again_but_not_written_again() -> None:
+    """A ConfigMap of the same name that was made anew is another checkpoint."""
     with Calls(listed(node("n1", marked=reference())), get()) as session:
         result = assign.assign(session, options(sources={"n1": place()}), False)
-    assert (result["changed"], result["nodes"]["n1"]["state"], list(result["configmaps"])) == (
-        False,
-        "unchanged",
-        ["kube-system/config-a"],
-    )
-
-
-def test_a_configmap_of_the_same_name_made_anew_is_another_checkpoint() -> None:
+    assert (result["changed"], result["nodes"]["n1"]["state"]) == (False, "unchanged")
+    assert list(result["configmaps"]) == ["kube-system/config-a"]
     with Calls(listed(node("n1", marked=reference(revision="6"))), get(), mark("n1", reference())) as session:
         assert assign.assign(session, options(sources={"n1": place()}), False)["changed"]
 
@@ -69,21 +64,38 @@ def test_check_mode_of_a_checkpoint_that_push_would_make() -> None:
 @pytest.mark.parametrize(
     ("found", "delivery", "message"),
     [
-        (
-            node("n1", place("other"), LISTENS),
-            "checkpoint",
-            "follows spec.configSource .kube-system/other .* with the playbook migrate",
-        ),
+        (node("n1", place("other"), LISTENS), "checkpoint", "follows spec.configSource .kube-system/other .* migrate"),
         (
             node("n1", marked=reference("other"), config=LISTENS),
             "native",
             "runs a checkpoint of kube-system/other .* with the playbook migrate",
         ),
+        (node("n1", version="v1.29.3"), "dropin", "v1.29.3 does not read drop-ins .kubelets from 1.30 on do"),
+        (
+            node("n1", marked=reference("other"), version="v1.36.2"),
+            "dropin",
+            "runs a checkpoint of kube-system/other .* migrate",
+        ),
+        (
+            node("n1", marked=reference("other"), delivery="dropin", version="v1.36.2"),
+            "checkpoint",
+            "runs a dropin of kube-system/other .* migrate",
+        ),
     ],
 )
-def test_one_delivery_does_not_work_against_the_other(found: dict[str, t.Any], delivery: str, message: str) -> None:
+@pytest.mark.parametrize(
+    "given",
+    [
+        lambda delivery: options(sources={"n1": place()}, delivery=delivery),
+        lambda delivery: options(sources={"n1": {**place(), "delivery": delivery}}),
+    ],
+)
+def test_one_delivery_does_not_work_against_the_other(
+    found: dict[str, t.Any], delivery: str, message: str, given: t.Any
+) -> None:
+    """Whether it is that of all nodes or that of a node."""
     with Calls(listed(found), get()) as session, pytest.raises(NodesFailed, match=message):
-        assign.assign(session, options(sources={"n1": place()}, delivery=delivery), False)
+        assign.assign(session, given(delivery), False)
 
 
 def test_a_move_from_one_delivery_to_the_other_keeps_the_source() -> None:
@@ -102,13 +114,19 @@ def test_a_move_from_one_delivery_to_the_other_keeps_the_source() -> None:
 NEW = {"version": "v1.36.2"}
 
 
+def asked(answer: t.Any) -> Call:
+    """The GET of what a node runs before it gets a drop-in."""
+    return Call("GET", f"{NODES}/n1/proxy/configz", answer)
+
+
 def test_a_drop_in_is_named_in_the_annotation() -> None:
     """Its content is returned for the node as that of a checkpoint. A new node of 1.32 or later gets one by default."""
+    after = node("n1", marked=reference(), delivery="dropin", **NEW)
     calls = (
         listed(node("n1", **NEW)),
         get(),
-        Call("GET", f"{NODES}/n1/proxy/configz", {"kubeletconfig": live(maxPods=9)}),
-        mark("n1", reference(), node("n1", marked=reference(), delivery="dropin", **NEW), False, FROM_LOCAL, "dropin"),
+        asked({"kubeletconfig": live(maxPods=9)}),
+        mark("n1", reference(), after, False, FROM_LOCAL, "dropin"),
     )
     with Calls(*calls) as session:
         result = assign.assign(session, options(sources={"n1": place()}), False)
@@ -117,21 +135,15 @@ def test_a_drop_in_is_named_in_the_annotation() -> None:
     assert result["configmaps"] == {"kube-system/config-a": {"kubelet": text()}}
     # What it ran before, for the proof.
     (config,) = result["before"]["variants"].values()
-    assert config["maxPods"] == 9
-    assert list(result["before"]["nodes"]) == ["n1"]
+    assert (config["maxPods"], list(result["before"]["nodes"])) == (9, ["n1"])
 
 
 def test_a_node_with_a_drop_in_keeps_this_delivery() -> None:
     ran = {"assigned": {"configMap": reference("old")}, "active": {"configMap": reference("old")}}
     found = node("n1", marked=reference("old"), reported=ran, delivery="dropin", **NEW)
     after = node("n1", marked=reference(), delivery="dropin", **NEW)
-    calls = (
-        listed(found),
-        get(),
-        Call("GET", f"{NODES}/n1/proxy/configz", ApiError(503, "away")),
-        mark("n1", reference(), after, False, previous(reference("old")), "dropin"),
-    )
-    with Calls(*calls) as session:
+    write = mark("n1", reference(), after, False, previous(reference("old")), "dropin")
+    with Calls(listed(found), get(), asked(ApiError(503, "away")), write) as session:
         assert assign.assign(session, options(sources={"n1": place()}), False)["nodes"]["n1"]["delivery"] == "dropin"
     with Calls(listed(after), get()) as session:
         assert not assign.assign(session, options(sources={"n1": place()}), False)["changed"]
@@ -140,48 +152,17 @@ def test_a_node_with_a_drop_in_keeps_this_delivery() -> None:
     assert (row["state"], row["delivery"]) == ("reset", "dropin")
 
 
-@pytest.mark.parametrize(
-    ("found", "delivery", "message"),
-    [
-        (node("n1", version="v1.29.3"), "dropin", "v1.29.3 does not read drop-ins .kubelets from 1.30 on do"),
-        (node("n1", marked=reference("other"), **NEW), "dropin", "runs a checkpoint of kube-system/other .* migrate"),
-        (
-            node("n1", marked=reference("other"), delivery="dropin", **NEW),
-            "checkpoint",
-            "runs a dropin of kube-system/other .* migrate",
-        ),
-    ],
-)
-def test_which_nodes_do_not_get_a_drop_in(found: dict[str, t.Any], delivery: str, message: str) -> None:
-    with Calls(listed(found), get()) as session, pytest.raises(NodesFailed, match=message):
-        assign.assign(session, options(sources={"n1": {**place(), "delivery": delivery}}), False)
-
-
 def test_a_migration_makes_a_checkpoint_a_drop_in() -> None:
     """The row names the delivery that the node leaves, for a revert. A rollback to the checkpoint is not possible."""
     ran = {"assigned": {"configMap": reference("old")}, "active": {"configMap": reference("old")}}
     found = node("n1", marked=reference("old"), reported=ran, previous=reference("older"), **NEW)
-    calls = (
-        listed(found),
-        get(),
-        Call("GET", f"{NODES}/n1/proxy/configz", {"kubeletconfig": live(maxPods=9)}),
-        mark(
-            "n1",
-            reference(),
-            node("n1", marked=reference(), delivery="dropin", **NEW),
-            False,
-            {annotation.PREVIOUS: None},
-            "dropin",
-        ),
-    )
-    with Calls(*calls) as session:
+    after = node("n1", marked=reference(), delivery="dropin", **NEW)
+    write = mark("n1", reference(), after, False, {annotation.PREVIOUS: None}, "dropin")
+    with Calls(listed(found), get(), asked({"kubeletconfig": live(maxPods=9)}), write) as session:
         source = {**place(), "delivery": "dropin", "migrates": True}
         row = assign.assign(session, options(sources={"n1": source}), False)["nodes"]["n1"]
-    assert (row["ok"], row["delivery"], row["previous"]) == (
-        True,
-        "dropin",
-        {**reference("old"), "delivery": "checkpoint"},
-    )
+    assert (row["ok"], row["delivery"]) == (True, "dropin")
+    assert row["previous"] == {**reference("old"), "delivery": "checkpoint"}
 
 
 def test_a_source_is_removed_from_both_deliveries() -> None:
@@ -293,3 +274,80 @@ def test_a_node_with_an_error_is_reverted_to_its_active_source() -> None:
         assert assign.assign(session, options(sources={"n1": place()}), False)["nodes"]["n1"]["previous"] == reference(
             "good"
         )
+
+
+EARLIER, LATER = "20260101T000000Z-00000000", "20260102T000000Z-00000000"
+RAN = {"configMap": place("config-old")}
+RUNS = status(reference("config-now"), reference("config-now"))
+FAILED = status(reference("config-now"), reference("config-good"), None, "failed to validate config")
+LATE = status(reference("config-x"), reference("config-x"))
+NOW = {"configMap": reference("config-now")}
+
+
+def found(noted: dict[str, t.Any] | None, config: dict[str, t.Any], source: t.Any = None) -> dict[str, t.Any]:
+    """Return a Node that should run config-now, with this annotation."""
+    made = node("n1", place("config-now") if source is None else source or None, config)
+    if noted is not None:
+        made["metadata"]["annotations"] = {annotation.PREVIOUS: annotation.text(noted)}
+    return made
+
+
+@pytest.mark.parametrize(
+    ("noted", "config", "written"),
+    [
+        pytest.param(None, RUNS, {**NOW, "rollout": LATER}, id="the first"),
+        pytest.param({**RAN, "rollout": EARLIER, "undone": True}, RUNS, {**NOW, "rollout": LATER}, id="a later one"),
+        pytest.param(RAN, RUNS, {**NOW, "rollout": LATER}, id="after one without a name"),
+        pytest.param({**RAN, "rollout": LATER}, RUNS, None, id="the same again"),
+        pytest.param({"rollout": LATER}, RUNS, None, id="the same again, from its own file"),
+        pytest.param(
+            {**RAN, "rollout": LATER, "undone": True}, RUNS, {**RAN, "rollout": LATER}, id="undone, and again"
+        ),
+        pytest.param(
+            {**RAN, "rollout": EARLIER},
+            FAILED,
+            {"configMap": reference("config-good"), "rollout": LATER},
+            id="it runs what it fell back to",
+        ),
+        pytest.param({**RAN, "rollout": EARLIER}, LATE, {**RAN, "rollout": LATER}, id="it never ran what it should"),
+        pytest.param(None, LATE, None, id="what it ran is not known"),
+    ],
+)
+def test_what_a_rollout_notes(
+    noted: dict[str, t.Any] | None, config: dict[str, t.Any], written: dict[str, t.Any] | None
+) -> None:
+    notes = {} if written is None else {annotation.PREVIOUS: annotation.text(written)}
+    calls = (listed(found(noted, config)), get("config-a"), patch("n1", place("config-a"), notes=notes))
+    with Calls(*calls) as session:
+        result = assign.assign(session, options(sources={"n1": place("config-a")}, rollout=LATER, undo=False), False)
+    assert result["changed"]
+
+
+@pytest.mark.parametrize("undone", [False, True])
+def test_a_rollback_to_a_source_marks_the_node(undone: bool) -> None:
+    """A second run that finds the source in place marks a node that was not marked yet, and no other."""
+    noted = {**RAN, "rollout": LATER}
+    marked = {**noted, "undone": True}
+    before = found(marked if undone else noted, RUNS, place("config-old"))
+    write = patch("n1", place("config-old"), notes={annotation.PREVIOUS: annotation.text(marked)})
+    write.answer["metadata"]["annotations"] = {annotation.PREVIOUS: annotation.text(marked)}
+    same = [] if undone else [write]
+    with Calls(listed(before), *same) as session:
+        given = options(sources={"n1": place("config-old")}, undo=True)
+        assert assign.assign(session, given, False)["changed"] is not undone
+
+
+@pytest.mark.parametrize("undo", [False, True])
+def test_a_rollback_to_the_own_file_keeps_the_mark_and_a_reset_nothing(undo: bool) -> None:
+    marked = {"rollout": LATER, "undone": True}
+    notes = {annotation.PREVIOUS: annotation.text(marked) if undo else None}
+    write = patch("n1", None, notes=notes)
+    write.answer["metadata"]["annotations"] = {annotation.PREVIOUS: annotation.text(marked)} if undo else {}
+    with Calls(listed(found({"rollout": LATER}, RUNS)), write) as session:
+        result = assign.assign(session, options(state="absent", nodes=["n1"], undo=undo), False)
+    assert result["nodes"]["n1"]["state"] == "reset"
+
+
+def test_a_name_that_is_none() -> None:
+    with Calls() as session, pytest.raises(ClusterError, match="rollout is 'x', not the name of a rollout"):
+        assign.assign(session, options(sources={"n1": place("config-a")}, rollout="x"), False)

@@ -1,20 +1,26 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Finding drift, on a cluster in memory: what is asked of it, and what is made of the answers."""
+"""Finding drift, and what an upgrade would stop: what is asked, and what is made of the answers."""
 
 from __future__ import annotations
 
+import json
 import typing as t
 
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import drift, dump
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import drift, dump, upgrade_check
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.binary_facts import BinaryFacts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import identity
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.kubelet import ask_binary
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary
 from tests.sim.api.direct import Direct
 from tests.support.calls import CONFIGMAPS, NODES
 from tests.support.objects import Reference, configmap, live, node, place, reference, status, text
+from tests.support.table_minors import BEYOND
+from tests.support.upgrading import SOCKET, answer, result
 
 TEXT = text(maxPods=50)
 NAME = identity.configmap_name("config", TEXT)
@@ -106,6 +112,11 @@ def test_causes_of_the_api() -> None:
     assert causes(cluster(runs(), n1=live(maxPods=61)), flags={"n1": ["--max-pods=61"]}) == {"maxPods": "flag"}
 
 
+def record(*own: t.Any, **more: t.Any) -> dict[str, t.Any]:
+    """Return the record of the node's own values."""
+    return {"complete": True, "source": NAME, "absent": [], "own": {"maxPods": [*own]}, **more}
+
+
 @pytest.mark.parametrize(
     ("own", "options", "message"),
     [
@@ -119,46 +130,37 @@ def test_causes_of_the_api() -> None:
     ],
 )
 def test_a_value_that_is_no_longer_declared(own: list[t.Any], options: dict[str, t.Any], message: str) -> None:
-    record = {"complete": True, "source": NAME, "absent": [], "own": {"maxPods": own}}
-    rows = run(cluster(runs(own=record)), **options)["nodes"]["n1"]["drift"]
+    rows = run(cluster(runs(own=record(*own))), **options)["nodes"]["n1"]["drift"]
     assert [(row["path"], row["cause"]) for row in rows] == [("maxPods", "no longer declared")] * bool(message)
     assert all(message in row["message"] and (row["pushed"], row["live"]) == (50, 50) for row in rows), rows
 
 
+GONE = f"a rollout assigned the ConfigMap {NAME} to the node, and another user has removed"
+ABSENT = "config-b key kubelet cannot be used: there is no such ConfigMap"
+
+
 @pytest.mark.parametrize(
-    ("source", "message", "remedy"),
+    ("changed", "message", "remedy"),
     [
-        # Removed by hand.
-        (
-            None,
-            f"a rollout assigned the ConfigMap {NAME} to the node, and another user has removed",
-            "Find out who rem",
-        ),
-        # Assigned by hand, and absent.
-        (B, "config-b key kubelet cannot be used: there is no such ConfigMap", "Find out who assigned it."),
+        # Removed by hand; assigned by hand, and absent.
+        (node(own=record(110), config=status()), GONE, "Find out who rem"),
+        (runs(source=B, own=record(110)), ABSENT, "Find out who assigned it."),
     ],
 )
-def test_a_source_that_another_user_changed(source: Reference | None, message: str, remedy: str) -> None:
-    record = {"complete": True, "source": NAME, "absent": [], "own": {"maxPods": [110]}}
-    changed = node(own=record, config=status()) if source is None else runs(source=source, own=record)
+def test_a_source_that_another_user_changed(changed: dict[str, t.Any], message: str, remedy: str) -> None:
     rows = run(cluster(changed, n1=live(maxPods=110)), node_configs={"n1": {"maxPods": 50}})["nodes"]["n1"]["drift"]
     assert [row["path"] for row in rows] == ["maxPods"], rows
     assert message in rows[0]["message"] and "push it first" not in rows[0]["message"], rows
     assert rows[0]["remedy"].startswith(remedy), rows
 
 
-def test_a_record_of_a_node_on_its_local_config_is_no_drift() -> None:
-    record = {"complete": True, "source": NAME, "absent": [], "own": {"maxPods": [110]}}
-    assert causes(cluster(node(own=record, config=status())), node_configs={}) == {}
-
-
 def test_a_default_that_the_source_leaves_to_the_kubelet_is_no_drift() -> None:
-    """The node's own file does not set the field either."""
+    """The node's own file does not set the field either. Nor is the record of a node on its local config."""
     bare = reference(identity.configmap_name("config", text()))
-    record = {"complete": True, "source": bare["name"], "absent": ["maxPods"], "own": {"maxPods": [None]}}
     for absent, expected in ((["maxPods"], {}), ([], {"maxPods": "no longer declared"})):
-        found = runs(source=bare, version="v1.22.1", own={**record, "absent": absent})
+        found = runs(source=bare, version="v1.22.1", own=record(None, source=bare["name"], absent=absent))
         assert causes(cluster(found, maps=[configmap(bare["name"], text())]), node_configs={}) == expected
+    assert causes(cluster(node(own=record(110), config=status())), node_configs={}) == {}
 
 
 def test_a_kubelet_that_does_not_answer_is_drift_too() -> None:
@@ -235,15 +237,22 @@ def test_kubeadm_is_asked_only_where_that_is_wanted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "match"),
+    ("options", "words"),
     [
-        ("a: [", "node_configs: the configuration of node n1, line 1"),
-        ({"evictionHard": 1}, "the configuration of node n1: "),
+        ({"node_configs": {"n1": "a: ["}}, "node_configs: the configuration of node n1, line 1"),
+        ({"node_configs": {"n1": {"evictionHard": 1}}}, "the configuration of node n1: "),
+        *(
+            ({"deliveries": {"n1": wrong}}, r"^deliveries: node n1 has the unknown delivery .*: use auto, native")
+            for wrong in ("checkpint", "none", "", None, 5, ["native"])
+        ),
     ],
 )
-def test_what_cannot_be_declared(given: t.Any, match: str) -> None:
-    with pytest.raises(ClusterError, match=match):
-        run(cluster(runs()), node_configs={"n1": given})
+def test_options_that_are_refused(options: dict[str, t.Any], words: str) -> None:
+    """A delivery that does not exist before any request."""
+    api = cluster(runs())
+    with pytest.raises(ClusterError, match=words):
+        run(api, **options)
+    assert not api.requests or "deliveries" not in options
 
 
 def test_another_form_is_distinguished() -> None:
@@ -252,10 +261,116 @@ def test_another_form_is_distinguished() -> None:
     assert [row["path"] for row in result["nodes"]["n1"]["rendering"]] == ["readOnlyPort"]
 
 
-@pytest.mark.parametrize("wrong", ["checkpint", "none", "", None, 5, ["native"]])
-def test_a_delivery_that_does_not_exist(wrong: t.Any) -> None:
-    """Nothing is asked of the cluster."""
-    api = cluster(runs())
-    with pytest.raises(ClusterError, match=r"^deliveries: node n1 has the unknown delivery .*: use auto, native"):
-        run(api, deliveries={"n1": wrong})
-    assert not api.requests
+def test_the_result_for_programs_and_for_people() -> None:
+    hosts = {
+        "n1": result("v1.34.1", "--pod-infra-container-image=pause:3.10"),
+        "n2": result("v1.34.1"),
+        "n3": {"unreachable": True, "msg": "no route"},
+    }
+    found = upgrade_check.compare({"hosts": hosts, "target_version": "v1.35.0"}, False)
+    assert found["summary"] == {
+        "target": "1.35",
+        "nodes": 3,
+        "would_stop": ["n1"],
+        "unknown": ["n3"],
+        "changed": [],
+        "ready": False,
+    }
+    assert found["nodes"]["n2"] == {"kubelet_version": "v1.34.1", "findings": []}
+    assert found["text"][-1] == "upgrade to 1.35: 3 nodes, 1 would stop, 1 unknown, 0 would change"
+    assert not found["changed"]
+
+
+def test_a_version_that_is_none() -> None:
+    with pytest.raises(ClusterError, match=r"kubelet_config_target_version is 1\.3,"):
+        upgrade_check.compare({"hosts": {}, "target_version": "1.3"}, False)
+
+
+PROGRAM = "/home/me/kubelet"
+FLAGS = ["config", "container-runtime-endpoint", "max-pods", "static-pod-url-header"]
+
+
+class Kubelet:
+    """A binary of a minor that no table knows."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.texts: list[dict[str, t.Any]] = []
+        self.names: set[str] = set()
+        self.verdict = binary.Verdict("valid", [], [])
+        monkeypatch.setattr(ask_binary, "ask", self.ask)
+        monkeypatch.setattr(binary, "check", self.check)
+
+    def ask(self, program: str, names: set[str], **where: t.Any) -> BinaryFacts:
+        assert program == PROGRAM and where["cache"] == ""
+        self.names = names
+        has = {name: name != "maxPodz" for name in names if not name.startswith("featureGates.")}
+        return BinaryFacts(f"v1.{BEYOND}.0", FLAGS, {"New": "b+=", "Gone": "x"}, has)
+
+    def check(self, text: str, argv: t.Sequence[str], _program: str, **_where: t.Any) -> binary.Verdict:
+        assert not argv
+        self.texts.append(json.loads(text))
+        return self.verdict
+
+
+@pytest.fixture
+def kubelet(monkeypatch: pytest.MonkeyPatch) -> Kubelet:
+    return Kubelet(monkeypatch)
+
+
+def nodes_of(**hosts: dict[str, t.Any]) -> dict[str, t.Any]:
+    options = {"hosts": hosts, "target_version": f"1.{BEYOND}", "target_binary": PROGRAM}
+    return upgrade_check.compare(options, False)
+
+
+def test_nothing_is_unknown_of_a_version_that_no_table_has(kubelet: Kubelet) -> None:
+    good = {"featureGates": {"New": True}, "newField": 1, "staticPodURLHeader": "********"}
+    bad = {"featureGates": {"Gone": True}, "maxPodz": 5}
+    found = nodes_of(
+        n1=result("v1.36.2", SOCKET, "--max-pods=7", config=good),
+        n2=result("v1.36.2", SOCKET, "--docker=x", "--no-such", config=bad),
+    )
+    rows = {
+        name: [
+            (row["severity"], row["kind"], row["name"])
+            for row in node["findings"]
+            if row["kind"] not in ("default", "runtime")
+        ]
+        for name, node in found["nodes"].items()
+    }
+    assert not [row for row in rows["n1"] if row[1] in ("flag", "gate", "field") or row[0] == "unknown"]
+    assert {("stops", "flag", "--docker"), ("stops", "flag", "--no-such"), ("changes", "field", "maxPodz")} <= {
+        *rows["n2"]
+    }
+    assert found["summary"]["unknown"] == []
+    assert {"newField", "maxPodz", "featureGates.New", "failCgroupV1"} <= kubelet.names
+    assert kubelet.texts[0]["maxPods"] == 7 and kubelet.texts[0]["failCgroupV1"] is False
+    assert "staticPodURLHeader" not in kubelet.texts[0]
+
+
+def test_what_it_refuses_stops_the_node(kubelet: Kubelet) -> None:
+    kubelet.verdict = binary.Verdict("invalid", ["a new rule"], [])
+    found = nodes_of(n1=result("v1.36.2", SOCKET))
+    assert found["summary"]["would_stop"] == ["n1"]
+    assert any("refuses: a new rule" in line for line in found["text"])
+
+
+def test_equal_nodes_are_asked_about_once_and_others_stay_as_they_are(kubelet: Kubelet) -> None:
+    asked = result("v1.36.2", target=answer(BEYOND))
+    lost: dict[str, t.Any] = {"unreachable": True}
+    odd = {**result("v1.36.2"), "words": "odd"}
+    hosts = {"a": result("v1.36.2"), "b": result("v1.36.2"), "asked": asked, "lost": lost, "odd": odd, "none": None}
+    found = upgrade_check.answered(hosts, PROGRAM, BEYOND)
+    assert len(kubelet.texts) == 1
+    assert found["a"]["target"]["version"] == f"v1.{BEYOND}.0" and found["b"]["target"]["verdict"] == "valid"
+    assert {name: found[name] for name in ("asked", "lost", "odd", "none")} == {
+        "asked": asked,
+        "lost": lost,
+        "odd": odd,
+        "none": None,
+    }
+
+
+def test_a_binary_that_is_not_there() -> None:
+    found = upgrade_check.answered({"n1": result("v1.36.2")}, "/none/kubelet", 36)["n1"]["target"]
+    assert (found["version"], found["verdict"]) == (None, "not checked")
+    assert found["messages"] == ["there is no kubelet binary /none/kubelet"]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stage push. Prune is in test_prune."""
+"""Stage push, and prune: which ConfigMaps it removes, and when it does not."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease, lease_objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import push
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, identity
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
-from tests.support.calls import CONFIGMAPS, DRY, Call, Calls
-from tests.support.objects import HEADER, configmap, reference, text
+from tests.sim.api.direct import Clock, Direct
+from tests.support.calls import CONFIGMAPS, DRY, NODES, Call, Calls
+from tests.support.objects import HEADER, configmap, node, place, reference, status, text
 
 CONFIG = {**HEADER, "maxPods": 50}
 VARIANT = identity.variant(CONFIG)
@@ -61,48 +63,32 @@ def get(answer: t.Any, name: str = NAME) -> Call:
     return Call("GET", f"{CONFIGMAPS}/{name}", answer)
 
 
-def test_creates_what_is_not_there() -> None:
-    with Calls(get(GONE), Call("POST", CONFIGMAPS, configmap(NAME, TEXT), (), body())) as session:
-        result = push.push(session, options(variants={VARIANT: CONFIG}), False)
+@pytest.mark.parametrize(("check_mode", "query"), [(False, ()), (True, DRY)])
+def test_creates_what_is_not_there(check_mode: bool, query: t.Any) -> None:
+    """Check mode is a dry run."""
+    post = Call("POST", CONFIGMAPS, configmap(NAME, TEXT), query, body())
+    with Calls(get(GONE), post) as session:
+        result = push.push(session, options(variants={VARIANT: CONFIG}), check_mode)
     assert result["changed"]
     assert result["configmaps"] == {VARIANT: {"changed": True, "variant": VARIANT, **reference(NAME)}}
     assert result["summary"] == {"configmaps": 1, "created": 1}
     (diff,) = result["diff"]
-    assert (diff["before"], diff["after"]) == ("", TEXT)
-    assert NAME in diff["after_header"]
+    assert (diff["before"], diff["after"], NAME in diff["after_header"]) == ("", TEXT, True)
 
 
 @pytest.mark.parametrize("given", [CONFIG, {"maxPods": 50}])
 def test_one_configuration_and_its_source(given: dict[str, t.Any]) -> None:
     """Its kind and apiVersion may be omitted. The source is what node_config_source takes."""
-    with Calls(get(GONE), Call("POST", CONFIGMAPS, configmap(NAME, TEXT), (), body())) as session:
+    with Calls(get(configmap(NAME, TEXT))) as session:
         result = push.push(session, options(config=given), False)
     assert result["source"] == reference(NAME)
-    assert result["configmaps"] == {VARIANT: {"changed": True, "variant": VARIANT, **reference(NAME)}}
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"kind": "Node"}, "config"),
-        ({7: "maxPods"}, "config: the key 7 is not text"),
-    ],
-)
-def test_what_is_no_configuration_is_refused(given: dict[t.Any, t.Any], words: str) -> None:
-    with Calls() as session, pytest.raises(ClusterError, match=words):
-        push.push(session, options(config=given), False)
+    assert result["configmaps"] == {VARIANT: {"changed": False, "variant": VARIANT, **reference(NAME)}}
 
 
 def test_leaves_what_is_there() -> None:
     with Calls(get(configmap(NAME, TEXT))) as session:
         result = push.push(session, options(variants={VARIANT: CONFIG}), False)
     assert (result["changed"], result["diff"], result["configmaps"][VARIANT]["resourceVersion"]) == (False, [], "7")
-
-
-def test_check_mode_is_a_dry_run() -> None:
-    with Calls(get(GONE), Call("POST", CONFIGMAPS, configmap(NAME, TEXT, revision=""), DRY, body())) as session:
-        result = push.push(session, options(variants={VARIANT: CONFIG}), True)
-    assert result["changed"]
 
 
 def test_mutable() -> None:
@@ -144,13 +130,26 @@ def test_content_that_another_writer_created() -> None:
         push.push(session, options(variants={VARIANT: CONFIG}), False)
 
 
-def test_hash_that_does_not_match() -> None:
-    """Nothing is written, not even what does match."""
-    with (
-        Calls() as session,
-        pytest.raises(ClusterError, match=f"the configuration under 0123456789 has the hash {VARIANT}"),
-    ):
-        push.push(session, options(variants={identity.variant(HEADER): HEADER, "0123456789": CONFIG}), False)
+LARGE = {**HEADER, "staticPodPath": "x" * (1 << 20)}
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"config": {"kind": "Node"}}, "config"),
+        ({"config": {7: "maxPods"}}, "config: the key 7 is not text"),
+        (
+            {"variants": {identity.variant(HEADER): HEADER, "0123456789": CONFIG}},
+            f"the configuration under 0123456789 has the hash {VARIANT}",
+        ),
+        ({"variants": {identity.variant(LARGE): LARGE}}, "1 MiB"),
+        ({"variants": {VARIANT: CONFIG}, "keep_days": 99_999_999}, "keep_days is 99999999: use at most 3650"),
+    ],
+)
+def test_what_cannot_be_pushed(given: dict[str, t.Any], words: str) -> None:
+    """Nothing is written, not even what is right."""
+    with Calls() as session, pytest.raises(ClusterError, match=words):
+        push.push(session, options(**given), False)
 
 
 def test_one_refusal_does_not_hide_what_was_made() -> None:
@@ -188,12 +187,6 @@ def test_files_that_cannot_be_used(content: bytes | None, text_: str, tmp_path: 
     with Calls() as session, pytest.raises(ClusterError, match=rf"^src: .*{text_}") as caught:
         push.push(session, options(src=[str(path)], variants={VARIANT: CONFIG}), False)
     assert str(path) in caught.value.message
-
-
-def test_more_than_a_configmap_can_hold() -> None:
-    large = {**HEADER, "staticPodPath": "x" * (1 << 20)}
-    with Calls() as session, pytest.raises(ClusterError, match="1 MiB"):
-        push.push(session, options(variants={identity.variant(large): large}), False)
 
 
 def test_secrets_are_masked_in_the_diff() -> None:
@@ -239,6 +232,173 @@ def test_a_staged_configmap_is_marked_when_it_is_created_only() -> None:
         assert not push.push(session, wanted, False)["changed"]
 
 
-def test_days_beyond_the_calendar_are_refused() -> None:
-    with Calls() as session, pytest.raises(ClusterError, match="keep_days is 99999999: use at most 3650"):
-        push.push(session, options(variants={VARIANT: CONFIG}, keep_days=99_999_999), False)
+def prune_options(**given: t.Any) -> dict[str, t.Any]:
+    return {"name": "base", "namespace": "kube-system", "key": "kubelet", **given}
+
+
+def cluster(*idle: str, nodes: t.Sequence[dict[str, t.Any]] = (), clock: Clock | None = None) -> Direct:
+    """Return an API server with these ConfigMaps and nodes, by default one that uses none of them."""
+    return Direct(*(nodes or [node("n1")]), configmaps=[configmap(name, TEXT) for name in idle], clock=clock)
+
+
+def prune(api: Direct, check_mode: bool = False) -> dict[str, t.Any]:
+    """Prune; its own Lease must not stay."""
+    try:
+        return push.push(api, prune_options(state="pruned"), check_mode)
+    finally:
+        assert not any(item["spec"]["holderIdentity"].startswith("prune on ") for item in api.leases.values())
+
+
+@pytest.mark.parametrize("check_mode", [False, True])
+def test_prune_removes_unused_configmaps(check_mode: bool) -> None:
+    idle = f"base-{SUFFIX}"
+    api = cluster(idle)
+    result = prune(api, check_mode)
+    assert list(api.configmaps) == ([idle] if check_mode else [])
+    (asked,) = api.bodies(f"DELETE {CONFIGMAPS}/*")
+    assert asked["preconditions"] == {"uid": f"uid-{idle}", "resourceVersion": "7"}
+    assert (result["changed"], result["pruned"], result["kept"], result["summary"]) == (
+        True,
+        [idle],
+        [],
+        {"pruned": 1, "kept": 0},
+    )
+    assert (result["diff"][0]["before"], result["diff"][0]["after"]) == (TEXT, "")
+
+
+@pytest.mark.parametrize(
+    "using",
+    [
+        {"source": place(f"base-{SUFFIX}")},
+        {"config": status(assigned=reference(f"base-{SUFFIX}", "1"))},
+        {"config": status(active=reference(f"base-{SUFFIX}", "1"))},
+        {"config": status(good=reference(f"base-{SUFFIX}", "1"))},
+    ],
+)
+def test_prune_keeps_what_any_node_has_anywhere(using: dict[str, t.Any]) -> None:
+    """Also a node that is not Ready and whose kubelet has another version by now."""
+    name = f"base-{SUFFIX}"
+    api = cluster(name, nodes=[node("n1"), node("n2", ready="Unknown", version="v1.24.0", **using)])
+    result = prune(api)
+    assert (result["changed"], result["pruned"], result["kept"]) == (False, [], [name])
+
+
+@pytest.mark.parametrize(
+    "name", ["other-abcdefghkm", "base-gpu-abcdefghkm", "base", "base-short", "base-abcdefghkmn", "mybase-abcdefghkm"]
+)
+def test_prune_keeps_other_names(name: str) -> None:
+    """A name that begins like ours is not ours: ours is the first part and the hash, nothing between them."""
+    result = prune(cluster(name))
+    assert (result["changed"], result["kept"]) == (False, [name])
+
+
+def test_prune_sees_the_same_name_in_another_namespace() -> None:
+    name = f"base-{SUFFIX}"
+    elsewhere = node("n1", {**place(name), "namespace": "other"})
+    assert prune(cluster(name, nodes=[elsewhere]))["pruned"] == [name]
+
+
+def test_prune_reports_what_could_not_be_removed() -> None:
+    one, two = f"base-{SUFFIX}", f"base-{SUFFIX[::-1]}"
+    api = cluster(one)
+    api.configmaps.add(configmap(two, "garbage: ["))
+    api.answers[f"DELETE */{one}"] = ApiError(403, "forbidden")
+    with pytest.raises(ClusterError, match=f"{one}: forbidden") as caught:
+        prune(api)
+    assert list(api.configmaps) == [one]
+    assert (caught.value.result["changed"], caught.value.result["pruned"]) == (True, [two])
+
+
+def under_way(api: Direct, held: bool = True) -> dict[str, t.Any]:
+    """A rollout of one node of the cluster holds, or claims, its Lease."""
+    claim = lease_objects.create(api, "kube-system", "ops@bastion", "workers", ["n7"], 300)
+    if held:
+        lease_objects.renew(api, claim.lease(), held=True)
+    return claim.lease()
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(lease, "time", made)
+    return made
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_prune_removes_nothing_while_a_rollout_is_under_way(waits: Clock, held: bool) -> None:
+    """It may have pushed what it has not assigned yet. Nothing is read, and its Lease stays."""
+    api = cluster()
+    mine = under_way(api, held)
+    with pytest.raises(ClusterError) as caught:
+        prune(api)
+    assert list(api.leases) == [mine["name"]]
+    assert all("/leases" in path for _method, path in api.requests)
+    first, second, third = caught.value.message.splitlines()
+    assert first == (
+        "a rollout is under way, and may have pushed ConfigMaps that no node uses yet; nothing was pruned."
+    )
+    state = "has been rolling out to" if held else "has been waiting to roll out to"
+    assert second.startswith(f"ops@bastion {state} workers since ") and second.endswith("after the last renewal.")
+    assert third.startswith("Wait until it is done and run again. ")
+    assert [row["holder"] for row in caught.value.result["obstacles"]] == ["ops@bastion"]
+
+
+def test_prune_waits_for_a_claim_that_is_withdrawn(waits: Clock) -> None:
+    api = cluster()
+    under_way(api, held=False)
+    waits.at(3, api.leases.clear)
+    assert not prune(api)["changed"]
+
+
+def test_prune_in_check_mode_warns_of_a_rollout(waits: Clock) -> None:
+    idle = f"base-{SUFFIX}"
+    api = cluster(idle)
+    under_way(api)
+    result = prune(api, True)
+    assert len(api.leases) == 1
+    assert result["pruned"] == [idle] and result["warnings"][0].startswith("a rollout is under way")
+
+
+def test_no_rollout_begins_while_prune_runs(waits: Clock) -> None:
+    """Any rollout, since the Lease covers all nodes."""
+    api = cluster()
+    given = {"state": "held", "group": "batch", "holder": "me", "duration": 300, "wait": 0, "lease": None}
+    refused: list[str] = []
+
+    def begin() -> None:
+        with pytest.raises(ClusterError) as caught:
+            lease.lease(api, {**given, "namespace": "kube-system", "nodes": ["n5"]}, False)
+        refused.append(caught.value.message)
+
+    api.before(f"GET {NODES}", begin)
+    prune(api)
+    assert " has been rolling out to all nodes since " in refused[0] and "Nodes in both rollouts: n5." in refused[0]
+
+
+def test_prune_stops_when_it_loses_its_lease(waits: Clock) -> None:
+    """Its node list took long, and a rollout has taken the Lease over."""
+    idle = f"base-{SUFFIX}"
+    api = cluster(idle, clock=waits)
+    api.before(f"GET {NODES}", lambda: (waits.sleep(60), api.leases.clear()))
+    with pytest.raises(ClusterError, match=f"{idle}: this rollout lost its Lease"):
+        prune(api)
+    assert list(api.configmaps) == [idle]
+
+
+@pytest.mark.parametrize("check_mode", [False, True])
+def test_prune_on_an_api_server_without_leases(check_mode: bool) -> None:
+    """Older than 1.14: no rollout can hold one either."""
+    api = cluster()
+    api.store.minor = 13
+    assert not prune(api, check_mode)["changed"]
+
+
+@pytest.mark.parametrize(("days", "kept"), [(-1, False), (0, True), (7, True), (None, False)])
+def test_a_staged_configmap_is_kept_until_its_day(days: int | None, kept: bool) -> None:
+    """A label that is not a day protects nothing: no later prune would remove the ConfigMap."""
+    today = datetime.datetime.now(datetime.UTC).date()
+    until = "soon" if days is None else (today + datetime.timedelta(days=days)).isoformat()
+    api = cluster(f"base-{SUFFIX}")
+    api.configmaps[f"base-{SUFFIX}"]["metadata"]["labels"][f"{PREFIX}staged-until"] = until
+    result = prune(api)
+    assert (result["kept"], result["pruned"]) == (([f"base-{SUFFIX}"], []) if kept else ([], [f"base-{SUFFIX}"]))

@@ -1,30 +1,27 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stage soak, on a cluster in memory that changes in simulated time."""
+"""Stage soak, on a cluster in memory that changes in simulated time. A kubelet restarts, the clock of its node is set,
+and both.
+"""
 
 from __future__ import annotations
 
-import itertools
 import typing as t
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import timestamps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease_objects, pods
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak
 from tests.sim.api.direct import HEARTBEATS, Clock, Direct
 from tests.support.calls import CONFIGMAPS, NODES
 from tests.support.objects import live, node, place, pod, status
-from tests.support.soaking import OWNED, A, cluster, done, fail, run, snapshot, state, stopped
+from tests.support.soaking import OWNED, A, cluster, done, fail, run, snapshot, state
 
 AWAY = ApiError(0, "no usable answer from the API server", transient=True)
 REFUSED = ApiError(503, "connection refused", transient=True)
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return stopped(monkeypatch)
 
 
 @pytest.mark.parametrize("count", [1, 12])
@@ -62,64 +59,39 @@ def test_no_time_to_soak(clock: Clock) -> None:
 
 
 def test_the_kubelet_restarted(clock: Clock) -> None:
-    """Found within half a minute; the other node goes on."""
+    """Found within half a minute; the other node goes on. When all have failed, nothing is waited for."""
     api = cluster(clock, done("n1"), done("n2"))
     clock.at(12, lambda: api.births.update(n1=1012.0))
     failed = fail(api)
     assert set(failed.failures) == {"n1"} and state(failed) == "restarted"
     assert "its kubelet restarted during the soak. See `journalctl -u kubelet`" in failed.failures["n1"]
     assert failed.result["nodes"]["n2"]["ok"] and clock.now >= 1060
+    began = clock.now
+    clock.at(began - 1000 + 12, lambda: api.births.update(n1=began + 12))
+    fail(api, nodes=["n1"], seconds=600)
+    assert clock.now <= began + 35
 
 
-def test_no_wait_for_nodes_that_have_failed(clock: Clock) -> None:
+FAILED = "failed to validate config, see Kubelet log for details"
+
+
+@pytest.mark.parametrize(
+    ("change", "found", "second"),
+    [
+        (lambda api: api.nodes.update(n1=node("n1", place("theirs"), status(A, A))), "reassigned", 1015),
+        (lambda api: api.nodes.update(n1=node("n1", place(), status(A, error=FAILED))), "fell_back", 1015),
+        (lambda api: api.live.update(n1=live(maxPods=110)), "differs", 1060),
+    ],
+)
+def test_a_configuration_that_does_not_stay(
+    clock: Clock, change: t.Callable[[Direct], None], found: str, second: float
+) -> None:
+    """Another user assigns another source, the kubelet falls back, or what is live changes."""
     api = cluster(clock, done())
-    clock.at(12, lambda: api.births.update(n1=1012.0))
-    fail(api, seconds=600)
-    assert clock.now <= 1035
-
-
-def test_a_clock_that_is_slewed_restarts_nothing(clock: Clock) -> None:
-    api = cluster(clock, done())
-    clock.at(12, lambda: api.births.update(n1=1001.0))
-    assert run(api)["summary"]["ok"] == 1
-
-
-def checkpoint(started: str) -> dict[str, t.Any]:
-    return node("n1", marked=A, reported={**status(A, A), "reason": "on trial", "started": started})
-
-
-def test_the_guard_reports_a_restart(clock: Clock) -> None:
-    """With checkpoint delivery, at the next poll. What it rounds is not a restart."""
-    api = cluster(clock, checkpoint("2025-12-31T23:00:00Z"))
-    clock.at(7, lambda: api.nodes.update(n1=checkpoint("2025-12-31T23:00:01Z")))
-    clock.at(11, lambda: api.births.update(n1=1011.0))
-    clock.at(12, lambda: api.nodes.update(n1=checkpoint("2025-12-31T23:00:52Z")))
-    assert (state(fail(api)), clock.now) == ("restarted", 1015)
-    assert api.count("GET", f"{NODES}/n1/proxy/metrics") == 2
-
-
-def test_another_user_assigns_another_source(clock: Clock) -> None:
-    api = cluster(clock, done())
-    clock.at(12, lambda: api.nodes.update(n1=node("n1", place("theirs"), status(A, A))))
+    clock.at(12, lambda: change(api))
     failed = fail(api, sources={"n1": place()})
-    assert (state(failed), clock.now) == ("reassigned", 1015)
-    assert "names kube-system/theirs" in failed.failures["n1"]
-
-
-def test_the_kubelet_falls_back(clock: Clock) -> None:
-    api = cluster(clock, done())
-    error = "failed to validate config, see Kubelet log for details"
-    clock.at(12, lambda: api.nodes.update(n1=node("n1", place(), status(A, error=error))))
-    failed = fail(api)
-    assert (state(failed), clock.now) == ("fell_back", 1015)
-
-
-def test_the_live_configuration_changed(clock: Clock) -> None:
-    api = cluster(clock, done())
-    clock.at(12, lambda: api.live.update(n1=live(maxPods=110)))
-    failed = fail(api)
-    assert (state(failed), clock.now) == ("differs", 1060)
-    assert failed.result["nodes"]["n1"]["differences"][0]["path"] == "maxPods"
+    assert (state(failed), clock.now) == (found, second)
+    assert found != "differs" or failed.result["nodes"]["n1"]["differences"][0]["path"] == "maxPods"
 
 
 @pytest.mark.parametrize(
@@ -274,23 +246,6 @@ def test_unknown_nodes(clock: Clock) -> None:
 LEASE = {"name": "rollout", "namespace": "kube-system", "uid": "u", "holder": "me", "duration": 30}
 
 
-def test_the_lease_is_kept(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At once and whenever a third of its duration is over; when it is lost, no node is blamed."""
-    renewed: list[float] = []
-
-    def renew(_session: t.Any, lease: dict[str, t.Any]) -> None:
-        renewed.append(clock.now - 1000)
-        if clock.now > 1100:
-            raise lease_objects.LeaseLost(f"the lease {lease['name']} is not ours any more")
-
-    monkeypatch.setattr(lease_objects, "renew", renew)
-    with pytest.raises(lease_objects.LeaseLost) as caught:
-        run(cluster(clock, done()), seconds=300, lease={**LEASE, "duration": 36})
-    assert (caught.value.message, caught.value.result) == ("the lease rollout is not ours any more", {})
-    assert renewed[0] == 0 and max(later - sooner for sooner, later in itertools.pairwise(renewed)) <= 12
-    assert len(renewed) <= 12
-
-
 def test_the_lease_cannot_be_renewed_for_a_moment(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     def renew(_session: t.Any, _lease: dict[str, t.Any]) -> None:
         if 1020 < clock.now < 1040:
@@ -298,3 +253,153 @@ def test_the_lease_cannot_be_renewed_for_a_moment(clock: Clock, monkeypatch: pyt
 
     monkeypatch.setattr(lease_objects, "renew", renew)
     assert run(cluster(clock, done()), lease=LEASE)["summary"]["ok"] == 1
+
+
+HOUR = 3600.0
+# When a kubelet was started that has run for a minute, and one that has just become Ready. Soaks begin at 1000.
+OLD, YOUNG = 940.0, 995.0
+
+
+def jump(second: float, seconds: float) -> t.Callable[[Clock, Direct], None]:
+    """Set the clock of the node."""
+    return lambda clock, api: clock.at(second, lambda: api.fast.update(n1=seconds))
+
+
+def restart(second: float) -> t.Callable[[Clock, Direct], None]:
+    """Start the kubelet again."""
+    return lambda clock, api: clock.at(second, lambda: api.births.update(n1=1000.0 + second))
+
+
+def away(second: float, until: float, birth: float) -> t.Callable[[Clock, Direct], None]:
+    """Let the kubelet not answer for a while."""
+
+    def set_up(clock: Clock, api: Direct) -> None:
+        clock.at(second, lambda: api.births.update(n1=REFUSED))
+        clock.at(until, lambda: api.births.update(n1=birth))
+
+    return set_up
+
+
+def crash_loop(clock: Clock, api: Direct) -> None:
+    """Start the kubelet again every 8 s."""
+    for second in range(8, 120, 8):
+        restart(second)(clock, api)
+
+
+Acts = tuple[t.Callable[[Clock, Direct], None], ...]
+SAME: dict[str, Acts] = {
+    "nothing": (),
+    "ahead": (jump(12, HOUR),),
+    "ahead, a little": (jump(12, 5.0),),
+    "back": (jump(12, -HOUR),),
+    "back, a little": (jump(12, -5.0),),
+    "ahead and back": (jump(12, HOUR), jump(42, 0.0)),
+    "back, seen by the last look": (jump(59, -HOUR),),
+    "back while the kubelet does not answer": (away(28, 38, OLD), jump(33, -HOUR)),
+}
+OTHER: dict[str, Acts] = {
+    "restart that the last look sees": (restart(58),),
+    "restart, then ahead": (restart(12), jump(20, HOUR)),
+    "back, then restart": (jump(12, -HOUR), restart(20)),
+    "restart, and back by as much": (restart(12), jump(14, -72.0)),
+    "crash loop": (crash_loop,),
+    "crash loop with a jump": (crash_loop, jump(12, HOUR)),
+}
+
+
+@pytest.mark.parametrize("acts", SAME.values(), ids=SAME)
+@pytest.mark.fault(case=21)
+def test_a_clock_that_is_set_is_no_restart(clock: Clock, acts: Acts) -> None:
+    api = cluster(clock, done())
+    api.births["n1"] = OLD
+    for act in acts:
+        act(clock, api)
+    result = run(api)
+    assert result["nodes"]["n1"]["ok"] and result["warnings"] == []
+
+
+@pytest.mark.parametrize("acts", OTHER.values(), ids=OTHER)
+@pytest.mark.fault(case=21)
+def test_a_restart_is_seen_whatever_the_clock(clock: Clock, acts: Acts) -> None:
+    api = cluster(clock, done())
+    api.births["n1"] = OLD
+    for act in acts:
+        act(clock, api)
+    assert state(fail(api)) == "restarted"
+
+
+@pytest.mark.parametrize("ahead", [0.0, HOUR, -HOUR])
+def test_a_young_kubelet_that_restarts(clock: Clock, ahead: float) -> None:
+    """Its successor has more relists than it had, but too few for the time since."""
+    api = cluster(clock, done())
+    api.births["n1"] = YOUNG
+    restart(8)(clock, api)
+    jump(10, ahead)(clock, api)
+    assert state(fail(api)) == "restarted"
+
+
+def test_a_kubelet_that_does_not_answer_after_a_jump(clock: Clock) -> None:
+    api = cluster(clock, done())
+    away(12, 200, OLD)(clock, api)
+    jump(12, HOUR)(clock, api)
+    assert state(fail(api, seconds=300)) == "not_ready"
+
+
+@pytest.mark.parametrize(
+    ("silent", "birth"), [pytest.param({"n1"}, OLD, id="no counter"), pytest.param(set(), 1000.0, id="no relist yet")]
+)
+def test_what_cannot_be_known_fails_no_node(clock: Clock, silent: set[str], birth: float) -> None:
+    """Without a counter, or with one that had just begun, the start alone does not show a jump from a restart."""
+    api = cluster(clock, done("n1"), done("n2"))
+    api.silent, api.births["n1"] = silent, birth
+    jump(12, HOUR)(clock, api)
+    result = run(api)
+    assert result["summary"]["ok"] == 2
+    (warning,) = result["warnings"]
+    assert warning.startswith("Node n1: whether its kubelet restarted during the soak is unknown: ")
+    assert "journalctl -u kubelet" in warning
+
+
+def reported(started: float, heartbeat: float) -> dict[str, t.Any]:
+    """Return a node whose guard reports the start of the kubelet; both times by the clock of the node."""
+    begun = timestamps.text(started)[:19] + "Z"
+    found = node("n1", marked=A, reported={**status(A, A), "reason": "passed its trial", "started": begun})
+    found["status"]["conditions"][1]["lastHeartbeatTime"] = timestamps.text(heartbeat)[:19] + "Z"
+    return found
+
+
+@pytest.mark.parametrize("ahead", [HOUR, -HOUR])
+@pytest.mark.parametrize("anew", [True, False])
+@pytest.mark.fault(case=21)
+def test_a_jump_with_a_guard(clock: Clock, ahead: float, anew: bool) -> None:
+    """The guard reports the start anew during a trial. After it the start stays, and the heartbeats are older."""
+    began = clock.time()
+    api = cluster(clock, reported(began - 60, began))
+    api.births["n1"] = OLD
+    jump(12, ahead)(clock, api)
+    started = began - 60 + (ahead if anew else 0.0)
+    clock.at(13, lambda: api.nodes.update(n1=reported(started, began + 12 + ahead)))
+    assert run(api)["summary"]["ok"] == 1
+
+
+def test_the_report_of_a_guard_leads_to_a_look(clock: Clock) -> None:
+    """At the next poll, not at the next look at all processes; one look for each report."""
+    began = clock.time()
+    api = cluster(clock, reported(began - 60, began))
+    api.births["n1"] = OLD
+    # What the guard rounds is not a restart.
+    clock.at(3, lambda: api.nodes.update(n1=reported(began - 59, began + 3)))
+    jump(7, HOUR)(clock, api)
+    clock.at(8, lambda: api.nodes.update(n1=reported(began - 60 + HOUR, began + 8 + HOUR)))
+    restart(17)(clock, api)
+    clock.at(18, lambda: api.nodes.update(n1=reported(began + 17 + HOUR, began + 18 + HOUR)))
+    assert (state(fail(api)), clock.now) == ("restarted", 1020)
+    assert api.count("GET", "/api/v1/nodes/n1/proxy/metrics") == 3
+
+
+def test_a_heartbeat_by_a_clock_that_was_set_back(clock: Clock) -> None:
+    """It is older than the last one before the soak, and one all the same."""
+    api = cluster(clock, done())
+    api.births["n1"] = OLD
+    jump(1, -HOUR)(clock, api)
+    assert run(api)["summary"]["ok"] == 1

@@ -13,23 +13,11 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import pods
 from tests.sim.api.direct import Clock
 from tests.support.objects import pod
-from tests.support.soaking import OWNED, cluster, done, fail, run, snapshot, state, stopped
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return stopped(monkeypatch)
+from tests.support.soaking import OWNED, cluster, done, fail, run, snapshot, state
 
 
 def put(pod_object: dict[str, t.Any], **status_fields: t.Any) -> None:
     pod_object["status"].update(status_fields)
-
-
-def test_requests_for_pods(clock: Clock) -> None:
-    """One LIST for each node that had pods, each half minute and at the end; none for the others."""
-    api = cluster(clock, done("n1"), done("n2"), pods=[pod("a", **OWNED)])
-    run(api, pods=snapshot(api))
-    assert api.count("GET", pods.PODS) == 2
 
 
 REPORTED = "Pods that changed without a loss: default/a: deleted through the API"
@@ -167,49 +155,30 @@ def test_many_reported_pods(clock: Clock) -> None:
 
 
 @pytest.mark.fault(case=26)
-def test_pods_that_are_lost(clock: Clock) -> None:
-    """Named with namespace and reason, within half a minute; the other node goes on."""
+@pytest.mark.fault(case=29)
+@pytest.mark.parametrize("reason", ["Evicted", "NodeAffinity"])
+def test_pods_that_are_lost(clock: Clock, reason: str) -> None:
+    """Named with namespace and reason, within half a minute; the other node goes on.
+
+    The restarted kubelet admits its pods again, by the labels that the Node has now (lifecycle/predicate.go).
+    """
     api = cluster(clock, done("n1"), done("n2"), pods=[pod("a", **OWNED), pod("b", "n2", **OWNED)])
     before = snapshot(api)
-    clock.at(12, lambda: put(api.pods["a"], phase="Failed", reason="Evicted"))
+    clock.at(12, lambda: put(api.pods["a"], phase="Failed", reason=reason))
     failed = fail(api, pods=before)
     assert failed.failures == {
-        "n1": "pods were lost or restarted during the batch: default/a: Evicted. "
+        "n1": f"pods were lost or restarted during the batch: default/a: {reason}. "
         "Its kubelet runs the assigned configuration; allow_pod_loss sets how many are accepted"
     }
-    assert failed.result["nodes"]["n1"]["pods"]["lost"] == [{"namespace": "default", "name": "a", "reason": "Evicted"}]
+    assert failed.result["nodes"]["n1"]["pods"]["lost"] == [{"namespace": "default", "name": "a", "reason": reason}]
     assert state(failed) == "pods_lost" and failed.result["nodes"]["n2"]["ok"]
 
 
-@pytest.mark.fault(case=29)
-def test_a_pod_that_a_changed_label_rejects(clock: Clock) -> None:
-    """The restarted kubelet admits its pods again, by the labels that the Node has now. What a kubelet writes then:
-    pkg/kubelet/lifecycle/predicate.go.
-    """
-    api = cluster(clock, done("n1"), pods=[pod("a", **OWNED), pod("b", **OWNED)])
-    before = snapshot(api)
-    message = "Pod was rejected: Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"
-    put(api.pods["b"], phase="Failed", reason="NodeAffinity", message=message)
-    failed = fail(api, pods=before)
-    assert state(failed) == "pods_lost" and "default/b: NodeAffinity" in failed.failures["n1"]
-    assert [item["name"] for item in failed.result["nodes"]["n1"]["pods"]["lost"]] == ["b"]
+ACCEPTED: list[t.Any] = ["2", "true", True]
+REFUSED: list[t.Any] = ["0", 0, "false", 1, False, "no", ""]
 
 
-@pytest.mark.parametrize(
-    ("given", "ok"),
-    [
-        ("0", False),
-        (0, False),
-        ("false", False),
-        (1, False),
-        ("2", True),
-        ("true", True),
-        (True, True),
-        (False, False),
-        ("no", False),
-        ("", False),
-    ],
-)
+@pytest.mark.parametrize(("given", "ok"), [*((one, True) for one in ACCEPTED), *((one, False) for one in REFUSED)])
 def test_allowed_losses(clock: Clock, given: t.Any, ok: bool) -> None:
     """A number for each node, or any; restarted pods count too."""
     api = cluster(clock, done("n1"), pods=[pod("a", **OWNED), pod("b", **OWNED), pod("c", **OWNED)])
@@ -221,10 +190,20 @@ def test_allowed_losses(clock: Clock, given: t.Any, ok: bool) -> None:
     assert ([item["name"] for item in found["lost"]], [item["name"] for item in found["restarted"]]) == (["a"], ["b"])
 
 
-@pytest.mark.parametrize("given", ["some", "-1", "1.5", "10%"])
-def test_what_is_no_number_of_pods(clock: Clock, given: str) -> None:
-    with pytest.raises(ClusterError, match=r"allow_pod_loss is .*: set the number of pods a node may lose, or true"):
-        run(cluster(clock, done()), allow_pod_loss=given)
+NO_NUMBER = r"allow_pod_loss is .*: set the number of pods a node may lose, or true"
+NO_SNAPSHOT = "pods: the value of node n1 is not a snapshot; pass the result `pods` of kubelet_rollout_gate"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        *(({"allow_pod_loss": given}, NO_NUMBER) for given in ("some", "-1", "1.5", "10%")),
+        *(({"pods": {"n1": given}}, NO_SNAPSHOT) for given in (["a"], {"uid": {"name": "a"}}, "a")),
+    ],
+)
+def test_options_that_are_refused(clock: Clock, options: dict[str, t.Any], words: str) -> None:
+    with pytest.raises(ClusterError, match=words):
+        run(cluster(clock, done()), **options)
 
 
 def test_pods_that_take_time(clock: Clock) -> None:
@@ -266,12 +245,3 @@ def test_a_mirror_that_is_made_again(clock: Clock) -> None:
     clock.at(62, lambda: api.pods.update({"etcd-n1": again}))
     assert run(api, pods=before)["summary"]["ok"] == 1
     assert clock.now >= 1062
-
-
-@pytest.mark.parametrize("given", [{"n1": ["a"]}, {"n1": {"uid": {"name": "a"}}}, {"n1": "a"}])
-def test_what_is_no_snapshot(clock: Clock, given: dict[str, t.Any]) -> None:
-    with pytest.raises(
-        ClusterError,
-        match="pods: the value of node n1 is not a snapshot; pass the result `pods` of kubelet_rollout_gate",
-    ):
-        run(cluster(clock, done()), pods=given)

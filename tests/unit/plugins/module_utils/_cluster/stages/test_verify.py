@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stage verify, on a cluster in memory whose state changes in simulated time."""
+"""Stage verify, on a cluster in memory that changes in simulated time, also without the API server for a while."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import timestamps
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import (
+    ApiError,
+    ClusterError,
+    NodesFailed,
+)
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verdict, watch
 from tests.sim.api.direct import CSRS, EPOCH, HEARTBEATS, REVIEWS, Clock, Direct
 from tests.support.calls import CONFIGMAPS, NODES
 from tests.support.objects import HEADER, configmap, live, node, place, reference, status, text
-from tests.support.verifying import LIVE, PODS, A, cluster, done, fail, noticed, run, stopped, turn, waiting
+from tests.support.verifying import LIVE, PODS, WAIT_SLEEP, A, cluster, done, fail, noticed, run, turn, waiting
 
 LOAD, VALIDATE, _internal = verdict.MEANING
 DOWNLOAD = "failed to sync: failed to download config, see Kubelet log for details"
 B = reference("config-b")
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return stopped(monkeypatch)
+REFUSED = ApiError(503, "connection refused", transient=True)
 
 
 def heartbeat(age: float) -> str:
@@ -82,15 +82,10 @@ def test_one_list_a_poll_whatever_the_number_of_nodes(clock: Clock, count: int) 
 
 def test_what_the_spec_names_now(clock: Clock) -> None:
     """Without sources: each node by its own spec, a node without one by its local config."""
-    api = cluster(done("n1"), node("n2", config=status()))
+    api = cluster(done("n1"), node("n2", config=status(A, A)))
+    clock.at(3, turn(api, node("n2", config=status())))
     result = run(api, nodes=["n2", "n1"])
     assert {name: row["state"] for name, row in result["nodes"].items()} == {"n2": "local", "n1": "active"}
-
-
-def test_local(clock: Clock) -> None:
-    api = cluster(node("n1", config=status(A, A)))
-    clock.at(3, turn(api, node("n1", config=status())))
-    assert run(api, {"n1": None})["nodes"]["n1"]["state"] == "local"
     assert noticed(clock, 3)
 
 
@@ -104,25 +99,17 @@ def test_no_nodes_to_wait_for(clock: Clock) -> None:
 
 
 def test_final_states_end_the_wait(clock: Clock) -> None:
-    """As soon as the last node is settled, good or bad, and not at the timeout."""
-    api = cluster(waiting("n1"), waiting("n2"), waiting("n3"), content=text(kubeAPIQPS=-1))
+    """As soon as the last node is settled, good or bad, and not at the timeout. A settled one is not judged again."""
+    api = cluster(waiting("n1"), waiting("n2"), waiting("n3"), done("n4"), content=text(**PODS, kubeAPIQPS=-1))
+    api.live["n4"] = live(**PODS, kubeAPIQPS=-1)
+    clock.at(2, turn(api, node("n4", place("theirs"), status())))
     clock.at(4, turn(api, node("n1", place(), status(A, error=VALIDATE)), node("n2", place("theirs"), status())))
     clock.at(8, turn(api, node("n3", None, status())))
-    failed = fail(api, dict.fromkeys(["n1", "n2", "n3"], place()))
+    failed = fail(api, dict.fromkeys(["n1", "n2", "n3", "n4"], place()))
     assert noticed(clock, 8)
-    assert {name: row["state"] for name, row in failed.result["nodes"].items()} == {
-        "n1": "fell_back",
-        "n2": "reassigned",
-        "n3": "reassigned",
-    }
+    states = {name: row["state"] for name, row in failed.result["nodes"].items()}
+    assert states == {"n1": "fell_back", "n2": "reassigned", "n3": "reassigned", "n4": "active"}
     assert "Likely cause: kubeAPIQPS" in failed.failures["n1"]
-
-
-def test_a_settled_node_is_not_judged_again(clock: Clock) -> None:
-    api = cluster(done("n1"), waiting("n2"))
-    clock.at(2, turn(api, node("n1", place("theirs"), status())))
-    clock.at(4, turn(api, done("n2")))
-    assert run(api, dict.fromkeys(["n1", "n2"], place()))["summary"]["ok"] == 2
 
 
 @pytest.mark.parametrize(
@@ -138,22 +125,25 @@ def test_fell_back_names_the_cause(clock: Clock, content: str, cause: str) -> No
     assert cause in fail(api, {"n1": place()}).failures["n1"]
 
 
-def test_configmap_that_does_not_exist(clock: Clock) -> None:
-    api = Direct(waiting("n1", config=status(B, B)))
-    failed = fail(api, {"n1": place()})
-    assert (
-        "the ConfigMap kube-system/config-a key kubelet does not exist; its kubelet still runs "
-        "kube-system/config-b key kubelet" in failed.failures["n1"]
-    )
-    assert (failed.result["nodes"]["n1"]["state"], clock.slept) == ("sync_error", [])
-
-
-def test_reassigned_while_its_configmap_is_gone(clock: Clock) -> None:
-    """The message names both sources."""
-    failed = fail(Direct(node("n1", place("theirs"), status())), {"n1": place()})
-    assert failed.failures["n1"].startswith(
-        "its spec.configSource names kube-system/theirs key kubelet, not kube-system/config-a key kubelet"
-    )
+@pytest.mark.parametrize(
+    ("found", "state", "words"),
+    [
+        (
+            waiting("n1", config=status(B, B)),
+            "sync_error",
+            "the ConfigMap kube-system/config-a key kubelet does not exist; its kubelet still runs kube-system/config",
+        ),
+        (
+            node("n1", place("theirs"), status()),
+            "reassigned",
+            "its spec.configSource names kube-system/theirs key kubelet, not kube-system/config-a key kubelet",
+        ),
+    ],
+)
+def test_configmap_that_does_not_exist(clock: Clock, found: dict[str, t.Any], state: str, words: str) -> None:
+    failed = fail(Direct(found), {"n1": place()})
+    assert words in failed.failures["n1"]
+    assert (failed.result["nodes"]["n1"]["state"], clock.slept) == (state, [])
 
 
 def test_configmap_in_another_revision(clock: Clock) -> None:
@@ -184,19 +174,14 @@ def test_configmap_that_is_deleted_during_the_wait(clock: Clock) -> None:
 
 
 def test_live_configuration_differs(clock: Clock) -> None:
+    """The header may hold credentials, which are not shown."""
     api = cluster(done())
-    api.live["n1"] = live(maxPods=110)
-    failed = fail(api, {"n1": place()})
-    row = failed.result["nodes"]["n1"]
+    api.live["n1"] = live(maxPods=110, staticPodURLHeader={"Authorization": ["hunter2"]})
+    row = fail(api, {"n1": place()}).result["nodes"]["n1"]
     assert (row["state"], clock.slept) == ("differs", [])
-    (difference,) = row["differences"]
-    assert (difference["path"], difference["expected"], difference["live"], difference["flags"]) == (
-        "maxPods",
-        50,
-        110,
-        ["max-pods"],
-    )
-    assert "maxPods is 110, not 50. Only a flag of its kubelet can override it (--max-pods)" in row["message"]
+    difference, header = row["differences"]
+    assert [difference[key] for key in ("path", "expected", "live", "flags")] == ["maxPods", 50, 110, ["max-pods"]]
+    assert header["path"].startswith("staticPodURLHeader") and "hunter2" not in repr(row)
 
 
 @pytest.mark.parametrize("minor", [20, 21, 23])
@@ -216,7 +201,7 @@ def test_a_configmap_made_by_hand_with_few_fields(clock: Clock, minor: int) -> N
 def test_an_empty_status_alone_is_not_local(clock: Clock) -> None:
     """A kubelet in a crash loop never reported its assignment, so its removal is no success."""
     api = cluster(node("n1", None, {}))
-    api.live["n1"] = ApiError(503, "connection refused", transient=True)
+    api.live["n1"] = REFUSED
     api.renewed = {"n1": heartbeat(75)}
     row = fail(api, {"n1": None}).result["nodes"]["n1"]
     assert row["state"] == "silent" and "crash loop" in row["message"]
@@ -224,52 +209,44 @@ def test_an_empty_status_alone_is_not_local(clock: Clock) -> None:
     assert run(api, {"n1": None})["nodes"]["n1"]["state"] == "local"
 
 
-def test_a_secret_that_differs_is_not_shown(clock: Clock) -> None:
-    """staticPodURLHeader may hold credentials."""
-    api = cluster(done())
-    api.live["n1"] = live(staticPodURLHeader={"Authorization": ["hunter2"]})
-    row = fail(api, {"n1": place()}).result["nodes"]["n1"]
-    assert row["state"] == "differs" and "staticPodURLHeader" in row["message"]
-    assert "hunter2" not in repr(row)
-
-
 def test_live_configuration_that_is_readable_later(clock: Clock) -> None:
     """A kubelet that is just restarting does not answer for some seconds."""
     api = cluster(done())
-    api.live["n1"] = ApiError(503, "connection refused", transient=True)
+    api.live["n1"] = REFUSED
     clock.at(5, lambda: api.live.update(n1=LIVE))
     assert run(api, {"n1": place()})["nodes"]["n1"]["ok"]
 
 
-def test_live_configuration_that_stays_unreadable(clock: Clock) -> None:
-    """The message does not claim that the kubelet did not restart."""
-    api = cluster(done())
+@pytest.mark.parametrize(
+    ("content", "answer", "words", "state", "waited"),
+    [
+        # The message does not claim that the kubelet did not restart.
+        (
+            None,
+            REFUSED,
+            "is active, but its kubelet does not answer the API server (connection refused)",
+            "not_ready",
+            60,
+        ),
+        (None, ApiError(403, "forbidden"), "grant the verb get on nodes/proxy", "differs", 0),
+        ("maxPods: 50", LIVE, "compared with the live one: key kubelet: apiVersion is missing", "differs", 0),
+        ("", LIVE, "compared with the live one: there is no such ConfigMap", "differs", 0),
+    ],
+)
+def test_live_configuration_that_cannot_be_compared(
+    clock: Clock, content: str | None, answer: t.Any, words: str, state: str, waited: int
+) -> None:
+    """Waiting helps only against a kubelet that does not answer."""
+    api = cluster(done(), content=content)
     api.renewed = {"n1": heartbeat(1)}
-    api.live["n1"] = ApiError(503, "connection refused", transient=True)
+    api.live["n1"] = answer
+    if content == "":
+        api.nodes["n1"] = switched()
+        del api.configmaps["config-a"]
     failed = fail(api, {"n1": place()})
-    assert failed.failures["n1"].startswith(
-        "its config is active, but its kubelet does not answer the API server (connection refused)"
-    )
-    assert failed.result["nodes"]["n1"]["state"] != "not_restarting"
+    assert failed.failures["n1"].startswith("its config is active") and words in failed.failures["n1"]
     assert "Restart=always" not in failed.failures["n1"]
-    assert clock.now == 1060
-
-
-def test_live_configuration_that_may_not_be_read(clock: Clock) -> None:
-    """Waiting would not help, and the message names the remedy."""
-    api = cluster(done())
-    api.renewed = {"n1": heartbeat(1)}
-    api.live["n1"] = ApiError(403, "forbidden")
-    failed = fail(api, {"n1": place()})
-    assert (
-        "cannot be compared" in failed.failures["n1"] and "grant the verb get on nodes/proxy" in failed.failures["n1"]
-    )
-    assert (failed.result["nodes"]["n1"]["state"], clock.slept) == ("differs", [])
-
-
-def test_active_but_not_a_configuration(clock: Clock) -> None:
-    failed = fail(cluster(done(), content="maxPods: 50"), {"n1": place()})
-    assert "cannot be compared with the live one: key kubelet: apiVersion is missing" in failed.failures["n1"]
+    assert (failed.result["nodes"]["n1"]["state"], clock.now - 1000) == (state, waited)
 
 
 def test_everything_is_listed_at_the_timeout(clock: Clock) -> None:
@@ -328,12 +305,6 @@ def test_a_certificate_that_waits_is_named_at_the_timeout(
     assert api.count("GET", CSRS) == asked
 
 
-def test_sync_error_that_passes(clock: Clock) -> None:
-    api = cluster(waiting(config=status(B, B, error=DOWNLOAD)))
-    clock.at(11, turn(api, done()))
-    assert run(api, {"n1": place()})["nodes"]["n1"]["ok"]
-
-
 def test_no_time_to_wait_is_a_look(clock: Clock) -> None:
     api = cluster(waiting())
     fail(api, {"n1": place()}, wait_timeout=0)
@@ -342,13 +313,11 @@ def test_no_time_to_wait_is_a_look(clock: Clock) -> None:
 
 
 def test_the_last_sleep_ends_at_the_timeout(clock: Clock) -> None:
+    """What comes up during it is seen."""
     fail(cluster(waiting()), {"n1": place()}, wait_timeout=5)
     assert (sum(clock.slept), clock.now) == pytest.approx((5, 1005))
-
-
-def test_what_comes_up_during_the_last_sleep_is_seen(clock: Clock) -> None:
     api = cluster(waiting())
-    clock.at(4.5, turn(api, done()))
+    clock.at(9.5, turn(api, done()))
     assert run(api, {"n1": place()}, wait_timeout=5)["summary"]["ok"] == 1
 
 
@@ -395,15 +364,6 @@ def test_a_configmap_edited_after_it_was_copied(clock: Clock) -> None:
     assert (failed.result["nodes"]["n1"]["state"], clock.slept) == ("differs", [])
 
 
-def test_a_configmap_removed_after_it_was_copied(clock: Clock) -> None:
-    """The node no longer needs it, but what it should run cannot be determined."""
-    failed = fail(Direct(switched(), live={"n1": LIVE}), {"n1": place()})
-    assert (
-        "its config is active but cannot be compared with the live one: there is no such ConfigMap"
-        in failed.failures["n1"]
-    )
-
-
 def test_a_delivery_that_is_named(clock: Clock) -> None:
     """During a migration a node has both."""
     api = cluster(node("n1", place(), status(), marked=A, reported=status(A, A)))
@@ -411,3 +371,44 @@ def test_a_delivery_that_is_named(clock: Clock) -> None:
     clock.at(4, turn(api, node("n1", place(), status(A, A), marked=A, reported=status(A, A))))
     assert run(api, nodes=["n1"], delivery="native")["nodes"]["n1"]["delivery"] == "native"
     assert noticed(clock, 4)
+
+
+AWAY = ApiError(0, "no usable answer from the API server", transient=True)
+
+
+def test_a_passing_outage_of_the_api_server(clock: Clock) -> None:
+    api = cluster(waiting())
+    clock.at(4, lambda: api.answers.update({"*": AWAY}))
+    clock.at(20, lambda: api.answers.pop("*"))
+    clock.at(30, turn(api, done()))
+    assert run(api, {"n1": place()})["nodes"]["n1"]["ok"]
+    assert noticed(clock, 30) and max(clock.slept) == WAIT_SLEEP
+
+
+def test_an_outage_of_the_api_server_until_the_end(clock: Clock) -> None:
+    """Each node is named with its last verdict, and no further request is sent."""
+    api = cluster(waiting("n1"), done("n2"), waiting("n3"))
+    clock.at(4, lambda: api.answers.update({"*": AWAY}))
+    failed = fail(api, dict.fromkeys(["n1", "n2", "n3"], place()))
+    assert set(failed.failures) == {"n1", "n3"}
+    assert failed.failures["n1"].startswith(
+        "no usable answer from the API server; last seen: waiting for its kubelet to take up"
+    )
+    assert (clock.now, api.count("GET", HEARTBEATS)) == (1060, 0)
+
+
+def test_no_api_server_at_the_start(clock: Clock) -> None:
+    api = cluster(waiting("n1"), waiting("n2"))
+    api.answers["*"] = AWAY
+    failed = fail(api, dict.fromkeys(["n1", "n2"], place()))
+    assert set(failed.failures) == {"n1", "n2"}
+    assert "not verified: no usable answer" in failed.failures["n1"]
+
+
+def test_permission_lost_while_waiting(clock: Clock) -> None:
+    """Waiting does not restore it; the last verdicts are kept."""
+    api = cluster(waiting("n1"), done("n2"))
+    clock.at(4, lambda: api.answers.update({"*": ApiError(403, "forbidden")}))
+    with pytest.raises(NodesFailed, match="n1: forbidden; last seen: waiting") as caught:
+        run(api, dict.fromkeys(["n1", "n2"], place()))
+    assert (noticed(clock, 4), caught.value.result["nodes"]["n2"]["ok"]) == (True, True)

@@ -1,30 +1,34 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a watch compares nodes with: drop-ins, and what the nodes ran before."""
+"""What a kubelet runs, compared with what is declared; the causes of what is wrong, and their remedies."""
 
 from __future__ import annotations
 
+import datetime
 import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import watch
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import (
+    ApiError,
+    ClusterError,
+    NodesFailed,
+)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests, nodes
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import diagnose, watch
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages.verdict import Verdict
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
-from tests.sim.api.direct import Clock, Direct
-from tests.support.objects import configmap, live, node, place, reference, status, text
-from tests.support.verifying import fail, run, stopped
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks
+from tests.sim.api.direct import Direct
+from tests.support.calls import Call, Calls
+from tests.support.objects import HEADER, configmap, live, node, place, reference, status, text
+from tests.support.verifying import fail, run
 
+pytestmark = pytest.mark.usefixtures("clock")
 A = reference("config-a")
 OWN = {"source": "old", "complete": True, "absent": [], "own": {"kubeAPIQPS": [50]}}
 RAN = complete_config.restore(live(maxPods=100, kubeAPIQPS=7, failSwapOn=False))
-
-
-@pytest.fixture(autouse=True)
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return stopped(monkeypatch)
 
 
 def _cluster(declared: dict[str, t.Any], **now: t.Any) -> Direct:
@@ -37,44 +41,36 @@ def _before(*declared: str) -> dict[str, t.Any]:
     return {"variants": {"v": RAN}, "nodes": {"n1": {"variant": "v", "declared": list(declared)}}}
 
 
-@pytest.mark.parametrize(
-    ("declared", "now"),
-    [
-        ({"maxPods": 70}, {"maxPods": 70}),
-        ({"failSwapOn": None}, {"failSwapOn": True}),
-        ({"clusterDNS": None}, {}),
-        (
-            {"evictionHard": {"memory.available": "1Gi"}},
-            {"evictionHard": {"memory.available": "1Gi", "pid.available": "5%"}},
-        ),
-        ({"evictionHard": {"pid.available": None}}, {}),
-        ({}, {"maxPods": 9}),
-    ],
-)
-def test_what_is_declared_is_live(declared: dict[str, t.Any], now: dict[str, t.Any]) -> None:
-    row = run(_cluster(declared, **now), {"n1": place()})["nodes"]["n1"]
-    assert (row["ok"], row["state"], row["delivery"], row["differences"]) == (True, "active", "dropin", [])
+def _seen(api: Direct, **options: t.Any) -> dict[str, t.Any]:
+    """Return the row of the node, good or not."""
+    try:
+        return run(api, {"n1": place()}, **options)["nodes"]["n1"]
+    except NodesFailed as failed:
+        return failed.result["nodes"]["n1"]
+
+
+SOFT, ITS, PID = '["memory.available"]', {"memory.available": "1Gi"}, {"pid.available": "5%"}
 
 
 @pytest.mark.parametrize(
-    ("declared", "now", "difference"),
+    ("declared", "now", "differences"),
     [
-        ({"maxPods": 70}, {"maxPods": 100}, ("maxPods", 70, 100)),
-        ({"failSwapOn": None}, {"failSwapOn": False}, ("failSwapOn", True, False)),
-        ({"clusterDNS": None}, {"clusterDNS": ["10.0.0.1"]}, ("clusterDNS", None, ["10.0.0.1"])),
-        (
-            {"evictionHard": {"memory.available": None}},
-            {"evictionHard": {"memory.available": "1Gi"}},
-            ('evictionHard["memory.available"]', None, "1Gi"),
-        ),
+        ({"maxPods": 70}, {"maxPods": 70}, []),
+        ({"failSwapOn": None}, {"failSwapOn": True}, []),
+        ({"clusterDNS": None}, {}, []),
+        ({"evictionHard": ITS}, {"evictionHard": {**ITS, **PID}}, []),
+        ({"evictionHard": {"pid.available": None}}, {}, []),
+        ({}, {"maxPods": 9}, []),
+        ({"maxPods": 70}, {"maxPods": 100}, [("maxPods", 70, 100)]),
+        ({"failSwapOn": None}, {"failSwapOn": False}, [("failSwapOn", True, False)]),
+        ({"clusterDNS": None}, {"clusterDNS": ["10.0.0.1"]}, [("clusterDNS", None, ["10.0.0.1"])]),
+        ({"evictionHard": {"memory.available": None}}, {"evictionHard": ITS}, [(f"evictionHard{SOFT}", None, "1Gi")]),
     ],
 )
-def test_what_is_declared_is_not_live(
-    declared: dict[str, t.Any], now: dict[str, t.Any], difference: tuple[str, t.Any, t.Any]
-) -> None:
-    row = fail(_cluster(declared, **now), {"n1": place()}).result["nodes"]["n1"]
-    found = [(item["path"], item["expected"], item["live"]) for item in row["differences"]]
-    assert (row["state"], found) == ("differs", [difference])
+def test_what_is_declared_is_live(declared: dict[str, t.Any], now: dict[str, t.Any], differences: list[t.Any]) -> None:
+    row = _seen(_cluster(declared, **now))
+    assert (row["ok"], row["state"] == "active", row["delivery"]) == (not differences, not differences, "dropin")
+    assert [(item["path"], item["expected"], item["live"]) for item in row["differences"]] == differences
 
 
 def test_what_changed_beside_the_drop_in_is_said_by_name() -> None:
@@ -88,6 +84,9 @@ def test_what_changed_beside_the_drop_in_is_said_by_name() -> None:
     assert warning.startswith("Node n1: beside what is declared, the restart changed failSwapOn was False, now True")
     again = run(api, {"n1": place()}, before=_before())
     assert [item["path"] for item in again["nodes"]["n1"]["beside"]] == ["failSwapOn", "kubeAPIQPS"]
+    api.live["n1"] = live(maxPods=70, kubeAPIQPS=7, failSwapOn=False)
+    result = run(api, {"n1": place()}, before=_before())
+    assert (result["nodes"]["n1"]["beside"], result["warnings"]) == ([], [])
 
 
 def _hosts(own: t.Any, **flags: str) -> dict[str, t.Any]:
@@ -110,13 +109,6 @@ def test_a_change_that_nothing_explains_fails_the_proof() -> None:
     assert (found["ok"], found["state"]) == (False, "differs")
     assert "the restart changed kubeAPIQPS was 7, now 9. Neither the node's own file" in found["message"]
     assert "failSwapOn" not in found["message"] and len(found["beside"]) == 2
-
-
-def test_nothing_changed_beside_the_drop_in() -> None:
-    api = _cluster({"maxPods": 70}, maxPods=70, kubeAPIQPS=7, failSwapOn=False)
-    result = run(api, {"n1": place()}, before=_before())
-    assert result["nodes"]["n1"]["beside"] == []
-    assert result["warnings"] == []
 
 
 def test_what_nodes_ran_before() -> None:
@@ -151,8 +143,7 @@ def test_a_table_of_another_form(table: t.Any) -> None:
 def test_a_value_of_the_own_file_that_a_flag_overrides(version: str, record: t.Any, ok: bool) -> None:
     one = node("n1", marked=A, reported=status(A, A), version=version, own=record)
     api = Direct(one, configmaps=[configmap("config-a", text(maxPods=100))], live={"n1": live(maxPods=61)})
-    found = run(api, {"n1": place()}) if ok else fail(api, {"n1": place()}).result
-    assert found["nodes"]["n1"]["state"] == ("active" if ok else "differs")
+    assert (_seen(api)["state"] == "active") is ok
 
 
 @pytest.mark.parametrize(
@@ -172,6 +163,173 @@ def test_the_whole_source_of_a_checkpoint_is_compared(hosts: t.Any, content: t.A
     if "kubeAPIQPS" in content:
         one["metadata"]["annotations"].update(node("n1", own={**OWN, "own": {}})["metadata"]["annotations"])
     api = Direct(one, configmaps=[configmap("config-a", text(**content))], live={"n1": live(maxPods=61, kubeAPIQPS=5)})
-    options = {"hosts": hosts}
-    found = run(api, {"n1": place()}, **options) if ok else fail(api, {"n1": place()}, **options).result
-    assert found["nodes"]["n1"]["state"] == ("active" if ok else "differs")
+    assert (_seen(api, hosts=hosts)["state"] == "active") is ok
+
+
+FOUND = Verdict("fell_back", "its kubelet refused it")
+
+
+def test_missing() -> None:
+    found = diagnose.missing(place(), nodes.trim(node(config=status(active=reference("old")))))
+    assert (found.state, found.final) == ("sync_error", True)
+    assert (
+        "config-a key kubelet does not exist; its kubelet still runs kube-system/old key kubelet. Push it again"
+        in found.message
+    )
+
+
+def test_refusal() -> None:
+    problems = checks.problems({**HEADER, "kubeAPIQPS": -1}, 20)
+    assert diagnose.refusal(FOUND, "no such key", problems).message == (
+        "its kubelet refused it. Cause: no such key. Correct it and run again"
+    )
+    likely = diagnose.refusal(FOUND, None, problems)
+    assert likely.message.startswith(
+        "its kubelet refused it. Likely cause: kubeAPIQPS (--kube-api-qps) -1 must not be a negative number (Give 0"
+    )
+    unknown = diagnose.refusal(FOUND, None, [])
+    assert "journalctl -u kubelet" in unknown.message
+    assert {(found.state, found.final) for found in (likely, unknown)} == {("fell_back", True)}
+
+
+MAX_PODS = {"path": "maxPods", "live": 110, "expected": 50, "flags": ["max-pods"]}
+DNS = {"path": "clusterDNS", "live": ["a"], "expected": None, "flags": ["cluster-dns", "cluster-dnses"]}
+NEW = {"path": "memorySwap.swapBehavior", "live": None, "expected": "b", "flags": []}
+NO_FLAG = {"path": "staticPodURLHeader", "live": None, "expected": {}, "flags": []}
+
+
+@pytest.mark.parametrize(
+    ("differences", "minor", "delivery", "cause"),
+    [
+        (
+            [MAX_PODS],
+            20,
+            "native",
+            "maxPods is 110, not 50. Only a flag of its kubelet can override it (--max-pods): remove the flag "
+            "(see `systemctl cat kubelet`) or the field",
+        ),
+        (
+            [MAX_PODS, DNS],
+            27,
+            "checkpoint",
+            "maxPods is 110, not 50; clusterDNS is ['a'], not None. Only a flag of its kubelet can override them "
+            "(--max-pods, --cluster-dns or --cluster-dnses): remove",
+        ),
+        (
+            [MAX_PODS],
+            28,
+            "checkpoint",
+            "The API does not show whether a flag (--max-pods) or a drop-in in --config-dir overrides it: the "
+            "playbook drift names it",
+        ),
+        ([NO_FLAG], 20, "native", "The cause is unknown, since no flag sets it: see the kubelet's log"),
+        ([NO_FLAG], 33, "checkpoint", "whether a drop-in in --config-dir overrides it: the playbook"),
+        (
+            [NEW, MAX_PODS],
+            20,
+            "native",
+            "Kubelet 1.20 does not have memorySwap.swapBehavior: remove the field. The playbook drift names",
+        ),
+        ([NEW], 0, "native", "The cause is unknown"),
+    ],
+)
+def test_differs(differences: list[dict[str, t.Any]], minor: int, delivery: str, cause: str) -> None:
+    """No flag is blamed that may not be there: the cause is what can override the field on such a node."""
+    found = diagnose.differs(differences, minor, delivery)
+    assert (found.state, found.final) == ("differs", True)
+    assert cause in found.message
+
+
+def test_many_differences_are_counted() -> None:
+    found = diagnose.differs([{**MAX_PODS, "path": f"field{n}", "expected": "x" * 99} for n in range(9)], 20, "native")
+    assert "; and 7 more" in found.message and "field1 is 110" in found.message and "field2 is" not in found.message
+    assert "x" * 50 not in found.message
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        ({"status": {"allowed": True}}, "The ConfigMap exists and the node may read it"),
+        ({"status": {"allowed": False, "reason": "why"}}, "system:node:n1 is forbidden to read it (why)"),
+        ({"status": {"allowed": False}}, "system:node:n1 is forbidden to read it (no reason given)"),
+        ({}, "system:node:n1 is forbidden to read it"),
+        (ApiError(403, "words"), "whether the node may read it is unknown: words"),
+    ],
+)
+def test_sync_error(answer: t.Any, text: str) -> None:
+    """Asked in the node's own name, for exactly this ConfigMap."""
+    asked = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SubjectAccessReview",
+        "spec": {
+            "user": "system:node:n1",
+            "groups": ["system:nodes", "system:authenticated"],
+            "resourceAttributes": {
+                "namespace": "kube-system",
+                "verb": "get",
+                "version": "v1",
+                "resource": "configmaps",
+                "name": "config-a",
+            },
+        },
+    }
+    with Calls(Call("POST", diagnose.ACCESS_REVIEWS, answer, body=asked)) as session:
+        found = diagnose.sync_error(session, "n1", place(), Verdict("sync_error", "cannot fetch"))
+    assert (found.state, found.final) == ("sync_error", True)
+    assert found.message.startswith("cannot fetch. ") and text in found.message
+
+
+def test_silence() -> None:
+    """By the API server's clock; times with and without fractions of a second, as other kubelets write them."""
+    now = datetime.datetime.fromtimestamp(Calls().server_time(), datetime.UTC)
+    spec = {
+        "n1": {"renewTime": (now - datetime.timedelta(seconds=50)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")},
+        "n2": {"renewTime": (now - datetime.timedelta(seconds=90)).strftime("%Y-%m-%dT%H:%M:%SZ")},
+        "ahead": {"renewTime": (now + datetime.timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")},
+        "never": {},
+        "none": None,
+        "other": {"renewTime": "2026-01-01T00:00:00.000000Z"},
+    }
+    leases = {"items": [{"metadata": {"name": name}, "spec": value} for name, value in spec.items()]}
+    with Calls(Call("GET", diagnose.LEASES, leases)) as session:
+        ages = diagnose.silence(session, ["n1", "n2", "ahead", "never", "none", "absent"])
+    assert set(ages) == {"n1", "n2", "ahead"}
+    assert (ages["n1"], ages["n2"], ages["ahead"]) == (50, 90, 0)
+
+
+@pytest.mark.parametrize(("answer", "named"), [(ApiError(403, "forbidden"), ["n1"]), ({}, []), ({"items": None}, [])])
+def test_answers_without_items(answer: t.Any, named: list[str]) -> None:
+    """The silence of a node is not known. That of a certificate is asked for only if the user may not list them."""
+    with Calls(Call("GET", diagnose.LEASES, answer), Call("GET", diagnose.CSRS, answer, QUERY)) as session:
+        assert diagnose.silence(session, ["n1"]) == {}
+        found = diagnose.certificates(session, ["n1"])
+        assert diagnose.certificates(session, []) == {}
+    assert list(found) == named
+    assert all("`kubectl get csr`" in words and "approve <name>`" in words for words in found.values())
+
+
+def csr(name: str, node: str, **more: t.Any) -> dict[str, t.Any]:
+    """Return a request for a serving certificate that waits, unless `more` has other fields."""
+    spec = {"signerName": "kubernetes.io/kubelet-serving", "username": f"system:node:{node}", **more.pop("spec", {})}
+    return {"metadata": {"name": name, "creationTimestamp": more.pop("at", "")}, "spec": spec, **more}
+
+
+QUERY = [("fieldSelector", "spec.signerName=kubernetes.io/kubelet-serving")]
+
+
+def test_certificates_that_wait_for_an_approval() -> None:
+    """The newest one of each node."""
+    items = [
+        csr("new", "n1", at="2026-01-02T00:00:00Z"),
+        csr("old", "n1", at="2026-01-01T00:00:00Z", status={}),
+        csr("approved", "n2", status={"conditions": [{"type": "Approved"}]}),
+        csr("signed", "n3", status={"certificate": "x"}),
+        csr("client", "n4", spec={"signerName": "kubernetes.io/kube-apiserver-client-kubelet"}),
+        csr("other", "n5"),
+        csr("person", "n6", spec={"username": "n6"}),
+        csr("none", "n7", spec={"username": None}, status=None),
+    ]
+    with Calls(Call("GET", diagnose.CSRS, {"items": items}, QUERY)) as session:
+        found = diagnose.certificates(session, ["n1", "n2", "n3", "n4", "n6", "n7"])
+    assert set(found) == {"n1"}
+    assert found["n1"].endswith("`kubectl certificate approve new`")

@@ -1,12 +1,13 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reading from the port of a simulated kubelet with a token, by the program that a host would run."""
+"""Reads from the port of a simulated kubelet: with the certificate of the user, and with a token by the host itself."""
 
 from __future__ import annotations
 
 import base64
 import contextlib
+import functools
 import json
 import re
 import subprocess
@@ -22,6 +23,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api imp
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubelets
+from tests.contract.test_permissions import USER as VIEWER
+from tests.contract.test_permissions import allowing
 from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster
 from tests.sim.kubelets.port import Port
@@ -30,6 +33,7 @@ from tests.support.permissions import USER as OPERATOR
 from tests.support.permissions import manifest, permissions, without
 from tests.support.reader import ACCOUNT, READER, USER, Rule, for_user, reading
 
+Reader = t.Callable[..., Session]
 FINE = [Rule(("nodes/configz",)), Rule(("nodes/metrics",)), Rule(("nodes/healthz",))]
 
 
@@ -81,6 +85,21 @@ def granted(cluster: Cluster, *rules: Rule, account: str = ACCOUNT) -> t.Iterato
     cluster.grant(given)
     yield
     cluster.ungrant(given)
+
+
+def straight(cluster: Cluster, folder: Path, **options: t.Any) -> Session:
+    """A session of the user, which reads from the kubelet."""
+    path = cluster.kubeconfig(folder / "kubeconfig", VIEWER, "operators")
+    return Session({"kubeconfig": str(path), "read": "kubelet", **options})
+
+
+@contextlib.contextmanager
+def allowed(cluster: Cluster, *resources: str) -> t.Iterator[None]:
+    """Give the user permissions for a while."""
+    objects = allowing(*(("", resource, "get") for resource in ("nodes", *resources)))
+    cluster.grant(objects)
+    yield
+    cluster.ungrant(objects)
 
 
 def test_nothing_but_a_token_of_the_account_reaches_a_node(cluster: Cluster, tmp_path: Path, here: Here) -> None:
@@ -223,38 +242,49 @@ def test_a_kubelet_without_webhook(cluster: Cluster, tmp_path: Path, here: Here)
     assert caught.value.status == 403
 
 
-def test_a_certificate_of_another_authority(cluster: Cluster, tmp_path: Path, here: Here) -> None:
-    """The token is not sent, unless the authority is named or nothing is verified."""
+@pytest.fixture(params=["kubelet", "node"])
+def reader(request: pytest.FixtureRequest, cluster: Cluster, tmp_path: Path, here: Here) -> t.Iterator[Reader]:
+    """How a session that may read is made: one with the certificate of its user, one with a token from the host."""
+    if request.param == "kubelet":
+        make, given = straight, allowed(cluster, "nodes/configz")
+    else:
+        make, given = session, granted(cluster, *FINE)
+    with given:
+        yield functools.partial(make, cluster, tmp_path)
+
+
+def test_a_certificate_of_another_authority(cluster: Cluster, tmp_path: Path, reader: Reader) -> None:
+    """The credentials are not sent, unless the authority is named or nothing is verified."""
     other = Certificates(tmp_path)
-    with granted(cluster, *FINE), Port(cluster, "n1", 36, other) as port:
+    with Port(cluster, "n1", 36, other) as port:
         with pytest.raises(ApiError, match=r"(?s)cannot be verified .*serverTLSBootstrap.*kubelet_ca_cert") as caught:
-            kubelets.configz(session(cluster, tmp_path), "n1")
+            kubelets.configz(reader(), "n1")
         assert not caught.value.transient and port.asked == []
-        assert kubelets.configz(session(cluster, tmp_path, kubelet_ca_cert=str(other.authority)), "n1")
-        assert kubelets.configz(session(cluster, tmp_path, validate_certs=False), "n1")
+        assert kubelets.configz(reader(kubelet_ca_cert=str(other.authority)), "n1")
+        assert kubelets.configz(reader(validate_certs=False), "n1")
 
 
-def test_a_certificate_of_another_node(cluster: Cluster, tmp_path: Path, here: Here) -> None:
-    with granted(cluster, *FINE), Port(cluster, "n2", 36) as other:
+def test_a_certificate_of_another_node(cluster: Cluster, reader: Reader) -> None:
+    """A node that claims its address does not get the credentials of the request, nor pass for the other."""
+    with Port(cluster, "n1", 36), Port(cluster, "n2", 36) as other:
         cluster.patch_status("n1", other.at("127.0.0.1"))
         with pytest.raises(ApiError, match="must be for the name of the node"):
-            kubelets.configz(session(cluster, tmp_path), "n1")
+            kubelets.configz(reader(), "n1")
         assert other.asked == []
 
 
-def test_a_port_that_is_closed_or_moves(cluster: Cluster, tmp_path: Path, here: Here, monkeypatch: t.Any) -> None:
+def test_a_port_that_is_closed_or_moves(cluster: Cluster, reader: Reader, here: Here, monkeypatch: t.Any) -> None:
     """It is asked for again while a kubelet restarts. The next read looks where it is now."""
     monkeypatch.setattr(kubelets, "PATIENCE", 0.5)
-    with granted(cluster, *FINE):
-        user = session(cluster, tmp_path)
-        with Port(cluster, "n1", 36):
-            before = kubelets.configz(user, "n1")
-        with pytest.raises(ApiError, match=r"does not answer at the loopback address.*refused") as caught:
-            kubelets.configz(user, "n1")
-        assert caught.value.transient and caught.value.status == 0
-        assert here.asked.count("n1") >= 2
-        with Port(cluster, "n1", 36):
-            assert kubelets.configz(user, "n1") == before
+    user = reader()
+    with Port(cluster, "n1", 36):
+        before = kubelets.configz(user, "n1")
+    with pytest.raises(ApiError, match=r"does not answer at (https://127|the loopback address.*refused)") as caught:
+        kubelets.configz(user, "n1")
+    assert caught.value.transient and caught.value.status == 0
+    assert here.asked.count("n1") != 1
+    with Port(cluster, "n1", 36):
+        assert kubelets.configz(user, "n1") == before
 
 
 def test_a_token_is_replaced_before_it_ends(cluster: Cluster, tmp_path: Path, here: Here, monkeypatch: t.Any) -> None:
@@ -270,20 +300,27 @@ def test_a_token_is_replaced_before_it_ends(cluster: Cluster, tmp_path: Path, he
         assert cluster.api.tokens.sent[-1] != first
 
 
-@pytest.mark.parametrize("account", ["reader", "a/b/c", "../x", "a/", "a/A", "{node}/reader", "a/b?c"])
-def test_a_name_that_is_none(cluster: Cluster, tmp_path: Path, account: str) -> None:
-    with pytest.raises(ClusterError, match="not of the form namespace/name"):
-        session(cluster, tmp_path, read_service_account=account)
+@pytest.mark.parametrize(
+    ("make", "options", "words"),
+    [
+        *(
+            (session, {"read_service_account": account}, "not of the form namespace/name")
+            for account in ("reader", "a/b/c", "../x", "a/", "a/A", "{node}/reader", "a/b?c")
+        ),
+        (session, {"kubelet_ca_cert": "/none"}, "kubelet_ca_cert: /none cannot be read"),
+        (straight, {"impersonate_user": "other"}, "a kubelet does not impersonate users"),
+    ],
+)
+def test_options_that_are_refused(
+    cluster: Cluster, tmp_path: Path, make: Reader, options: dict[str, str], words: str
+) -> None:
+    with pytest.raises(ClusterError, match=words):
+        make(cluster, tmp_path, **options)
 
 
 def test_outside_of_ansible(cluster: Cluster, tmp_path: Path) -> None:
     with pytest.raises(ClusterError, match="needs the connections of Ansible's own process"):
         kubelets.configz(session(cluster, tmp_path), "n1")
-
-
-def test_a_file_of_authorities_that_does_not_exist(cluster: Cluster, tmp_path: Path, here: Here) -> None:
-    with pytest.raises(ClusterError, match="kubelet_ca_cert: /none cannot be read"):
-        session(cluster, tmp_path, kubelet_ca_cert="/none")
 
 
 PRINTED = (
@@ -333,3 +370,44 @@ def test_a_body_that_is_not_json(cluster: Cluster, tmp_path: Path, body: bytes) 
         pytest.raises(ApiError, match="answered GET /configz with text that is not JSON"),
     ):
         kubelets.configz(session(cluster, tmp_path), "n1")
+
+
+@pytest.mark.parametrize(
+    ("minor", "given", "error"),
+    [
+        (36, ["nodes/configz", "nodes/metrics"], ""),
+        (36, ["nodes/proxy", "nodes/metrics"], ""),
+        (32, ["nodes/proxy", "nodes/metrics"], ""),
+        (32, ["nodes/configz", "nodes/metrics"], "subresource(s)=[proxy]"),
+        (36, ["nodes/metrics"], "subresource(s)=[configz proxy]"),
+    ],
+)
+def test_permissions_of_the_user(cluster: Cluster, tmp_path: Path, minor: int, given: list[str], error: str) -> None:
+    """From 1.33 on nodes/configz is enough. The API server is not asked for the kubelet."""
+    with allowed(cluster, *given), Port(cluster, "n1", minor) as port:
+        user = straight(cluster, tmp_path)
+        cluster.counter.forget()
+        if error:
+            with pytest.raises(ApiError) as caught:
+                kubelets.configz(user, "n1")
+            assert error in caught.value.message and "nodes/configz" in caught.value.message
+            return
+        assert kubelets.configz(user, "n1") == kubelets.configz(Session({"host": cluster.url}), "n1")
+        assert kubelets.process(user, "n1").started > 0
+        assert port.asked == [(VIEWER, "/configz"), (VIEWER, "/metrics")]
+    assert cluster.counter.count("GET", "/nodes/n1/proxy/") == 1, "that of the other session"
+
+
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1@evil.example", "evil.example", "127.0.0.1:1/x?", "::1%]@evil.example:1?", "", None]
+)
+def test_an_address_that_is_none(cluster: Cluster, tmp_path: Path, address: str | None) -> None:
+    """A kubelet writes the status of its Node: what is not an address is not asked."""
+    with allowed(cluster, "nodes/configz"), Port(cluster, "n1", 36) as port:
+        user = straight(cluster, tmp_path)
+        cluster.patch_status("n1", {"addresses": None})
+        if address is not None:
+            cluster.patch_status("n1", port.at(address))
+        with pytest.raises(ApiError, match="no InternalIP"):
+            kubelets.configz(user, "n1")
+        assert port.asked == []

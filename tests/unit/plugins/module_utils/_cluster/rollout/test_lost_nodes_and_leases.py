@@ -1,9 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A Node that an autoscaler deletes or replaces before any request of any call of a batch.
+"""A node that is deleted or replaced during a call, and a Lease that is lost during one.
 
-Its row names the cause. The other nodes of the call are gated, drained, assigned, verified, soaked and reverted.
+The row of such a node names the cause. The other nodes of the call are gated, drained, assigned, verified, soaked and
+reverted.
 """
 
 from __future__ import annotations
@@ -14,17 +15,20 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import drain, gate, revert
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak, verify, watch
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease_objects
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import revert
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak, verify
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import node_row
 from tests.sim.api.direct import Clock, Direct
+from tests.support import assigning, draining, gating, soaking
 from tests.support.calls import NODES
 from tests.support.objects import configmap, live, node, place, pod, reference, status, text
+from tests.support.soaking import OWNED, snapshot
 
 NAMES = ("n1", "n2", "n3")
 LOST, OTHERS = "n2", ("n1", "n3")
-A, OLD = reference("config-a"), reference("old")
+A = reference("config-a")
+OLD = reference("old")
 OURS = {"holder": "me", "time": "2026-01-01T00:00:00Z"}
 Call = t.Callable[[Direct], dict[str, t.Any]]
 SOURCES = {name: {**place("config-a"), "node_uid": f"uid-{name}"} for name in NAMES}
@@ -75,82 +79,13 @@ def cluster(source: str, **more: t.Any) -> Autoscaled:
     return made
 
 
-def source_options(state: str, **more: t.Any) -> dict[str, t.Any]:
-    return {
-        "state": state,
-        "nodes": None,
-        "source": None,
-        "sources": SOURCES,
-        "delivery": "auto",
-        "check_source": True,
-        "wait": False,
-        "wait_timeout": 20,
-        "wait_sleep": 2,
-        "pods": None,
-        "allow_pod_loss": "0",
-        "pods_timeout": 120,
-        "lease": None,
-        **more,
-    }
+def config_source(api: t.Any, state: str, **more: t.Any) -> dict[str, t.Any]:
+    given = assigning.patiently(state=state, sources=SOURCES, wait=False, wait_timeout=20, wait_sleep=2, lease=None)
+    return verify.config_source(api, {**given, **more}, False)
 
 
 def gated(api: t.Any) -> dict[str, t.Any]:
-    options = {
-        "nodes": list(NAMES),
-        "group_nodes": list(NAMES),
-        "max_unavailable": 3,
-        "allow_unready": False,
-        "reverted": [],
-        "pause": False,
-        "started": True,
-        "namespace": "kube-system",
-        "pause_configmap": "pause",
-        "timeout": 10,
-        "lease": None,
-        "pods": True,
-        "allow_pod_loss": "0",
-        "drained": [],
-        "window": None,
-    }
-    return gate.gate(api, options, False)
-
-
-def drained(api: t.Any, state: str = "drained") -> dict[str, t.Any]:
-    options = {
-        "state": state,
-        "nodes": list(NAMES),
-        "timeout": 60,
-        "grace_period": None,
-        "delete_emptydir_data": False,
-        "force": False,
-        "lease": None,
-    }
-    return drain.drain(api, options, False)
-
-
-def restored(api: t.Any) -> dict[str, t.Any]:
-    return drained(api, "restored")
-
-
-def assigned(api: t.Any) -> dict[str, t.Any]:
-    return verify.config_source(api, source_options("present"), False)
-
-
-def waited(api: t.Any) -> dict[str, t.Any]:
-    return verify.config_source(api, source_options("present", wait=True), False)
-
-
-def removed(api: t.Any) -> dict[str, t.Any]:
-    return verify.config_source(api, source_options("absent", nodes=list(NAMES), sources=None), False)
-
-
-def verified(api: t.Any) -> dict[str, t.Any]:
-    return verify.config_source(api, source_options("verified"), False)
-
-
-def soaked(api: t.Any) -> dict[str, t.Any]:
-    options = source_options("verified", nodes=list(NAMES), sources=None, seconds=40)
-    return soak.soak(api, options, False)
+    return gating.look(api, list(NAMES), NAMES, max_unavailable=3, started=True, timeout=10, pods=True)
 
 
 def reverted(api: t.Any) -> dict[str, t.Any]:
@@ -166,23 +101,15 @@ def reverted(api: t.Any) -> dict[str, t.Any]:
 # The call, and what the nodes run before it.
 STAGES: dict[str, tuple[Call, str]] = {
     "gate": (gated, "old"),
-    "drain": (drained, "old"),
-    "uncordon": (restored, "old"),
-    "assign": (assigned, "old"),
-    "assign and wait": (waited, "old"),
-    "reset": (removed, "old"),
-    "verify": (verified, "config-a"),
-    "soak": (soaked, "config-a"),
+    "drain": (draining.run, "old"),
+    "uncordon": (lambda api: draining.run(api, state="restored"), "old"),
+    "assign": (lambda api: config_source(api, "present"), "old"),
+    "assign and wait": (lambda api: config_source(api, "present", wait=True), "old"),
+    "reset": (lambda api: config_source(api, "absent", nodes=list(NAMES), sources=None), "old"),
+    "verify": (lambda api: config_source(api, "verified"), "config-a"),
+    "soak": (lambda api: soaking.run(api, seconds=40), "config-a"),
     "revert": (reverted, "config-a"),
 }
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    made = Clock()
-    for used in (drain, gate, lease, revert, soak, verify, watch):
-        monkeypatch.setattr(used, "time", made)
-    return made
 
 
 def play(stage: str, clock: Clock, before: int, again: bool) -> tuple[dict[str, t.Any], Autoscaled]:
@@ -256,3 +183,119 @@ def test_every_row_has_the_same_keys(clock: Clock) -> None:
     for stage, before in itertools.product(STAGES, (-1, 0)):
         for name, row in play(stage, clock, before, False)[0].items():
             assert set(vars(node_row.Row(True, ""))) <= set(row), (stage, name)
+
+
+LEASE = {"name": "mine", "namespace": "kube-system", "uid": "u", "holder": "me", "group": "batch", "duration": 30}
+BAD = reference("bad")
+
+
+class Leased(Direct):
+    """A node whose kubelet does nothing; `renewed` are the seconds of all renewals, from `lost` on they fail."""
+
+    def __init__(self, clock: Clock, *nodes: dict[str, t.Any]) -> None:
+        super().__init__(
+            *nodes,
+            pods=[pod("a", **OWNED)],
+            configmaps=[configmap(content=text(maxPods=50))],
+            live={"n1": live(maxPods=50)},
+            clock=clock,
+        )
+        self.leases["mine"] = {"metadata": {"name": "mine", "uid": "u"}, "spec": {"holderIdentity": "me"}}
+        self.lost = 1e9
+        self.moments: list[float] = []
+        self.writes: list[float] = []
+        self.before(f"PATCH {NODES}/*", lambda: self.writes.append(clock.now - 1000))
+        self.before(f"PATCH {lease_objects.path('kube-system', 'mine')}", self._renew)
+
+    def _renew(self) -> None:
+        now = self.clock.now - 1000
+        if now >= self.lost:
+            self.leases.clear()
+        else:
+            self.moments.append(now)
+
+
+def _source(api: Leased, check: bool, **given: t.Any) -> t.Any:
+    options = assigning.patiently(nodes=["n1"], wait_timeout=100, wait_sleep=2, lease=LEASE, **given)
+    return verify.config_source(api, options, check)
+
+
+def assign_one(api: Leased, check: bool = False) -> t.Any:
+    return _source(api, check, source=place())
+
+
+def reset_one(api: Leased, check: bool = False) -> t.Any:
+    api.nodes["n1"] = node("n1", place(), status(A, A))
+    return _source(api, check, state="absent")
+
+
+def verify_one(api: Leased, check: bool = False) -> t.Any:
+    api.nodes["n1"] = node("n1", place(), status())
+    return _source(api, check, state="verified")
+
+
+def soak_one(api: Leased, check: bool = False) -> t.Any:
+    """Without seconds: it waits for a pod that is not Ready again."""
+    api.nodes["n1"] = node("n1", place(), status(A, A))
+    options = soaking.options(api, seconds=0, pods=snapshot(api), pods_timeout=100, lease=LEASE)
+    api.pods["a"]["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
+    return soak.soak(api, options, check)
+
+
+def revert_one(api: Leased, check: bool = False) -> t.Any:
+    api.nodes["n1"] = node("n1", place("bad"), status(BAD, BAD))
+    row = {"changed": True, "delivery": "native", "source": place("bad"), "previous": place()}
+    options = {"nodes": {"n1": row}, "current": None, "wait_timeout": 100, "wait_sleep": 2, "lease": LEASE}
+    return revert.revert(api, options, check)  # type: ignore[arg-type]  # by its shape
+
+
+CALLS = [assign_one, reset_one, verify_one, soak_one, revert_one]
+WRITING = [assign_one, reset_one, revert_one]
+
+
+@pytest.fixture
+def api(clock: Clock) -> Leased:
+    return Leased(clock, node("n1", config=status()))
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_the_lease_is_renewed_while_the_call_waits(clock: Clock, api: Leased, call: t.Callable[..., t.Any]) -> None:
+    """A third of its duration at most between two renewals, and from the last one to the end."""
+    with pytest.raises(Exception, match="1 node failed"):
+        call(api)
+    moments = [*api.moments, clock.now - 1000]
+    assert moments[0] == 0 and moments[-1] >= 99 and len(moments) <= 16
+    assert max(later - sooner for sooner, later in itertools.pairwise(moments)) <= 10.01
+
+
+@pytest.mark.parametrize("call", WRITING)
+@pytest.mark.fault(case=56)
+def test_a_lost_lease_stops_before_the_first_write(api: Leased, call: t.Callable[..., t.Any]) -> None:
+    api.lost = 0
+    with pytest.raises(lease_objects.LeaseLost, match="this rollout lost its Lease kube-system/mine, held by me"):
+        call(api)
+    assert not api.writes
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.fault(case=56)
+def test_a_lease_that_is_lost_while_the_call_waits_ends_it(
+    clock: Clock, api: Leased, call: t.Callable[..., t.Any]
+) -> None:
+    """Without a verdict: the next step must not revert nodes that another rollout changes now."""
+    api.lost = 35
+    with pytest.raises(lease_objects.LeaseLost, match="lost its Lease") as caught:
+        call(api)
+    assert 35 <= clock.now - 1000 <= 45.01
+    assert not any("differences" in row for row in caught.value.result.get("nodes", {}).values())
+    assert caught.value.result.get("stop", True) is True
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_check_mode_renews_nothing(api: Leased, call: t.Callable[..., t.Any]) -> None:
+    if call in WRITING:
+        call(api, True)
+    else:
+        with pytest.raises(Exception, match="1 node failed"):
+            call(api, True)
+    assert not api.moments
