@@ -22,6 +22,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import diagnose, verdict
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import minors
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import following
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.forms import LATER
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.reference import same_place
@@ -292,7 +293,16 @@ def judged() -> t.Iterator[verdict.Verdict]:
         yield verdict.judge(nodes.trim(node(NAME, place(LONG), wrong)), reference(LONG))
 
 
-JUDGED = list({found.message: found for found in judged()}.values())
+def answered() -> t.Iterator[verdict.Verdict]:
+    """Judge a node by the answers of its follower."""
+    source = reference(LONG)
+    for answer in (following.Answer(), following.Answer(configMap=source, refused="swap is on: turn it off")):
+        found = node(NAME, marked=source)
+        found["metadata"]["annotations"][following.FOLLOWER] = following.text(answer)
+        yield verdict.judge(nodes.trim(found), source)
+
+
+JUDGED = list({found.message: found for found in (*judged(), *answered())}.values())
 TIMED_OUT = [
     verdict.at_timeout(found, delivery, silent, 180, form)
     for found in JUDGED
