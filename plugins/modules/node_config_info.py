@@ -140,6 +140,12 @@ nodes:
     heartbeat:
       description: When the kubelet last reported that condition.
       type: str
+    follower:
+      description: >-
+        Of a node with a follower, the C(format) of its answers, and by which C(transport) its last source was
+        assigned.
+      returned: for nodes with a follower
+      type: dict
     cordon:
       description: >-
         C(holder) and C(time) of a cordon that a drain of this collection has set and not undone; V(null) without one.
