@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.credentials import Identity
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import ApiError, Kubeconfig
 
 
@@ -176,3 +177,53 @@ def test_the_kubeconfig_of_a_node_of_eks(tmp_path: Path) -> None:
     assert api.user["exec"]["args"] == ["token", "-i", "my-cluster", "--region", "eu-west-1"]
     with pytest.raises(ApiError, match="plugin aws-iam-authenticator is not installed"):
         api.call("GET", "/")
+
+
+class Watched(Answered):
+    """A connection that answers a watch with these lines, each of which may be an exception."""
+
+    def __init__(self, status: int, *lines: t.Any) -> None:
+        super().__init__(b"refused")
+        self.status, self.lines = status, [*lines, b""]
+        self.sock, self.quiet = self, 0.0
+
+    def settimeout(self, seconds: float) -> None:
+        """Note how long a silence may last."""
+        self.quiet = seconds
+
+    def readline(self) -> bytes:
+        line = self.lines.pop(0)
+        if isinstance(line, Exception):
+            raise line
+        return t.cast("bytes", line)
+
+
+def watched(folder: Path, monkeypatch: pytest.MonkeyPatch, *answers: Watched) -> t.Iterator[bytes]:
+    """Return the lines of a watch of a kubelet with two credentials, the second of which is tried after a 401."""
+    left = list(answers)
+    monkeypatch.setattr(Kubeconfig, "_connect", lambda *_words: left.pop(0))
+    monkeypatch.setattr(Kubeconfig, "_identities", lambda _self: [Identity(token="old"), Identity(token="new")])
+    return Kubeconfig(str(conf(folder, {"token": "x"}))).lines("/watch", 150)
+
+
+def test_the_lines_of_a_watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = Watched(200, b"one", b"two")
+    assert list(watched(tmp_path, monkeypatch, Watched(401), answer)) == [b"one", b"two"]
+    assert answer.quiet == 150
+
+
+@pytest.mark.parametrize(
+    ("answers", "seen", "words"),
+    [
+        ([Watched(200, b"one", TimeoutError("timed out"))], [b"one"], "timed out"),
+        ([Watched(403)], [], "403 refused"),
+        ([Watched(401), Watched(401)], [], "knows none of its credentials"),
+    ],
+)
+def test_a_watch_that_breaks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answers: list[Watched], seen: list[bytes], words: str
+) -> None:
+    found = []
+    with pytest.raises(ApiError, match=words):
+        found.extend(watched(tmp_path, monkeypatch, *answers))
+    assert found == seen
