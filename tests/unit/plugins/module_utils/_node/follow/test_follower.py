@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import typing as t
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -42,7 +43,9 @@ class World:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         self.notes: dict[str, str] = {}
-        self.configmap: t.Any = {
+        self.problem: ApiError | None = None
+        """What the API server answers instead of the ConfigMap."""
+        self.configmap: dict[str, t.Any] = {
             "metadata": {"uid": "u1", "resourceVersion": "7", "labels": LABELS},
             "data": {"kubelet": json.dumps({"maxPods": 50})},
         }
@@ -56,8 +59,8 @@ class World:
     def call(self, method: str, path: str, body: t.Any = None, _kind: str = "") -> t.Any:
         """Answer as an API server."""
         if "/configmaps/" in path:
-            if isinstance(self.configmap, ApiError):
-                raise self.configmap
+            if self.problem:
+                raise self.problem
             return self.configmap
         assert path == "/api/v1/nodes/n1"
         if method == "PATCH":
@@ -71,9 +74,12 @@ class World:
             raise result
         return result
 
-    def look(self, source: dict[str, str] | None = A, orders: Orders = FIRST, **more: t.Any) -> Answer:
+    def look(
+        self, source: t.Mapping[str, str] | None = MappingProxyType(A), orders: Orders = FIRST, **more: t.Any
+    ) -> Answer:
         """Assign a source, look, and return the answer."""
         if source is not None:
+            source = dict(source)
             self.notes[annotation.SOURCE] = annotation.text({"configMap": source, **more})
         self.notes[following.FOLLOW] = following.text(orders)
         self.follower.look()
@@ -144,9 +150,9 @@ def test_what_the_inspection_refuses(world: World) -> None:
 
 
 def test_a_configmap_that_is_gone_is_refused_and_one_that_cannot_be_read_now_is_not(world: World) -> None:
-    world.configmap = ApiError("404 not found", 404)
+    world.problem = ApiError("404 not found", 404)
     assert "cannot be read with the credentials of the kubelet" in world.look().refused
-    world.configmap = ApiError("timed out", 0)
+    world.problem = ApiError("timed out", 0)
     with pytest.raises(ApiError):
         world.look(orders=Orders(attempt=2))
 
