@@ -4,12 +4,12 @@
 """Measure whole playbooks at 100, 1,000 and 5,000 nodes, and write the figures of the documentation.
 
     PYTHONPATH=<folder with ansible_collections>:. python -m tests.benchmarks.scale [--nodes 100 1000 5000]
-        [--variants 1 10 all] [--write]
+        [--variants 1 10 all] [--followers] [--write]
 
-Native delivery; the API server and the kubelets are simulated in a process of their own. CPU seconds, memory, requests
-and bytes are the figures to trust: the wall time depends on what else the machine does. With --write, the figures
-replace those in docs/docsite/rst. The run fails if a playbook needs more than GROWTH times the CPU at 5,000 nodes that
-it needs at 1,000.
+Native delivery, or with --followers drop-ins on nodes of 1.32 that follow their Node. The API server and the kubelets
+are simulated in a process of their own. CPU seconds, memory, requests and bytes are the figures to trust: the wall time
+depends on what else the machine does. With --write, the figures replace those in docs/docsite/rst. The run fails if a
+playbook needs more than GROWTH times the CPU at 5,000 nodes that it needs at 1,000.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ from pathlib import Path
 from tests.benchmarks.scale import pages
 from tests.benchmarks.scale.runs import PLAYBOOKS, Figures, Point, ansible, measured
 from tests.benchmarks.scale.served import Served
+from tests.sim.cluster import DEFAULT
 
 GROWTH = 5.5
+MODERN = "v1.32.0"
 
 
 def main() -> int:
@@ -34,6 +36,7 @@ def main() -> int:
     parser.add_argument("--nodes", type=int, nargs="+", default=[100, 1000, 5000])
     parser.add_argument("--variants", nargs="+", default=["1", "10", "all"], help="all: as many as nodes")
     parser.add_argument("--playbooks", nargs="+", default=list(PLAYBOOKS))
+    parser.add_argument("--followers", action="store_true", help="nodes of 1.32 with followers, and drop-ins")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     parser.add_argument("--from-json", type=Path, nargs="+", help="write the pages of figures from files")
@@ -46,7 +49,8 @@ def main() -> int:
     for word in chosen.variants:
         for nodes in chosen.nodes:
             point = Point(nodes, nodes if word == "all" else int(word))
-            with tempfile.TemporaryDirectory() as home, Served(nodes) as served:
+            version = MODERN if chosen.followers else DEFAULT
+            with tempfile.TemporaryDirectory() as home, Served(nodes, version, chosen.followers) as served:
                 playing = ansible(Path(home), served, point)
                 for playbook in chosen.playbooks:
                     found.append(measured(playing, served, point, playbook))

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The cluster of a measurement, in a process of its own: its work is not the controller's.
 
-`python -m tests.benchmarks.scale.served NODES [VERSION]` prints its address, then answers each line with what happened
-since the last one: requests and bytes by kind, and its seconds of CPU. It ends with its input.
+`python -m tests.benchmarks.scale.served NODES VERSION [followed]` prints its address, then answers each line with what
+happened since the last one: requests and bytes by kind, and its seconds of CPU. It ends with its input.
 """
 
 from __future__ import annotations
@@ -75,8 +75,10 @@ class ByKind(Counter):
 class Served:
     """`with Served(1000) as served`: the process, and its address."""
 
-    def __init__(self, nodes: int, version: str = DEFAULT) -> None:
+    def __init__(self, nodes: int, version: str = DEFAULT, followed: bool = False) -> None:
         command = [sys.executable, "-m", "tests.benchmarks.scale.served", str(nodes), version]
+        if followed:
+            command.append("followed")
         self._process = subprocess.Popen(
             command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT, bufsize=1
         )
@@ -118,12 +120,12 @@ def _push(cluster: Cluster, name: str, text: str) -> dict[str, str]:
 
 def main() -> int:
     """Serve until the input ends."""
-    count, version = int(sys.argv[1]), sys.argv[2]
+    count, version, more = int(sys.argv[1]), sys.argv[2], {"followed": True} if sys.argv[3:] else {}
     with Cluster(version, tls=False) as cluster:
         cluster.server.counter = cluster.counter = counter = ByKind()
         own = own_file(name_of(0), cluster.store.minor)
         for number in range(count):
-            cluster.simulate(name_of(number), own=own, flags={})
+            cluster.simulate(name_of(number), own=own, flags={}, **more)
         print(cluster.url, flush=True)
         began = time.process_time()
         for line in sys.stdin:
