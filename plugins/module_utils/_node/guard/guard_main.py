@@ -1,8 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The guard's program: `prestart`, `watch`, `tick`, `report`, `verify`, `status` (see guard.py), and of the
-follower: `follow`, `look` (see ../follow).
+"""The guard's program. Its commands: `prestart`, `watch`, `tick`, `report`, `verify`, `status` (see guard.py), and those
+of the follower, `follow` and `look` (see ../follow).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import time
+from typing import TYPE_CHECKING
 
 from ..._config.values.short_texts import minor_of
 from ..report import status_annotation
@@ -25,6 +26,9 @@ from ..system.lock import LockError
 from . import observe, pacing
 from .base import Settings, error_of, status_of
 from .guard import FAST_SECONDS, Guard
+
+if TYPE_CHECKING:
+    from ..system.kubeconfig import Kubeconfig
 
 SERVICE = "livenodes-kubelet-guard.service"
 # What the step of the kubelet's unit prints at its end: its exit status is 0 also if the script is empty.
@@ -145,16 +149,14 @@ def report(guard: Guard) -> int:
 def follow(guard: Guard, folder: str) -> int:
     """Watch the Node of this node for ever. Each look at a change is a process of its own."""
     from ..follow import watching
-    from ..report import status_reporter
 
     program = installed.program(sys.executable, os.path.dirname(folder))
-    watching.follow(lambda: status_reporter.api_of(_kubelet(guard)[0], watching.QUIET_SECONDS), [*program, "look"])
+    watching.follow(lambda: _api(guard), [*program, "look"])
 
 
 def look(guard: Guard) -> int:
     """Look at the Node once, and do what it asks for."""
     from ..follow import follower, limits
-    from ..report import status_reporter
     from ..system.kubeconfig import ApiError
 
     allowed = limits.read(guard.host.store.config_dir)
@@ -162,12 +164,23 @@ def look(guard: Guard) -> int:
         sys.stderr.write("the settings of the follower are missing or damaged: run the playbook follow again\n")
         return 1
     try:
-        api = status_reporter.api_of(_kubelet(guard)[0])
+        api = _api(guard)
         follower.Follower(guard.host.store, allowed, api, api.node_name()).look()
     except ApiError as error:
         sys.stderr.write(f"the node does not follow its Node yet, the follower will try again: {error}\n")
         return 1
     return 0
+
+
+def _api(guard: Guard) -> Kubeconfig:
+    """Return the API server of the kubelet. Raises ApiError, also for a kubelet without one."""
+    from ..report import status_reporter
+    from ..system.kubeconfig import ApiError
+
+    try:
+        return status_reporter.api_of(_kubelet(guard)[0])
+    except status_reporter.NoCluster:
+        raise ApiError("the kubelet runs without --kubeconfig, so there is no Node to follow") from None
 
 
 def verify(guard: Guard) -> int:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow import watching
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import (
     decide,
     guard,
@@ -249,6 +250,46 @@ def test_report_sends_with_the_words_of_the_running_kubelet(
     assert sent == [(None, words, 1000.0), (None, words, None)]
     again = f"the status is not reported yet, the guard will try again: {failure}\n"
     assert capsys.readouterr().err == (again * 2 if failure else "")
+
+
+def no_cluster(_words: list[str]) -> t.Any:
+    raise status_reporter.NoCluster
+
+
+@pytest.mark.parametrize(
+    ("settings", "status", "words"),
+    [
+        ({}, 1, "the settings of the follower are missing or damaged"),
+        ({"follow": {"namespace": "kube-system", "effect": "safe", "options": {}}}, 1, "runs without --kubeconfig"),
+    ],
+)
+def test_a_look_that_cannot_be_had(
+    program: Path,
+    settings: dict[str, t.Any],
+    status: int,
+    words: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The service that watches looks again after a pause."""
+    known = json.loads((program / "settings.json").read_text())
+    (program / "settings.json").write_text(json.dumps({**known, **settings}))
+    monkeypatch.setattr(status_reporter, "api_of", no_cluster)
+    assert guard_main.main(str(program), ["look"]) == status
+    assert words in capsys.readouterr().err
+
+
+def test_follow_watches_with_the_credentials_of_the_kubelet(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[t.Any] = []
+
+    def follow(open_api: t.Callable[[], t.Any], look: list[str]) -> int:
+        seen.append((open_api(), look[-2:]))
+        return 0
+
+    monkeypatch.setattr(watching, "follow", follow)
+    monkeypatch.setattr(status_reporter, "api_of", lambda words: words)
+    guard_main.main(str(program), ["follow"])
+    assert seen == [(["kubelet", "--hostname-override=n7"], [str(program / "__main__.py"), "look"])]
 
 
 def test_status_is_what_the_annotation_has(
