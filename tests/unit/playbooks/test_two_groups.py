@@ -20,7 +20,8 @@ from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.check im
 from tests.support.ansible import ROOT, Ansible
 
 ROLES = specs.by_role()
-PRUNE = specs.by_role(entry_point="prune")
+ENTRY_POINTS = {name: specs.by_role(entry_point=name) for name in ("follow", "prune")}
+"""Of the playbooks that use one entry point of a role."""
 KNOWN = specs.known(ROLES)
 CONNECTS = "no-kubeconfig"
 PLAYBOOKS = {
@@ -74,7 +75,7 @@ def ansible(tmp_path: Path) -> Ansible:
 def read(playbook: str) -> set[str]:
     """Return the variables that a playbook reads."""
     own = MORE_READ.get(playbook, ())
-    of_roles = PRUNE if playbook == "prune" else ROLES
+    of_roles = ENTRY_POINTS.get(playbook, ROLES)
     return {
         *OF_EVERY_PLAYBOOK,
         *(OF_ROLLOUTS if "rollout" in PLAYBOOKS[playbook] else ()),
