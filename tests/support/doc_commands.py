@@ -53,8 +53,9 @@ NOT_TRIED = {
     ),
     "ansible-playbook -i inventory livenodes.kubelet.follow -e kubelet_config_hosts=workers"
     " -e kubelet_config_follow_unprotected=true": "tests/e2e_fleet/test_follow.py",
-    "kubectl annotate --overwrite node n1"
-    """ kubelet-config.livenodes.io/source='{"configMap":""": "tests/e2e_fleet/test_follow.py",
+    'kubectl annotate --overwrite node n1 kubelet-config.livenodes.io/source="$(cat source.json)"': (
+        "tests/e2e_fleet/test_follow.py"
+    ),
     "export ANSIBLE_CALLBACKS_ENABLED=livenodes.kubelet.rollout": "tests/unit/plugins/callback plays rollouts with it",
     "export LIVENODES_KUBELET_REPORT_HTML=report.html LIVENODES_KUBELET_REPORT_JSON=report.json": (
         "tests/unit/plugins/callback runs rollouts with them"

@@ -43,8 +43,8 @@ class World:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         self.notes: dict[str, str] = {}
-        self.problem: ApiError | None = None
-        """What the API server answers instead of the ConfigMap."""
+        self.problems: list[ApiError] = []
+        """The last one is what the API server answers instead of the ConfigMap."""
         self.configmap: dict[str, t.Any] = {
             "metadata": {"uid": "u1", "resourceVersion": "7", "labels": LABELS},
             "data": {"kubelet": json.dumps({"maxPods": 50})},
@@ -59,8 +59,8 @@ class World:
     def call(self, method: str, path: str, body: t.Any = None, _kind: str = "") -> t.Any:
         """Answer as an API server."""
         if "/configmaps/" in path:
-            if self.problem:
-                raise self.problem
+            if self.problems:
+                raise self.problems[-1]
             return self.configmap
         assert path == "/api/v1/nodes/n1"
         if method == "PATCH":
@@ -150,9 +150,9 @@ def test_what_the_inspection_refuses(world: World) -> None:
 
 
 def test_a_configmap_that_is_gone_is_refused_and_one_that_cannot_be_read_now_is_not(world: World) -> None:
-    world.problem = ApiError("404 not found", 404)
+    world.problems.append(ApiError("404 not found", 404))
     assert "cannot be read with the credentials of the kubelet" in world.look().refused
-    world.problem = ApiError("timed out", 0)
+    world.problems.append(ApiError("timed out", 0))
     with pytest.raises(ApiError):
         world.look(orders=Orders(attempt=2))
 
