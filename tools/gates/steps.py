@@ -119,16 +119,22 @@ def _cases(root: xml.etree.ElementTree.Element) -> list[str]:
     for tag, kind in (("failure", ""), ("error", ""), ("skipped", "skipped: ")):
         for case in root.iter("testcase"):
             for mark in case.iter(tag):
-                reason = _reason(" ".join((mark.get("message") or "").split()))
+                reason = _reason(mark)
                 cases.append(f"{kind}{case.get('classname')}::{case.get('name')}: {reason}"[:WIDTH])
     return cases
 
 
-def _reason(message: str) -> str:
-    """Return a message from its first task that failed on, if it is the output of a playbook."""
-    kind, _colon, words = message.partition(": ")
-    places = [place for place in (words.find("[ERROR]: "), words.find("fatal: [")) if place >= 0]
-    return f"{kind}: {words[min(places) :]}" if places else message
+def _reason(mark: xml.etree.ElementTree.Element) -> str:
+    """Return the message of a case on one line; of the output of a playbook, the first task that failed.
+
+    pytest shortens a long message, and has the whole of it in the text.
+    """
+    message = " ".join((mark.get("message") or "").split())
+    for line in (mark.text or "").splitlines():
+        words = line.removeprefix("E").strip()
+        if words.startswith(("[ERROR]: ", "fatal: [")):
+            return f"{message.partition(': ')[0]}: {words}"
+    return message
 
 
 def run_step(name: str, command: list[str], limit: float, **options: t.Any) -> Outcome:
