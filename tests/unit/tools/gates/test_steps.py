@@ -84,7 +84,9 @@ def test_cases_are_counted(reports: Path) -> None:
 
 def test_a_playbook_is_named_by_its_task_that_failed(reports: Path) -> None:
     """What ran well before it would fill the line, and pytest shortens the message."""
-    text = "E       AssertionError:&#10;E         ok: [n1]&#10;E         [ERROR]: Node n1: refused&#10;E         fatal: [n1]"
+    text = "&#10;".join(
+        ["E   AssertionError:", "E     ok: [n1]", "E     [ERROR]: Node n1: refused", "E     fatal: [n1]"]
+    )
     failure = f'<failure message="AssertionError: PLAY [Plan] ...">{text}</failure>'
     case = f'<testsuite tests="1" failures="1"><testcase classname="a" name="b">{failure}</testcase></testsuite>'
     (reports / "e2e.xml").write_text(case, encoding="utf-8")
