@@ -48,9 +48,14 @@ def group(tmp_path: Path) -> t.Iterator[Group]:
 
 
 def test_a_group_is_changed_through_the_api_alone(group: Group) -> None:
-    """Plan, rollout, a second run, drift, rollback and reset."""
+    """Plan, rollout, a second run, drift, rollback and reset. The report has each node as done."""
+    report = group.ansible.home / "report.json"
+    group.ansible.environment["ANSIBLE_CALLBACKS_ENABLED"] = "livenodes.kubelet.rollout"
+    group.ansible.environment["LIVENODES_KUBELET_REPORT_JSON"] = str(report)
     group.play("rollout", kubelet_config={"maxPods": 50})
     assert set(group.runs().values()) == {50}
+    found = json.loads(report.read_text())
+    assert found["outcome"] == "done" and {node["state"] for node in found["nodes"]} == {"done"}, found
     again = group.play("rollout", kubelet_config={"maxPods": 50})
     assert "0 to change" in again or "nothing" in again, again
     group.play("drift", kubelet_config={"maxPods": 50})

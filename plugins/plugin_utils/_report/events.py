@@ -11,6 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from ...module_utils._config import delivery as deliveries
+from ...module_utils._config.values import following
 
 STEPS = ("drained", "staged", "switched", "restarted", "verified", "soaked", "confirmed", "reverted", "restored")
 """The steps of a node, in the usual order. `restored`: uncordoned again."""
@@ -41,6 +42,7 @@ REMEDIES = {
     "reassigned": "Find out which other controller or user assigned another source, then run the rollout again.",
     "pending": "Run the rollout again, with a longer kubelet_config_wait_timeout if the nodes are slow.",
     "refused": "Remove the reason that the node names, then run the rollout again.",
+    "unanswered": "Look at `journalctl -u livenodes-kubelet-follow` on the node, then run the rollout again.",
     "sync_error": "Push again; check the Node authorizer and the network between node and API server.",
     "not_listening": "Start the kubelet with --dynamic-config-dir and the gate DynamicKubeletConfig, "
     "or use checkpoint delivery.",
@@ -137,7 +139,9 @@ def _gate(result: t.Mapping[str, t.Any], _node: str, failed: bool) -> t.Iterator
 
 def _source(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterator[Event]:
     events_of = _assigned
-    if _argument(result, "state") == "verified" or _argument(result, "wait"):
+    if _argument(result, "state") == "settled":
+        events_of = _settled
+    elif _argument(result, "state") == "verified" or _argument(result, "wait"):
         events_of = _verified
     for name, row in _rows(result):
         if row.get("delivery") in deliveries.NAMES:
@@ -148,8 +152,17 @@ def _source(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Itera
 def _assigned(name: str, row: t.Mapping[str, t.Any]) -> t.Iterator[Event]:
     if row.get("ok") is False:
         yield from _verified(name, row)
-    elif row.get("changed") and not deliveries.of(row.get("delivery")).on_node:
+        return
+    # The other nodes are switched by tasks on their hosts.
+    by_itself = row.get("transport") == following.API or not deliveries.of(str(row.get("delivery"))).on_node
+    if row.get("changed") and by_itself:
         yield Event("switched", name)
+
+
+def _settled(name: str, row: t.Mapping[str, t.Any]) -> t.Iterator[Event]:
+    """A node that its follower reverts is in the result of the revert."""
+    if "ok" in row and row.get("state") != "reverting":
+        yield from _verdict(name, row, "confirmed")
 
 
 def _verified(name: str, row: t.Mapping[str, t.Any]) -> t.Iterator[Event]:

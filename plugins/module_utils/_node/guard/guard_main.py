@@ -1,8 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The guard's program. Its commands: `prestart`, `watch`, `tick`, `report`, `verify`, `status` (see guard.py), and those
-of the follower, `follow` and `look` (see ../follow).
+"""The guard's program. Its commands: `prestart`, `watch`, `tick`, `report`, `verify`, `status` (see guard.py), and
+`follow` and `look`, those of the follower (see ../follow).
 """
 
 from __future__ import annotations

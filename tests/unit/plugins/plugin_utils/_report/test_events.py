@@ -55,6 +55,19 @@ def test_rows_of_a_bulk_call_speak_for_their_nodes() -> None:
     assert steps(read("node_config_source", given({"nodes": rows}, state="present"), "")) == [("switched", "n1")]
 
 
+def test_a_follower_switches_its_node_and_confirms_it() -> None:
+    """Such a node is done like any other, though no task runs on its host."""
+    rows = {"n1": {"changed": True, "delivery": "dropin", "state": "assigned", "transport": "api"}}
+    assert steps(read("node_config_source", given({"nodes": rows}, state="present"), "")) == [("switched", "n1")]
+    settled = {
+        "n1": {"ok": True, "delivery": "dropin", "state": "confirmed"},
+        "n2": {"ok": True, "delivery": "dropin", "state": "reverting"},
+        "n3": {"ok": False, "delivery": "dropin", "state": "unanswered", "message": "not confirmed"},
+    }
+    found = read("node_config_source", given({"nodes": settled}, state="settled"), "")
+    assert steps(found) == [("confirmed", "n1"), ("failed", "n3")]
+
+
 def test_a_revert_names_the_reverted_nodes() -> None:
     rows = {
         "n1": {"ok": True, "state": "reverted", "message": "running its previous configuration again"},
@@ -211,6 +224,7 @@ def test_a_failed_task_without_a_module_has_its_message() -> None:
         {"nodes": None},
         {"nodes": [1]},
         {"nodes": {"n1": None}},
+        {"nodes": {"n1": {"ok": True, "changed": True, "delivery": []}}},
         {"plan": 1},
         {"plan": {"nodes": 1}},
         {"summary": 3},
