@@ -46,6 +46,8 @@ def following(lab: Lab, ansible: Ansible) -> t.Iterator[None]:
     assert gone.code == 0, gone.output
     assert not node.run("ls -d /var/lib/kubelet-config /etc/systemd/system/livenodes* 2>/dev/null", check=False)
     assert not node.run("systemctl list-units --all --plain --no-legend 'livenodes*'")
+    left = lab.get(f"/api/v1/nodes/{NAME}")["metadata"]["annotations"]
+    assert not [key for key in left if key.startswith(PREFIX)]
 
 
 def notes(fleet: Fleet) -> dict[str, t.Any]:
