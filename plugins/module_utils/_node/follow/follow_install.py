@@ -8,12 +8,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ..._config.values import following
 from ..install import guard_install, guard_steps
-from ..report import status_annotation, status_reporter
 from ..store import installed
 from ..system import files
-from ..system.kubeconfig import ApiError
 from ..unit.unit import Unit
 from . import limits
 
@@ -77,28 +74,13 @@ def absent(options: dict[str, Any], check: bool, unit: Unit) -> dict[str, Any]:
     warnings: list[str] = []
     if changed and not check:
         guard_install.stop_follower(unit)
-        warnings += _forgotten(known.get("argv", []))
+        warnings += guard_steps.withdraw(known.get("argv", []), guard_steps.OF_FOLLOWER)
         if limits.SETTING in known:
             del known[limits.SETTING]
             guard_install.present(config_dir, unit, known)
         if unit.installed() is None and not os.path.lexists(os.path.join(config_dir, "store")):
             guard_install.absent(config_dir, unit)
             files.remove(os.path.join(config_dir, "lock"))
-            with_contents = os.path.isdir(config_dir) and os.listdir(config_dir)
-            if not with_contents:
+            if os.path.isdir(config_dir) and not os.listdir(config_dir):
                 files.remove_folder(config_dir)
     return {"changed": changed, "warnings": warnings}
-
-
-def _forgotten(argv: list[str]) -> list[str]:
-    """Remove the follower's annotations from the Node; return warnings if that failed."""
-    notes = {following.FOLLOWER: None, following.FOLLOW: None}
-    try:
-        api = status_reporter.api_of(argv, status_reporter.TIMEOUT)
-        body = {"metadata": {"annotations": notes}}
-        api.call("PATCH", f"/api/v1/nodes/{api.node_name()}", body, status_annotation.MERGE_PATCH)
-    except status_reporter.NoCluster:
-        return []
-    except ApiError as error:
-        return [f"the annotation {following.FOLLOWER} stays on the Node, the API server did not remove it: {error}"]
-    return []

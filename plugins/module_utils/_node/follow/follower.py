@@ -23,7 +23,7 @@ from ..report.status_annotation import MERGE_PATCH
 from ..store.meta import Source
 from ..store.store import Store
 from ..store.store_reader import quietly
-from ..switch import one_call
+from ..switch import one_call, values
 from ..switch.one_call import StepError
 from ..system import config_summary
 from ..system.files import StoreError
@@ -129,7 +129,7 @@ class Follower:
         answer = seen.answer._replace(judged=seen.orders.trial, failed="")
         try:
             if action.kind == decide.CONFIRM:
-                self._apply("confirmed", source=_option(quietly(self.store.assigned)))
+                self._apply("confirmed", source=values.option(quietly(self.store.assigned)))
             else:
                 self._revert(seen.orders.trial, action.reason)
         except (StepError, StoreError, UnitError, OSError) as error:
@@ -145,7 +145,7 @@ class Follower:
         self._check_effect(data.get(source["kubeletConfigKey"]), delivery, facts)
         found = self._apply(
             "assigned",
-            source=_option(full),
+            source=values.option(full),
             data=data,
             delivery=delivery,
             trial_seconds=orders.trial_seconds,
@@ -258,16 +258,3 @@ def _is_other_machine(records: NodeRecords, node: Mapping[str, Any]) -> bool:
     own = (node["status"].get("nodeInfo") or {}).get("machineID"), node["metadata"].get("uid")
     known = dict(zip(annotation.MACHINE, own))
     return any(known[key] not in (None, "", value) for key, value in records.machine.items())
-
-
-def _option(source: Source | None) -> dict[str, str] | None:
-    """Return a source as the module's option has it."""
-    if source is None:
-        return None
-    return {
-        "namespace": source["namespace"],
-        "name": source["name"],
-        "uid": source["uid"],
-        "resource_version": source["resourceVersion"],
-        "kubelet_config_key": source["kubeletConfigKey"],
-    }

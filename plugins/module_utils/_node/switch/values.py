@@ -57,6 +57,14 @@ def source(given: t.Mapping[str, str] | None) -> Source | None:
     }
 
 
+def option(found: Source | None) -> dict[str, str] | None:
+    """Return the option for a source: the inverse of `source`."""
+    if found is None:
+        return None
+    parts = {"resourceVersion": "resource_version", "kubeletConfigKey": "kubelet_config_key"}
+    return {parts.get(part, part): text for part, text in found.items()}
+
+
 def texts(data: t.Mapping[str, t.Any]) -> dict[str, str]:
     """Return the texts of a ConfigMap's data by key.
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import observe
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_install, guard_steps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import textfile
@@ -71,7 +72,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The command line of the running kubelet; it needs no healthz."""
     words = ["kubelet", "--healthz-port=0"]
     monkeypatch.setattr(observe, "argv", lambda _pid: words)
-    monkeypatch.setattr(guard_steps, "_withdraw", lambda _argv: [])
+    monkeypatch.setattr(guard_steps, "withdraw", lambda _argv, _names: [])
     monkeypatch.setattr(guard_steps, "PAUSE", 0)
     monkeypatch.setattr(guard_install, "absent", lambda *_arguments: True)
     return words
@@ -114,6 +115,34 @@ def test_a_kubelet_that_does_not_run_without_the_drop_in_keeps_it(
     with pytest.raises(UnitError, match="did not stay up"):
         removed(without, tmp_path)
     assert without.text is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "keep", "names"),
+    [
+        ({}, False, ["status"]),
+        ({"follow": {}}, False, ["status", "follow", "follower"]),
+        # A follower that resets its node goes on answering.
+        ({"follow": {}}, True, ["status"]),
+    ],
+)
+@pytest.mark.usefixtures("runs")
+def test_which_annotations_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, t.Any], keep: bool, names: list[str]
+) -> None:
+    """A controller would wait for the answers of a follower that is gone."""
+    (tmp_path / "guard").mkdir()
+    (tmp_path / "guard/settings.json").write_text(json.dumps({"argv": [], **settings}))
+    withdrawn: list[str] = []
+
+    def withdraw(_argv: t.Sequence[str], found: t.Sequence[str]) -> list[str]:
+        withdrawn.extend(found)
+        return []
+
+    monkeypatch.setattr(guard_steps, "withdraw", withdraw)
+    monkeypatch.setattr(guard_steps, "_program", lambda *_words: [])
+    guard_steps.removed(str(tmp_path), t.cast("t.Any", FakeUnit()), 1, False, (), keep)
+    assert withdrawn == [f"{annotation.PREFIX}{name}" for name in names]
 
 
 def layered(place: Path, config_dir: Path) -> Path:
