@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Write docs/rbac/, a manifest for each playbook and option, and docs/docsite/rst/guide_permissions.rst.
 
-Both come from tools/data/permissions.yaml. `--check` writes nothing, prints the differences and exits 1 when a file is
-stale.
+Both come from tools/data/permissions.yaml, and the policy from the code that applies it. `--check` writes nothing,
+prints the differences and exits 1 when a file is stale.
 """
 
 from __future__ import annotations
@@ -15,7 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from generated import ROOT, settle, table
+from collection_tree import ROOT, link
+from generated import settle, table
+
+sys.path.insert(0, str(link(ROOT / ".nox/.cache/link")))
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import policy  # found after that line
 
 TOOL = "tools/generate_permissions.py"
 FOLDER, GUIDE = ROOT / "docs/rbac", ROOT / "docs/docsite/rst/guide_permissions.rst"
@@ -98,6 +103,8 @@ def manifests() -> dict[Path, str]:
             meta = {"namespace": NAMESPACES["namespace"], "name": option["account"]}
             added.append({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta})
             added += objects(f"account-{option['account']}", option["account_may"], option["account"])
+        if option.get("with_policy"):
+            added += [policy.POLICY, policy.BINDING]
         purpose = f"In addition, {option['reason']}".replace("``", "")
         found[FOLDER / f"option-{name}.yaml"] = manifest(purpose, added)
     return found
@@ -140,7 +147,7 @@ def rules(needs: list[str], scope: str) -> list[Data]:
 class Plain(yaml.SafeDumper):
     """YAML without anchors, with lists indented as kubectl's users expect. Long ones have one line for each item."""
 
-    FEW = 6
+    FEW, SHORT = 6, 60
 
     def ignore_aliases(self, data: Any) -> bool:
         """Repeat equal parts."""
@@ -155,6 +162,13 @@ class Plain(yaml.SafeDumper):
         if len(sequence) > self.FEW:
             flow_style = False
         return super().represent_sequence(tag, sequence, flow_style)
+
+    def represent_str(self, data: str) -> Any:
+        """Write an expression as a block, without quotes of its own."""
+        return self.represent_scalar("tag:yaml.org,2002:str", data, ">" if len(data) > self.SHORT else None)
+
+
+Plain.add_representer(str, Plain.represent_str)
 
 
 def manifest(purpose: str, found: list[Data]) -> str:

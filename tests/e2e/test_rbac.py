@@ -60,6 +60,10 @@ OPTIONAL: tuple[Rule, ...] = (
     (*KUBEADM, "configmaps", "get"),
     # Needed for a drain, see test_drain.
     (*ROLLOUT, "pods/eviction", "create"),
+    # Needed for nodes with a follower from 1.30 on, see e2e_modern/test_policy.
+    (*ROLLOUT, "assignments", "update"),
+    (*ROLLOUT, "validatingadmissionpolicies", "get"),
+    (*ROLLOUT, "validatingadmissionpolicybindings", "get"),
 )
 
 

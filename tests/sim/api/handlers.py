@@ -16,7 +16,7 @@ from tests.sim.api.kinds import Kind, Route, not_served, route
 from tests.sim.api.refusal import Refusal, missing
 from tests.sim.api.store import Entry, Page, Store, Tables
 from tests.sim.api.tokens import RULES, Tokens
-from tests.sim.api.versions import FIRST_DRY_RUN, FIRST_LEASES
+from tests.sim.api.versions import FIRST_DRY_RUN, FIRST_SERVED
 
 # Seconds that a watch waits for the next change before it looks whether it has to end.
 TICK = 0.2
@@ -124,7 +124,7 @@ class Api:
             self._permit(request, roles.Asked("proxy", "", "nodes", name=name))
             return self._proxied(Route(_NODES, "", name, "proxy", "/".join(rest)), request)
         place = route(path)
-        if place.kind.plural == "leases" and self.store.minor < FIRST_LEASES:
+        if self.store.minor < FIRST_SERVED.get(place.kind.plural, 0):
             return Answer(404, b"404 page not found\n", {"Content-Type": "text/plain"})
         reviews.permit(request.user, request.groups, request.method, place, request.json)
         self._permit(request, roles.asked(request.method, place, request.query))

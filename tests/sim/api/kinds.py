@@ -27,6 +27,7 @@ class Kind:
         return f"{self.plural}.{group}" if group else self.plural
 
 
+ADMISSION = "admissionregistration.k8s.io/v1"
 KINDS = {
     kind.plural: kind
     for kind in (
@@ -42,6 +43,9 @@ KINDS = {
         Kind("rolebindings", "RoleBinding", "rbac.authorization.k8s.io/v1"),
         Kind("clusterroles", "ClusterRole", "rbac.authorization.k8s.io/v1", namespaced=False),
         Kind("clusterrolebindings", "ClusterRoleBinding", "rbac.authorization.k8s.io/v1", namespaced=False),
+        # They are stored, and decide about no request.
+        Kind("validatingadmissionpolicies", "ValidatingAdmissionPolicy", ADMISSION, namespaced=False),
+        Kind("validatingadmissionpolicybindings", "ValidatingAdmissionPolicyBinding", ADMISSION, namespaced=False),
     )
 }
 

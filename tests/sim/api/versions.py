@@ -9,7 +9,7 @@ import typing as t
 
 FIRST_FORM = range(8, 11)
 FIRST_DRY_RUN = 12
-FIRST_LEASES = 14
+FIRST_SERVED = {"leases": 14, "validatingadmissionpolicies": 30, "validatingadmissionpolicybindings": 30}
 
 
 def has_first_form(item: t.Mapping[str, t.Any]) -> bool:

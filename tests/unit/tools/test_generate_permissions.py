@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import policy
 from tests.support.ansible import ROOT
 from tests.support.permissions import FOLDER, PLAYBOOKS, everything, manifest, permissions
 
 # They send no request with the credentials of the user, or are imported by others.
-OTHERS = {"batches", "follow", "require_hosts", "upgrade_check"}
+OTHERS = {"batches", "require_hosts", "upgrade_check"}
 # Every user who is authenticated may ask for their own permissions (the ClusterRole system:basic-user).
 OF_EVERY_USER = {("authorization.k8s.io", "selfsubjectrulesreviews")}
 # A resource of an API group, in a path of the API that is written in one piece.
@@ -43,3 +44,12 @@ def test_all_of_them_are_those_of_the_single_manifests() -> None:
     names = [path.stem for path in FOLDER.glob("*.yaml") if path.stem not in apart]
     single = {one for name in names for one in permissions(manifest(name))}
     assert {*permissions(everything())} == single
+
+
+def test_the_manifest_has_the_policy_that_is_applied() -> None:
+    found = [item for item in manifest("option-policy") if item["kind"].startswith("Validating")]
+    assert found == [policy.POLICY, policy.BINDING]
+    granted = [rule for role in manifest("follow") for rule in role.get("rules", ())]
+    assert [rule["resourceNames"] for rule in granted] == [[policy.NAME], [policy.NAME]]
+    (verb,) = permissions(manifest("option-policy"))
+    assert (verb.verb, verb.resource, verb.group) == (policy.VERB, policy.RESOURCE, policy.GROUP)
