@@ -70,6 +70,8 @@ def _is_answered(seen: Seen) -> bool:
     A Node that was created again names no source and has no answer. That is not the removal of a source.
     """
     answer = seen.answer
+    if seen.fault:
+        return answer.refused == seen.fault
     if answer.source != seen.source or answer.attempt != seen.orders.attempt:
         return False
     return bool(answer.refused) or seen.source is None or _is_done(seen)

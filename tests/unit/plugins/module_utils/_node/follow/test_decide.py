@@ -65,6 +65,8 @@ FIRST = Orders(attempt=1)
         (Seen(None, Orders(attempt=2), Answer(attempt=2, refused="no"), A, None), Action(NOTHING)),
         # What cannot be read is refused once.
         (Seen(None, FIRST, Answer(), A, None, fault="it is not JSON"), Action(REFUSE, "it is not JSON")),
+        (Seen(None, Orders(), Answer(), None, None, fault="it is not JSON"), Action(REFUSE, "it is not JSON")),
+        (Seen(None, Orders(), Answer(refused="it is not JSON"), None, None, fault="it is not JSON"), Action(NOTHING)),
         (Seen(A, FIRST, DONE, None, None, is_other_machine=True), Action(REFUSE, decide.REPLACED)),
         # A trial is judged once, and a return to what ran before it is a revert.
         (Seen(B, Orders(trial=NAME), Answer(configMap=B), B, ON_TRIAL), Action(CONFIRM)),
