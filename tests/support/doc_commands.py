@@ -52,7 +52,8 @@ NOT_TRIED = {
         "tests/e2e_modern/test_upgrade_check.py copies that file to that place without ssh"
     ),
     "ansible-playbook -i inventory livenodes.kubelet.follow -e kubelet_config_hosts=workers"
-    " -e kubelet_config_follow_unprotected=true": "tests/e2e_fleet/test_follow.py",
+    " -e kubelet_config_follow=protected": "tests/e2e_modern/test_policy.py",
+    "kubectl apply -f docs/rbac/option-policy.yaml": "tests/e2e_modern/test_policy.py",
     'kubectl annotate --overwrite node n1 kubelet-config.livenodes.io/source="$(cat source.json)"': (
         "tests/e2e_fleet/test_follow.py"
     ),
