@@ -28,7 +28,7 @@ ELSE = "policy-else"
 OURS = (*policy.ASSIGNING, *policy.ANSWERS)
 OTHERS = (annotation.CORDONED, "example.org/other")
 MERGE = "application/merge-patch+json"
-ABSENT = ("-e", "kubelet_config_follow=absent")
+PROTECTED, ABSENT = ("-e", "kubelet_config_follow=protected"), ("-e", "kubelet_config_follow=absent")
 DRY = [("dryRun", "All")]
 
 
@@ -175,32 +175,40 @@ def test_a_kubelet_registers_and_reports_as_before(guarded: Cluster) -> None:
     eventually(lambda: guarded.heartbeat() > first, 60, "a later heartbeat", guarded.heartbeat)
 
 
-def test_follow_requires_the_policy_and_works_under_it(cluster: Cluster, ansible: Ansible) -> None:
-    """It refuses, applies on request, is satisfied; then a user with the manifests alone changes the node."""
-    lab, name = cluster.lab, cluster.name
-    host = ("-e", f"kubelet_config_hosts={name}")
-    refused = ansible.playbook("follow", *host)
-    assert refused.code != 0 and "kubelet_config_follow=protected" in refused.output, refused.output
-    protected = (*host, "-e", "kubelet_config_follow=protected")
-    forecast = ansible.playbook("follow", *protected, "--check")
-    assert forecast.code == 0 and forecast.recap(name)["changed"] == 2, forecast.output
-    kinds = f"{policy.POLICY['kind']},{policy.BINDING['kind']}"
-    assert lab.kubectl("get", kinds, "-o", "name") == ""
-    assert lab.node(name).run("ls -d /var/lib/kubelet-config 2>/dev/null", check=False) == ""
+@pytest.fixture
+def host(cluster: Cluster, ansible: Ansible) -> t.Iterator[tuple[str, str]]:
+    """Yield the arguments for the node, and remove its follower in every ending, without a trace."""
+    given = "-e", f"kubelet_config_hosts={cluster.name}"
     try:
-        for arguments, changed in ((protected, 2), (protected, 0), (host, 0)):
-            run = ansible.playbook("follow", *arguments)
-            assert run.code == 0 and run.recap(name)["changed"] == changed, run.output
-        changed_without_a_login(cluster, ansible, *host)
+        yield given
     finally:
-        gone = ansible.playbook("follow", *host, *ABSENT)
+        gone = ansible.playbook("follow", *given, *ABSENT)
     assert gone.code == 0 and "stays on the Node" not in gone.output, gone.output
     assert not {*OURS} & {*cluster.node()["metadata"]["annotations"]}
 
 
-def changed_without_a_login(cluster: Cluster, ansible: Ansible, *host: str) -> None:
-    """Roll out and reset as the user of the manifests. The verb is what they lack at first."""
+def test_follow_requires_the_policy_and_applies_it(cluster: Cluster, ansible: Ansible, host: tuple[str, str]) -> None:
+    """It refuses, forecasts, applies on request, and is satisfied then."""
+    lab, name = cluster.lab, cluster.name
+    refused = ansible.playbook("follow", *host)
+    assert refused.code != 0 and "kubelet_config_follow=protected" in refused.output, refused.output
+    forecast = ansible.playbook("follow", *host, *PROTECTED, "--check")
+    assert forecast.code == 0 and forecast.recap(name)["changed"] == 2, forecast.output
+    kinds = f"{policy.POLICY['kind']},{policy.BINDING['kind']}"
+    assert lab.kubectl("get", kinds, "-o", "name") == ""
+    assert lab.node(name).run("ls -d /var/lib/kubelet-config 2>/dev/null", check=False) == ""
+    for arguments, changed in ((PROTECTED, 2), (PROTECTED, 0), ((), 0)):
+        run = ansible.playbook("follow", *host, *arguments)
+        assert run.code == 0 and run.recap(name)["changed"] == changed, run.output
+
+
+def test_a_follower_and_its_guard_work_under_the_policy(
+    cluster: Cluster, ansible: Ansible, host: tuple[str, str]
+) -> None:
+    """A user with the manifests alone changes the node and resets it. The verb is what they lack at first."""
     lab, held = cluster.lab, ("rollout", "reset", "option-first-kubelets", "follow")
+    followed = ansible.playbook("follow", *host, *PROTECTED)
+    assert followed.code == 0, followed.output
     words = [word for name in held for word in ("-f", FOLDER / f"{name}.yaml")]
     user = {"K8S_AUTH_KUBECONFIG": str(lab.user_kubeconfig(USER))}
     ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 61}, "kubelet_config_transport": "api"})
