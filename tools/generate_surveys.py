@@ -136,8 +136,8 @@ def pattern() -> str:
         "schema_version": "3.0",
         "name": "kubelet_rollout",
         "title": "Reconfigure the kubelets of live nodes",
-        "description": "Plans, rolls out and rolls back the configuration of kubelets, group by group, with a canary, a "
-        "budget and an automatic revert. The configuration is declared in the inventory.",
+        "description": "Plans, rolls out and rolls back the configuration of kubelets, group by group, with a canary, "
+        "a budget and an automatic revert. The configuration is declared in the inventory.",
         "short_description": "Change the configuration of kubelets on running nodes",
         "tags": ["kubernetes", "kubelet"],
         "aap_resources": {

@@ -29,14 +29,20 @@ def pause(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict
     The ConfigMap stays, and so do its other keys. A pause keeps its reason until another one is given. Raises ApiError.
     """
     namespace, name = options["namespace"], options["pause_configmap"]
-    before = read_pause(session, namespace, name)
+    found = configmaps.read(session, namespace, name)
+    before = _pause_of(found)
     wanted = _wanted(options["state"], options["reason"], before)
     if wanted is None:
-        return {"changed": False, "paused": before}
+        return {"changed": False, "paused": before, "diff": []}
     if not check_mode or session.dry_runs():
-        _write(session, namespace, name, wanted, check_mode)
-    after = before if check_mode else read_pause(session, namespace, name)
-    return {"changed": True, "paused": after}
+        found = _write(session, namespace, name, wanted, check_mode, exists=found is not None)
+    shown = _shown(wanted[_REASON] or "") if wanted[_PAUSED] else ""
+    diff = {
+        "before": _shown(before["reason"]) if before else "",
+        "after": shown,
+        "before_header": f"{namespace}/{name}",
+    }
+    return {"changed": True, "paused": before if check_mode else _pause_of(found), "diff": [diff]}
 
 
 def _wanted(state: str, reason: str, before: dict[str, str] | None) -> dict[str, str | None] | None:
@@ -48,14 +54,23 @@ def _wanted(state: str, reason: str, before: dict[str, str] | None) -> dict[str,
     return {_PAUSED: "true", _REASON: reason or None}
 
 
-def _write(session: Session, namespace: str, name: str, data: dict[str, str | None], dry_run: bool) -> None:
-    query, path = dry_run_query(dry_run), configmaps.path(namespace, name)
-    if configmaps.read(session, namespace, name):
-        session.request("PATCH", path, query, {"data": data}, "application/merge-patch+json")
-        return
-    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": namespace}}
-    body["data"] = {key: text for key, text in data.items() if text is not None}
-    session.request("POST", configmaps.path(namespace), query, body)
+def _shown(reason: str) -> str:
+    return f"{_PAUSED}: {reason or 'no reason given'}\n"
+
+
+def _write(
+    session: Session, namespace: str, name: str, data: dict[str, str | None], dry_run: bool, *, exists: bool
+) -> dict[str, t.Any]:
+    query = dry_run_query(dry_run)
+    if exists:
+        path = configmaps.path(namespace, name)
+        answer = session.request("PATCH", path, query, {"data": data}, "application/merge-patch+json")
+    else:
+        body: dict[str, t.Any] = {"apiVersion": "v1", "kind": "ConfigMap"}
+        body["metadata"] = {"name": name, "namespace": namespace}
+        body["data"] = {key: text for key, text in data.items() if text is not None}
+        answer = session.request("POST", configmaps.path(namespace), query, body)
+    return t.cast("dict[str, t.Any]", answer)
 
 
 def check_window(window: t.Mapping[str, t.Any], result: dict[str, t.Any]) -> None:
@@ -106,7 +121,11 @@ def _paused(pause: dict[str, str]) -> str:
 
 def read_pause(session: Session, namespace: str, name: str) -> dict[str, str] | None:
     """Return since when, by whom and why rollouts are paused, None if they are not (one GET). Raises ApiError."""
-    found = configmaps.read(session, namespace, name) or {}
+    return _pause_of(configmaps.read(session, namespace, name))
+
+
+def _pause_of(configmap: dict[str, t.Any] | None) -> dict[str, str] | None:
+    found = configmap or {}
     data = found.get("data") or {}
     if data.get(_PAUSED, "").strip().lower() in _NOT_PAUSED:
         return None

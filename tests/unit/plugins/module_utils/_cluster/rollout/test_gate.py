@@ -291,7 +291,7 @@ def test_pausing_and_resuming(before: t.Any, options: dict[str, str], after: t.A
     assert (pause.pause(api, given, True)["changed"], there()) == (changed, before)
     first = pause.pause(api, given, False)
     assert (first["changed"], there()) == (changed, after)
-    assert pause.pause(api, given, False) == {"changed": False, "paused": first["paused"]}
+    assert pause.pause(api, given, False) == {"changed": False, "paused": first["paused"], "diff": []}
     assert bool(first["paused"]) == ("paused" in (after or {}) and after["paused"] != "false")
 
 
