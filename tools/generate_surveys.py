@@ -1,7 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write AWX's survey specs in playbooks/awx/surveys from the argument specs of the roles.
+"""Write AWX's survey specs in playbooks/awx/surveys, and the pattern in extensions/patterns, from the argument specs of
+the roles.
 
 The argument specs hold each variable's type, choices, default and meaning.
 
@@ -25,6 +26,7 @@ sys.path.insert(0, str(link(ROOT / ".nox/.cache/link")))
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.check import MINIMUM  # found after that line
 
 SURVEYS = ROOT / "playbooks/awx/surveys"
+PATTERN = ROOT / "extensions/patterns/kubelet_rollout/meta/pattern.json"
 NUMBER_LIMIT = 86400
 TEXT_LIMIT = 1024
 
@@ -106,6 +108,47 @@ def survey(variables: t.Iterable[str]) -> str:
     return json.dumps(whole, indent=2) + "\n"
 
 
+# The job templates of the pattern: playbook, name, description.
+TEMPLATES = (
+    ("rollout", "Kubelet rollout", "Changes nodes in batches, within a budget. Run it again to resume."),
+    ("plan", "Kubelet plan", "Shows every change and its effect. Changes nothing."),
+    ("rollback", "Kubelet rollback", "Reverts the nodes to their previous configuration. Run it again to resume."),
+)
+
+
+def pattern() -> str:
+    """Return the JSON text of the pattern for Automation Platform, whose surveys have texts as defaults."""
+    templates = []
+    for playbook, name, description in TEMPLATES:
+        spec = [{**asked, "default": str(asked["default"])} for asked in map(question, FILES[playbook])]
+        templates.append(
+            {
+                "name": name,
+                "description": description,
+                "playbook": f"{playbook}.yml",
+                "primary": playbook == TEMPLATES[0][0],
+                "ask_credential_on_launch": True,
+                "ask_inventory_on_launch": True,
+                "survey": {"name": name, "description": description, "spec": spec},
+            }
+        )
+    whole = {
+        "schema_version": "3.0",
+        "name": "kubelet_rollout",
+        "title": "Reconfigure the kubelets of live nodes",
+        "description": "Plans, rolls out and rolls back the configuration of kubelets, group by group, with a canary, "
+        "a budget and an automatic revert. The configuration is declared in the inventory.",
+        "short_description": "Change the configuration of kubelets on running nodes",
+        "tags": ["kubernetes", "kubelet"],
+        "aap_resources": {
+            "controller_project": {"name": "Kubelet", "description": "Playbooks of livenodes.kubelet."},
+            "controller_job_templates": templates,
+        },
+    }
+    return json.dumps(whole, indent=2) + "\n"
+
+
 if __name__ == "__main__":
     files = {SURVEYS / f"{name}.json": survey(variables) for name, variables in FILES.items()}
+    files[PATTERN] = pattern()
     sys.exit(settle(files, "tools/generate_surveys.py"))

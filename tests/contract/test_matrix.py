@@ -53,6 +53,21 @@ def test_kubelet_configmap(cluster: Contracted, ansible: Ansible, tmp_path: Path
     _four_steps(ansible, lambda: sorted(texts()), module, {**given, "state": "pruned"}, [])
 
 
+@pytest.mark.long_on_lab
+def test_kubelet_rollout_pause(cluster: Contracted, ansible: Ansible) -> None:
+    """A pause is set, gets another reason, and ends; its ConfigMap stays."""
+
+    def data() -> dict[str, str]:
+        found = cluster.get(CONFIGMAPS)["items"]
+        pauses = [item for item in found if item["metadata"]["name"] == "livenodes-kubelet-rollout"]
+        return pauses[0].get("data") or {} if pauses else {}
+
+    module = "kubelet_rollout_pause"
+    _four_steps(ansible, data, module, {"reason": "a"}, {"paused": "true", "reason": "a"})
+    _four_steps(ansible, data, module, {"reason": "b"}, {"paused": "true", "reason": "b"})
+    _four_steps(ansible, data, module, {"state": "resumed"}, {})
+
+
 # A kubelet has no part in it; test_edges assigns and removes sources on real ones.
 @pytest.mark.long_on_lab
 def test_node_config_source(cluster: Contracted, ansible: Ansible, tmp_path: Path) -> None:

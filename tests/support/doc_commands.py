@@ -27,6 +27,9 @@ NOT_TRIED = {
         ),
         BY_HAND,
     ),
+    "ansible-rulebook --rulebook livenodes.kubelet.pause_on_revert --inventory inventory --vars vars.yml": (
+        "needs ansible-rulebook: tests/awx/test_rulebooks.py"
+    ),
     "ansible-playbook -i inventory livenodes.kubelet.prune -e kubelet_config_prune_access_only=true": (
         "needs a kubelet before 1.11: tests/unit/roles/legacy/test_rollouts.py"
     ),

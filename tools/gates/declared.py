@@ -144,7 +144,14 @@ def fuzz(_long: bool) -> list[str]:
 
 # What is not for users runs with one Python and one ansible-core only, and so does what plays whole rollouts.
 OTHER_VERSIONS = [
-    *["tests/unit/docs", "tests/unit/fuzz", "tests/unit/legacy", "tests/unit/playbooks", "tests/unit/plugins"],
+    *[
+        "tests/unit/docs",
+        "tests/unit/extensions",
+        "tests/unit/fuzz",
+        "tests/unit/legacy",
+        "tests/unit/playbooks",
+        "tests/unit/plugins",
+    ],
     *files("unit/roles", "argument_specs artifacts by_hand checkpoint kubeadm_of_one_group messages read_node"),
     *files("unit/roles", "values_of_variables without_a_plan"),
     # Each waits for runs that a signal ends. The gate `unit` has them.

@@ -39,8 +39,8 @@ def test_no_permission_is_a_wildcard() -> None:
 
 
 def test_all_of_them_are_those_of_the_single_manifests() -> None:
-    """docs/rbac.yaml grants the same as docs/rbac, but for the first kubelets and for what replaces nodes/proxy."""
-    apart = {"option-first-kubelets", "option-read-kubelet", "option-read-node"}
+    """docs/rbac.yaml grants the same as docs/rbac, but for the first kubelets, events and what replaces nodes/proxy."""
+    apart = {"option-events", "option-first-kubelets", "option-read-kubelet", "option-read-node"}
     names = [path.stem for path in FOLDER.glob("*.yaml") if path.stem not in apart]
     single = {one for name in names for one in permissions(manifest(name))}
     assert {*permissions(everything())} == single

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import re
@@ -198,6 +199,17 @@ class Session:
             self._lost = error.status == 0
             raise
 
+    def lines(self, path: str, query: t.Sequence[tuple[str, t.Any]], quiet: float) -> t.Iterator[bytes]:
+        """Yield the lines of a GET as they arrive, such as the events of a watch (never repeated).
+
+        `quiet` is the time in seconds after which a connection without a word counts as lost. Raises ApiError.
+        """
+        rest = b""
+        with self._answer("GET", path, query, None, quiet) as answer:
+            for part in answer.stream(None):
+                *whole, rest = (rest + part).split(b"\n")
+                yield from whole
+
     def _once(
         self,
         method: str,
@@ -207,6 +219,23 @@ class Session:
         content_type: str = "application/json",
         headers: t.Mapping[str, str] = MappingProxyType({}),
     ) -> bytes:
+        with self._answer(method, path, query, body, self._timeout, content_type, headers) as answer:
+            # The body is read here, and the connection may break during the read.
+            content: bytes = answer.data
+        return content
+
+    @contextlib.contextmanager
+    def _answer(
+        self,
+        method: str,
+        path: str,
+        query: t.Sequence[tuple[str, t.Any]],
+        body: t.Any,
+        seconds: float,
+        content_type: str = "application/json",
+        headers: t.Mapping[str, str] = MappingProxyType({}),
+    ) -> t.Iterator[t.Any]:
+        """Send one request and yield the answer, whose body the caller reads. Raises ApiError, also for that."""
         with self._lock:
             self.sent += 1
         try:
@@ -218,10 +247,9 @@ class Session:
                 header_params={**self._headers, **headers},
                 content_type=content_type,
                 serialize=False,
-                _request_timeout=self._timeout,
+                _request_timeout=seconds,
             )
-            # The body is read here, and the connection may break during the read.
-            content: bytes = answer.data
+            yield answer
         except library.kubernetes.client.exceptions.ApiException as error:
             # The library reports some transport failures as an ApiException with status 0.
             if not error.status:
@@ -240,7 +268,6 @@ class Session:
         self._answered, self._lost = True, False
         self._note_time(path, answer.headers)
         self._note_warnings(answer)
-        return content
 
     def _note_time(self, path: str, headers: t.Mapping[str, str] | None) -> None:
         # The API server passes the headers of a kubelet on, and with them the kubelet's date.

@@ -1,7 +1,9 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stops a rollout between two batches: at the end of its window, by an option, or by a ConfigMap of operators."""
+"""Stops a rollout between two batches: at the end of its window, by an option, or by a ConfigMap of operators, which
+this module also writes.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,65 @@ import typing as t
 
 from ..api import timestamps
 from ..api.errors import ClusterError
-from ..api.session import Session
+from ..api.session import Session, dry_run_query
 from ..objects import configmaps
 
 # The keys of a ConfigMap with which operators can pause rollouts by kubectl.
 _PAUSED, _REASON = "paused", "reason"
+PAUSED, RESUMED = "paused", "resumed"
+"""The states of the module that pauses rollouts."""
 # Any other value is a pause: an operator wrote it to stop rollouts.
 _NOT_PAUSED = frozenset({"", "0", "false", "n", "no", "off"})
+
+
+def pause(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+    """Pause all rollouts, or end the pause, and return it (one GET, and one write if that is a change).
+
+    The ConfigMap stays, and so do its other keys. A pause keeps its reason until another one is given. Raises ApiError.
+    """
+    namespace, name = options["namespace"], options["pause_configmap"]
+    found = configmaps.read(session, namespace, name)
+    before = _pause_of(found)
+    wanted = _wanted(options["state"], options["reason"], before)
+    if wanted is None:
+        return {"changed": False, "paused": before, "diff": []}
+    if not check_mode or session.dry_runs():
+        found = _write(session, namespace, name, wanted, check_mode, exists=found is not None)
+    shown = _shown(wanted[_REASON] or "") if wanted[_PAUSED] else ""
+    diff = {
+        "before": _shown(before["reason"]) if before else "",
+        "after": shown,
+        "before_header": f"{namespace}/{name}",
+    }
+    return {"changed": True, "paused": before if check_mode else _pause_of(found), "diff": [diff]}
+
+
+def _wanted(state: str, reason: str, before: dict[str, str] | None) -> dict[str, str | None] | None:
+    """Return the keys to write, with None to remove one; None if nothing changes."""
+    if state == RESUMED:
+        return {_PAUSED: None, _REASON: None} if before else None
+    if before and reason in ("", before["reason"]):
+        return None
+    return {_PAUSED: "true", _REASON: reason or None}
+
+
+def _shown(reason: str) -> str:
+    return f"{_PAUSED}: {reason or 'no reason given'}\n"
+
+
+def _write(
+    session: Session, namespace: str, name: str, data: dict[str, str | None], dry_run: bool, *, exists: bool
+) -> dict[str, t.Any]:
+    query = dry_run_query(dry_run)
+    if exists:
+        path = configmaps.path(namespace, name)
+        answer = session.request("PATCH", path, query, {"data": data}, "application/merge-patch+json")
+    else:
+        body: dict[str, t.Any] = {"apiVersion": "v1", "kind": "ConfigMap"}
+        body["metadata"] = {"name": name, "namespace": namespace}
+        body["data"] = {key: text for key, text in data.items() if text is not None}
+        answer = session.request("POST", configmaps.path(namespace), query, body)
+    return t.cast("dict[str, t.Any]", answer)
 
 
 def check_window(window: t.Mapping[str, t.Any], result: dict[str, t.Any]) -> None:
@@ -67,7 +121,11 @@ def _paused(pause: dict[str, str]) -> str:
 
 def read_pause(session: Session, namespace: str, name: str) -> dict[str, str] | None:
     """Return since when, by whom and why rollouts are paused, None if they are not (one GET). Raises ApiError."""
-    found = configmaps.read(session, namespace, name) or {}
+    return _pause_of(configmaps.read(session, namespace, name))
+
+
+def _pause_of(configmap: dict[str, t.Any] | None) -> dict[str, str] | None:
+    found = configmap or {}
     data = found.get("data") or {}
     if data.get(_PAUSED, "").strip().lower() in _NOT_PAUSED:
         return None

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease_objects
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate, pause
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import node_row
 from tests.sim.api.direct import Clock, Direct
 from tests.support import gating
@@ -264,6 +264,35 @@ def test_a_pause(clock: Clock) -> None:
         "rollouts are paused since 2026-01-02T00:00:00Z by kubectl-edit, no reason given (key paused"
         in refused(api, "n1").message
     )
+
+
+@pytest.mark.parametrize(
+    ("before", "options", "after", "changed"),
+    [
+        (None, {}, {"paused": "true"}, True),
+        (None, {"reason": "n1 was reverted"}, {"paused": "true", "reason": "n1 was reverted"}, True),
+        ({"other": "kept"}, {"reason": "a"}, {"other": "kept", "paused": "true", "reason": "a"}, True),
+        ({"paused": "yes", "reason": "a"}, {}, {"paused": "yes", "reason": "a"}, False),
+        ({"paused": "yes", "reason": "a"}, {"reason": "b"}, {"paused": "true", "reason": "b"}, True),
+        ({"paused": "yes", "reason": "a", "other": "kept"}, {"state": "resumed"}, {"other": "kept"}, True),
+        ({"paused": "false"}, {"state": "resumed"}, {"paused": "false"}, False),
+        (None, {"state": "resumed"}, None, False),
+    ],
+)
+def test_pausing_and_resuming(before: t.Any, options: dict[str, str], after: t.Any, changed: bool) -> None:
+    """Twice each, and in check mode before; other keys of the ConfigMap stay."""
+    name = "livenodes-kubelet-rollout"
+    api = Direct(configmaps=[] if before is None else [paused(**before)])
+    given = {"state": "paused", "reason": "", "namespace": "kube-system", "pause_configmap": name, **options}
+
+    def there() -> t.Any:
+        return api.configmaps[name]["data"] if name in api.configmaps else None
+
+    assert (pause.pause(api, given, True)["changed"], there()) == (changed, before)
+    first = pause.pause(api, given, False)
+    assert (first["changed"], there()) == (changed, after)
+    assert pause.pause(api, given, False) == {"changed": False, "paused": first["paused"], "diff": []}
+    assert bool(first["paused"]) == ("paused" in (after or {}) and after["paused"] != "false")
 
 
 def test_a_pause_while_it_waits(clock: Clock) -> None:
