@@ -169,9 +169,9 @@ def test_a_refused_reset() -> None:
 
 
 def order(reason: str = "") -> Call:
-    text = following.text(Orders(attempt=2, trial=TRIAL, reason=reason))
-    body = {"metadata": {"uid": "uid-n1", "annotations": {following.FOLLOW: text}}}
-    return Call("PATCH", f"{NODES}/n1", {}, (), body, MERGE)
+    orders = Orders(attempt=2, trial=TRIAL, reason=reason)
+    body = {"metadata": {"uid": "uid-n1", "annotations": {following.FOLLOW: following.text(orders)}}}
+    return Call("PATCH", f"{NODES}/n1", followed(A, orders), (), body, MERGE)
 
 
 def settled(answer: Answer, *calls: Call, **given: t.Any) -> dict[str, t.Any]:
