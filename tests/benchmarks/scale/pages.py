@@ -49,6 +49,23 @@ def write(found: t.Sequence[Figures]) -> None:
     (RST / "images/scale.svg").write_text(chart(found))
 
 
+def write_followers(found: t.Sequence[Figures]) -> None:
+    """Replace the figures of nodes with followers in the documentation, beside those of other ways that it has."""
+    (RST / "figures/followers.json").write_text(text(found))
+    rows = [_way("followers, playbook ``rollout``", row.nodes, row.cpu, row.wall) for row in found]
+    native = [Figures(**row) for row in json.loads((RST / "figures/scale.json").read_text())["runs"]]
+    for row in native:
+        if row.playbook == "rollout" and (row.nodes, row.variants) in {(one.nodes, one.variants) for one in found}:
+            rows.append(_way("``native``, playbook ``rollout``", row.nodes, row.cpu, row.wall))
+    kubectl = json.loads((RST / "figures/side_by_side.json").read_text())["took"]["xargs"]
+    rows.append(_way("``kubectl patch`` and ``get``", kubectl["nodes"], kubectl["cpu"], kubectl["wall"]))
+    replace("follower table", rows_of(("way", "nodes", "CPU, s", "CPU a node, ms", "minutes"), rows))
+
+
+def _way(words: str, nodes: int, cpu: float, wall: float) -> tuple[str, ...]:
+    return words, f"{nodes:,}", f"{cpu:.1f}", f"{1000 * cpu / nodes:.1f}", f"{wall / 60:.1f}"
+
+
 def replace(name: str, rows: str) -> None:
     """Replace what the guide has between the two comments of this name."""
     begin, end = f".. {name}: begin\n", f".. {name}: end\n"
