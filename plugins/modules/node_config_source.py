@@ -15,8 +15,9 @@ description:
     that field.
   - Refuses to write anything if the kubelet of a node could not follow, or if a ConfigMap is not usable. A node that
     does not exist, or that the API server does not let the module write, fails alone. The others are assigned.
-  - Waits until the kubelets run their source, and reports for each other node what prevents it. Each poll is one LIST
-    for all nodes, or one GET for each node if they are a small part of the cluster.
+  - Waits until the kubelets run their source, and reports for each other node what prevents it. For more than 8 nodes
+    it sends one watch each second or two. Fewer nodes, or all if the user may not watch nodes, are read again by one
+    LIST, or by one GET for each node if they are a small part of the cluster.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
   - livenodes.kubelet.source

@@ -25,7 +25,9 @@ class InProcess(Session):
         self.host = "https://api.example:6443"
         self.concurrency = 1
         self.kubelets = None
-        self.nodes_listed = 0
+        self.nodes_listed, self.timeout = 0, 30
+        # Its user may not watch nodes, so that tests decide what each read finds.
+        self.nodes_revision: str | None = None
 
     def server_time(self) -> float:
         """Return the time of the API server's clock; no request."""

@@ -4,12 +4,13 @@
 """Measure whole playbooks at 100, 1,000 and 5,000 nodes, and write the figures of the documentation.
 
     PYTHONPATH=<folder with ansible_collections>:. python -m tests.benchmarks.scale [--nodes 100 1000 5000]
-        [--variants 1 10 all] [--followers] [--write]
+        [--variants 1 10 all] [--followers] [--canary] [--write]
 
 Native delivery, or with --followers drop-ins on nodes of 1.32 that follow their Node. The API server and the kubelets
 are simulated in a process of their own. CPU seconds, memory, requests and bytes are the figures to trust: the wall time
-depends on what else the machine does. With --write, the figures replace those in docs/docsite/rst. The run fails if a
-playbook needs more than GROWTH times the CPU at 5,000 nodes that it needs at 1,000.
+depends on what else the machine does. With --write, the figures replace those in docs/docsite/rst, with --followers
+those of its table beside other ways. The run fails if a playbook needs more than GROWTH times the CPU at 5,000 nodes
+that it needs at 1,000.
 """
 
 from __future__ import annotations
@@ -37,18 +38,20 @@ def main() -> int:
     parser.add_argument("--variants", nargs="+", default=["1", "10", "all"], help="all: as many as nodes")
     parser.add_argument("--playbooks", nargs="+", default=list(PLAYBOOKS))
     parser.add_argument("--followers", action="store_true", help="nodes of 1.32 with followers, and drop-ins")
+    parser.add_argument("--canary", action="store_true", help="one node, then the ten batches")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     parser.add_argument("--from-json", type=Path, nargs="+", help="write the pages of figures from files")
     chosen = parser.parse_args()
+    write = pages.write_followers if chosen.followers else pages.write
     if chosen.from_json:
         rows = (row for path in chosen.from_json for row in json.loads(path.read_text())["runs"])
-        pages.write([Figures(**row) for row in rows])
+        write([Figures(**row) for row in rows])
         return 0
     found: list[Figures] = []
     for word in chosen.variants:
         for nodes in chosen.nodes:
-            point = Point(nodes, nodes if word == "all" else int(word))
+            point = Point(nodes, nodes if word == "all" else int(word), chosen.canary)
             version = MODERN if chosen.followers else DEFAULT
             with tempfile.TemporaryDirectory() as home, Served(nodes, version, chosen.followers) as served:
                 playing = ansible(Path(home), served, point)
@@ -59,7 +62,7 @@ def main() -> int:
                         # After each run: a measurement of an hour may be stopped.
                         chosen.json.write_text(pages.text(found))
     if chosen.write:
-        pages.write(found)
+        write(found)
     late = grown(found)
     for words in late:
         print(words)

@@ -31,6 +31,8 @@ class Point:
 
     nodes: int
     variants: int
+    canary: bool = False
+    """Whether a batch of one node comes first."""
 
 
 @dataclasses.dataclass
@@ -111,7 +113,7 @@ def measured(playing: Ansible, served: Served, point: Point, playbook: str) -> F
     """Run a playbook. Raises AssertionError if it fails."""
     given = {
         "kubelet_config_max_unavailable": SHARE,
-        "kubelet_config_serial": SHARE,
+        "kubelet_config_serial": [1, SHARE] if point.canary else SHARE,
         "kubelet_config_soak_seconds": 0,
         "kubelet_config_wait_timeout": 900,
         "kubelet_config_drift": "report",

@@ -25,6 +25,7 @@ from tests.sim.kubelets.configs import own_file
 
 ROOT = Path(__file__).resolve().parents[3]
 KINDS = (
+    (r"GET .*/nodes\?.*watch=true", "watch nodes"),
     (r"GET .*/nodes(\?|$)", "list nodes"),
     (r"GET .*/nodes/[^/?]+(\?|$)", "get a node"),
     (r"GET .*/proxy/configz", "live configuration"),

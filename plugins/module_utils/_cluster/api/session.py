@@ -52,7 +52,8 @@ class Session:
     """A connection to one API server that repeats requests after transient failures.
 
     `sent` counts all requests, repeats included. `nodes_listed` is the number of nodes that the last LIST of
-    nodes had, or would have had if it had not ended early.
+    nodes had, or would have had if it had not ended early. `nodes_revision` is where a watch of nodes begins: empty
+    before a LIST, None if the user may not watch them.
     `warnings` collects the warnings of the API server (RFC 9111 Warning headers), each once.
     """
 
@@ -64,7 +65,7 @@ class Session:
         self._configuration = client_configuration.of(options)
         self._headers = _headers(options)
         self._client = library.client(self._configuration)
-        self._timeout = options.get("request_timeout") or 30
+        self.timeout = options.get("request_timeout") or 30
         self._outage = outage
         self._first_contact = first_contact
         self._lock = threading.Lock()
@@ -77,6 +78,7 @@ class Session:
         self.host = cluster_options.without_login(self._configuration.host)
         self.sent = 0
         self.nodes_listed = 0
+        self.nodes_revision: str | None = ""
         self.warnings: list[str] = []
         self.kubelets: kubelet_endpoint.KubeletClients | None = None
         if options.get("read") == kubelet_endpoint.KUBELET:
@@ -89,7 +91,7 @@ class Session:
                 options.get("read_service_account") or kubelet_on_host.ACCOUNT,
                 options.get("kubelet_ca_cert") or self._configuration.ssl_ca_cert,
                 bool(self._configuration.verify_ssl),
-                self._timeout,
+                self.timeout,
             )
 
     def at(self, host: str, name: str, ca_cert: str | None) -> Session:
@@ -219,7 +221,7 @@ class Session:
         content_type: str = "application/json",
         headers: t.Mapping[str, str] = MappingProxyType({}),
     ) -> bytes:
-        with self._answer(method, path, query, body, self._timeout, content_type, headers) as answer:
+        with self._answer(method, path, query, body, self.timeout, content_type, headers) as answer:
             # The body is read here, and the connection may break during the read.
             content: bytes = answer.data
         return content

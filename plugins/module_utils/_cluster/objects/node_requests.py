@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 import typing as t
 import urllib.parse
 
@@ -19,6 +21,8 @@ from .nodes import Node, trim
 _MANY = 4
 # Nodes in a page, at most: enough for few requests, few enough that full Node objects (20 KB each) are cheap to parse.
 _PAGE = 250
+# Nodes that are read again one by one. A watch sends the changes of all nodes, in a request of a second at least.
+_FEW = 8
 _NODES = "/api/v1/nodes"
 # Argument spec of the modules that choose nodes by name or label.
 SELECTION: dict[str, dict[str, t.Any]] = {
@@ -136,6 +140,56 @@ def find_known(session: Session, uids: t.Mapping[str, str]) -> tuple[dict[str, N
     return {name: node for name, node in found.items() if name not in gone}, gone
 
 
+def changed(
+    session: Session, uids: t.Mapping[str, str], seconds: float
+) -> tuple[dict[str, Node], dict[str, node_row.Row]]:
+    """Wait for some seconds, then return as `find_known` those of the nodes that have changed since the last read.
+
+    One watch of all nodes, of whole seconds. It is one read for each of few nodes, and for all nodes that the user may
+    not watch; these may be unchanged. Raises ApiError.
+    """
+    if len(uids) <= _FEW or not session.nodes_revision:
+        time.sleep(seconds)
+        return find_known(session, uids)
+    last = _events(session, max(1, min(int(seconds), session.timeout // 2)))
+    if last is None:
+        return find_known(session, uids)
+    known = {name: uids[name] for name in uids if name in last}
+    found = {name: trim(item) for name in known for item in [last[name]] if item is not None}
+    gone = lost(session, known, found)
+    return {name: node for name, node in found.items() if name not in gone}, gone
+
+
+def _events(session: Session, seconds: int) -> dict[str, dict[str, t.Any] | None] | None:
+    """Return the last state of each node that has changed, None for one that was deleted; or None without a watch.
+
+    Where the API server has no more events since the last read, the next read is a LIST.
+    """
+    query = [("watch", "true"), ("allowWatchBookmarks", "true"), ("resourceVersion", session.nodes_revision)]
+    try:
+        text = session.text(_NODES, query=[*query, ("timeoutSeconds", seconds)])
+    except ApiError as error:
+        if error.status not in (403, 410):
+            raise
+        session.nodes_listed, session.nodes_revision = 0, None if error.status == 403 else ""
+        return None
+    last: dict[str, dict[str, t.Any] | None] = {}
+    for line in text.split("\n"):
+        try:
+            event = json.loads(line)
+        except ValueError:
+            # The watch ended within this event, which the next one repeats.
+            break
+        if event["type"] == "ERROR":
+            session.nodes_listed, session.nodes_revision = 0, ""
+            return None
+        meta = event["object"]["metadata"]
+        session.nodes_revision = meta["resourceVersion"]
+        if event["type"] != "BOOKMARK":
+            last[meta["name"]] = None if event["type"] == "DELETED" else event["object"]
+    return last
+
+
 def path(name: str) -> str:
     """Return the API path of a Node."""
     return f"{_NODES}/{urllib.parse.quote(name)}"
@@ -176,6 +230,8 @@ def _pages_once(
             if wanted is None or name in wanted:
                 nodes[name] = trim(item)
         about = page.get("metadata") or {}
+        if not more and session.nodes_revision is not None:
+            session.nodes_revision = about.get("resourceVersion") or ""
         # Absent on the last page, and if the LIST has selectors.
         left = about.get("remainingItemCount") or 0
         session.nodes_listed = listed + left

@@ -30,8 +30,8 @@ def config_source(session: Session, options: dict[str, t.Any], check_mode: bool)
 def settle(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
     """Write what the option `verdicts` states: by node name why it is reverted, empty to confirm it.
 
-    Waits until the followers have confirmed; node_config_revert waits for reverts. Requests: one LIST for each poll,
-    one PATCH for each node. Raises NodesFailed, ApiError, LeaseLost.
+    Waits until the followers have confirmed; node_config_revert waits for reverts. Requests: those of one read of the
+    nodes, one PATCH for each, then one watch for each second or two. Raises NodesFailed, ApiError, LeaseLost.
     """
     keeper = Keeper(session, options.get("lease"), check_mode)
     verdicts = {name: str(reason or "") for name, reason in (options["verdicts"] or {}).items()}
@@ -43,7 +43,7 @@ def settle(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
     keeper.keep()
     if not check_mode:
         rows.update(_order(session, asked, verdicts))
-        _await(session, options, keeper, [name for name in asked if name not in rows], rows)
+        _await(session, options, keeper, {name: node for name, node in asked.items() if name not in rows}, rows)
     return without_failure("settling", {"changed": bool(asked), "stop": False, "nodes": rows})
 
 
@@ -52,23 +52,25 @@ def _trial(node: nodes.Node) -> str:
 
 
 def _order(
-    session: Session, asked: t.Mapping[str, nodes.Node], verdicts: t.Mapping[str, str]
+    session: Session, asked: dict[str, nodes.Node], verdicts: t.Mapping[str, str]
 ) -> dict[str, dict[str, t.Any]]:
-    """Write the orders; return the rows of nodes for which nothing is waited."""
+    """Write the orders, and keep the nodes as stored; return the rows of those for which nothing is waited."""
 
-    def write(name: str) -> None:
+    def write(name: str) -> nodes.Node:
         node = asked[name]
         orders = node.orders._replace(trial=_trial(node), reason=verdicts[name])
         # The uid refuses a Node that was created again.
         body = {"metadata": {"uid": node.uid, "annotations": {following.FOLLOW: following.text(orders)}}}
-        session.request("PATCH", node_requests.path(name), (), body, _MERGE)
+        return nodes.trim(session.request("PATCH", node_requests.path(name), (), body, _MERGE))
 
     rows = {}
     for outcome in parallel.each(list(asked), write, session.concurrency):
         name = outcome.item
-        if outcome.error:
+        if outcome.value is None:
             rows[name] = _row(asked[name], False, UNANSWERED, outcome.why)
-        elif verdicts[name]:
+            continue
+        asked[name] = outcome.value
+        if verdicts[name]:
             rows[name] = _row(asked[name], True, REVERTING, "its follower reverts it")
     return rows
 
@@ -77,23 +79,23 @@ def _await(
     session: Session,
     options: t.Mapping[str, t.Any],
     keeper: Keeper,
-    waiting: list[str],
+    waiting: dict[str, nodes.Node],
     rows: dict[str, dict[str, t.Any]],
 ) -> None:
     """Add the rows of nodes once their followers have confirmed, or at the timeout."""
     deadline = time.monotonic() + options["wait_timeout"]
     while waiting:
-        found, lost = node_requests.find_known(session, dict.fromkeys(waiting, ""))
-        rows.update({name: row.shown() for name, row in lost.items()})
         late = time.monotonic() >= deadline
-        for name, node in found.items():
+        pause = keeper.bounded_pause(min(options["wait_sleep"], 1))
+        uids = {name: node.uid for name, node in waiting.items()}
+        found, lost = node_requests.changed(session, uids, 0 if late else pause)
+        keeper.keep()
+        rows.update({name: row.shown() for name, row in lost.items()})
+        for name, node in {**waiting, **found}.items():
             row = _answered(node, late, options["wait_timeout"])
-            if row:
+            if row and name not in lost:
                 rows[name] = row
-        waiting = [name for name in waiting if name not in rows]
-        if waiting:
-            time.sleep(keeper.bounded_pause(min(options["wait_sleep"], 1)))
-            keeper.keep()
+        waiting = {name: found.get(name, node) for name, node in waiting.items() if name not in rows}
 
 
 def _answered(node: nodes.Node, late: bool, seconds: int) -> dict[str, t.Any] | None:

@@ -129,20 +129,20 @@ def _wait(
     took = time.monotonic() - started
     while watch.waiting and time.monotonic() < deadline:
         # The pause is first, since the nodes have just been read. A change during the last pause is still seen.
-        pause = min(options["wait_sleep"], max(_FIRST_PAUSE, (time.monotonic() - started) / _SHARE))
-        time.sleep(keeper.bounded_pause(min(max(pause, 2 * took), max(0.0, deadline - time.monotonic()))))
         began = time.monotonic()
-        lost = _look_again(watch, keeper, started)
-        took = time.monotonic() - began
+        pause = max(min(options["wait_sleep"], max(_FIRST_PAUSE, (began - started) / _SHARE)), 2 * took)
+        pause = keeper.bounded_pause(min(pause, deadline - began))
+        lost = _look_again(watch, keeper, started, pause)
+        took = time.monotonic() - began - pause
     _give_up(watch, options["wait_timeout"], lost)
     return watch
 
 
-def _look_again(watch: Watch, keeper: Keeper, started: float) -> ApiError | None:
-    """Judge the waiting nodes anew, or return the error for which they could not be read."""
+def _look_again(watch: Watch, keeper: Keeper, started: float, pause: float) -> ApiError | None:
+    """Judge the waiting nodes anew after a pause, or return the error for which they could not be read."""
     try:
+        watch.poll(pause)
         keeper.keep()
-        watch.poll()
         watch.judge()
     except LeaseLost:
         raise

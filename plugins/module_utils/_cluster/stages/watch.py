@@ -47,14 +47,13 @@ class Watch:
         self._wanted = wanted or dict.fromkeys(names, config_sources.Wanted(None, delivery))
         self.verdicts: dict[str, verdict.Verdict] = {}
         self.nodes: dict[str, nodes.Node] = {}
-        self._read_nodes(names)
+        self._note_nodes(*node_requests.find_known(session, {name: self._uid(name) for name in names}))
         # Without given sources, a node must run what it is assigned now.
         self.expected = self._expected(self.nodes if wanted is None else wanted)
         self.differences: dict[str, list[dict[str, t.Any]]] = {}
 
-    def _read_nodes(self, names: t.Collection[str]) -> None:
-        """Read nodes. One that is no longer there gets its verdict."""
-        found, lost = node_requests.find_known(self.session, {name: self._uid(name) for name in names})
+    def _note_nodes(self, found: t.Mapping[str, nodes.Node], lost: t.Mapping[str, node_row.Row]) -> None:
+        """Keep nodes as they were read. One that is no longer there gets its verdict."""
         for name, row in lost.items():
             self.verdicts[name] = _lost(row)
         for name, node in found.items():
@@ -214,9 +213,10 @@ class Watch:
             return []
         return checks.problems(expected.config, minor)
 
-    def poll(self) -> None:
-        """Read all waiting nodes again, and each ConfigMap of which a kubelet reports another revision."""
-        self._read_nodes(self.waiting)
+    def poll(self, seconds: float = 0.0) -> None:
+        """Wait, and read the waiting nodes again, and each ConfigMap of which a kubelet reports another revision."""
+        uids = {name: self._uid(name) for name in self.waiting}
+        self._note_nodes(*node_requests.changed(self.session, uids, seconds))
         moved = {}
         for name in self.waiting:
             expected, node = self.expected[name], self.nodes[name]

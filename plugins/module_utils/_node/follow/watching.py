@@ -25,25 +25,37 @@ QUIET_SECONDS = 150.0
 """After so many seconds without a word the connection counts as lost. The API server sends a bookmark each minute."""
 WATCH_SECONDS = (1200, 2400)
 """How long a watch lasts, by chance: so that not all nodes begin the next one together."""
-PAUSE_SECONDS = (1.0, 45.0)
-"""How long to wait after a failure, by chance: thousands of nodes lose a restarted API server at the same moment."""
+PAUSE_SECONDS = (1.0, 45.0), (40.0, 50.0)
+"""How long to wait after a failure, by chance, and after each further one in a row: thousands of nodes lose a restarted
+API server at the same moment. While it is away, all of them together knock as slowly as they come back.
+"""
+EARLY_SECONDS = 10.0
+"""A watch that ends so many seconds before its time was ended by an API server that stops, as all others there."""
 _READ = (annotation.SOURCE, following.FOLLOW)
 
 
 def follow(open_api: Callable[[], Kubeconfig], look: list[str]) -> NoReturn:
     """Watch the Node for ever. C(look): the command that looks once; its exit status is not 0 if it must look again."""
     done: Any = None
+    failures = 0
     while True:
         try:
             api = open_api()
             for node in _seen(api, api.node_name()):
+                failures = 0
                 now = _key(node)
                 if now != done:
                     _look(look)
                     done = now
         except ApiError as error:
             sys.stderr.write(f"{error}\n")
-            time.sleep(random.uniform(*PAUSE_SECONDS))
+            failures += 1
+            time.sleep(pause(failures))
+
+
+def pause(failures: int) -> float:
+    """Return the seconds to wait after so many failures in a row."""
+    return random.uniform(*PAUSE_SECONDS[min(failures, len(PAUSE_SECONDS)) - 1])
 
 
 def _look(look: list[str]) -> None:
@@ -55,13 +67,15 @@ def _look(look: list[str]) -> None:
 
 
 def _seen(api: Kubeconfig, name: str) -> Iterator[dict[str, Any]]:
-    """Yield the Node as it is now, then after each change, until the watch ends. Raises ApiError.
+    """Yield the Node as it is now, then after each change, until the watch ends.
 
-    Without a resourceVersion a watch begins with the present state, so none is ever too old (410).
+    Raises ApiError, also if it ends early. Without a resourceVersion a watch begins with the present state, so none is
+    ever too old (410).
     """
     seconds = random.randint(*WATCH_SECONDS)
     selector = quote(f"metadata.name={name}")
     path = f"/api/v1/nodes?watch=true&allowWatchBookmarks=true&timeoutSeconds={seconds}&fieldSelector={selector}"
+    end = time.monotonic() + seconds
     for line in api.lines(path, QUIET_SECONDS):
         try:
             event = json.loads(line)
@@ -72,6 +86,8 @@ def _seen(api: Kubeconfig, name: str) -> Iterator[dict[str, Any]]:
             raise ApiError(f"the watch of Node {name} ended: {node.get('message')}")
         if kind in ("ADDED", "MODIFIED"):
             yield node
+    if time.monotonic() < end - EARLY_SECONDS:
+        raise ApiError(f"the API server has ended the watch of Node {name} before its time")
 
 
 def _key(node: dict[str, Any]) -> tuple[Any, ...]:

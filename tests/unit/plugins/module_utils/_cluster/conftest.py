@@ -16,12 +16,31 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api imp
     errors,
     session,
 )
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubelets, lease
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import drain, drain_steps, gate, revert
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubelets, lease, node_requests
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import (
+    drain,
+    drain_steps,
+    gate,
+    revert,
+    settle,
+)
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak, verify, watch
 from tests.sim.api.direct import Clock
 
-WAITING = (client_configuration, kubelets, lease, drain, drain_steps, gate, revert, soak, verify, watch)
+WAITING = (
+    client_configuration,
+    kubelets,
+    lease,
+    node_requests,
+    drain,
+    drain_steps,
+    gate,
+    revert,
+    settle,
+    soak,
+    verify,
+    watch,
+)
 
 
 @pytest.fixture

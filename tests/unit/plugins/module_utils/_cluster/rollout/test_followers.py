@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 
 import pytest
@@ -21,9 +22,10 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.f
     Answer,
     Orders,
 )
+from tests.sim.api.direct import Clock
 from tests.support.assigning import get, listed, options
 from tests.support.calls import MERGE, NODES, Call, Calls
-from tests.support.objects import configmap, node, place, reference
+from tests.support.objects import configmap, items, node, place, reference
 
 A, B = reference("config-a"), reference("config-b")
 TRIAL = "boot/7.0"
@@ -169,9 +171,9 @@ def test_a_refused_reset() -> None:
 
 
 def order(reason: str = "") -> Call:
-    text = following.text(Orders(attempt=2, trial=TRIAL, reason=reason))
-    body = {"metadata": {"uid": "uid-n1", "annotations": {following.FOLLOW: text}}}
-    return Call("PATCH", f"{NODES}/n1", {}, (), body, MERGE)
+    orders = Orders(attempt=2, trial=TRIAL, reason=reason)
+    body = {"metadata": {"uid": "uid-n1", "annotations": {following.FOLLOW: following.text(orders)}}}
+    return Call("PATCH", f"{NODES}/n1", followed(A, orders), (), body, MERGE)
 
 
 def settled(answer: Answer, *calls: Call, **given: t.Any) -> dict[str, t.Any]:
@@ -240,3 +242,43 @@ def test_a_return_after_a_failure_is_another_attempt() -> None:
     with Calls(*calls) as session:
         row = revert.revert(session, asked, False)["nodes"]["n1"]
     assert row["ok"] and row["state"] == "refused"
+
+
+def test_many_nodes_are_confirmed_with_two_requests_each_and_one_for_each_second(clock: Clock) -> None:
+    """One read, and one write; a node that is deleted meanwhile is a row."""
+    names = [f"n{number}" for number in range(9)]
+
+    def named(name: str, *given: t.Any) -> dict[str, t.Any]:
+        found = followed(A, *given)
+        found["metadata"].update(name=name, uid=f"uid-{name}", resourceVersion="7")
+        return found
+
+    def event(kind: str, name: str, judged: str = TRIAL) -> str:
+        return json.dumps({"type": kind, "object": named(name, ordered, Answer(trial=TRIAL, judged=judged))})
+
+    def watch(*events: str, since: str) -> Call:
+        query = [("watch", "true"), ("allowWatchBookmarks", "true"), ("resourceVersion", since), ("timeoutSeconds", 1)]
+        return Call("GET", NODES, "\n".join(events).encode(), query)
+
+    ordered = Orders(attempt=2, trial=TRIAL)
+    start = items(*(named(name, Orders(attempt=2), Answer(trial=TRIAL)) for name in names))
+    start["metadata"]["resourceVersion"] = "5"
+    annotations = {following.FOLLOW: following.text(ordered)}
+    writes = [
+        Call("PATCH", f"{NODES}/{name}", named(name, ordered, Answer(trial=TRIAL)), (), body, MERGE)
+        for name in names
+        for body in [{"metadata": {"uid": f"uid-{name}", "annotations": annotations}}]
+    ]
+    looks = (
+        watch(event("MODIFIED", "n1", judged=""), since="5"),
+        watch(*(event("MODIFIED", name) for name in names[:-1]), event("DELETED", "n8"), since="7"),
+    )
+    asked = options(state="settled", wait_timeout=60, wait_sleep=1, verdicts=dict.fromkeys(names, ""))
+    with (
+        Calls(Call("GET", NODES, start, [("limit", 36)]), *writes, *looks) as session,
+        pytest.raises(NodesFailed) as failed,
+    ):
+        session.nodes_revision = ""
+        settle.settle(session, asked, False)
+    states = {name: row["state"] for name, row in failed.value.result["nodes"].items()}
+    assert states == {**dict.fromkeys(names, "confirmed"), "n8": "gone"}

@@ -80,6 +80,50 @@ def test_one_list_a_poll_whatever_the_number_of_nodes(clock: Clock, count: int) 
     assert noticed(clock, 12)
 
 
+def watched(clock: Clock, api: Direct, turns: t.Mapping[int, t.Sequence[str]]) -> None:
+    """Let the user watch nodes; those of `turns` are done after so many seconds."""
+    began, api.nodes_revision = clock.now, ""
+
+    def events(_ask: t.Any) -> str:
+        now = clock.now
+        clock.sleep(1)
+        names = [name for second, given in turns.items() if now < began + second <= clock.now for name in given]
+        return "\n".join(json.dumps({"type": "MODIFIED", "object": done(name)}) for name in names)
+
+    api.answers[f"WATCH {NODES}*"] = events
+
+
+def test_one_watch_a_second_for_many_nodes(clock: Clock) -> None:
+    """Nodes that change are judged, and the others are not read again."""
+    names = [f"n{number}" for number in range(40)]
+    api = cluster(*(waiting(name) for name in names))
+    watched(clock, api, {3: [*names[:20], "another"], 5: names[20:]})
+    result = run(api, dict.fromkeys(names, place()))
+    assert result["summary"]["states"] == {"active": 40}
+    assert (api.count("GET", NODES), api.count("WATCH", NODES)) == (1, 5)
+    assert len(api.requests) == 1 + 5 + 1 + 40
+
+
+@pytest.mark.parametrize("status", [403, 410])
+def test_nodes_that_cannot_be_watched_are_read_again(clock: Clock, status: int) -> None:
+    """A user who may not watch them is not asked for that again. After 410, each LIST begins anew."""
+    names = [f"n{number}" for number in range(40)]
+    api = cluster(*(waiting(name) for name in names))
+    api.nodes_revision = ""
+    refusal = {"type": "ERROR", "object": {"code": 410}}
+
+    def refused(_ask: t.Any) -> t.Any:
+        clock.sleep(1)
+        return ApiError(403, "no", "Forbidden") if status == 403 else refusal
+
+    api.answers[f"WATCH {NODES}*"] = refused
+    clock.at(3, turn(api, *(done(name) for name in names)))
+    result = run(api, dict.fromkeys(names, place()))
+    assert result["summary"]["states"] == {"active": 40}
+    looks = api.count("GET", NODES)
+    assert api.count("WATCH", NODES) == (1 if status == 403 else looks - 1) and looks > 3
+
+
 def test_what_the_spec_names_now(clock: Clock) -> None:
     """Without sources: each node by its own spec, a node without one by its local config."""
     api = cluster(done("n1"), node("n2", config=status(A, A)))
