@@ -57,11 +57,15 @@ def _look(look: list[str]) -> None:
 def _seen(api: Kubeconfig, name: str) -> Iterator[dict[str, Any]]:
     """Yield the Node as it is now, then after each change, until the watch ends. Raises ApiError.
 
-    Without a resourceVersion a watch begins with the present state, so none is ever too old (410).
+    The list is from the cache of the API server, and the watch begins where it ends. A watch without a revision needs
+    an etcd that reports its progress, from 3.4.31 or 3.5.13 on (storage/cacher of Kubernetes 1.32). If the revision of
+    the list is too old (410), the next list is newer.
     """
-    seconds = random.randint(*WATCH_SECONDS)
-    selector = quote(f"metadata.name={name}")
-    path = f"/api/v1/nodes?watch=true&allowWatchBookmarks=true&timeoutSeconds={seconds}&fieldSelector={selector}"
+    place = f"/api/v1/nodes?fieldSelector={quote(f'metadata.name={name}')}"
+    listed = api.call("GET", f"{place}&resourceVersion=0")
+    yield from listed["items"]
+    seconds, since = random.randint(*WATCH_SECONDS), listed["metadata"]["resourceVersion"]
+    path = f"{place}&watch=true&allowWatchBookmarks=true&timeoutSeconds={seconds}&resourceVersion={since}"
     for line in api.lines(path, QUIET_SECONDS):
         try:
             event = json.loads(line)

@@ -201,18 +201,27 @@ def test_a_node_that_is_meant_for_ssh_is_left_alone(world: World) -> None:
 
 
 class Watched:
-    """An API server whose watch sends these Nodes, once."""
+    """An API server that lists a Node, and whose watch sends these events, once."""
 
-    def __init__(self, *events: t.Any) -> None:
+    def __init__(self, listed: dict[str, t.Any], *events: t.Any) -> None:
+        self.listed = [listed["object"]]
         self.events = [json.dumps(event).encode() for event in events]
 
     def node_name(self) -> str:
         """Return the name of the Node."""
         return "n1"
 
+    def call(self, method: str, path: str) -> t.Any:
+        """Return the list. The cache of the API server has it."""
+        assert (method, path) == ("GET", "/api/v1/nodes?fieldSelector=metadata.name%3Dn1&resourceVersion=0")
+        return {"metadata": {"resourceVersion": "70"}, "items": self.listed}
+
     def lines(self, path: str, _quiet: float) -> t.Iterator[bytes]:
-        """Yield the events."""
-        assert "watch=true" in path and path.endswith("fieldSelector=metadata.name%3Dn1")
+        """Yield the events. Without a revision, API servers from 1.32 on ask etcd for progress, which not every etcd
+        reports.
+        """
+        assert path.startswith("/api/v1/nodes?fieldSelector=metadata.name%3Dn1&watch=true&")
+        assert path.endswith("&resourceVersion=70")
         return iter(self.events)
 
 
