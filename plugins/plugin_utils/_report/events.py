@@ -205,7 +205,9 @@ def _checkpoint(result: t.Mapping[str, t.Any], node: str, failed: bool) -> t.Ite
     if state in ("restarted", "updated"):
         yield from _restart(result, node, failed)
         return
-    yield Event(DELIVERY, node, detail=str(_argument(result, "delivery") or deliveries.CHECKPOINT))
+    if state in ("assigned", "staged"):
+        # Elsewhere the option has its default.
+        yield Event(DELIVERY, node, detail=str(_argument(result, "delivery") or deliveries.CHECKPOINT))
     if failed:
         return
     if state == "confirmed":

@@ -170,10 +170,11 @@ def test_results_of_a_host(module: str, result: dict[str, t.Any], trouble: str, 
     assert steps(read(module, result, "n1", trouble)) == [(kind, "n1") for kind in wanted]
 
 
-def test_a_restart_does_not_name_a_delivery() -> None:
+@pytest.mark.parametrize(("state", "kind"), [("restarted", "restarted"), ("confirmed", "confirmed"), ("reset", None)])
+def test_what_follows_a_switch_names_no_delivery(state: str, kind: str | None) -> None:
     """Its option has the default, also where the switch had another one."""
-    found = read("kubelet_checkpoint", given({"seconds": 1.0}, state="restarted"), "n1")
-    assert [event.kind for event in found] == ["restarted"]
+    found = read("kubelet_checkpoint", given({"seconds": 1.0}, state=state, delivery="checkpoint"), "n1")
+    assert [event.kind for event in found] == list(filter(None, [kind]))
 
 
 def test_a_connection_lost_on_the_node_is_unreachable_however_ansible_reports_it() -> None:
