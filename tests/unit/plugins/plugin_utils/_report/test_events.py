@@ -58,7 +58,21 @@ def test_rows_of_a_bulk_call_speak_for_their_nodes() -> None:
 def test_a_follower_switches_its_node_and_confirms_it() -> None:
     """Such a node is done like any other, though no task runs on its host."""
     rows = {"n1": {"changed": True, "delivery": "dropin", "state": "assigned", "transport": "api"}}
-    assert steps(read("node_config_source", given({"nodes": rows}, state="present"), "")) == [("switched", "n1")]
+    assert steps(read("node_config_source", given({"nodes": rows}, state="present"), "")) == []
+    verified = {
+        "n1": {"ok": True, "state": "active", "follower": {"transport": "api"}},
+        "n2": {"ok": False, "state": "differs", "message": "maxPods", "follower": {"transport": "api"}},
+        "n3": {"ok": False, "state": "refused", "message": "no", "follower": {"transport": "api"}},
+        "n4": {"ok": True, "state": "active", "follower": {"transport": "ssh"}},
+    }
+    assert steps(read("node_config_source", given({"nodes": verified}, state="verified"), "")) == [
+        ("switched", "n1"),
+        ("verified", "n1"),
+        ("switched", "n2"),
+        ("failed", "n2"),
+        ("failed", "n3"),
+        ("verified", "n4"),
+    ]
     settled = {
         "n1": {"ok": True, "delivery": "dropin", "state": "confirmed"},
         "n2": {"ok": True, "delivery": "dropin", "state": "reverting"},
