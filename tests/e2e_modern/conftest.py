@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Three nodes with releases from a folder of binaries: n1 runs 1.28, the others and the API server run 1.36.
+"""Four nodes with releases from a folder of binaries: n1 runs 1.28, the others and the API server run 1.36.
 
 LIVENODES_LAB_KUBERNETES may name other versions, such as "v1.33 n1=v1.28" for the tests of drop-ins.
 """
@@ -23,7 +23,7 @@ from tests.support.node_bench import Bench
 @pytest.fixture(scope="session")
 def lab() -> t.Iterator[Lab]:
     """Yield the lab."""
-    with borrowed(nodes=3, dynamic=False, kubernetes=releases.asked() or releases.UPGRADED) as found:
+    with borrowed(nodes=4, dynamic=False, kubernetes=releases.asked() or releases.UPGRADED) as found:
         yield found
 
 

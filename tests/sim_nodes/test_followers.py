@@ -78,6 +78,21 @@ def test_a_canary_that_refuses_stops_the_rollout(group: Group) -> None:
     assert set(group.runs().values()) == {50}
 
 
+def test_checkpoints_become_drop_ins(group: Group) -> None:
+    """What the kubelets run stays equal."""
+    late = [name for name, version in NODES.items() if version == "v1.32.0"]
+    given: dict[str, t.Any] = {
+        "kubelet_config": {"maxPods": 50},
+        "kubelet_config_hosts": ":".join(late),
+        "kubelet_config_serial": 2,
+    }
+    group.play("rollout", kubelet_config_delivery="checkpoint", **given)
+    group.play("migrate", kubelet_config_delivery="dropin", **given)
+    info = group.ansible.module("node_config_info", {"nodes": late})["nodes"]
+    assert {row["delivery"] for row in info.values()} == {"dropin"}, info
+    assert {name for name, pods in group.runs().items() if pods == 50} == set(late)
+
+
 def test_a_node_without_a_follower_is_refused_where_one_is_demanded(group: Group) -> None:
     group.cluster.simulate("n9", "v1.28.0")
     group.ansible.variables(ungrouped={})

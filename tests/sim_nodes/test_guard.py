@@ -21,6 +21,8 @@ GUARD = "livenodes-kubelet-guard.service"
 STATUS = f"{PREFIX}status"
 DELIVERIES = [("n1", "checkpoint"), ("n2", "dropin")]
 PROGRESS = "/var/lib/kubelet-config/store/progress"
+TRIAL = "/var/lib/kubelet-config/store/trial"
+FOLLOWER = "/etc/systemd/system/livenodes-kubelet-follow.service"
 # From the switch on, and again from a boot on; the switch alone takes seconds on a busy machine.
 CONFIRM_SECONDS = 12
 DEADLY = {"evictionHard": {"memory.available": "lots"}}
@@ -51,6 +53,25 @@ def test_confirmed_configuration_becomes_last_known_good(
     finally:
         calls.reset()
     assert node.layout() == layout and node.configz() == before
+
+
+def test_an_older_follower_is_updated_in_the_middle_of_a_trial(cluster: Cluster, nodes: dict[str, SimNode]) -> None:
+    """The trial goes on, and its configuration becomes last-known-good. A reset removes the follower too."""
+    node = nodes["n1"]
+    layout = node.layout()
+    calls = Calls(node, "checkpoint", key="kubelet", namespace="kube-system", effect="disrupt")
+    try:
+        assert calls.apply("followed")["changed"]
+        done = calls.switch({"maxPods": 71}, trial_seconds=1)
+        trial, service = node.read(TRIAL), node.read(FOLLOWER)
+        node.write(FOLLOWER, f"# older\n{service}")
+        assert calls.apply("followed")["changed"] and not calls.apply("followed")["changed"]
+        assert (node.read(TRIAL), node.read(FOLLOWER)) == (trial, service)
+        calls.apply("confirmed", source=done["source"])
+        node.wait(lambda: status(cluster, "n1").get("lastKnownGood"), 30, "a last-known-good")
+    finally:
+        calls.reset()
+    assert node.layout() == layout
 
 
 @pytest.mark.parametrize(("name", "delivery"), DELIVERIES)

@@ -40,7 +40,7 @@ def labs() -> dict[str, Lab]:
         "lab_second": Lab("second lab", 4, ["--nodes", "3"]),
         "lab_guard": Lab("guard lab", 5, ["--nodes", "2", "--no-dynamic"]),
         "lab_fleet": Lab("fleet lab", 3, ["--nodes", "7", "--no-dynamic"]),
-        "lab_modern": Lab("modern lab", 6, ["--nodes", "3", "--no-dynamic"], releases.UPGRADED),
+        "lab_modern": Lab("modern lab", 6, ["--nodes", "4", "--no-dynamic"], releases.UPGRADED),
         "lab_node_modern": Lab("modern node lab", 7, ["--nodes", "2", "--no-dynamic"], releases.NODE_SIDE),
     }
 

@@ -30,6 +30,8 @@ PLAN, FORECAST, BATCH, GROUP, DELIVERY, FAILED, NOT_REVERTED, KEPT, REFUSED, PAU
 )
 
 UNREACHABLE = "unreachable"
+_SWITCHED = ("active", "fell_back", "differs", "not_ready")
+"""The states of a node that its follower has switched."""
 VALUE = "__kubelet_config_rollout"
 """The fact with the value of a rollout."""
 
@@ -153,9 +155,8 @@ def _assigned(name: str, row: t.Mapping[str, t.Any]) -> t.Iterator[Event]:
     if row.get("ok") is False:
         yield from _verified(name, row)
         return
-    # The other nodes are switched by tasks on their hosts.
-    by_itself = row.get("transport") == following.API or not deliveries.of(str(row.get("delivery"))).on_node
-    if row.get("changed") and by_itself:
+    # The other nodes are switched by tasks on their hosts, or by their followers, which may refuse.
+    if row.get("changed") and not deliveries.of(str(row.get("delivery"))).on_node:
         yield Event("switched", name)
 
 
@@ -166,6 +167,8 @@ def _settled(name: str, row: t.Mapping[str, t.Any]) -> t.Iterator[Event]:
 
 
 def _verified(name: str, row: t.Mapping[str, t.Any]) -> t.Iterator[Event]:
+    if _inner(row, "follower", "transport") == following.API and row.get("state") in _SWITCHED:
+        yield Event("switched", name)
     if row.get("ok") is False and row.get("state") == "unchanged":
         yield Event(FAILED, name, _message(row), REFUSED)
         yield Event(KEPT, name)
@@ -205,7 +208,9 @@ def _checkpoint(result: t.Mapping[str, t.Any], node: str, failed: bool) -> t.Ite
     if state in ("restarted", "updated"):
         yield from _restart(result, node, failed)
         return
-    yield Event(DELIVERY, node, detail=str(_argument(result, "delivery") or deliveries.CHECKPOINT))
+    if state in ("assigned", "staged"):
+        # Elsewhere the option has its default.
+        yield Event(DELIVERY, node, detail=str(_argument(result, "delivery") or deliveries.CHECKPOINT))
     if failed:
         return
     if state == "confirmed":

@@ -227,10 +227,10 @@ def _verified(at: At, result: Result) -> Found:
 def _is_on_trial(row: Mapping[str, Any]) -> bool:
     """Return whether a host can confirm or revert what a verification has found on its node.
 
-    A source that another user or controller has assigned is not judged here.
+    A source that another user or controller has assigned is not judged here, nor one that a follower has refused.
     """
     is_copied = (row.get("delivery") or deliveries.NONE) not in WITHOUT_CHECKPOINT
-    return is_copied and row["source"] is not None and row["state"] != "reassigned"
+    return is_copied and row["source"] is not None and row["state"] not in ("reassigned", "refused")
 
 
 def _soak(at: At) -> Options | None:

@@ -253,9 +253,11 @@ class Source:
     def watch(self, seconds: int) -> None:
         """Emit what happens in so many seconds. Raises ApiError.
 
-        Without a resourceVersion a watch begins with the present state, so none is ever too old (410).
+        Revision 0 means any: the watch begins with the present state, so none is ever too old (410). Without a revision
+        it needs an etcd that reports its progress (storage/cacher of Kubernetes 1.32).
         """
-        query = [("watch", "true"), ("allowWatchBookmarks", "true"), ("timeoutSeconds", str(seconds))]
+        query = [("watch", "true"), ("resourceVersion", "0"), ("allowWatchBookmarks", "true")]
+        query.append(("timeoutSeconds", str(seconds)))
         if self._selectors:
             query.append(("labelSelector", ",".join(self._selectors)))
         for line in self._session.lines(NODES, query, QUIET_SECONDS):

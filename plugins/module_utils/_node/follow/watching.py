@@ -67,14 +67,15 @@ def _look(look: list[str]) -> None:
 
 
 def _seen(api: Kubeconfig, name: str) -> Iterator[dict[str, Any]]:
-    """Yield the Node as it is now, then after each change, until the watch ends.
+    """Yield the Node as the API server has it in its cache, then after each change, until the watch ends.
 
-    Raises ApiError, also if it ends early. Without a resourceVersion a watch begins with the present state, so none is
-    ever too old (410).
+    Revision 0 means any: the watch begins with the present state, so none is ever too old (410). Without a revision it
+    needs an etcd that reports its progress, from 3.4.31 or 3.5.13 on (storage/cacher of Kubernetes 1.32). Raises
+    ApiError, also if the watch ends early.
     """
     seconds = random.randint(*WATCH_SECONDS)
-    selector = quote(f"metadata.name={name}")
-    path = f"/api/v1/nodes?watch=true&allowWatchBookmarks=true&timeoutSeconds={seconds}&fieldSelector={selector}"
+    place = f"/api/v1/nodes?fieldSelector={quote(f'metadata.name={name}')}&watch=true&resourceVersion=0"
+    path = f"{place}&allowWatchBookmarks=true&timeoutSeconds={seconds}"
     end = time.monotonic() + seconds
     for line in api.lines(path, QUIET_SECONDS):
         try:

@@ -58,7 +58,21 @@ def test_rows_of_a_bulk_call_speak_for_their_nodes() -> None:
 def test_a_follower_switches_its_node_and_confirms_it() -> None:
     """Such a node is done like any other, though no task runs on its host."""
     rows = {"n1": {"changed": True, "delivery": "dropin", "state": "assigned", "transport": "api"}}
-    assert steps(read("node_config_source", given({"nodes": rows}, state="present"), "")) == [("switched", "n1")]
+    assert steps(read("node_config_source", given({"nodes": rows}, state="present"), "")) == []
+    verified = {
+        "n1": {"ok": True, "state": "active", "follower": {"transport": "api"}},
+        "n2": {"ok": False, "state": "differs", "message": "maxPods", "follower": {"transport": "api"}},
+        "n3": {"ok": False, "state": "refused", "message": "no", "follower": {"transport": "api"}},
+        "n4": {"ok": True, "state": "active", "follower": {"transport": "ssh"}},
+    }
+    assert steps(read("node_config_source", given({"nodes": verified}, state="verified"), "")) == [
+        ("switched", "n1"),
+        ("verified", "n1"),
+        ("switched", "n2"),
+        ("failed", "n2"),
+        ("failed", "n3"),
+        ("verified", "n4"),
+    ]
     settled = {
         "n1": {"ok": True, "delivery": "dropin", "state": "confirmed"},
         "n2": {"ok": True, "delivery": "dropin", "state": "reverting"},
@@ -170,10 +184,11 @@ def test_results_of_a_host(module: str, result: dict[str, t.Any], trouble: str, 
     assert steps(read(module, result, "n1", trouble)) == [(kind, "n1") for kind in wanted]
 
 
-def test_a_restart_does_not_name_a_delivery() -> None:
+@pytest.mark.parametrize(("state", "kind"), [("restarted", "restarted"), ("confirmed", "confirmed"), ("reset", None)])
+def test_what_follows_a_switch_names_no_delivery(state: str, kind: str | None) -> None:
     """Its option has the default, also where the switch had another one."""
-    found = read("kubelet_checkpoint", given({"seconds": 1.0}, state="restarted"), "n1")
-    assert [event.kind for event in found] == ["restarted"]
+    found = read("kubelet_checkpoint", given({"seconds": 1.0}, state=state, delivery="checkpoint"), "n1")
+    assert [event.kind for event in found] == list(filter(None, [kind]))
 
 
 def test_a_connection_lost_on_the_node_is_unreachable_however_ansible_reports_it() -> None:

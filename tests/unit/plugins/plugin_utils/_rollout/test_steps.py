@@ -253,7 +253,14 @@ def test_what_a_follower_is_given(variables: dict[str, Any], confirm: int | None
 
 @pytest.mark.parametrize(
     "found",
-    [row(), row(delivery="none"), row(delivery="dropin", source=None), row(delivery="dropin", state="reassigned")],
+    [
+        row(),
+        row(delivery="none"),
+        row(delivery="dropin", source=None),
+        row(delivery="dropin", state="reassigned"),
+        # By its follower, so that nothing is on trial.
+        row(delivery="dropin", state="refused"),
+    ],
 )
 def test_what_a_host_does_not_judge(found: dict[str, Any]) -> None:
     assert STEPS["verify"].after(at(), {"nodes": {"n1": found}}).on_trial == {}
