@@ -170,8 +170,10 @@ options:
     description:
       - The trial that O(state=rolled_back) ends, as RV(trial.name) named it. It ends no other one, such as that of
         another run.
+      - The trial that O(state=confirmed) confirms. If another run has armed another one since, that is an error.
       - The trial after whose revert O(state=restarted) restarts the kubelet, unless the guard has done that.
-      - By default O(state=rolled_back) ends whichever there is, and O(state=restarted) always restarts.
+      - By default O(state=rolled_back) ends and O(state=confirmed) confirms whichever there is, and O(state=restarted)
+        always restarts.
     type: str
   config_dir:
     description:

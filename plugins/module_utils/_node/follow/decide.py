@@ -29,6 +29,8 @@ class Seen(NamedTuple):
     """The source that the store has as assigned."""
     trial: Trial | None
     """The last trial, None without one."""
+    has_store: bool = False
+    """Whether the node has a store. A reset removes it."""
     is_other_machine: bool = False
     """Whether the annotation names another machine or Node."""
     fault: str = ""
@@ -55,6 +57,8 @@ def action(seen: Seen) -> Action:
         return Action(REFUSE, seen.fault)
     if seen.is_other_machine:
         return Action(REFUSE, REPLACED)
+    if trial is not None and trial.failed and _was_tried(seen, trial):
+        return Action(REFUSE, trial.failed)
     if trial is None and _is_done(seen):
         return Action(ANSWER)
     if seen.source is None:
@@ -72,11 +76,24 @@ def _is_answered(seen: Seen) -> bool:
     answer = seen.answer
     if answer.source != seen.source or answer.attempt != seen.orders.attempt:
         return False
-    return bool(answer.refused) or seen.source is None or _is_done(seen)
+    return bool(answer.refused) or seen.source is None or _is_done(seen) or _has_returned(seen)
+
+
+def _was_tried(seen: Seen, trial: Trial) -> bool:
+    """Return whether this attempt has failed before it was answered."""
+    if seen.source is None or not following.fits(seen.source, trial.to):
+        return False
+    return bool(trial.extra.get("attempt") == seen.orders.attempt)
+
+
+def _has_returned(seen: Seen) -> bool:
+    """Return whether a revert has led to the source: the store keeps as assigned what has failed."""
+    trial = seen.trial
+    return trial is not None and bool(trial.failed) and trial.revert_to == seen.source
 
 
 def _is_done(seen: Seen) -> bool:
     """Return whether the store has what the Node names."""
     if seen.source is None:
-        return seen.assigned is None
+        return seen.assigned is None and not seen.has_store
     return following.fits(seen.source, seen.assigned)

@@ -25,7 +25,7 @@ from ..store.store import Store
 from ..store.store_reader import quietly
 from ..switch import one_call, values
 from ..switch.one_call import StepError
-from ..system import config_summary
+from ..system import config_summary, files
 from ..system.files import StoreError
 from ..system.kubeconfig import ApiError, Kubeconfig
 from ..unit.unit import Unit, UnitError
@@ -92,6 +92,7 @@ class Follower:
             before,
             quietly(self.store.assigned),
             quietly(self.store.trial),
+            bool(quietly(lambda: files.check_folder(self.store.folder, self.store.fs))),
             _is_other_machine(records, node),
             records.malformed.get(annotation.SOURCE, fault),
         )
@@ -100,6 +101,9 @@ class Follower:
         if after != before:
             body = {"metadata": {"annotations": {following.FOLLOWER: following.text(after)}}}
             self.api.call("PATCH", self.path, body, MERGE_PATCH)
+        if after.judged != before.judged:
+            # The source may have changed with the verdict, or since.
+            self.look()
 
     def _done(self, action: Action, seen: Seen, records: NodeRecords, facts: Config) -> Answer:
         """Do what was decided, and return the answer."""
@@ -108,7 +112,7 @@ class Follower:
         if action.kind == decide.CONFIRM or (action.kind == decide.REVERT and seen.orders.trial):
             return self._judged(action, seen)
         answer = seen.answer._replace(
-            configMap=dict(seen.source or {}), attempt=seen.orders.attempt, refused="", trial="", failed=""
+            configMap=dict(seen.source or {}), attempt=seen.orders.attempt, refused="", trial=""
         )
         try:
             if action.kind == decide.REFUSE:
@@ -129,7 +133,7 @@ class Follower:
         answer = seen.answer._replace(judged=seen.orders.trial, failed="")
         try:
             if action.kind == decide.CONFIRM:
-                self._apply("confirmed", source=values.option(quietly(self.store.assigned)))
+                self._apply("confirmed", trial=seen.orders.trial)
             else:
                 self._revert(seen.orders.trial, action.reason)
         except (StepError, StoreError, UnitError, OSError) as error:
@@ -150,6 +154,7 @@ class Follower:
             delivery=delivery,
             trial_seconds=orders.trial_seconds,
             confirm_seconds=orders.confirm_seconds,
+            attempt=orders.attempt,
         )
         if found["reasons"]:
             raise Refusal("; ".join(found["reasons"]))

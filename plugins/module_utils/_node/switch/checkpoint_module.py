@@ -94,6 +94,7 @@ class _Run:
 
     def confirmed(self) -> None:
         assigned, armed = self.store.assigned(), self.store.trial()
+        self._check_trial(armed)
         source = self.source or assigned
         if source is None and armed is not None and armed.to is None:
             # The kubelet was verified with the file that it had before us.
@@ -118,6 +119,14 @@ class _Run:
             passed = armed.but(confirmed=True)
             self._change(lambda: self.store.record(passed))
             self.predicted = {"trial": values.trial(passed)}
+
+    def _check_trial(self, armed: Trial | None) -> None:
+        """Raise StoreError if another trial was armed since the one of the option."""
+        if armed is not None and self.options.get("trial") not in (None, armed.name):
+            raise StoreError(
+                f"{self.store.config_dir}: the trial {self.options['trial']} cannot be confirmed, because another run "
+                f"has put {_named(armed.to)} on trial since: wait for that run, then run again"
+            )
 
     def _check_not_reverted(self, armed: Trial) -> None:
         """Raise StoreError for a trial that the guard has decided to end, also if it has done no more than that."""

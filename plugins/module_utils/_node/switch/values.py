@@ -160,6 +160,8 @@ class Arming:
             extra["confirm_seconds"] = options["confirm_seconds"]
         if found.was_healthy is not None:
             extra["was_healthy"] = found.was_healthy
+        if "attempt" in options:
+            extra["attempt"] = options["attempt"]
         if not found.node_proof:
             extra["node_proof"] = False
         if self._leads_elsewhere(revert_to):

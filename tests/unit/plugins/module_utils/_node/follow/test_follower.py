@@ -169,7 +169,7 @@ def test_own_files_that_changed_since_the_plan(world: World) -> None:
 @pytest.mark.parametrize(
     ("orders", "calls"),
     [
-        (Orders(attempt=1, trial="boot/1.0"), [("confirmed", None)]),
+        (Orders(attempt=1, trial="boot/1.0"), [("confirmed", "boot/1.0")]),
         (Orders(attempt=1, trial="boot/1.0", reason="slow"), [("rolled_back", "boot/1.0"), ("restarted", "boot/1.0")]),
     ],
 )
@@ -178,7 +178,7 @@ def test_a_trial_is_judged_once(world: World, orders: Orders, calls: list[t.Any]
     del world.calls[:]
     assert world.look(orders=orders).judged == "boot/1.0"
     assert world.look(orders=orders).failed == ""
-    assert world.calls[: len(calls)] == calls and ("confirmed", None) not in world.calls[1:]
+    assert world.calls[: len(calls)] == calls and ("confirmed", "boot/1.0") not in world.calls[1:]
 
 
 def test_a_confirmation_that_comes_too_late(world: World) -> None:
