@@ -171,7 +171,8 @@ options:
       - The trial that O(state=rolled_back) ends, as RV(trial.name) named it. It ends no other one, such as that of
         another run.
       - The trial that O(state=confirmed) confirms. If another run has armed another one since, that is an error.
-      - The trial after whose revert O(state=restarted) restarts the kubelet, unless the guard has done that.
+      - The trial for which O(state=restarted) restarts the kubelet, or after whose revert it does so unless the guard
+        has done that. If another run has armed another one since, that is an error.
       - By default O(state=rolled_back) ends and O(state=confirmed) confirms whichever there is, and O(state=restarted)
         always restarts.
     type: str

@@ -86,12 +86,15 @@ class Api:
 class FollowedNode(WholeNode):
     """One node.
 
-    `steps`: after how many steps of a look, beside changes of the disk, its process ends; None for never.
+    `steps`: after how many steps of a look, beside changes of the disk, its process ends; None for never. `at_step`:
+    what happens before a step, by its number.
     """
 
     def __init__(self, folder: Path, seed: int) -> None:
         super().__init__(folder, seed)
         self.steps: int | None = None
+        self.at_step: dict[int, t.Callable[[], object]] = {}
+        self.passed = 0
         self.cluster = Api(self._request)
 
     @contextlib.contextmanager
@@ -141,8 +144,8 @@ class FollowedNode(WholeNode):
         It, with `power` the node, ends after `cut` changes of the disk or so many `steps`.
         """
         self.disk.cut_after = None if cut is None else len(self.disk.calls) + cut
-        self.steps = steps
-        follower = Follower(self.store(), Limits(effect="reboot"), t.cast("t.Any", self.cluster), "n1")
+        self.steps, self.passed = steps, 0
+        follower = self._follower()
         try:
             follower.look()
         except ApiError:
@@ -155,12 +158,21 @@ class FollowedNode(WholeNode):
             self.disk.cut_after = self.steps = None
         return True
 
+    def options(self) -> dict[str, t.Any]:
+        """Return the options of the module on this node."""
+        return {**self._follower()._options, "confirm_seconds": CONFIRM_SECONDS, "trial_seconds": TRIAL_SECONDS}
+
+    def _follower(self) -> Follower:
+        return Follower(self.store(), Limits(effect="reboot"), t.cast("t.Any", self.cluster), "n1")
+
     def _request(self) -> None:
         self._step()
         if not self.api:
             raise ApiError("no API server answers", 0)
 
     def _step(self) -> None:
+        self.passed += 1
+        self.at_step.pop(self.passed - 1, lambda: None)()
         if self.steps is not None:
             if not self.steps:
                 raise PowerCut

@@ -15,7 +15,7 @@ from typing import Any, Mapping
 from ..._config.delivery import CHECKPOINT, DROPIN
 from ..._config.values import annotation, following
 from ..._config.values.annotation import NodeRecords
-from ..._config.values.following import Answer, Orders
+from ..._config.values.following import Answer
 from ..._config.values.short_texts import minor_of
 from ..host import preflight
 from ..host.preflight_decisions import Terms
@@ -25,6 +25,7 @@ from ..store.store import Store
 from ..store.store_reader import quietly
 from ..switch import one_call, values
 from ..switch.one_call import StepError
+from ..switch.values import Standing
 from ..system import config_summary, files
 from ..system.files import StoreError
 from ..system.kubeconfig import ApiError, Kubeconfig
@@ -79,6 +80,8 @@ class Follower:
 
     def look(self) -> None:
         """Look at the Node once, do what it asks for, and answer. Raises ApiError if that must be tried again."""
+        # Before the Node: a run over ssh names its source there before it switches the store.
+        assigned, trial = quietly(self.store.assigned), quietly(self.store.trial)
         node = self.api.call("GET", self.path)
         notes = node["metadata"].get("annotations") or {}
         records, facts = annotation.records(notes, None, None), self._facts()
@@ -90,8 +93,8 @@ class Follower:
             records.source,
             orders,
             before,
-            quietly(self.store.assigned),
-            quietly(self.store.trial),
+            assigned,
+            trial,
             bool(quietly(lambda: files.check_folder(self.store.folder, self.store.fs))),
             _is_other_machine(records, node),
             records.malformed.get(annotation.SOURCE, fault),
@@ -118,12 +121,12 @@ class Follower:
             if action.kind == decide.REFUSE:
                 raise Refusal(action.reason)
             if action.kind == decide.RESET:
-                self._reset()
+                self._reset(seen)
             elif action.kind == decide.REVERT:
                 self._revert(None, action.reason)
             elif action.kind == decide.ASSIGN and seen.source is not None:
                 self._check_facts(seen.answer, facts)
-                answer = answer._replace(trial=self._assign(seen.source, seen.orders, records.delivery, facts))
+                answer = answer._replace(trial=self._assign(seen.source, seen, records.delivery, facts))
         except (Refusal, StepError, StoreError, UnitError, OSError) as error:
             answer = answer._replace(refused=str(error))
         return answer
@@ -140,7 +143,7 @@ class Follower:
             answer = answer._replace(failed=str(error))
         return answer
 
-    def _assign(self, source: Source, orders: Orders, delivery: str, facts: Config) -> str:
+    def _assign(self, source: Source, seen: Seen, delivery: str, facts: Config) -> str:
         """Switch to a source, and return the name of its trial; empty without one. Raises Refusal and the module's."""
         configmap = self._configmap(source)
         full = {**source, **{key: configmap["metadata"][key] for key in ("uid", "resourceVersion")}}
@@ -152,9 +155,10 @@ class Follower:
             source=values.option(full),
             data=data,
             delivery=delivery,
-            trial_seconds=orders.trial_seconds,
-            confirm_seconds=orders.confirm_seconds,
-            attempt=orders.attempt,
+            trial_seconds=seen.orders.trial_seconds,
+            confirm_seconds=seen.orders.confirm_seconds,
+            attempt=seen.orders.attempt,
+            standing=_standing(seen),
         )
         if found["reasons"]:
             raise Refusal("; ".join(found["reasons"]))
@@ -166,7 +170,7 @@ class Follower:
     def _restart(self, trial: str) -> None:
         """Restart the kubelet with what was switched to. If it does not become healthy, revert that and raise."""
         try:
-            self._apply("restarted")
+            self._apply("restarted", trial=trial)
         except (StepError, StoreError, UnitError) as error:
             self._revert(trial, str(error))
             raise
@@ -176,9 +180,9 @@ class Follower:
         if done["changed"]:
             self._apply("restarted", trial=(done["trial"] or {}).get("name"))
 
-    def _reset(self) -> None:
+    def _reset(self, seen: Seen) -> None:
         """Return to the local configuration. The follower stays."""
-        found = self._apply("reset")
+        found = self._apply("reset", standing=_standing(seen))
         if found["reasons"]:
             raise Refusal("; ".join(found["reasons"]))
         trial = found["trial"]
@@ -256,6 +260,11 @@ class Follower:
             # It is the first of the own layers.
             facts["disk"].pop("content", None)
         return facts
+
+
+def _standing(seen: Seen) -> Standing:
+    """Return what the store had when the follower decided."""
+    return Standing(seen.assigned, seen.trial.name if seen.trial else "")
 
 
 def _is_other_machine(records: NodeRecords, node: Mapping[str, Any]) -> bool:

@@ -82,6 +82,8 @@ class _Run:
 
     def assigned(self) -> None:
         source = self._source()
+        if quietly(self.store.assigned) != source:
+            values.check_standing(self.store, self.found.standing)
         self.staged()
         armed = quietly(self.store.trial)
         failed = armed is not None and armed.to == source and bool(armed.failed)
@@ -94,7 +96,7 @@ class _Run:
 
     def confirmed(self) -> None:
         assigned, armed = self.store.assigned(), self.store.trial()
-        self._check_trial(armed)
+        values.check_trial(self.options, armed)
         source = self.source or assigned
         if source is None and armed is not None and armed.to is None:
             # The kubelet was verified with the file that it had before us.
@@ -105,7 +107,7 @@ class _Run:
         if source is None or assigned != source:
             now = describe(assigned) if assigned else "local"
             raise StoreError(
-                f"{self.store.config_dir}: {_named(source)} cannot be confirmed, because the assigned source is "
+                f"{self.store.config_dir}: {values.named(source)} cannot be confirmed, because the assigned source is "
                 f"{now}: assign a source first"
             )
         if armed is None or armed.to != source:
@@ -120,21 +122,13 @@ class _Run:
             self._change(lambda: self.store.record(passed))
             self.predicted = {"trial": values.trial(passed)}
 
-    def _check_trial(self, armed: Trial | None) -> None:
-        """Raise StoreError if another trial was armed since the one of the option."""
-        if armed is not None and self.options.get("trial") not in (None, armed.name):
-            raise StoreError(
-                f"{self.store.config_dir}: the trial {self.options['trial']} cannot be confirmed, because another run "
-                f"has put {_named(armed.to)} on trial since: wait for that run, then run again"
-            )
-
     def _check_not_reverted(self, armed: Trial) -> None:
         """Raise StoreError for a trial that the guard has decided to end, also if it has done no more than that."""
         reason = armed.failed or base.verdict(self.store, armed)
         if not reason and quietly(self.store.running) != self.store.target(armed.to):
             reason = f"{self.store.active} leads to another configuration"
         if reason:
-            raise StoreError(f"{_named(armed.to)} cannot be confirmed, because the node reverted it: {reason}")
+            raise StoreError(f"{values.named(armed.to)} cannot be confirmed, because the node reverted it: {reason}")
 
     def rolled_back(self) -> None:
         store = self.store
@@ -155,6 +149,8 @@ class _Run:
             self._revert(armed)
 
     def reset(self) -> None:
+        if quietly(self.store.assigned) is not None:
+            values.check_standing(self.store, self.found.standing)
         if os.path.exists(GUARD) and self._reset_on_trial():
             return
         self._forget()
@@ -405,10 +401,6 @@ class _Run:
             return self.local_text
         known = quietly(self.store.local)
         return known.files[known.config].data if known else None
-
-
-def _named(source: Source | None) -> str:
-    return describe(source) if source else "the local config"
 
 
 def _start_guard(trial: str = "") -> str:

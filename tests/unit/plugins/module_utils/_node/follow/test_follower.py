@@ -35,7 +35,7 @@ A = {
 LABELS = {"app.kubernetes.io/managed-by": "livenodes.kubelet"}
 FACTS = {"kubelet": {"version": "v1.28.0", "local_config": "/own"}, "own": [{"path": "/own", "content": {}}]}
 SWITCHED = {"reasons": [], "restart_needed": True, "changed": True, "trial": {"name": "boot/1.0"}}
-RESTART = ("restarted", None)
+RESTART = ("restarted", "boot/1.0")
 FIRST = Orders(attempt=1)
 
 
