@@ -45,24 +45,6 @@ _FACTS = ("kubelet", "disk", "own", "dropin")
 _KUBELET = ("version", "local_config", "config_given_by", "shadowed", "config_dir_files")
 _REFUSING = (400, 403, 404, 422)
 """The answers of an API server that a second request does not change."""
-# The options of kubelet_checkpoint that no switch of a follower sets.
-_DEFAULTS: dict[str, Any] = {
-    "state_files": "keep",
-    "allow_pending_edits": False,
-    "allow_unchecked": False,
-    "allow_offline_guard": False,
-    "unit": "kubelet.service",
-    "delivery": CHECKPOINT,
-    "dropin_dir": None,
-    "metrics_dir": None,
-    "source": None,
-    "data": None,
-    "trial_seconds": 600,
-    "confirm_seconds": None,
-    "reason": "",
-    "unconfirmed_only": True,
-    "trial": None,
-}
 
 
 class Refusal(Exception):
@@ -75,7 +57,7 @@ class Follower:
     def __init__(self, store: Store, limits: Limits, api: Kubeconfig, name: str) -> None:
         self.store, self.limits, self.api, self.name = store, limits, api, name
         self.path = f"/api/v1/nodes/{name}"
-        self._options = {**_DEFAULTS, **limits.options, "config_dir": store.config_dir, "node": name}
+        self._options = {**values.defaults(), **limits.options, "config_dir": store.config_dir, "node": name}
         self._unit = Unit(self._options["unit"], child=bool(self._options["dropin_dir"]))
 
     def look(self) -> None:
@@ -84,6 +66,7 @@ class Follower:
         assigned, trial = quietly(self.store.assigned), quietly(self.store.trial)
         node = self.api.call("GET", self.path)
         notes = node["metadata"].get("annotations") or {}
+        machine = annotation.machine(node["metadata"], node["status"].get("nodeInfo") or {})
         records, facts = annotation.records(notes, None, None), self._facts()
         before, _fault = following.answer(notes)
         orders, fault = following.orders(notes)
@@ -96,7 +79,7 @@ class Follower:
             assigned,
             trial,
             bool(quietly(lambda: files.check_folder(self.store.folder, self.store.fs))),
-            _is_other_machine(records, node),
+            annotation.is_another(records.machine, machine),
             records.malformed.get(annotation.SOURCE, fault),
         )
         after = self._done(decide.action(seen), seen, records, facts)
@@ -176,7 +159,7 @@ class Follower:
             raise
 
     def _revert(self, trial: str | None, reason: str) -> None:
-        done = self._apply("rolled_back", reason=reason, trial=trial)
+        done = self._apply("rolled_back", reason=reason, trial=trial, unconfirmed_only=True)
         if done["changed"]:
             self._apply("restarted", trial=(done["trial"] or {}).get("name"))
 
@@ -265,10 +248,3 @@ class Follower:
 def _standing(seen: Seen) -> Standing:
     """Return what the store had when the follower decided."""
     return Standing(seen.assigned, seen.trial.name if seen.trial else "")
-
-
-def _is_other_machine(records: NodeRecords, node: Mapping[str, Any]) -> bool:
-    """Return whether the source was assigned to another machine or Node than this one."""
-    own = (node["status"].get("nodeInfo") or {}).get("machineID"), node["metadata"].get("uid")
-    known = dict(zip(annotation.MACHINE, own))
-    return any(known[key] not in (None, "", value) for key, value in records.machine.items())

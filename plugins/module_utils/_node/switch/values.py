@@ -24,6 +24,65 @@ from ..store.store_reader import quietly, wrong
 from ..store.trial import Moment, Trial
 from ..system.files import StoreError
 
+SPEC: dict[str, t.Any] = {
+    "state": {
+        "type": "str",
+        "choices": [
+            "staged",
+            "assigned",
+            "restarted",
+            "confirmed",
+            "rolled_back",
+            "reset",
+            "removed",
+            "updated",
+            "followed",
+            "unfollowed",
+        ],
+        "default": "assigned",
+    },
+    "node": {"type": "str", "default": ""},
+    "state_files": {"type": "str", "choices": ["keep", "switch"], "default": "keep"},
+    "allow_pending_edits": {"type": "bool", "default": False},
+    "allow_unchecked": {"type": "bool", "default": False},
+    "allow_offline_guard": {"type": "bool", "default": False},
+    "unit": {"type": "str", "default": "kubelet.service"},
+    "delivery": {"type": "str", "choices": ["checkpoint", "dropin"], "default": "checkpoint"},
+    "dropin_dir": {"type": "path"},
+    "metrics_dir": {"type": "path"},
+    "source": {
+        "type": "dict",
+        "options": {
+            "namespace": {"type": "str", "default": "kube-system"},
+            "name": {"type": "str", "required": True},
+            "uid": {"type": "str", "required": True},
+            "resource_version": {"type": "str", "required": True, "aliases": ["resourceVersion"]},
+            "kubelet_config_key": {
+                "type": "str",
+                "default": "kubelet",
+                "aliases": ["kubeletConfigKey"],
+                "no_log": False,
+            },
+        },
+    },
+    "data": {"type": "dict", "no_log": True},
+    "trial_seconds": {"type": "int", "default": 600},
+    "confirm_seconds": {"type": "int"},
+    "reason": {"type": "str", "default": "reverted by a run of Ansible"},
+    "unconfirmed_only": {"type": "bool", "default": False},
+    "trial": {"type": "str"},
+    "config_dir": {"type": "path", "default": "/var/lib/kubelet-config"},
+    "namespace": {"type": "str", "default": "kube-system"},
+    "effect": {"type": "str", "choices": ["safe", "disrupt", "drain", "reboot"], "default": "disrupt"},
+    "key": {"type": "str", "default": "kubelet", "no_log": False},
+}
+"""The argument spec of the module. A follower takes its defaults too."""
+
+
+def defaults() -> dict[str, t.Any]:
+    """Return the options of a call that sets none."""
+    return {name: given.get("default") for name, given in SPEC.items()}
+
 
 class Standing(t.NamedTuple):
     """What the store has when a run begins. A run that later finds another one has come second."""

@@ -8,6 +8,7 @@ Here the calls of kubelet_checkpoint are recorded; tests/e2e_fleet/test_follow.p
 
 from __future__ import annotations
 
+import contextlib
 import json
 import typing as t
 from pathlib import Path
@@ -224,8 +225,13 @@ def event(kind: str = "MODIFIED", **notes: str) -> dict[str, t.Any]:
     return {"type": kind, "object": {"metadata": {"uid": "u", "annotations": notes}, "message": "too old"}}
 
 
-def looks(monkeypatch: pytest.MonkeyPatch, watches: list[Watched], *codes: int) -> tuple[int, list[float]]:
-    """Return how often the service looks while it sees these watches, and its pauses. `codes`: of the looks."""
+def looks(
+    monkeypatch: pytest.MonkeyPatch, watches: list[Watched], *codes: int, updated_after: int = 99
+) -> tuple[int, list[float]]:
+    """Return how often the service looks while it sees these watches, and its pauses.
+
+    `codes`: of the looks. `updated_after`: after so many looks another program is installed.
+    """
     left, given, pauses = list(watches), list(codes), [0.0]
 
     def opened() -> t.Any:
@@ -241,8 +247,9 @@ def looks(monkeypatch: pytest.MonkeyPatch, watches: list[Watched], *codes: int) 
 
     monkeypatch.setattr(watching.command, "execute", execute)
     monkeypatch.setattr(watching.time, "sleep", pauses.append)
-    with pytest.raises(Over):
-        watching.follow(opened, ["look"])
+    with contextlib.suppress(Over):
+        watching.follow(opened, ["look"], lambda: str(len(counted) >= updated_after))
+        assert left, "it ended"
     return len(counted), pauses[1:]
 
 
@@ -264,6 +271,12 @@ def test_a_look_that_fails_is_repeated_after_a_pause(monkeypatch: pytest.MonkeyP
     assert number == 2 and len(pauses) == 1
     shortest, longest = watching.PAUSE_SECONDS
     assert shortest <= pauses[0] <= longest
+
+
+def test_a_watch_ends_once_another_program_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next change is that of the new one, which systemd starts."""
+    watch = Watched(event("ADDED"), event(**{SOURCE: "a"}), event(**{SOURCE: "b"}))
+    assert looks(monkeypatch, [watch, Watched()], updated_after=2) == (2, [])
 
 
 @pytest.mark.parametrize("last", [event("ERROR"), "no event", {"type": "ADDED"}])
