@@ -37,6 +37,9 @@ SHOWN = (
     "configuration: deadly",
     "configuration: good; the kubelet answers",
     "error: the kubelet refused the configuration: failed to run Kubelet: quantities must match",
+    "kubectl annotate --overwrite node n3 'kubelet-config.livenodes.io/source=",
+    "n3 v1.36.2 dropin 90 50 by-hand",
+    "reason: on trial, confirmed",
     "n3 v1.36.2 dropin 110 50 own file",
 )
 
