@@ -48,11 +48,14 @@ class AnyFollowedSequence(AnySequence):
         if looked_at:
             self.look(None, None, False)
 
-    @rule(behavior=BEHAVIORS)
-    def point_by_hand(self, behavior: str) -> None:
-        """A person assigns a configuration by name, and changes nothing else."""
-        source, content = self._new(behavior, "none")
-        self.node.push(source, content)
+    @rule(behavior=BEHAVIORS, before=st.booleans())
+    def point_by_hand(self, behavior: str, before: bool) -> None:
+        """A person assigns a configuration by name, a new one or that before the trial, and changes nothing else."""
+        source = self._before() if before else None
+        if source is None:
+            source, content = self._new(behavior, "none")
+            self.node.push(source, content)
+        self._touched(3)
         named = {part: source[part] for part in ("namespace", "name", "kubeletConfigKey")}
         self.node.cluster.note(annotation.SOURCE, annotation.text({"configMap": named}))
 

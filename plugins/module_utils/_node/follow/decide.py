@@ -14,6 +14,8 @@ from ..store.trial import Trial
 
 NOTHING, ANSWER, ASSIGN, RESET = "nothing", "answer", "assign", "reset"
 CONFIRM, REVERT, REFUSE = "confirm", "revert", "refuse"
+RETURN = "return"
+"""A revert that no verdict asks for."""
 REPLACED = "it was assigned to another machine or Node: this one is new. Run the rollout again, which plans it anew"
 
 
@@ -38,7 +40,7 @@ class Seen(NamedTuple):
 
 
 class Action(NamedTuple):
-    """What is done. C(reason): of a revert or a refusal."""
+    """What is done. C(reason): of a revert, a return or a refusal."""
 
     kind: str
     reason: str = ""
@@ -63,8 +65,8 @@ def action(seen: Seen) -> Action:
         return Action(ANSWER)
     if seen.source is None:
         return Action(RESET)
-    if trial is not None and not trial.failed and not trial.confirmed and trial.revert_to == seen.source:
-        return Action(REVERT, "its previous source was assigned again")
+    if trial is not None and not trial.failed and not trial.confirmed and following.fits(seen.source, trial.revert_to):
+        return Action(RETURN, "its previous source was assigned again")
     return Action(ASSIGN)
 
 
@@ -89,7 +91,9 @@ def _was_tried(seen: Seen, trial: Trial) -> bool:
 def _has_returned(seen: Seen) -> bool:
     """Return whether a revert has led to the source: the store keeps as assigned what has failed."""
     trial = seen.trial
-    return trial is not None and bool(trial.failed) and trial.revert_to == seen.source
+    if trial is None or seen.source is None:
+        return False
+    return bool(trial.failed) and following.fits(seen.source, trial.revert_to)
 
 
 def _is_done(seen: Seen) -> bool:

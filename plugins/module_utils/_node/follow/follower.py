@@ -95,7 +95,7 @@ class Follower:
         """Do what was decided, and return the answer."""
         if action.kind == decide.NOTHING:
             return seen.answer
-        if action.kind == decide.CONFIRM or (action.kind == decide.REVERT and seen.orders.trial):
+        if action.kind in (decide.CONFIRM, decide.REVERT):
             return self._judged(action, seen)
         answer = seen.answer._replace(
             configMap=dict(seen.source or {}), attempt=seen.orders.attempt, refused="", trial=""
@@ -105,8 +105,8 @@ class Follower:
                 raise Refusal(action.reason)
             if action.kind == decide.RESET:
                 self._reset(seen)
-            elif action.kind == decide.REVERT:
-                self._revert(None, action.reason)
+            elif action.kind == decide.RETURN and seen.trial is not None:
+                self._revert(seen.trial.name, action.reason)
             elif action.kind == decide.ASSIGN and seen.source is not None:
                 self._check_facts(seen.answer, facts)
                 answer = answer._replace(trial=self._assign(seen.source, seen, records.delivery, facts))
@@ -158,7 +158,7 @@ class Follower:
             self._revert(trial, str(error))
             raise
 
-    def _revert(self, trial: str | None, reason: str) -> None:
+    def _revert(self, trial: str, reason: str) -> None:
         done = self._apply("rolled_back", reason=reason, trial=trial, unconfirmed_only=True)
         if done["changed"]:
             self._apply("restarted", trial=(done["trial"] or {}).get("name"))
@@ -202,7 +202,9 @@ class Follower:
 
     def _check_facts(self, before: Answer, facts: Config) -> None:
         """Raise Refusal if the node's own files are not those that the last answer named."""
-        if before.facts and before.facts.get("own") != facts.get("own"):
+        known, now = before.facts.get("own"), facts.get("own")
+        # Where they cannot be read, the inspection before the switch has the reason.
+        if known is not None and now is not None and known != now:
             raise Refusal(OWN_FILE_CHANGED)
 
     def _check_effect(self, text: str | None, delivery: str, facts: Config) -> None:

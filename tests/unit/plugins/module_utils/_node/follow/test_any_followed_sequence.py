@@ -20,7 +20,14 @@ GOOD: Steps = [("judge", {"reason": "", "looked_at": True}), ("wait", {"seconds"
 PINNED: dict[str, Steps] = {
     "a source is assigned by hand before the follower has seen the verdict on the one before": [
         ("judge", {"reason": "", "looked_at": False}),
-        ("point_by_hand", {"behavior": "good"}),
+        ("point_by_hand", {"behavior": "good", "before": False}),
+        ("look", {"cut": None, "steps": None, "power": False}),
+    ],
+    "a person returns to the configuration before the trial, and the last verdict is an earlier one": [
+        *GOOD,
+        ("point_by_hand", {"behavior": "good", "before": False}),
+        ("look", {"cut": None, "steps": None, "power": False}),
+        ("point_by_hand", {"behavior": "good", "before": True}),
         ("look", {"cut": None, "steps": None, "power": False}),
     ],
     "a reset is killed before it has removed the guard": [

@@ -20,6 +20,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.dec
     NOTHING,
     REFUSE,
     RESET,
+    RETURN,
     REVERT,
     Action,
     Seen,
@@ -27,6 +28,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.dec
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.limits import Limits
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
 
+RETURNED = "its previous source was assigned again"
 PLACE = {"namespace": "kube-system", "name": "config-a", "kubeletConfigKey": "kubelet"}
 A = {**PLACE, "uid": "u1", "resourceVersion": "7"}
 B = {**A, "name": "config-b", "uid": "u2"}
@@ -77,8 +79,10 @@ FIRST = Orders(attempt=1)
         (Seen(B, Orders(trial=NAME), Answer(configMap=B), B, ON_TRIAL), Action(CONFIRM)),
         (Seen(B, Orders(trial=NAME, reason="slow"), Answer(configMap=B), B, ON_TRIAL), Action(REVERT, "slow")),
         (Seen(B, Orders(trial=NAME), Answer(configMap=B, judged=NAME), B, ON_TRIAL), Action(NOTHING)),
-        (Seen(A, FIRST, Answer(configMap=B), B, ON_TRIAL), Action(REVERT, "its previous source was assigned again")),
-        (Seen(A, FIRST, DONE, B, ON_TRIAL._replace(failed="its previous source was assigned again")), Action(NOTHING)),
+        (Seen(A, FIRST, Answer(configMap=B), B, ON_TRIAL), Action(RETURN, RETURNED)),
+        # By hand, and after a verdict on an earlier trial.
+        (Seen(PLACE, Orders(trial="t"), Answer(configMap=B, judged="t"), B, ON_TRIAL), Action(RETURN, RETURNED)),
+        (Seen(A, FIRST, DONE, B, ON_TRIAL._replace(failed=RETURNED)), Action(NOTHING)),
         (Seen(A, FIRST, Answer(configMap=B), B, ON_TRIAL._replace(confirmed=True)), Action(ASSIGN)),
         (Seen(A, FIRST, Answer(configMap=B), B, ON_TRIAL._replace(failed="no")), Action(ASSIGN)),
     ],

@@ -160,7 +160,12 @@ def test_a_configmap_that_is_gone_is_refused_and_one_that_cannot_be_read_now_is_
 
 
 def test_own_files_that_changed_since_the_plan(world: World) -> None:
+    """Those that cannot be read now did not change."""
     world.look()
+    known, world.facts = world.facts, {"msg": "no such unit"}
+    assert world.look({**A}, Orders(attempt=9)).refused == ""
+    world.facts = known
+    world.look(orders=Orders(attempt=10))
     world.facts = {**FACTS, "own": [{"path": "/own", "content": {"maxPods": 9}}]}
     assert world.look({**A, "uid": "u1"}, Orders(attempt=2)).refused == follower.OWN_FILE_CHANGED
     # That answer named the changed file, so the next plan knows it.
