@@ -129,7 +129,7 @@ def test_demo_as_a_user_without_root(copy: Copy) -> None:
     assert "\033" not in output and "Traceback" not in output
     assert max(map(len, output.splitlines())) < 420
     # Three screens: a newcomer reads it all.
-    assert len(output.splitlines()) < 140, output
+    assert len(output.splitlines()) < 155, output
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < CPU_SECONDS
     assert copy.left() == []
 

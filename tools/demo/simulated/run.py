@@ -99,7 +99,7 @@ def follow(fleet: Fleet) -> None:
 
     reference = {"namespace": NAMESPACE, "name": "by-hand", "kubeletConfigKey": "kubelet"}
     fleet.annotate("n3", "source", {"configMap": reference, "delivery": "dropin"})
-    seconds = fleet.until("the answer of the follower", lambda: answer().trial or answer().refused)
+    seconds = fleet.until("the answer of the follower", lambda: answer().trial or answer().refused, 60)
     fleet.expect("what the follower refuses", answer().refused, "")
     show(f"{seconds:.0f} s later the kubelet runs it, on trial. Unless it is confirmed, the guard reverts it.")
     fleet.expect("maxPods", fleet.live(["n3"])["n3"]["MAXPODS"], 90)
