@@ -42,7 +42,7 @@ PINNED: dict[str, Steps] = {
     ],
 }
 
-AnyFollowedSequence.TestCase.settings = settings_for(30, 10000)
+AnyFollowedSequence.TestCase.settings = settings_for(20, 10000)
 TestAnyFollowedSequence = AnyFollowedSequence.TestCase
 
 
