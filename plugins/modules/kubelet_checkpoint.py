@@ -170,8 +170,11 @@ options:
     description:
       - The trial that O(state=rolled_back) ends, as RV(trial.name) named it. It ends no other one, such as that of
         another run.
-      - The trial after whose revert O(state=restarted) restarts the kubelet, unless the guard has done that.
-      - By default O(state=rolled_back) ends whichever there is, and O(state=restarted) always restarts.
+      - The trial that O(state=confirmed) confirms. If another run has armed another one since, that is an error.
+      - The trial for which O(state=restarted) restarts the kubelet, or after whose revert it does so unless the guard
+        has done that. If another run has armed another one since, that is an error.
+      - By default O(state=rolled_back) ends and O(state=confirmed) confirms whichever there is, and O(state=restarted)
+        always restarts.
     type: str
   config_dir:
     description:
@@ -334,7 +337,7 @@ removed:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import one_call
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import one_call, values
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch.one_call import StepError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import UnitError
@@ -343,58 +346,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit 
 def main() -> None:
     """Run the module."""
     module = AnsibleModule(
-        {
-            "state": {
-                "type": "str",
-                "choices": [
-                    "staged",
-                    "assigned",
-                    "restarted",
-                    "confirmed",
-                    "rolled_back",
-                    "reset",
-                    "removed",
-                    "updated",
-                    "followed",
-                    "unfollowed",
-                ],
-                "default": "assigned",
-            },
-            "node": {"type": "str", "default": ""},
-            "state_files": {"type": "str", "choices": ["keep", "switch"], "default": "keep"},
-            "allow_pending_edits": {"type": "bool", "default": False},
-            "allow_unchecked": {"type": "bool", "default": False},
-            "allow_offline_guard": {"type": "bool", "default": False},
-            "unit": {"type": "str", "default": "kubelet.service"},
-            "delivery": {"type": "str", "choices": ["checkpoint", "dropin"], "default": "checkpoint"},
-            "dropin_dir": {"type": "path"},
-            "metrics_dir": {"type": "path"},
-            "source": {
-                "type": "dict",
-                "options": {
-                    "namespace": {"type": "str", "default": "kube-system"},
-                    "name": {"type": "str", "required": True},
-                    "uid": {"type": "str", "required": True},
-                    "resource_version": {"type": "str", "required": True, "aliases": ["resourceVersion"]},
-                    "kubelet_config_key": {
-                        "type": "str",
-                        "default": "kubelet",
-                        "aliases": ["kubeletConfigKey"],
-                        "no_log": False,
-                    },
-                },
-            },
-            "data": {"type": "dict", "no_log": True},
-            "trial_seconds": {"type": "int", "default": 600},
-            "confirm_seconds": {"type": "int"},
-            "reason": {"type": "str", "default": "reverted by a run of Ansible"},
-            "unconfirmed_only": {"type": "bool", "default": False},
-            "trial": {"type": "str"},
-            "config_dir": {"type": "path", "default": "/var/lib/kubelet-config"},
-            "namespace": {"type": "str", "default": "kube-system"},
-            "effect": {"type": "str", "choices": ["safe", "disrupt", "drain", "reboot"], "default": "disrupt"},
-            "key": {"type": "str", "default": "kubelet", "no_log": False},
-        },
+        values.SPEC,
         supports_check_mode=True,
         required_if=[("state", "staged", ("source",)), ("state", "assigned", ("source",))],
     )

@@ -71,7 +71,7 @@ def reconnect(away: float) -> list[float]:
         mock.patch.object(watching.command, "execute", return_value=mock.Mock(returncode=0, stderr="")),
         contextlib.suppress(Back),
     ):
-        watching.follow(lambda: t.cast("t.Any", server), [])
+        watching.follow(lambda: t.cast("t.Any", server), [], lambda: "")
     return server.asked
 
 

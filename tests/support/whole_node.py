@@ -53,6 +53,8 @@ class WholeNode:
         self.own.write_text(text("good", "own"))
         self.program = folder / "kubelet"
         self.boot, self.seconds, self.slept = 1, 100.0, 0.0
+        # By how many seconds the wall clock was set.
+        self.set_by = 0.0
         self.version = 0
         self.install(1)
         self.runtime = self.api = True
@@ -323,7 +325,9 @@ class WholeNode:
 
     def _now(self, code: Code, *_root: str) -> t.Any:
         awake, asleep = self.seconds, self.slept
-        return code.Moment(f"boot{self.boot}", awake + asleep if code.boottime else awake, 1e9 + awake + asleep)
+        return code.Moment(
+            f"boot{self.boot}", awake + asleep if code.boottime else awake, 1e9 + awake + asleep + self.set_by
+        )
 
     def _guard(self) -> t.Any:
         code = self.guard

@@ -64,7 +64,7 @@ class FollowedKubelet(StaticKubelet):
     def _do(self, action: Action, seen: Seen, delivery: str) -> None:
         if action.kind == decide.NOTHING:
             return
-        if action.kind == decide.CONFIRM or (action.kind == decide.REVERT and seen.orders.trial):
+        if action.kind in (decide.CONFIRM, decide.REVERT):
             self._judge(action, seen.orders)
             return
         refused = action.reason if action.kind == decide.REFUSE else ""
@@ -73,7 +73,7 @@ class FollowedKubelet(StaticKubelet):
             refused = self.refuses or self._assign(dict(seen.source), seen.orders, delivery)
             name = self.trial.name if self.trial and not refused else ""
             self.answer_ = self.answer_._replace(refused=refused, trial=name)
-        elif action.kind == decide.REVERT:
+        elif action.kind == decide.RETURN:
             self._revert(action.reason)
         elif action.kind == decide.RESET:
             self._switch(None)

@@ -9,7 +9,6 @@ import json
 import os
 import threading
 import typing as t
-import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
 from tests.sim.nodes.node import SimNode
@@ -82,12 +81,7 @@ def _push(fleet: Fleet, good: str) -> dict[str, str]:
     config = json.loads(fleet.get(f"{path}/{good}")["data"]["kubelet"])
     text = json.dumps({**config, "evictionHard": {"memory.available": "lots"}}, indent=2)
     (fleet.home / "deadly.json").write_text(text, encoding="utf-8")
-    body = {"metadata": {"name": "deadly", "namespace": "kube-system"}, "data": {"kubelet": text}}
-    request = urllib.request.Request(
-        fleet.cluster.url + path, json.dumps(body).encode(), {"Content-Type": "application/json"}
-    )
-    with urllib.request.urlopen(request, timeout=5) as answer:
-        made = json.load(answer)["metadata"]
+    made = fleet.push("deadly", text)
     return {
         "namespace": "kube-system",
         "name": "deadly",

@@ -12,9 +12,14 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import (
+    MANAGED_BY,
+    MANAGED_LABEL,
+    PREFIX,
+)
 from tests.sim.cluster import Cluster
 from tests.sim.nodes.node import SimNode
-from tools.demo.steps import DemoError, Steps, active
+from tools.demo.steps import COMMAND, DemoError, Steps, active, show
 
 GROUP = "workers"
 # The last version whose API server knows native delivery; it serves kubelets of any version.
@@ -22,6 +27,7 @@ API = "v1.23.17"
 VERSIONS = {"n1": "v1.20.2", "n2": "v1.28.7", "n3": "v1.36.2"}
 DELIVERIES = {"n1": "native", "n2": "checkpoint", "n3": "dropin"}
 OWN_FILE = "own file"
+NAMESPACE = "kube-system"
 # A kubelet with native delivery looks every 10 s whether it has a new source.
 SCALE = 20.0
 CONFIG = """[defaults]
@@ -76,6 +82,27 @@ class Fleet(Steps):
                 return t.cast("dict[str, t.Any]", json.load(answer))
         except urllib.error.HTTPError:
             return {}
+
+    def push(self, name: str, text: str) -> dict[str, t.Any]:
+        """Create a ConfigMap of the collection with a configuration; return its metadata."""
+        labels = {MANAGED_LABEL: MANAGED_BY}
+        body = {"metadata": {"name": name, "namespace": NAMESPACE, "labels": labels}, "data": {"kubelet": text}}
+        path = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
+        return t.cast("dict[str, t.Any]", self._send("POST", path, "application/json", body)["metadata"])
+
+    def annotate(self, name: str, key: str, value: t.Mapping[str, t.Any]) -> None:
+        """Show how a person annotates a Node, and do that."""
+        text = json.dumps(value, separators=(",", ":"))
+        show(f"$ kubectl annotate --overwrite node {name} '{PREFIX}{key}={text}'", COMMAND)
+        body = {"metadata": {"annotations": {PREFIX + key: text}}}
+        self._send("PATCH", f"/api/v1/nodes/{name}", "application/merge-patch+json", body)
+
+    def _send(self, method: str, path: str, kind: str, body: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+        request = urllib.request.Request(
+            self.cluster.url + path, json.dumps(body).encode(), {"Content-Type": kind}, method=method
+        )
+        with urllib.request.urlopen(request, timeout=5) as answer:
+            return t.cast("dict[str, t.Any]", json.load(answer))
 
     def node(self, name: str) -> dict[str, t.Any]:
         """Return a Node."""

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The demo on simulated kubelets, `make demo`: plan, rollout, a refused configuration, a deadly one, report, reset.
+"""The demo on simulated kubelets, `make demo`: plan, rollout, a refused configuration, a deadly one, a follower, reset.
 
 Exits 1 when a step does not end as expected, 130 when interrupted. Only the report is left.
 """
@@ -12,9 +12,10 @@ import contextlib
 import tempfile
 from pathlib import Path
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, following
 from tools.demo.simulated import deadly
-from tools.demo.simulated.fleet import GROUP, OWN_FILE, Fleet
-from tools.demo.steps import FOLDER, HEADLINE, exit_status, show
+from tools.demo.simulated.fleet import GROUP, NAMESPACE, OWN_FILE, Fleet
+from tools.demo.steps import COMMAND, FOLDER, HEADLINE, exit_status, show
 
 ROOT = Path(__file__).resolve().parents[3]
 WANTED = """kubelet_config:
@@ -28,6 +29,7 @@ kubelet_config_max_unavailable: 100%
 kubelet_config_wait_timeout: 60
 """
 BAD = WANTED.replace("60", "-1")
+BY_HAND = '{"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration", "maxPods": 90}'
 
 
 def main() -> int:
@@ -75,7 +77,33 @@ def run(fleet: Fleet) -> None:
     fleet.headline("A value that a kubelet accepts and then dies of reaches n2, while no operator looks")
     deadly.run(fleet, good)
 
+    fleet.headline("A follower on n3: annotations of its Node alone change it, without a login and without Ansible")
+    follow(fleet)
+
     fleet.headline("Reset: each node runs its own file again, and nothing of the collection is left on it")
     fleet.rollout("reset")
     fleet.expect("the live values", fleet.live(), before)
     fleet.expect("what runs", {row["RUNS"] for row in before.values()}, {OWN_FILE})
+
+
+def follow(fleet: Fleet) -> None:
+    """Install a follower, assign and confirm a configuration by hand, remove the follower. Raises DemoError."""
+    hosts = ("-e", "kubelet_config_hosts=n3")
+    fleet.playbook("follow", *hosts, "-e", "kubelet_config_follow_unprotected=true", only="changed")
+    show("$ kubectl create -f by-hand.yml    # a ConfigMap with maxPods: 90 and the label of this collection", COMMAND)
+    fleet.push("by-hand", BY_HAND)
+
+    def answer() -> following.Answer:
+        notes = fleet.node("n3")["metadata"]["annotations"]
+        return following.answer(notes)[0] or following.Answer()
+
+    reference = {"namespace": NAMESPACE, "name": "by-hand", "kubeletConfigKey": "kubelet"}
+    fleet.annotate("n3", "source", {"configMap": reference, "delivery": "dropin"})
+    seconds = fleet.until("the answer of the follower", lambda: answer().trial or answer().refused, 60)
+    fleet.expect("what the follower refuses", answer().refused, "")
+    show(f"{seconds:.0f} s later the kubelet runs it, on trial. Unless it is confirmed, the guard reverts it.")
+    fleet.expect("maxPods", fleet.live(["n3"])["n3"]["MAXPODS"], 90)
+    fleet.annotate("n3", "follow", {"trial": answer().trial})
+    fleet.until("the confirmation", lambda: fleet.status("n3").get("reason") == annotation.CONFIRMED)
+    show(f"  reason: {annotation.CONFIRMED}")
+    fleet.playbook("follow", *hosts, "-e", "kubelet_config_follow=absent", only="changed")

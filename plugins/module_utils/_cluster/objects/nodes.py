@@ -142,7 +142,7 @@ class Node:
 
         With native delivery, every kubelet fetches the source itself.
         """
-        return self.on_node and any(self.machine.get(key, known) != known for key, known in self.assigned_to.items())
+        return self.on_node and annotation.is_another(self.assigned_to, self.machine)
 
     def side(self, delivery: str) -> SourceAndStatus:
         """Return the node as one delivery sees it, including what is left over."""
@@ -240,7 +240,6 @@ def trim(node: dict[str, t.Any]) -> Node:
     own, own_fault = own_values.read(notes.get(annotation.OWN))
     orders, order_fault = following.orders(notes)
     follower, follower_fault = following.answer(notes)
-    machine = _text(system, "machineID"), _text(meta, "uid")
     found = Node(
         name=meta["name"],
         resource_version=_text(meta, "resourceVersion"),
@@ -263,7 +262,7 @@ def trim(node: dict[str, t.Any]) -> Node:
         os=_text(system, "operatingSystem"),
         arch=_text(system, "architecture"),
         uid=_text(meta, "uid"),
-        machine={key: text for key, text in zip(annotation.MACHINE, machine) if text},
+        machine=annotation.machine(meta, system),
         assigned_to=records.machine,
         capacity=_mapping(status, "capacity"),
         own=own,

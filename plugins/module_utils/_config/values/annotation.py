@@ -143,6 +143,16 @@ def _held(
     return holder, found, fault or why
 
 
+def machine(meta: Mapping[str, Any], info: Mapping[str, Any]) -> dict[str, str]:
+    """Return the machine and the Node by the keys of MACHINE, as far as metadata and status.nodeInfo name them."""
+    return _machine(dict(zip(MACHINE, (info.get("machineID"), meta.get("uid")))))
+
+
+def is_another(assigned_to: Mapping[str, str], here: Mapping[str, str]) -> bool:
+    """Return whether a source was assigned to another machine or Node than this one. What is unknown is the same."""
+    return any(here.get(key, known) != known for key, known in assigned_to.items())
+
+
 def _machine(holder: Mapping[str, Any]) -> dict[str, str]:
     return {key: holder[key] for key in MACHINE if isinstance(holder.get(key), str) and holder[key]}
 

@@ -14,6 +14,8 @@ from ..store.trial import Trial
 
 NOTHING, ANSWER, ASSIGN, RESET = "nothing", "answer", "assign", "reset"
 CONFIRM, REVERT, REFUSE = "confirm", "revert", "refuse"
+RETURN = "return"
+"""A revert that no verdict asks for."""
 REPLACED = "it was assigned to another machine or Node: this one is new. Run the rollout again, which plans it anew"
 
 
@@ -29,6 +31,8 @@ class Seen(NamedTuple):
     """The source that the store has as assigned."""
     trial: Trial | None
     """The last trial, None without one."""
+    has_store: bool = False
+    """Whether the node has a store. A reset removes it."""
     is_other_machine: bool = False
     """Whether the annotation names another machine or Node."""
     fault: str = ""
@@ -36,7 +40,7 @@ class Seen(NamedTuple):
 
 
 class Action(NamedTuple):
-    """What is done. C(reason): of a revert or a refusal."""
+    """What is done. C(reason): of a revert, a return or a refusal."""
 
     kind: str
     reason: str = ""
@@ -55,12 +59,14 @@ def action(seen: Seen) -> Action:
         return Action(REFUSE, seen.fault)
     if seen.is_other_machine:
         return Action(REFUSE, REPLACED)
+    if trial is not None and trial.failed and _was_tried(seen, trial):
+        return Action(REFUSE, trial.failed)
     if trial is None and _is_done(seen):
         return Action(ANSWER)
     if seen.source is None:
         return Action(RESET)
-    if trial is not None and not trial.failed and not trial.confirmed and trial.revert_to == seen.source:
-        return Action(REVERT, "its previous source was assigned again")
+    if trial is not None and not trial.failed and not trial.confirmed and following.fits(seen.source, trial.revert_to):
+        return Action(RETURN, "its previous source was assigned again")
     return Action(ASSIGN)
 
 
@@ -74,11 +80,26 @@ def _is_answered(seen: Seen) -> bool:
         return answer.refused == seen.fault
     if answer.source != seen.source or answer.attempt != seen.orders.attempt:
         return False
-    return bool(answer.refused) or seen.source is None or _is_done(seen)
+    return bool(answer.refused) or seen.source is None or _is_done(seen) or _has_returned(seen)
+
+
+def _was_tried(seen: Seen, trial: Trial) -> bool:
+    """Return whether this attempt has failed before it was answered."""
+    if seen.source is None or not following.fits(seen.source, trial.to):
+        return False
+    return bool(trial.extra.get("attempt") == seen.orders.attempt)
+
+
+def _has_returned(seen: Seen) -> bool:
+    """Return whether a revert has led to the source: the store keeps as assigned what has failed."""
+    trial = seen.trial
+    if trial is None or seen.source is None:
+        return False
+    return bool(trial.failed) and following.fits(seen.source, trial.revert_to)
 
 
 def _is_done(seen: Seen) -> bool:
     """Return whether the store has what the Node names."""
     if seen.source is None:
-        return seen.assigned is None
+        return seen.assigned is None and not seen.has_store
     return following.fits(seen.source, seen.assigned)

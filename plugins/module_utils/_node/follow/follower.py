@@ -15,7 +15,7 @@ from typing import Any, Mapping
 from ..._config.delivery import CHECKPOINT, DROPIN
 from ..._config.values import annotation, following
 from ..._config.values.annotation import NodeRecords
-from ..._config.values.following import Answer, Orders
+from ..._config.values.following import Answer
 from ..._config.values.short_texts import minor_of
 from ..host import preflight
 from ..host.preflight_decisions import Terms
@@ -25,7 +25,8 @@ from ..store.store import Store
 from ..store.store_reader import quietly
 from ..switch import one_call, values
 from ..switch.one_call import StepError
-from ..system import config_summary
+from ..switch.values import Standing
+from ..system import config_summary, files
 from ..system.files import StoreError
 from ..system.kubeconfig import ApiError, Kubeconfig
 from ..unit.unit import Unit, UnitError
@@ -44,24 +45,6 @@ _FACTS = ("kubelet", "disk", "own", "dropin")
 _KUBELET = ("version", "local_config", "config_given_by", "shadowed", "config_dir_files")
 _REFUSING = (400, 403, 404, 422)
 """The answers of an API server that a second request does not change."""
-# The options of kubelet_checkpoint that no switch of a follower sets.
-_DEFAULTS: dict[str, Any] = {
-    "state_files": "keep",
-    "allow_pending_edits": False,
-    "allow_unchecked": False,
-    "allow_offline_guard": False,
-    "unit": "kubelet.service",
-    "delivery": CHECKPOINT,
-    "dropin_dir": None,
-    "metrics_dir": None,
-    "source": None,
-    "data": None,
-    "trial_seconds": 600,
-    "confirm_seconds": None,
-    "reason": "",
-    "unconfirmed_only": True,
-    "trial": None,
-}
 
 
 class Refusal(Exception):
@@ -74,13 +57,16 @@ class Follower:
     def __init__(self, store: Store, limits: Limits, api: Kubeconfig, name: str) -> None:
         self.store, self.limits, self.api, self.name = store, limits, api, name
         self.path = f"/api/v1/nodes/{name}"
-        self._options = {**_DEFAULTS, **limits.options, "config_dir": store.config_dir, "node": name}
+        self._options = {**values.defaults(), **limits.options, "config_dir": store.config_dir, "node": name}
         self._unit = Unit(self._options["unit"], child=bool(self._options["dropin_dir"]))
 
     def look(self) -> None:
         """Look at the Node once, do what it asks for, and answer. Raises ApiError if that must be tried again."""
+        # Before the Node: a run over ssh names its source there before it switches the store.
+        assigned, trial = quietly(self.store.assigned), quietly(self.store.trial)
         node = self.api.call("GET", self.path)
         notes = node["metadata"].get("annotations") or {}
+        machine = annotation.machine(node["metadata"], node["status"].get("nodeInfo") or {})
         records, facts = annotation.records(notes, None, None), self._facts()
         before, _fault = following.answer(notes)
         orders, fault = following.orders(notes)
@@ -90,9 +76,10 @@ class Follower:
             records.source,
             orders,
             before,
-            quietly(self.store.assigned),
-            quietly(self.store.trial),
-            _is_other_machine(records, node),
+            assigned,
+            trial,
+            bool(quietly(lambda: files.check_folder(self.store.folder, self.store.fs))),
+            annotation.is_another(records.machine, machine),
             records.malformed.get(annotation.SOURCE, fault),
         )
         after = self._done(decide.action(seen), seen, records, facts)
@@ -100,26 +87,29 @@ class Follower:
         if after != before:
             body = {"metadata": {"annotations": {following.FOLLOWER: following.text(after)}}}
             self.api.call("PATCH", self.path, body, MERGE_PATCH)
+        if after.judged != before.judged:
+            # The source may have changed with the verdict, or since.
+            self.look()
 
     def _done(self, action: Action, seen: Seen, records: NodeRecords, facts: Config) -> Answer:
         """Do what was decided, and return the answer."""
         if action.kind == decide.NOTHING:
             return seen.answer
-        if action.kind == decide.CONFIRM or (action.kind == decide.REVERT and seen.orders.trial):
+        if action.kind in (decide.CONFIRM, decide.REVERT):
             return self._judged(action, seen)
         answer = seen.answer._replace(
-            configMap=dict(seen.source or {}), attempt=seen.orders.attempt, refused="", trial="", failed=""
+            configMap=dict(seen.source or {}), attempt=seen.orders.attempt, refused="", trial=""
         )
         try:
             if action.kind == decide.REFUSE:
                 raise Refusal(action.reason)
             if action.kind == decide.RESET:
-                self._reset()
-            elif action.kind == decide.REVERT:
-                self._revert(None, action.reason)
+                self._reset(seen)
+            elif action.kind == decide.RETURN and seen.trial is not None:
+                self._revert(seen.trial.name, action.reason)
             elif action.kind == decide.ASSIGN and seen.source is not None:
                 self._check_facts(seen.answer, facts)
-                answer = answer._replace(trial=self._assign(seen.source, seen.orders, records.delivery, facts))
+                answer = answer._replace(trial=self._assign(seen.source, seen, records.delivery, facts))
         except (Refusal, StepError, StoreError, UnitError, OSError) as error:
             answer = answer._replace(refused=str(error))
         return answer
@@ -129,14 +119,14 @@ class Follower:
         answer = seen.answer._replace(judged=seen.orders.trial, failed="")
         try:
             if action.kind == decide.CONFIRM:
-                self._apply("confirmed", source=values.option(quietly(self.store.assigned)))
+                self._apply("confirmed", trial=seen.orders.trial)
             else:
                 self._revert(seen.orders.trial, action.reason)
         except (StepError, StoreError, UnitError, OSError) as error:
             answer = answer._replace(failed=str(error))
         return answer
 
-    def _assign(self, source: Source, orders: Orders, delivery: str, facts: Config) -> str:
+    def _assign(self, source: Source, seen: Seen, delivery: str, facts: Config) -> str:
         """Switch to a source, and return the name of its trial; empty without one. Raises Refusal and the module's."""
         configmap = self._configmap(source)
         full = {**source, **{key: configmap["metadata"][key] for key in ("uid", "resourceVersion")}}
@@ -148,8 +138,10 @@ class Follower:
             source=values.option(full),
             data=data,
             delivery=delivery,
-            trial_seconds=orders.trial_seconds,
-            confirm_seconds=orders.confirm_seconds,
+            trial_seconds=seen.orders.trial_seconds,
+            confirm_seconds=seen.orders.confirm_seconds,
+            attempt=seen.orders.attempt,
+            standing=_standing(seen),
         )
         if found["reasons"]:
             raise Refusal("; ".join(found["reasons"]))
@@ -161,19 +153,19 @@ class Follower:
     def _restart(self, trial: str) -> None:
         """Restart the kubelet with what was switched to. If it does not become healthy, revert that and raise."""
         try:
-            self._apply("restarted")
+            self._apply("restarted", trial=trial)
         except (StepError, StoreError, UnitError) as error:
             self._revert(trial, str(error))
             raise
 
-    def _revert(self, trial: str | None, reason: str) -> None:
-        done = self._apply("rolled_back", reason=reason, trial=trial)
+    def _revert(self, trial: str, reason: str) -> None:
+        done = self._apply("rolled_back", reason=reason, trial=trial, unconfirmed_only=True)
         if done["changed"]:
             self._apply("restarted", trial=(done["trial"] or {}).get("name"))
 
-    def _reset(self) -> None:
+    def _reset(self, seen: Seen) -> None:
         """Return to the local configuration. The follower stays."""
-        found = self._apply("reset")
+        found = self._apply("reset", standing=_standing(seen))
         if found["reasons"]:
             raise Refusal("; ".join(found["reasons"]))
         trial = found["trial"]
@@ -210,7 +202,9 @@ class Follower:
 
     def _check_facts(self, before: Answer, facts: Config) -> None:
         """Raise Refusal if the node's own files are not those that the last answer named."""
-        if before.facts and before.facts.get("own") != facts.get("own"):
+        known, now = before.facts.get("own"), facts.get("own")
+        # Where they cannot be read, the inspection before the switch has the reason.
+        if known is not None and now is not None and known != now:
             raise Refusal(OWN_FILE_CHANGED)
 
     def _check_effect(self, text: str | None, delivery: str, facts: Config) -> None:
@@ -253,8 +247,6 @@ class Follower:
         return facts
 
 
-def _is_other_machine(records: NodeRecords, node: Mapping[str, Any]) -> bool:
-    """Return whether the source was assigned to another machine or Node than this one."""
-    own = (node["status"].get("nodeInfo") or {}).get("machineID"), node["metadata"].get("uid")
-    known = dict(zip(annotation.MACHINE, own))
-    return any(known[key] not in (None, "", value) for key, value in records.machine.items())
+def _standing(seen: Seen) -> Standing:
+    """Return what the store had when the follower decided."""
+    return Standing(seen.assigned, seen.trial.name if seen.trial else "")

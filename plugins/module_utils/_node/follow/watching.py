@@ -12,7 +12,7 @@ import json
 import random
 import sys
 import time
-from typing import Any, Callable, Iterator, NoReturn
+from typing import Any, Callable, Iterator
 from urllib.parse import quote
 
 from ..._config.values import annotation, following
@@ -34,15 +34,22 @@ EARLY_SECONDS = 10.0
 _READ = (annotation.SOURCE, following.FOLLOW)
 
 
-def follow(open_api: Callable[[], Kubeconfig], look: list[str]) -> NoReturn:
-    """Watch the Node for ever. C(look): the command that looks once; its exit status is not 0 if it must look again."""
+def follow(open_api: Callable[[], Kubeconfig], look: list[str], program: Callable[[], str | None]) -> None:
+    """Watch the Node until another program is installed: systemd starts that one then.
+
+    C(look): the command that looks once; its exit status is not 0 if it must look again. C(program): returns which
+    program is installed.
+    """
     done: Any = None
     failures = 0
+    ours = program()
     while True:
         try:
             api = open_api()
             for node in _seen(api, api.node_name()):
                 failures = 0
+                if program() != ours:
+                    return
                 now = _key(node)
                 if now != done:
                     _look(look)

@@ -21,7 +21,7 @@ from ..store.store import Store
 from ..store.store_reader import quietly
 from ..store.trial import Progress, Trial
 from ..system import command
-from ..system.files import StoreError
+from ..system.files import StoreError, link_target
 from ..system.lock import LockError
 from . import observe, pacing
 from .base import Settings, error_of, status_of
@@ -147,11 +147,13 @@ def report(guard: Guard) -> int:
 
 
 def follow(guard: Guard, folder: str) -> int:
-    """Watch the Node of this node for ever. Each look at a change is a process of its own."""
+    """Watch the Node of this node until the program is updated. Each look at a change is a process of its own."""
     from ..follow import watching
 
     program = installed.program(sys.executable, os.path.dirname(folder))
-    watching.follow(lambda: _api(guard), [*program, "look"])
+    current = os.path.join(folder, "current")
+    watching.follow(lambda: _api(guard), [*program, "look"], lambda: link_target(current, guard.host.store.fs))
+    return 0
 
 
 def look(guard: Guard) -> int:

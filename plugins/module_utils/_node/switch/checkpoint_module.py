@@ -82,6 +82,8 @@ class _Run:
 
     def assigned(self) -> None:
         source = self._source()
+        if quietly(self.store.assigned) != source:
+            values.check_standing(self.store, self.found.standing)
         self.staged()
         armed = quietly(self.store.trial)
         failed = armed is not None and armed.to == source and bool(armed.failed)
@@ -94,6 +96,7 @@ class _Run:
 
     def confirmed(self) -> None:
         assigned, armed = self.store.assigned(), self.store.trial()
+        values.check_trial(self.options, armed)
         source = self.source or assigned
         if source is None and armed is not None and armed.to is None:
             # The kubelet was verified with the file that it had before us.
@@ -104,7 +107,7 @@ class _Run:
         if source is None or assigned != source:
             now = describe(assigned) if assigned else "local"
             raise StoreError(
-                f"{self.store.config_dir}: {_named(source)} cannot be confirmed, because the assigned source is "
+                f"{self.store.config_dir}: {values.named(source)} cannot be confirmed, because the assigned source is "
                 f"{now}: assign a source first"
             )
         if armed is None or armed.to != source:
@@ -125,7 +128,7 @@ class _Run:
         if not reason and quietly(self.store.running) != self.store.target(armed.to):
             reason = f"{self.store.active} leads to another configuration"
         if reason:
-            raise StoreError(f"{_named(armed.to)} cannot be confirmed, because the node reverted it: {reason}")
+            raise StoreError(f"{values.named(armed.to)} cannot be confirmed, because the node reverted it: {reason}")
 
     def rolled_back(self) -> None:
         store = self.store
@@ -146,6 +149,8 @@ class _Run:
             self._revert(armed)
 
     def reset(self) -> None:
+        if quietly(self.store.assigned) is not None:
+            values.check_standing(self.store, self.found.standing)
         if os.path.exists(GUARD) and self._reset_on_trial():
             return
         self._forget()
@@ -396,10 +401,6 @@ class _Run:
             return self.local_text
         known = quietly(self.store.local)
         return known.files[known.config].data if known else None
-
-
-def _named(source: Source | None) -> str:
-    return describe(source) if source else "the local config"
 
 
 def _start_guard(trial: str = "") -> str:

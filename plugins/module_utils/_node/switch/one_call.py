@@ -26,7 +26,7 @@ from ..unit.dropin_folder import Folder
 from ..unit.unit import Unit, UnitError
 from . import checkpoint_module, values
 from .checkpoint_module import Options, Result
-from .values import Inspected
+from .values import Inspected, Standing
 
 INSPECT = "inspecting the node"
 KEEP = "keep"
@@ -76,6 +76,7 @@ def switched(options: Options, pretend: bool, unit: Unit) -> Result:
 
     Returns the result of `assigned`, `preflight` and `reasons`. With reasons nothing was changed. Raises StepError.
     """
+    standing = _standing(options)
     text, seen = _seen_for_source(options, unit)
     if seen["reasons"]:
         return _refused(seen)
@@ -92,7 +93,7 @@ def switched(options: Options, pretend: bool, unit: Unit) -> Result:
         config_dir, key = options["config_dir"], options["source"]["kubelet_config_key"]
         steps.append(guard_steps.present(config_dir, unit, key, pretend, folder, options["metrics_dir"] or ""))
     with step("switching", text):
-        result = checkpoint_module.apply(options, pretend, _found(seen, steps[-1], own))
+        result = checkpoint_module.apply(options, pretend, _found(seen, steps[-1], own, standing))
     return _combined(result, seen, steps)
 
 
@@ -118,12 +119,19 @@ def staged(options: Options, pretend: bool, unit: Unit) -> Result:
 def restarted(options: Options, pretend: bool, unit: Unit) -> Result:
     """Restart the kubelet and verify it; only verify it if it was started since the trial of the options was reverted.
 
-    Returns the InvocationID and the seconds until the kubelet was healthy. Raises UnitError.
+    Returns the InvocationID and the seconds until the kubelet was healthy. Raises UnitError; StoreError if another run
+    has switched the node since the trial of the options.
     """
     store = Store(options["config_dir"])
     armed = quietly(store.trial)
+    if not pretend:
+        values.check_trial(options, armed)
     is_reverted = armed is not None and armed.name == options["trial"] and store.revert_ended()
-    return guard_steps.restarted(unit, HEALTHY_SECONDS, pretend, only_verify=is_reverted)
+    done = guard_steps.restarted(unit, HEALTHY_SECONDS, pretend, only_verify=is_reverted)
+    if not pretend:
+        # What was verified may be what another run has switched to meanwhile.
+        values.check_trial(options, quietly(store.trial))
+    return done
 
 
 def updated(options: Options, pretend: bool, unit: Unit) -> Result:
@@ -140,6 +148,7 @@ def reset(options: Options, pretend: bool, unit: Unit) -> Result:
 
     Returns the result of `reset`, with `preflight` and `reasons`. With reasons nothing was changed. Raises StepError.
     """
+    standing = _standing(options)
     seen = _seen(options, unit, None, ())
     if seen["reasons"]:
         return _refused(seen)
@@ -147,7 +156,7 @@ def reset(options: Options, pretend: bool, unit: Unit) -> Result:
         guard = guard_steps.updated(options["config_dir"], unit, pretend)
     with step("switching to the local configuration"):
         own = dropin_folder.installed(options["config_dir"]) or seen["kubelet"]["local_config"]
-        result = checkpoint_module.apply(options, pretend, _found(seen, guard, own))
+        result = checkpoint_module.apply(options, pretend, _found(seen, guard, own, standing))
     return _combined(result, seen, [guard])
 
 
@@ -246,7 +255,12 @@ def _folder(seen: Mapping[str, Any]) -> Folder | None:
     return Folder(found["folder"], found["named_by"], found["exists"], found["is_link"])
 
 
-def _found(seen: Mapping[str, Any], guard: Mapping[str, Any], own: str | None) -> Inspected:
+def _standing(options: Options) -> Standing:
+    """Return what the store had when this run began: before the inspection, or as the caller has read it."""
+    return options.get("standing") or values.standing(Store(options["config_dir"]))
+
+
+def _found(seen: Mapping[str, Any], guard: Mapping[str, Any], own: str | None, standing: Standing) -> Inspected:
     """Return what the steps before a switch have found for the store. `own`: the config file from before us."""
     return Inspected(
         local_config=own,
@@ -255,6 +269,7 @@ def _found(seen: Mapping[str, Any], guard: Mapping[str, Any], own: str | None) -
         was_healthy=guard["healthy"],
         node_proof=seen["node_proof"],
         state_files=seen["state_files"],
+        standing=standing,
     )
 
 

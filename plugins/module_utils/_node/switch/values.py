@@ -16,11 +16,116 @@ import typing as t
 from ..._config.fields import difftext
 from ..._config.values import document
 from ..store import statefiles
+from ..store.checkpoints import describe
 from ..store.kept_files import KeptFiles
 from ..store.meta import Source
 from ..store.store import Store
 from ..store.store_reader import quietly, wrong
 from ..store.trial import Moment, Trial
+from ..system.files import StoreError
+
+SPEC: dict[str, t.Any] = {
+    "state": {
+        "type": "str",
+        "choices": [
+            "staged",
+            "assigned",
+            "restarted",
+            "confirmed",
+            "rolled_back",
+            "reset",
+            "removed",
+            "updated",
+            "followed",
+            "unfollowed",
+        ],
+        "default": "assigned",
+    },
+    "node": {"type": "str", "default": ""},
+    "state_files": {"type": "str", "choices": ["keep", "switch"], "default": "keep"},
+    "allow_pending_edits": {"type": "bool", "default": False},
+    "allow_unchecked": {"type": "bool", "default": False},
+    "allow_offline_guard": {"type": "bool", "default": False},
+    "unit": {"type": "str", "default": "kubelet.service"},
+    "delivery": {"type": "str", "choices": ["checkpoint", "dropin"], "default": "checkpoint"},
+    "dropin_dir": {"type": "path"},
+    "metrics_dir": {"type": "path"},
+    "source": {
+        "type": "dict",
+        "options": {
+            "namespace": {"type": "str", "default": "kube-system"},
+            "name": {"type": "str", "required": True},
+            "uid": {"type": "str", "required": True},
+            "resource_version": {"type": "str", "required": True, "aliases": ["resourceVersion"]},
+            "kubelet_config_key": {
+                "type": "str",
+                "default": "kubelet",
+                "aliases": ["kubeletConfigKey"],
+                "no_log": False,
+            },
+        },
+    },
+    "data": {"type": "dict", "no_log": True},
+    "trial_seconds": {"type": "int", "default": 600},
+    "confirm_seconds": {"type": "int"},
+    "reason": {"type": "str", "default": "reverted by a run of Ansible"},
+    "unconfirmed_only": {"type": "bool", "default": False},
+    "trial": {"type": "str"},
+    "config_dir": {"type": "path", "default": "/var/lib/kubelet-config"},
+    "namespace": {"type": "str", "default": "kube-system"},
+    "effect": {"type": "str", "choices": ["safe", "disrupt", "drain", "reboot"], "default": "disrupt"},
+    "key": {"type": "str", "default": "kubelet", "no_log": False},
+}
+"""The argument spec of the module. A follower takes its defaults too."""
+
+
+def defaults() -> dict[str, t.Any]:
+    """Return the options of a call that sets none."""
+    return {name: given.get("default") for name, given in SPEC.items()}
+
+
+class Standing(t.NamedTuple):
+    """What the store has when a run begins. A run that later finds another one has come second."""
+
+    assigned: Source | None
+    trial: str
+    """The name of the last trial, empty without one."""
+
+
+def standing(store: Store) -> Standing:
+    """Return what a store has now; nothing as far as it cannot be read."""
+    armed = quietly(store.trial)
+    return Standing(quietly(store.assigned), armed.name if armed else "")
+
+
+def check_standing(store: Store, before: Standing | None) -> None:
+    """Raise StoreError if another run has switched the node since."""
+    now = standing(store)
+    if before is None or (now.assigned == before.assigned and now.trial in ("", before.trial)):
+        return
+    raise StoreError(
+        f"{store.config_dir}: {_actor(quietly(store.trial))} has assigned {named(now.assigned)} since this run has "
+        "inspected the node: wait until that is confirmed or reverted, then run again"
+    )
+
+
+def check_trial(options: t.Mapping[str, t.Any], armed: Trial | None) -> None:
+    """Raise StoreError if another trial was armed since that of the options."""
+    if armed is None or options.get("trial") in (None, armed.name):
+        return
+    raise StoreError(
+        f"{options['config_dir']}: {_actor(armed)} has put {named(armed.to)} on trial since the trial "
+        f"{options['trial']} was armed: wait until that is confirmed or reverted, then run again"
+    )
+
+
+def _actor(armed: Trial | None) -> str:
+    return "the follower of this node" if armed and "attempt" in armed.extra else "another run"
+
+
+def named(found: Source | None) -> str:
+    """Return a source for messages."""
+    return describe(found) if found else "the local config"
 
 
 class Inspected(t.NamedTuple):
@@ -30,7 +135,8 @@ class Inspected(t.NamedTuple):
     not save it yet. `invocation`: the InvocationID of the kubelet's unit, empty if it never ran. `kubelet_version`:
     such as v1.30.2, empty if it is not known. `was_healthy`: None if it is not known; if it is False, poor health
     reverts no configuration. `node_proof`: whether the guard must see the Node as Ready itself. `state_files`: paths of
-    the state files of the CPU and memory managers to move away, because they belong to another policy.
+    the state files of the CPU and memory managers to move away, because they belong to another policy. `standing`: what
+    the store had before the inspection, None if that does not matter.
     """
 
     local_config: str | None = None
@@ -39,6 +145,7 @@ class Inspected(t.NamedTuple):
     was_healthy: bool | None = None
     node_proof: bool = True
     state_files: t.Sequence[str] = ()
+    standing: Standing | None = None
 
 
 NOTHING = Inspected()
@@ -160,6 +267,8 @@ class Arming:
             extra["confirm_seconds"] = options["confirm_seconds"]
         if found.was_healthy is not None:
             extra["was_healthy"] = found.was_healthy
+        if "attempt" in options:
+            extra["attempt"] = options["attempt"]
         if not found.node_proof:
             extra["node_proof"] = False
         if self._leads_elsewhere(revert_to):

@@ -20,6 +20,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.dec
     NOTHING,
     REFUSE,
     RESET,
+    RETURN,
     REVERT,
     Action,
     Seen,
@@ -27,10 +28,12 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.dec
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.limits import Limits
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
 
+RETURNED = "its previous source was assigned again"
 PLACE = {"namespace": "kube-system", "name": "config-a", "kubeletConfigKey": "kubelet"}
 A = {**PLACE, "uid": "u1", "resourceVersion": "7"}
 B = {**A, "name": "config-b", "uid": "u2"}
 ON_TRIAL = Trial(B, A, Moment("boot", 1.0, 0.0))
+TRIED = ON_TRIAL._replace(failed="no", extra={"attempt": 2})
 NAME = ON_TRIAL.name
 DONE = Answer(configMap=A, attempt=1)
 FIRST = Orders(attempt=1)
@@ -52,6 +55,10 @@ FIRST = Orders(attempt=1)
         # Once more after a failure.
         (Seen(B, Orders(attempt=2), Answer(configMap=B, attempt=1), B, ON_TRIAL._replace(failed="no")), Action(ASSIGN)),
         (Seen(A, FIRST, DONE._replace(refused="no"), None, None), Action(NOTHING)),
+        # It has failed before it could be answered, and is not tried again for that.
+        (Seen(B, Orders(attempt=2), DONE, B, TRIED), Action(REFUSE, "no")),
+        (Seen(B, Orders(attempt=3), DONE, B, TRIED), Action(ASSIGN)),
+        (Seen(A, Orders(attempt=2), Answer(), B, TRIED), Action(ASSIGN)),
         # Another run has changed the node over ssh.
         (Seen(A, FIRST, DONE, B, None), Action(ASSIGN)),
         (Seen(A, Orders(SSH, 2), DONE, B, None), Action(NOTHING)),
@@ -59,6 +66,8 @@ FIRST = Orders(attempt=1)
         (Seen(None, Orders(attempt=2), DONE, A, None), Action(RESET)),
         (Seen(None, Orders(attempt=2), Answer(attempt=2), None, None), Action(NOTHING)),
         (Seen(None, Orders(attempt=2), DONE, None, None), Action(ANSWER)),
+        # A reset was killed before it had removed the store.
+        (Seen(None, Orders(attempt=2), DONE, None, None, has_store=True), Action(RESET)),
         # The Node was created again, or a run over ssh has assigned something since.
         (Seen(None, Orders(), Answer(), A, None), Action(NOTHING)),
         (Seen(None, Orders(attempt=2), Answer(attempt=2), A, None), Action(NOTHING)),
@@ -72,7 +81,10 @@ FIRST = Orders(attempt=1)
         (Seen(B, Orders(trial=NAME), Answer(configMap=B), B, ON_TRIAL), Action(CONFIRM)),
         (Seen(B, Orders(trial=NAME, reason="slow"), Answer(configMap=B), B, ON_TRIAL), Action(REVERT, "slow")),
         (Seen(B, Orders(trial=NAME), Answer(configMap=B, judged=NAME), B, ON_TRIAL), Action(NOTHING)),
-        (Seen(A, FIRST, Answer(configMap=B), B, ON_TRIAL), Action(REVERT, "its previous source was assigned again")),
+        (Seen(A, FIRST, Answer(configMap=B), B, ON_TRIAL), Action(RETURN, RETURNED)),
+        # By hand, and after a verdict on an earlier trial.
+        (Seen(PLACE, Orders(trial="t"), Answer(configMap=B, judged="t"), B, ON_TRIAL), Action(RETURN, RETURNED)),
+        (Seen(A, FIRST, DONE, B, ON_TRIAL._replace(failed=RETURNED)), Action(NOTHING)),
         (Seen(A, FIRST, Answer(configMap=B), B, ON_TRIAL._replace(confirmed=True)), Action(ASSIGN)),
         (Seen(A, FIRST, Answer(configMap=B), B, ON_TRIAL._replace(failed="no")), Action(ASSIGN)),
     ],

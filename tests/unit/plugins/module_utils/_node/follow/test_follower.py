@@ -8,6 +8,7 @@ Here the calls of kubelet_checkpoint are recorded; tests/e2e_fleet/test_follow.p
 
 from __future__ import annotations
 
+import contextlib
 import json
 import typing as t
 from pathlib import Path
@@ -35,7 +36,7 @@ A = {
 LABELS = {"app.kubernetes.io/managed-by": "livenodes.kubelet"}
 FACTS = {"kubelet": {"version": "v1.28.0", "local_config": "/own"}, "own": [{"path": "/own", "content": {}}]}
 SWITCHED = {"reasons": [], "restart_needed": True, "changed": True, "trial": {"name": "boot/1.0"}}
-RESTART = ("restarted", None)
+RESTART = ("restarted", "boot/1.0")
 FIRST = Orders(attempt=1)
 
 
@@ -159,7 +160,12 @@ def test_a_configmap_that_is_gone_is_refused_and_one_that_cannot_be_read_now_is_
 
 
 def test_own_files_that_changed_since_the_plan(world: World) -> None:
+    """Those that cannot be read now did not change."""
     world.look()
+    known, world.facts = world.facts, {"msg": "no such unit"}
+    assert world.look({**A}, Orders(attempt=9)).refused == ""
+    world.facts = known
+    world.look(orders=Orders(attempt=10))
     world.facts = {**FACTS, "own": [{"path": "/own", "content": {"maxPods": 9}}]}
     assert world.look({**A, "uid": "u1"}, Orders(attempt=2)).refused == follower.OWN_FILE_CHANGED
     # That answer named the changed file, so the next plan knows it.
@@ -169,7 +175,7 @@ def test_own_files_that_changed_since_the_plan(world: World) -> None:
 @pytest.mark.parametrize(
     ("orders", "calls"),
     [
-        (Orders(attempt=1, trial="boot/1.0"), [("confirmed", None)]),
+        (Orders(attempt=1, trial="boot/1.0"), [("confirmed", "boot/1.0")]),
         (Orders(attempt=1, trial="boot/1.0", reason="slow"), [("rolled_back", "boot/1.0"), ("restarted", "boot/1.0")]),
     ],
 )
@@ -178,7 +184,7 @@ def test_a_trial_is_judged_once(world: World, orders: Orders, calls: list[t.Any]
     del world.calls[:]
     assert world.look(orders=orders).judged == "boot/1.0"
     assert world.look(orders=orders).failed == ""
-    assert world.calls[: len(calls)] == calls and ("confirmed", None) not in world.calls[1:]
+    assert world.calls[: len(calls)] == calls and ("confirmed", "boot/1.0") not in world.calls[1:]
 
 
 def test_a_confirmation_that_comes_too_late(world: World) -> None:
@@ -226,8 +232,13 @@ def event(kind: str = "MODIFIED", **notes: str) -> dict[str, t.Any]:
     return {"type": kind, "object": {"metadata": {"uid": "u", "annotations": notes}, "message": "too old"}}
 
 
-def looks(monkeypatch: pytest.MonkeyPatch, watches: list[Watched], *codes: int) -> tuple[int, list[float]]:
-    """Return how often the service looks while it sees these watches, and its pauses. `codes`: of the looks."""
+def looks(
+    monkeypatch: pytest.MonkeyPatch, watches: list[Watched], *codes: int, updated_after: int = 99
+) -> tuple[int, list[float]]:
+    """Return how often the service looks while it sees these watches, and its pauses.
+
+    `codes`: of the looks. `updated_after`: after so many looks another program is installed.
+    """
     left, given, pauses = list(watches), list(codes), [0.0]
 
     def opened() -> t.Any:
@@ -245,8 +256,9 @@ def looks(monkeypatch: pytest.MonkeyPatch, watches: list[Watched], *codes: int) 
     monkeypatch.setattr(watching.time, "sleep", pauses.append)
     # They end in time.
     monkeypatch.setattr(watching, "WATCH_SECONDS", (0, 0))
-    with pytest.raises(Over):
-        watching.follow(opened, ["look"])
+    with contextlib.suppress(Over):
+        watching.follow(opened, ["look"], lambda: str(len(counted) >= updated_after))
+        assert left, "it ended"
     return len(counted), pauses[1:]
 
 
@@ -268,6 +280,12 @@ def test_a_look_that_fails_is_repeated_after_a_pause(monkeypatch: pytest.MonkeyP
     assert number == 2 and len(pauses) == 1
     shortest, longest = watching.PAUSE_SECONDS[0]
     assert shortest <= pauses[0] <= longest
+
+
+def test_a_watch_ends_once_another_program_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next change is that of the new one, which systemd starts."""
+    watch = Watched(event("ADDED"), event(**{SOURCE: "a"}), event(**{SOURCE: "b"}))
+    assert looks(monkeypatch, [watch, Watched()], updated_after=2) == (2, [])
 
 
 @pytest.mark.parametrize("last", [event("ERROR"), "no event", {"type": "ADDED"}])

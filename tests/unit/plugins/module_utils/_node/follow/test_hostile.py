@@ -21,7 +21,6 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.dec
     ASSIGN,
     NOTHING,
     REFUSE,
-    REVERT,
     Seen,
 )
 from tests.unit.plugins.module_utils._node.follow.test_decide import ON_TRIAL, B
@@ -122,7 +121,7 @@ SECOND, LATER = Orders(attempt=2), Answer(configMap=B, attempt=2)
         ("replayed", Seen(A, SECOND, Answer(configMap=A, attempt=2, refused="no"), None, None), NOTHING),
         # What ran before is one more assignment, with a trial of its own, or the revert of the one that runs.
         ("replayed", Seen(A, Orders(attempt=1), LATER, B, None), ASSIGN),
-        ("replayed", Seen(A, Orders(attempt=1), LATER, B, ON_TRIAL), REVERT),
+        ("replayed", Seen(A, Orders(attempt=1), LATER, B, ON_TRIAL), decide.RETURN),
         # A verdict that was answered judges nothing again.
         ("replayed", Seen(B, Orders(attempt=2, trial="boot/0.5"), LATER._replace(judged="boot/0.5"), B, None), NOTHING),
         # The orders come before their source: what runs is assigned again, which changes nothing. Then the source.

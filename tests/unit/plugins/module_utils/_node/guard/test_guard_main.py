@@ -282,14 +282,15 @@ def test_a_look_that_cannot_be_had(
 def test_follow_watches_with_the_credentials_of_the_kubelet(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[t.Any] = []
 
-    def follow(open_api: t.Callable[[], t.Any], look: list[str]) -> int:
-        seen.append((open_api(), look[-2:]))
-        return 0
+    def follow(open_api: t.Callable[[], t.Any], look: list[str], installed: t.Callable[[], str | None]) -> None:
+        (program / "current").unlink(missing_ok=True)
+        (program / "current").symlink_to("programs/1.zip")
+        seen.append((open_api(), look[-2:], installed()))
 
     monkeypatch.setattr(watching, "follow", follow)
     monkeypatch.setattr(status_reporter, "api_of", lambda words: words)
     guard_main.main(str(program), ["follow"])
-    assert seen == [(["kubelet", "--hostname-override=n7"], [str(program / "__main__.py"), "look"])]
+    assert seen == [(["kubelet", "--hostname-override=n7"], [str(program / "__main__.py"), "look"], "programs/1.zip")]
 
 
 def test_status_is_what_the_annotation_has(

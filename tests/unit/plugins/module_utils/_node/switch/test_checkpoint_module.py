@@ -170,6 +170,14 @@ def test_a_guard_that_does_not_start_leaves_the_trial_before_as_it_was(
     assert place.store.active_source() == place.store.assigned() and (place.store.assigned() or {})["name"] == "b"
 
 
+def test_a_trial_that_another_run_has_replaced_cannot_be_confirmed(place: Place) -> None:
+    first = place.assign("a")["trial"]["name"]
+    second = place.assign("b")["trial"]["name"]
+    with pytest.raises(StoreError, match=r"another run has put ConfigMap kube-system/b .* on trial since"):
+        place.assign("b", state="confirmed", data=None, trial=first)
+    assert place.assign("b", state="confirmed", data=None, trial=second)["trial"]["confirmed"]
+
+
 def test_what_a_trial_does_not_know_or_need(tmp_path: Path) -> None:
     place = Place(tmp_path)
     place.assign("a", node_proof=False, kubelet_version="")
