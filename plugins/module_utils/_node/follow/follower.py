@@ -44,24 +44,6 @@ _FACTS = ("kubelet", "disk", "own", "dropin")
 _KUBELET = ("version", "local_config", "config_given_by", "shadowed", "config_dir_files")
 _REFUSING = (400, 403, 404, 422)
 """The answers of an API server that a second request does not change."""
-# The options of kubelet_checkpoint that no switch of a follower sets.
-_DEFAULTS: dict[str, Any] = {
-    "state_files": "keep",
-    "allow_pending_edits": False,
-    "allow_unchecked": False,
-    "allow_offline_guard": False,
-    "unit": "kubelet.service",
-    "delivery": CHECKPOINT,
-    "dropin_dir": None,
-    "metrics_dir": None,
-    "source": None,
-    "data": None,
-    "trial_seconds": 600,
-    "confirm_seconds": None,
-    "reason": "",
-    "unconfirmed_only": True,
-    "trial": None,
-}
 
 
 class Refusal(Exception):
@@ -74,7 +56,7 @@ class Follower:
     def __init__(self, store: Store, limits: Limits, api: Kubeconfig, name: str) -> None:
         self.store, self.limits, self.api, self.name = store, limits, api, name
         self.path = f"/api/v1/nodes/{name}"
-        self._options = {**_DEFAULTS, **limits.options, "config_dir": store.config_dir, "node": name}
+        self._options = {**values.DEFAULTS, **limits.options, "config_dir": store.config_dir, "node": name}
         self._unit = Unit(self._options["unit"], child=bool(self._options["dropin_dir"]))
 
     def look(self) -> None:

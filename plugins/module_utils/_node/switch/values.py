@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import typing as t
 
+from ..._config.delivery import CHECKPOINT
 from ..._config.fields import difftext
 from ..._config.values import document
 from ..store import statefiles
@@ -21,6 +22,26 @@ from ..store.meta import Source
 from ..store.store import Store
 from ..store.store_reader import quietly, wrong
 from ..store.trial import Moment, Trial
+
+DEFAULTS: t.Mapping[str, t.Any] = {
+    "state_files": "keep",
+    "allow_pending_edits": False,
+    "allow_unchecked": False,
+    "allow_offline_guard": False,
+    "unit": "kubelet.service",
+    "delivery": CHECKPOINT,
+    "dropin_dir": None,
+    "metrics_dir": None,
+    "source": None,
+    "data": None,
+    "trial_seconds": 600,
+    "confirm_seconds": None,
+    "reason": "",
+    "unconfirmed_only": True,
+    "trial": None,
+    "node": "",
+}
+"""The options of kubelet_checkpoint where no play sets them: those of a follower and of a seed."""
 
 
 class Inspected(t.NamedTuple):
