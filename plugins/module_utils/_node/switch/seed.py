@@ -50,8 +50,7 @@ def plant(config_dir: str) -> int:
         seed = seed_files.read(config_dir)
     except _ERRORS as error:
         problem = f"{seed_files.content(config_dir)} cannot be used: {error}. Make the seed again"
-    # The Node does not exist yet.
-    options = {**values.DEFAULTS, **seed.options, "config_dir": config_dir, "allow_offline_guard": True}
+    options = {**values.DEFAULTS, **seed.options, "config_dir": config_dir}
     unit = Unit(options["unit"], child=bool(options["dropin_dir"]))
     early = "" if problem else _early(unit)
     if early:
@@ -86,7 +85,8 @@ def _assigned(options: dict[str, Any], unit: Unit) -> str:
         known = quietly(Store(options["config_dir"]).assigned)
         if known not in (None, wanted):
             return "another configuration is assigned to this machine already"
-        start = {**options, "state": "assigned", "first_start": True}
+        # The Node does not exist yet, so nothing can ask for it.
+        start = {**options, "state": "assigned", "first_start": True, "allow_offline_guard": True}
         found = one_call.switched(start, False, unit)
         if found["reasons"]:
             return "; ".join(found["reasons"])
@@ -103,7 +103,7 @@ def _reported(config_dir: str, options: dict[str, Any], unit: Unit, problem: str
         sys.stderr.write(f"the seed is not used: {problem}\n")
         reason, event = REFUSED, f"{status_annotation.restarting(None)}: {problem}"
     else:
-        source = {"configMap": values.source(options["source"])}
+        source = {"configMap": values.source(options["source"]), annotation.SEED: True}
         if options["delivery"] != CHECKPOINT:
             source["delivery"] = options["delivery"]
     try:

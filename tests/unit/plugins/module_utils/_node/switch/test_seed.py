@@ -137,7 +137,7 @@ def test_a_seed_is_assigned_and_on_trial_before_the_first_start(machine: Machine
     assert trial is not None and machine.store.assigned() == machine.store.active_source() == trial.to == source
     assert machine.report().status["assigned"] == {"configMap": source}
     named = {} if delivery == CHECKPOINT else {"delivery": delivery}
-    assert machine.report().source == {"configMap": source, **named}
+    assert machine.report().source == {"configMap": source, "seed": True, **named}
     # Without a follower, and with the guard started once nothing is left of the seed.
     assert machine.calls[0] == "guard" and not machine.is_sown
     assert machine.calls[-2:] == [["daemon-reload"], ["start", "--no-block", guard_main.SERVICE]]
