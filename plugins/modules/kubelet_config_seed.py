@@ -17,7 +17,7 @@ description:
     guard reports that to the Node.
   - Pushes the configuration as a ConfigMap, so that the Nodes have a source that drift, rollouts and prune know.
   - All nodes of O(plan) must have one configuration and one delivery, which is not V(native). A configuration with
-    secrets, or with fields that belong to one machine, is refused.
+    secrets, or with a C(podCIDR) or C(providerID), is refused.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
   - livenodes.kubelet.configmap

@@ -10,9 +10,11 @@ import json
 import tarfile
 import time
 import typing as t
+from pathlib import Path
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import configmaps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.seed import formats
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.delivery import CHECKPOINT, DROPIN
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, following
@@ -20,6 +22,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install im
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install.seed_files import Seed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import values
 from tests.lab.lab import Lab
+from tests.support.ansible import Ansible
 from tests.support.node_bench import STORE, Bench
 
 GOOD = {"maxPods": 77}
@@ -27,7 +30,6 @@ REFUSED = {**GOOD, "kubeAPIQPS": -1}
 DEADLY = {**GOOD, "evictionHard": {"memory.available": "lots"}}
 HOLD = 20
 FIRST_DROPIN = 32
-FOLLOW = {"namespace": "kube-system", "effect": "disrupt"}
 
 
 class Machine(Bench):
@@ -36,25 +38,24 @@ class Machine(Bench):
     own: dict[str, t.Any]
 
     def new(self) -> None:
-        """Shut the node down and remove its Node."""
+        """Shut the node down, and remove its Node and the certificate that its kubelet has made."""
+        self.node.run("rm -f /var/lib/kubelet/pki/kubelet.crt /var/lib/kubelet/pki/kubelet.key")
         self.node.stop()
         self.lab.kubectl("delete", "node", self.node.name)
 
     def sow(self, changes: dict[str, t.Any]) -> dict[str, str]:
-        """Unpack a seed on its disk; return the source."""
+        """Unpack a seed with these changes on its disk; return the source."""
         source, delivery = self.source(), DROPIN if self.node.release.minor >= FIRST_DROPIN else CHECKPOINT
-        own = {"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1"}
-        config = {**(self.own if delivery == CHECKPOINT else own), **changes}
-        options = {
-            "source": values.option(source),
-            "data": {"kubelet": json.dumps(config)},
-            "delivery": delivery,
-            "trial_seconds": HOLD,
-        }
-        tar = formats.tar(seed_files.entries(STORE, "kubelet.service", Seed(options=options, follow=FOLLOW)))
+        declared = {"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1"}
+        config = {**(self.own if delivery == CHECKPOINT else declared), **changes}
+        options = {"source": values.option(source), "data": {"kubelet": json.dumps(config)}, "delivery": delivery}
+        self.unpack(formats.tar(seed_files.entries(STORE, "kubelet.service", Seed(options=options))))
+        return source
+
+    def unpack(self, tar: bytes) -> None:
+        """Unpack the tar of a seed on its disk."""
         with tarfile.open(fileobj=io.BytesIO(tar)) as archive:
             archive.extractall(self.node.folder / "upper")
-        return source
 
     def boot(self) -> float:
         """Boot, and return how many seconds after that the new Node was Ready."""
@@ -84,7 +85,6 @@ def machine(static_lab: Lab) -> t.Iterator[Machine]:
     """Yield node n1 as a new machine; make it an old one again."""
     machine = Machine(static_lab, "n1")
     machine.own = machine.local()
-    machine.new()
     try:
         yield machine
     finally:
@@ -96,13 +96,28 @@ def machine(static_lab: Lab) -> t.Iterator[Machine]:
         machine.wait(machine.joined, 60, "Node that is Ready again", every=0.5)
 
 
-def test_the_values_of_a_seed_are_live_at_the_first_start_and_become_last_known_good(machine: Machine) -> None:
-    source = machine.sow(GOOD)
+def test_the_values_of_a_seed_are_live_at_the_first_start_and_become_last_known_good(
+    machine: Machine, ansible: Ansible, tmp_path: Path
+) -> None:
+    given = {
+        "kubelet_config_hosts": "n1",
+        "kubelet_config": GOOD,
+        "kubelet_config_seed_dest": str(tmp_path),
+        "kubelet_config_seed_formats": ["tar"],
+        "kubelet_config_seed_follow": True,
+        "kubelet_config_follow_unprotected": True,
+        "kubelet_config_trial_seconds": HOLD,
+    }
+    made = ansible.playbook("seed", "-e", json.dumps(given))
+    assert made.code == 0 and made.recap("n1")["changed"] == 1, made.output
+    machine.new()
+    machine.unpack((tmp_path / "seed.tar.gz").read_bytes())
     machine.boot()
     assert machine.configz()["maxPods"] == 77 and machine.ends() == 0
     assert machine.lab.get("/api/v1/nodes/n1")["status"]["capacity"]["pods"] == "77"
     machine.wait(lambda: machine.noted(annotation.SOURCE), 30, "source on the Node")
-    assert machine.noted(annotation.SOURCE)["configMap"] == source
+    source = machine.noted(annotation.SOURCE)["configMap"]
+    assert source["uid"] == machine.lab.get(configmaps.path(source["namespace"], source["name"]))["metadata"]["uid"]
     # No controller confirms it. The guard has seen the Node.
     machine.wait(lambda: "lastKnownGood" in machine.status(), 60 + HOLD, "last-known-good")
     assert machine.status()["lastKnownGood"]["configMap"] == source and not machine.on_trial()
@@ -124,6 +139,7 @@ def test_the_values_of_a_seed_are_live_at_the_first_start_and_become_last_known_
 def test_a_seed_that_does_not_work_gives_way_to_the_own_file(
     machine: Machine, changes: dict[str, t.Any], most_ends: int, reason: str
 ) -> None:
+    machine.new()
     source = machine.sow(changes)
     seconds = machine.boot()
     assert machine.configz()["maxPods"] == machine.own.get("maxPods", 110) and machine.ends() <= most_ends

@@ -34,8 +34,8 @@ VARIABLES = {"kubelet_config": {"maxPods": 80}}
 # One of every kind in the short tier. Without the permission to delete Leases a prune succeeds and warns.
 LEFT = ("prune", "delete leases kube-system")
 SHORT = {LEFT, ("plan", "list pods"), ("rollout", "patch nodes"), ("prune", "delete configmaps kube-system")}
-# migrate is played with nodes that change their delivery, below.
-NATIVE = [name for name in PLAYBOOKS if name != "migrate"]
+# Nodes that change their delivery, and nodes with delivery checkpoint, play these below.
+NATIVE = [name for name in PLAYBOOKS if name not in ("migrate", "seed")]
 
 
 def populate(fleet: PlayedCluster) -> None:
@@ -77,7 +77,7 @@ def test_exactly_the_manifest(tmp_path: Path, playbook: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("playbook", ["rollout", "migrate"])
+@pytest.mark.parametrize("playbook", ["rollout", "migrate", "seed"])
 def test_exactly_the_manifest_with_checkpoints(tmp_path: Path, playbook: str) -> None:
     """The same for delivery checkpoint."""
     found = manifest(playbook)
@@ -87,6 +87,7 @@ def test_exactly_the_manifest_with_checkpoints(tmp_path: Path, playbook: str) ->
         hosts = json.loads((ansible.inventory / "lab.yml").read_text())
         hosts["all"]["hosts"] = {name: {} for name in NODES}
         (ansible.inventory / "lab.yml").write_text(json.dumps(hosts))
+        ansible.environment["PWD"] = str(tmp_path)
         fleet.grant(found)
         exactly(fleet, played(ansible, playbook), permissions(found), playbook)
 

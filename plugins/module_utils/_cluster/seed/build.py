@@ -12,8 +12,9 @@ import os
 import typing as t
 
 from ..._config import delivery as deliveries
+from ..._config.drift import differing
 from ..._config.fields import fields
-from ..._config.values import annotation, document
+from ..._config.values import annotation, document, identity
 from ..._config.values.node_row import first_of
 from ..._node.install import seed_files
 from ..._node.install.seed_files import Seed
@@ -26,6 +27,8 @@ from . import formats
 _SHOWN = 3
 _LATER = "Nothing was written"
 _FILE = "seed"
+_UNIQUE = ("podCIDR", "providerID")
+"""What no two machines share. Other fields of a machine, such as cgroupDriver, are checked on the new one."""
 
 
 def build(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
@@ -35,7 +38,7 @@ def build(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict
         raise ClusterError(f"formats: there is no format {unknown[0]}. Use {', '.join(formats.BY_NAME)}")
     settings = _settings(options["hosts"])
     row, config = _configuration(options["plan"])
-    pushed = _pushed(session, options, row["variant"], config, check_mode)
+    pushed = _pushed(session, options, config, check_mode)
     key = pushed["source"]["kubeletConfigKey"]
     seed = Seed(
         options={
@@ -94,7 +97,9 @@ def _configuration(plan: t.Mapping[str, t.Any]) -> tuple[t.Mapping[str, t.Any], 
     if len(names) != 1:
         raise ClusterError(_differing(plan, names))
     first = rows[next(iter(rows))]
-    config = plan["variants"][first["variant"]]
+    of_all = plan["variants"][first["variant"]]
+    # A new kubelet creates its certificate, and would not start with the path of one that is not there.
+    config = {name: value for name, value in of_all.items() if not differing.created(name, of_all)}
     _check_fit(config)
     if plan["summary"].get("from_live"):
         raise ClusterError(
@@ -127,7 +132,7 @@ def _check_fit(config: t.Mapping[str, t.Any]) -> None:
                 f"{name} holds secrets, and a seed is a file without protection. {_LATER}. Keep the field in the file "
                 "of the kubelet itself, or assign it with a rollout"
             )
-        if fields.is_of_machine(name):
+        if name in _UNIQUE:
             raise ClusterError(
                 f"{name} belongs to one machine, and a seed is for several. {_LATER}. Keep the field out of the file "
                 "of the kubelet of these nodes, for example as a flag"
@@ -135,13 +140,13 @@ def _check_fit(config: t.Mapping[str, t.Any]) -> None:
 
 
 def _pushed(
-    session: Session, options: dict[str, t.Any], variant: str, config: t.Mapping[str, t.Any], check_mode: bool
+    session: Session, options: dict[str, t.Any], config: t.Mapping[str, t.Any], check_mode: bool
 ) -> dict[str, t.Any]:
     """Push the configuration, and mark one that was there as needed for some days, after which no node may have it.
 
     Not on the ConfigMap itself: a write would change its resourceVersion.
     """
-    days = options["keep_days"]
+    days, variant = options["keep_days"], identity.variant(config)
     found = push.push(
         session, {**options, "state": "present", "config": None, "src": None, "variants": {variant: config}}, check_mode
     )

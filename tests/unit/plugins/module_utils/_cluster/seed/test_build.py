@@ -104,9 +104,13 @@ def test_a_configmap_that_was_there_is_marked_as_needed(group: Group) -> None:
 
 def test_without_the_program_only_the_seed_itself(group: Group) -> None:
     follow = {"namespace": "kube-system", "effect": "drain"}
-    group.build(program=False, hosts={"h1": {**HOST, "follow": follow}}, plan=plan(row(delivery="dropin")))
+    own = {**CONFIG, "tlsCertFile": "/var/lib/kubelet/pki/kubelet.crt"}
+    rows = plan(row(identity.variant(own), "dropin"), configs=[own])
+    group.build(program=False, hosts={"h1": {**HOST, "follow": follow}}, plan=rows)
     seed = group.seed()
     assert seed["follow"] == follow and seed["options"]["delivery"] == "dropin"
+    # The certificate that a kubelet has made is its own.
+    assert "tlsCertFile" not in seed["options"]["data"]["kubelet"] and list(group.api.configmaps) == [NAME]
     assert sum(path.stat().st_size for path in group.folder.iterdir()) < 8192
 
 
