@@ -93,6 +93,7 @@ def test_everything_that_we_and_kubelets_write_is_returned_unchanged() -> None:
         machine,
         {},
         "dropin",
+        True,
     )
 
 
