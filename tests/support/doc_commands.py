@@ -61,6 +61,8 @@ NOT_TRIED = {
     'kubectl annotate --overwrite node n1 kubelet-config.livenodes.io/follow=\'{"trial": "NAME"}\'': (
         "needs a follower; tests/sim_nodes/test_demo.py confirms so"
     ),
+    "ansible-playbook -i inventory livenodes.kubelet.seed -e kubelet_config_hosts=workers"
+    " -e kubelet_config_seed_dest=seeds/workers": "tests/e2e_node/test_seed.py boots a node with what it writes",
     'kubectl annotate --overwrite node n1 kubelet-config.livenodes.io/source="$(cat source.json)"': (
         "tests/e2e_fleet/test_follow.py"
     ),

@@ -37,8 +37,14 @@ ALONE = {
     "urllib3": "module_utils/_cluster/api/library.py",
     # ansible-core needs it.
     "cryptography": "plugin_utils/sealed.py",
-    # The program that it sends to the host of a node, and a binary on the controller that is asked as on a node.
-    "_node": ("module_utils/_cluster/api/kubelet_on_host.py", "module_utils/_cluster/stages/upgrade_check.py"),
+    # The program that it sends to the host of a node, a binary on the controller that is asked as on a node, and the
+    # files that a machine gets before it is a node.
+    "_node": (
+        "module_utils/_cluster/api/kubelet_on_host.py",
+        "module_utils/_cluster/stages/upgrade_check.py",
+        "module_utils/_cluster/seed/build.py",
+        "module_utils/_cluster/seed/formats.py",
+    ),
 }
 """What one file imports for all others of its room."""
 

@@ -16,6 +16,8 @@ VARIANT_ANNOTATION = PREFIX + "variant"
 # the creation sets it: a later write would change the resourceVersion, and kubelets with native delivery that run the
 # ConfigMap would restart.
 STAGED_LABEL = PREFIX + "staged-until"
+SEED_ANNOTATION = PREFIX + "seed-of"
+"""On a ConfigMap without data: the name of an older one that a seed refers to. STAGED_LABEL then holds for both."""
 
 
 def path(namespace: str, name: str = "") -> str:

@@ -87,6 +87,8 @@ class Node:
     """The same, when the source in the annotation was assigned."""
     noted_delivery: str = CHECKPOINT
     """The delivery of the source in the annotation."""
+    seeded: bool = False
+    """Whether the machine came with the source in the annotation, from a seed."""
     form: SourceForm = LATER
     """How its kubelet reads `native`, and reports."""
     place: str = ""
@@ -247,6 +249,7 @@ def trim(node: dict[str, t.Any]) -> Node:
         native=SourceAndStatus(records.spec, records.config),
         noted=SourceAndStatus(records.source, records.status),
         noted_delivery=noted,
+        seeded=records.seeded,
         delivery=noted if annotation.SOURCE in notes or annotation.STATUS in notes else NONE,
         previous=records.previous,
         ready=_text(ready, "status") or "Unknown",

@@ -206,6 +206,7 @@ def _facts(
         checkpoint=node.delivery == delivery.CHECKPOINT,
         dropin=_is_dropin(node),
         source=source,
+        seeded=node.on_node and node.seeded,
         assigned=node.part("assigned"),
         active=node.part("active"),
         error=node.error,

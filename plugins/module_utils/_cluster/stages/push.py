@@ -130,7 +130,7 @@ def _ensure(
 def _body(options: dict[str, t.Any], variant: str, name: str, text: str) -> dict[str, t.Any]:
     labels = {annotation.MANAGED_LABEL: annotation.MANAGED_BY}
     if options["keep_days"]:
-        labels[configmaps.STAGED_LABEL] = (_today() + datetime.timedelta(days=options["keep_days"])).isoformat()
+        labels[configmaps.STAGED_LABEL] = last_day(options["keep_days"])
     body: dict[str, t.Any] = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -200,19 +200,28 @@ def _remove_idle(
 def _idle(
     ours: list[dict[str, t.Any]], found: t.Collection[nodes.Node], options: dict[str, t.Any]
 ) -> list[dict[str, t.Any]]:
-    """Return the ConfigMaps of this name that no node uses, and that wait for no rollout; none with `access_only`."""
+    """Return the ConfigMaps of this name that no node or seed uses, and that wait for no rollout.
+
+    None with `access_only`.
+    """
     if options.get("access_only"):
         return []
     used, uids = _used(found), set().union(*(node.uids for node in found))
     # Only the hash may follow: the ConfigMaps of another name, such as `NAME-gpu`, begin with the same text.
     made = re.compile(re.escape(options["name"]) + "-[a-z0-9]{10}")
+    of_seeds = {_of_seed(item) for item in ours if _is_staged(item)}
     idle = []
     for item in ours:
         name, uid = item["metadata"]["name"], item["metadata"].get("uid")
-        in_use = (options["namespace"], name) in used or uid in uids
-        if made.fullmatch(name) and not in_use and not _is_staged(item):
+        in_use = (options["namespace"], name) in used or uid in uids or name in of_seeds
+        if made.fullmatch(_of_seed(item) or name) and not in_use and not _is_staged(item):
             idle.append(item)
     return idle
+
+
+def _of_seed(configmap: dict[str, t.Any]) -> str:
+    """Return the ConfigMap that this one keeps for a seed, empty for any other one."""
+    return str((configmap["metadata"].get("annotations") or {}).get(configmaps.SEED_ANNOTATION, ""))
 
 
 def _names(found: list[dict[str, t.Any]]) -> list[str]:
@@ -231,6 +240,11 @@ def _is_staged(configmap: dict[str, t.Any]) -> bool:
         return datetime.date.fromisoformat(until) >= _today()
     except ValueError:
         return False
+
+
+def last_day(days: int) -> str:
+    """Return the last of so many days, as STAGED_LABEL has it."""
+    return (_today() + datetime.timedelta(days=days)).isoformat()
 
 
 def _today() -> datetime.date:

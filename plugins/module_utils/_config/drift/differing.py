@@ -89,10 +89,10 @@ def _is_absence_known(
         return False
     if stage == LIVE:
         return True
-    return not _created(path, read.get(LIVE, {})) and compare.is_known(path, read[stage], given, minor)
+    return not created(path, read.get(LIVE, {})) and compare.is_known(path, read[stage], given, minor)
 
 
-def _created(path: str, live: Mapping[str, Any]) -> bool:
+def created(path: str, live: Mapping[str, Any]) -> bool:
     """Return whether a live path is that of a file which the kubelet creates unless its configuration names one."""
     return path in _CREATED and str(live.get(path)).endswith(_CREATED[path])
 

@@ -290,6 +290,13 @@ def _not_rolled_out(path: str, facts: NodeFacts) -> Cause:
 
 def _not_assigned(facts: NodeFacts) -> Cause:
     """Return that the declared configuration is not assigned, as far as the Node shows why."""
+    if facts.source and facts.seeded:
+        return Cause(
+            NOT_ROLLED_OUT,
+            f"the seed of the node is older than the group: its {describe(facts.source)} does not have what "
+            "kubelet_config declares",
+            "Run the rollout, and the playbook seed for the machines that join next.",
+        )
     if facts.source:
         what = f"the assigned {describe(facts.source)} does not have what kubelet_config declares"
         return Cause(NOT_ROLLED_OUT, what, "Run the rollout.")

@@ -86,6 +86,8 @@ class NodeFacts:
     dropin: bool = False
     """Delivered as a drop-in: the sources hold what is declared, and the kubelet lays it over the node's own file."""
     source: Reference | None = None
+    seeded: bool = False
+    """The machine came with the source, from a seed."""
     assigned: Reference | None = None
     active: Reference | None = None
     error: str = ""

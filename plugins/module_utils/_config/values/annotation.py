@@ -27,9 +27,10 @@ SOURCE = PREFIX + "source"
 
 Beside `configMap` it names by `machineID` and `nodeUID` the machine and the Node to which it was assigned, if known: a
 machine that was installed again or replaced does not have the source on its disk. `delivery` names the delivery, if
-it is not that of a checkpoint.
+it is not that of a checkpoint. `seed` is true if the machine came with it: its guard has written it, not a controller.
 """
 MACHINE = ("machineID", "nodeUID")
+SEED = "seed"
 STATUS = PREFIX + "status"
 """The assigned, active and last-known-good sources, in the shape of Node.status.config, with `reason`, `time` and
 `started`. Written on the node.
@@ -104,6 +105,8 @@ class NodeRecords(NamedTuple):
     machine: dict[str, str]
     malformed: dict[str, str]
     delivery: str = ""
+    seeded: bool = False
+    """Whether the machine came with the source, from a seed."""
 
 
 def records(notes: Mapping[str, Any], spec: Any, config: Any) -> NodeRecords:
@@ -131,6 +134,7 @@ def records(notes: Mapping[str, Any], spec: Any, config: Any) -> NodeRecords:
         _machine(assigned or {}),
         {place: _message(place, fault) for place, fault in faults.items() if fault},
         delivery if isinstance(delivery, str) else "",
+        (assigned or {}).get(SEED) is True,
     )
 
 

@@ -61,13 +61,18 @@ def action(seen: Seen) -> Action:
         return Action(REFUSE, REPLACED)
     if trial is not None and trial.failed and _was_tried(seen, trial):
         return Action(REFUSE, trial.failed)
-    if trial is None and _is_done(seen):
+    if _is_done(seen) and (trial is None or _is_of_seed(seen, trial)):
         return Action(ANSWER)
     if seen.source is None:
         return Action(RESET)
     if trial is not None and not trial.failed and not trial.confirmed and following.fits(seen.source, trial.revert_to):
         return Action(RETURN, "its previous source was assigned again")
     return Action(ASSIGN)
+
+
+def _is_of_seed(seen: Seen, trial: Trial) -> bool:
+    """Return whether what is assigned came with the machine: no controller asked for it, and nothing is left to do."""
+    return not seen.orders.attempt and not seen.answer.configMap and bool(trial.confirmed or trial.failed)
 
 
 def _is_answered(seen: Seen) -> bool:

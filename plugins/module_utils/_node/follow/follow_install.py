@@ -59,7 +59,8 @@ def present(options: dict[str, Any], check: bool, unit: Unit) -> dict[str, Any]:
         unit.run(["systemctl", "daemon-reload"])
         done["warnings"] += guard_install.restore_labels([SERVICE_PATH], unit.run)
     if not check:
-        unit.run(["systemctl", "restart" if changed else "start", SERVICE])
+        # Before the first start of a kubelet, its network may not be there yet.
+        unit.run(["systemctl", "restart" if changed else "start", "--no-block", SERVICE])
     return {"changed": changed, "warnings": done["warnings"]}
 
 

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The guard's program. Its commands: `prestart`, `watch`, `tick`, `report`, `verify`, `status` (see guard.py), and
-`follow` and `look`, those of the follower (see ../follow).
+"""The guard's program. Its commands: `prestart`, `watch`, `tick`, `report`, `verify`, `status` (see guard.py), `follow`
+and `look`, those of the follower (see ../follow), and `seed`, the first one on a new machine (see ../switch/seed.py).
 """
 
 from __future__ import annotations
@@ -45,8 +45,13 @@ def main(folder: str, words: list[str]) -> int:
     `folder` is the guard's own folder. It is in the config folder and holds `settings.json`.
     """
     store = Store(os.path.dirname(folder))
-    guard = Guard(store, settings_of(store))
     what = words[0] if words else ""
+    if what == "seed":
+        # Without settings: nothing is installed yet.
+        from ..switch import seed
+
+        return seed.plant(store.config_dir)
+    guard = Guard(store, settings_of(store))
     if what == "prestart":
         return prestart(guard)
     if what == "watch":

@@ -88,8 +88,10 @@ def program() -> dict[str, bytes]:
         spec = util.find_spec(f"{above}.{name}")
         source, path = "", f"{PACKAGE}/{name.replace('.', '/')}"
         if spec and spec.loader:
-            # The loaders of files and of Ansible's zip have get_source; the type of a spec's loader does not.
+            # The loaders of files and of Ansible's zip have get_source; the type of a spec's loader does not. That of
+            # collections, in Ansible's own process, returns bytes.
             source = spec.loader.get_source(spec.name) or ""  # type: ignore[attr-defined]
+            source = source.decode() if isinstance(source, bytes) else source
         if _is_room(spec):
             path += "/__init__"
         found[f"{path}.py"] = source.encode()

@@ -28,7 +28,8 @@ class Report(NamedTuple):
 
     `status`: the annotation's object, as it was sent if `annotated`; it has no `started` while no kubelet runs.
     `message`, `warning`: those of the Event; an empty message: there is none, or it was sent. `name_suffix` makes the
-    Event's name unique, so that sending it twice creates one Event. `time`: seconds since the epoch.
+    Event's name unique, so that sending it twice creates one Event. `time`: seconds since the epoch. `source`: what the
+    annotation of that name must hold where the Node has none, empty where that does not matter.
     """
 
     status: Mapping[str, Any]
@@ -37,6 +38,10 @@ class Report(NamedTuple):
     time: float
     name_suffix: str
     annotated: bool = False
+    source: Mapping[str, Any] = {}
+
+
+NONE = Report({}, "", False, 0.0, "")
 
 
 def status(
@@ -102,8 +107,7 @@ class Outbox:
     def __init__(self, config_dir: str, fs: files.OS = files.DISK) -> None:
         self.config_dir = config_dir
         self.fs = fs
-        empty = Report({}, "", False, 0.0, "")
-        self._file = RecordFile(os.path.join(config_dir, "store", "report"), empty, self.fs)
+        self._file = RecordFile(os.path.join(config_dir, "store", "report"), NONE, self.fs)
         self.report_path = self._file.path
 
     def report(self) -> Report | None:
@@ -114,13 +118,20 @@ class Outbox:
         """Replace the pending report: the cluster needs the current state only. Raises files.FileError."""
         self._file.write(report)
 
-    def queue(self, status: Mapping[str, Any], event: str, warning: bool, seconds: float) -> None:
+    def queue(
+        self,
+        status: Mapping[str, Any],
+        event: str,
+        warning: bool,
+        seconds: float,
+        source: Mapping[str, Any] | None = None,
+    ) -> None:
         """Make a status and an Event (empty: none) the pending report, as of `seconds` since the epoch.
 
-        An Event that was not sent yet is kept and sent once, with the newer status. Raises files.FileError.
+        An Event or a source that was not sent yet is kept and sent once, with the newer status. Raises files.FileError.
         """
         before = self.report()
-        report = Report(status, event, warning, seconds, suffix(seconds))
+        report = Report(status, event, warning, seconds, suffix(seconds), source=source or (before or NONE).source)
         if before and before.message and event in ("", before.message):
             report = report._replace(
                 message=before.message, warning=before.warning, time=before.time, name_suffix=before.name_suffix

@@ -22,6 +22,8 @@ from .status_annotation import Outbox
 TIMEOUT = 5.0
 """Seconds for a request whose answer a caller waits for."""
 NOT_FOUND = 404
+REFUSING = (403, 422)
+"""The answers of an API server whose policy refuses a change."""
 
 
 class NoCluster(Exception):
@@ -46,9 +48,8 @@ def report(outbox: Outbox, open_api: Callable[[], Kubeconfig], since: Callable[[
         if started is not None:
             status = {**status, "started": status_annotation.stamp(started)}
         if not pending.annotated or status != pending.status:
-            note = {"metadata": {"annotations": {annotation.STATUS: annotation.text(status)}}}
-            api.call("PATCH", f"/api/v1/nodes/{node}", note, status_annotation.MERGE_PATCH)
-            pending = outbox.sent(pending, pending._replace(annotated=True, status=status))
+            _annotate(api, f"/api/v1/nodes/{node}", status, pending.source)
+            pending = outbox.sent(pending, pending._replace(annotated=True, status=status, source={}))
         if pending.message:
             _raise_event(api, status_annotation.event(node, pending))
         if "started" in status:
@@ -60,6 +61,30 @@ def report(outbox: Outbox, open_api: Callable[[], Kubeconfig], since: Callable[[
     except ApiError as error:
         return str(error)
     return ""
+
+
+def _annotate(api: Kubeconfig, path: str, status: Mapping[str, Any], source: Mapping[str, Any]) -> None:
+    """Write the annotation with the status; and the source of a seed, unless the Node has one or a policy forbids it.
+
+    The status names it too, so nothing is lost in a cluster that lets no node write its source. Raises ApiError.
+    """
+    notes = {annotation.STATUS: annotation.text(status)}
+    if source:
+        node = api.call("GET", path)
+        meta = node["metadata"]
+        if annotation.SOURCE not in (meta.get("annotations") or {}):
+            own = (node["status"].get("nodeInfo") or {}).get("machineID"), meta.get("uid")
+            machine = {key: value for key, value in zip(annotation.MACHINE, own) if value}
+            both = {**notes, annotation.SOURCE: annotation.text({**source, **machine})}
+            # Should a controller assign a source at this moment, this is a conflict.
+            body = {"metadata": {"resourceVersion": meta["resourceVersion"], "annotations": both}}
+            try:
+                api.call("PATCH", path, body, status_annotation.MERGE_PATCH)
+                return
+            except ApiError as error:
+                if error.status not in REFUSING:
+                    raise
+    api.call("PATCH", path, {"metadata": {"annotations": notes}}, status_annotation.MERGE_PATCH)
 
 
 def unverified(open_api: Callable[[], Kubeconfig], started: float | None) -> str:

@@ -93,7 +93,11 @@ def switched(options: Options, pretend: bool, unit: Unit) -> Result:
         config_dir, key = options["config_dir"], options["source"]["kubelet_config_key"]
         steps.append(guard_steps.present(config_dir, unit, key, pretend, folder, options["metrics_dir"] or ""))
     with step("switching", text):
-        result = checkpoint_module.apply(options, pretend, _found(seen, steps[-1], own, standing))
+        found = _found(seen, steps[-1], own, standing)
+        if options.get("first_start"):
+            # Nothing is known of a kubelet that never ran, and its Node will be there once it has joined.
+            found = found._replace(was_healthy=None, node_proof=True)
+        result = checkpoint_module.apply(options, pretend, found)
     return _combined(result, seen, steps)
 
 

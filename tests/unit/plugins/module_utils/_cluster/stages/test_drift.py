@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import drift, dump, upgrade_check
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.binary_facts import BinaryFacts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import identity
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, identity
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.kubelet import ask_binary
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary
 from tests.sim.api.direct import Direct
@@ -110,6 +110,15 @@ def test_causes_of_the_api() -> None:
     assert causes(cluster(runs(source=B), maps=[theirs]), **declared) == {"maxPods": "foreign source"}
     assert causes(cluster(runs(source=B), maps=[theirs])) == {}
     assert causes(cluster(runs(), n1=live(maxPods=61)), flags={"n1": ["--max-pods=61"]}) == {"maxPods": "flag"}
+
+
+@pytest.mark.parametrize(("seed", "named"), [(True, True), (False, False), ("yes", False)])
+def test_a_seed_that_is_older_than_the_group_is_named(seed: t.Any, named: bool) -> None:
+    born = node(version="v1.30.2", marked=A, reported=status(A, A))
+    born["metadata"]["annotations"][annotation.SOURCE] = annotation.text({"configMap": A, "seed": seed})
+    (row,) = run(cluster(born), node_configs={"n1": {"maxPods": 60}})["nodes"]["n1"]["drift"]
+    assert row["cause"] == "not rolled out" and ("the seed of the node is older" in row["message"]) is named
+    assert run(cluster(born), node_configs={"n1": {"maxPods": 50}})["nodes"]["n1"]["drift"] == []
 
 
 def record(*own: t.Any, **more: t.Any) -> dict[str, t.Any]:

@@ -402,3 +402,16 @@ def test_a_staged_configmap_is_kept_until_its_day(days: int | None, kept: bool) 
     api.configmaps[f"base-{SUFFIX}"]["metadata"]["labels"][f"{PREFIX}staged-until"] = until
     result = prune(api)
     assert (result["kept"], result["pruned"]) == (([f"base-{SUFFIX}"], []) if kept else ([], [f"base-{SUFFIX}"]))
+
+
+@pytest.mark.parametrize(("days", "gone"), [(-1, 2), (0, 0)])
+def test_what_a_seed_refers_to_is_kept_until_its_day(days: int, gone: int) -> None:
+    """A ConfigMap without data names it, and goes with it."""
+    until = (datetime.datetime.now(datetime.UTC).date() + datetime.timedelta(days=days)).isoformat()
+    kept, mark = f"base-{SUFFIX}", f"base-{SUFFIX}-seed-{until}"
+    api = cluster(kept, mark, f"other-{SUFFIX}-seed-{until}")
+    for name in (mark, f"other-{SUFFIX}-seed-{until}"):
+        meta = api.configmaps[name]["metadata"]
+        meta["labels"][f"{PREFIX}staged-until"] = until
+        meta["annotations"] = {f"{PREFIX}seed-of": name.partition("-seed-")[0]}
+    assert prune(api)["pruned"] == [kept, mark][:gone]

@@ -88,6 +88,12 @@ TABLE: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     ("not rolled out", ROLLED, {}, "config-a key kubelet does not have what kubelet_config declares"),
     (
         "not rolled out",
+        ROLLED,
+        {"seeded": True},
+        "the seed of the node is older than the group: its kube-system/config-a",
+    ),
+    (
+        "not rolled out",
         {D: 1, F: 2, L: 2},
         {"source": None, "assigned": None, "active": None, "pushed": None, "host": host(reference=None)},
         "the node runs its local config: no source is assigned to it",

@@ -76,7 +76,7 @@ def test_everything_that_we_and_kubelets_write_is_returned_unchanged() -> None:
     mark = {"holder": "me", "time": TIME}
     machine = {"machineID": "1f", "nodeUID": "u"}
     notes = {
-        annotation.SOURCE: annotation.text({**HELD, "delivery": "dropin", **machine}),
+        annotation.SOURCE: annotation.text({**HELD, "delivery": "dropin", "seed": True, **machine}),
         annotation.STATUS: annotation.text(reported),
         annotation.PREVIOUS: annotation.text({"configMap": B}),
         annotation.CORDONED: annotation.text(mark),
@@ -93,6 +93,7 @@ def test_everything_that_we_and_kubelets_write_is_returned_unchanged() -> None:
         machine,
         {},
         "dropin",
+        True,
     )
 
 

@@ -52,6 +52,10 @@ FIRST = Orders(attempt=1)
         (Seen(B, FIRST, Answer(), B, ON_TRIAL), Action(ASSIGN)),
         # It runs that for long, as a node whose follower was installed after a rollout over ssh.
         (Seen(A, FIRST, Answer(), A, None), Action(ANSWER)),
+        # It came with the machine, from a seed: whatever became of it is not tried again.
+        (Seen(B, Orders(), Answer(), B, ON_TRIAL._replace(confirmed=True)), Action(ANSWER)),
+        (Seen(B, Orders(), Answer(), B, ON_TRIAL._replace(failed="no")), Action(ANSWER)),
+        (Seen(B, Orders(attempt=1), Answer(), B, ON_TRIAL._replace(failed="no")), Action(ASSIGN)),
         # Once more after a failure.
         (Seen(B, Orders(attempt=2), Answer(configMap=B, attempt=1), B, ON_TRIAL._replace(failed="no")), Action(ASSIGN)),
         (Seen(A, FIRST, DONE._replace(refused="no"), None, None), Action(NOTHING)),

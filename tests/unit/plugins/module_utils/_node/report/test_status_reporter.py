@@ -34,6 +34,8 @@ class Api:
         self.refused = refused
         self.ready = {"type": "Ready", **(ready or {})}
         self.calls: list[tuple[str, str, t.Any]] = []
+        self.notes: dict[str, str] = {}
+        self.policy = 0
 
     def node_name(self) -> str:
         return "n1"
@@ -42,7 +44,11 @@ class Api:
         if method in self.refused:
             raise ApiError(f"{method} {path}: refused", self.refused[method])
         self.calls.append((method, path, body))
-        return {"status": {"conditions": [{"type": "MemoryPressure", "status": "False"}, self.ready]}}
+        if body and self.policy and annotation.SOURCE in body["metadata"].get("annotations", {}):
+            raise ApiError("a node may not write its source", self.policy)
+        meta = {"uid": "uid-n1", "resourceVersion": "5", "annotations": self.notes}
+        status = {"conditions": [{"type": "MemoryPressure", "status": "False"}, self.ready]}
+        return {"metadata": meta, "status": {**status, "nodeInfo": {"machineID": "m1"}}}
 
     def annotation(self) -> t.Any:
         """What was written last."""
@@ -97,6 +103,33 @@ def test_the_start_sent_with_a_report_is_never_that_of_the_former_kubelet(record
 
     status_reporter.report(records, lambda: t.cast(Kubeconfig, api), since)
     assert api.annotation() == {**STATUS, "started": "1970-01-01T00:01:39Z"} and records.report() == newer
+
+
+@pytest.mark.parametrize(
+    ("notes", "policy", "written"),
+    [
+        ({}, 0, {"configMap": SOURCE, "machineID": "m1", "nodeUID": "uid-n1"}),
+        ({annotation.SOURCE: "of a controller"}, 0, None),
+        ({}, 403, None),
+        ({}, 422, None),
+    ],
+)
+def test_the_source_of_a_seed_is_sent_once_and_replaces_none(
+    records: Records, notes: dict[str, str], policy: int, written: dict[str, t.Any] | None
+) -> None:
+    """It waits for its Node together with the status, and a newer status does not lose it."""
+    records.queue(STATUS, "", False, 2.0, {"configMap": SOURCE})
+    api = Api(GET=404)
+    assert "refused" in sent(records, api)
+    records.queue({**STATUS, "reason": "on trial"}, "", False, 3.0)
+    api = Api()
+    api.notes, api.policy = notes, policy
+    assert sent(records, api) == "" and records.report() is None
+    last = [call for call in api.calls if call[0] == "PATCH"][-1][2]["metadata"]
+    assert json.loads(last["annotations"][annotation.STATUS])["reason"] == "on trial"
+    found = last["annotations"].get(annotation.SOURCE)
+    assert (json.loads(found) if found else None) == written
+    assert last.get("resourceVersion") == ("5" if written else None)
 
 
 @pytest.mark.parametrize(

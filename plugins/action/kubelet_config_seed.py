@@ -1,0 +1,15 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs the module kubelet_config_seed in Ansible's own process where it can."""
+
+from __future__ import annotations
+
+from ansible_collections.livenodes.kubelet.plugins.modules import kubelet_config_seed
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils.controller import ControllerAction
+
+
+class ActionModule(ControllerAction):
+    """See the module."""
+
+    module = kubelet_config_seed.MODULE

@@ -1,0 +1,184 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Makes the seeds of a group from its plan: what a new machine of it needs before the first start of its kubelet.
+
+Nothing is written, on the controller or in the cluster, unless all nodes of the group agree on one configuration.
+"""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from ..._config import delivery as deliveries
+from ..._config.drift import differing
+from ..._config.fields import fields
+from ..._config.values import annotation, document, identity
+from ..._config.values.node_row import first_of
+from ..._node.install import seed_files
+from ..._node.install.seed_files import Seed
+from ..api.errors import ClusterError
+from ..api.session import Session
+from ..objects import configmaps
+from ..stages import push
+from . import formats
+
+_SHOWN = 3
+_LATER = "Nothing was written"
+_FILE = "seed"
+_UNIQUE = ("podCIDR", "providerID")
+"""What no two machines share. Other fields of a machine, such as cgroupDriver, are checked on the new one."""
+
+
+def build(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+    """Push the configuration of the group, and write its seed in each format. Raises ClusterError."""
+    unknown = [name for name in options["formats"] if name not in formats.BY_NAME]
+    if unknown:
+        raise ClusterError(f"formats: there is no format {unknown[0]}. Use {', '.join(formats.BY_NAME)}")
+    settings = _settings(options["hosts"])
+    row, config = _configuration(options["plan"])
+    pushed = _pushed(session, options, config, check_mode)
+    key = pushed["source"]["kubeletConfigKey"]
+    seed = Seed(
+        options={
+            **{name: value for name, value in settings["options"].items() if value not in (None, "")},
+            "source": _option(pushed["source"]),
+            "data": {key: document.render(config)},
+            "delivery": row["delivery"],
+        },
+        follow=settings["follow"] or {},
+    )
+    entries = seed_files.entries(settings["config_dir"], seed.options["unit"], seed, options["program"])
+    changed, files = pushed["changed"], []
+    for name in options["formats"]:
+        end, encode = formats.BY_NAME[name]
+        path = os.path.join(options["dest"], f"{_FILE}.{end}")
+        changed = _written(path, encode(entries), check_mode) or changed
+        files.append(path)
+    return {"changed": changed, "files": files, "source": pushed["source"], "kept_until": pushed["until"]}
+
+
+def _option(source: t.Mapping[str, str]) -> dict[str, str]:
+    """Return a reference as the option of kubelet_checkpoint."""
+    names = {"resourceVersion": "resource_version", "kubeletConfigKey": "kubelet_config_key"}
+    return {names.get(name, name): source[name] for name in configmaps.REFERENCE}
+
+
+def _settings(hosts: t.Mapping[str, t.Mapping[str, t.Any]]) -> t.Mapping[str, t.Any]:
+    """Return how the machines of the group are switched. Raises ClusterError for hosts that differ in it."""
+    if not hosts:
+        raise ClusterError(f"the group has no hosts, so it is not known what its machines need. {_LATER}")
+    first = next(iter(hosts))
+    for host, found in hosts.items():
+        for name, value in {**found, **found["options"]}.items():
+            wanted = {**hosts[first], **hosts[first]["options"]}.get(name)
+            if name != "options" and value != wanted:
+                raise ClusterError(
+                    f"the hosts of the group differ in {name}, which is {wanted!r} on {first} and {value!r} on {host}. "
+                    f"{_LATER}. Set one value for all of them, or make a seed for each part with kubelet_config_hosts"
+                )
+    return hosts[first]
+
+
+def _configuration(plan: t.Mapping[str, t.Any]) -> tuple[t.Mapping[str, t.Any], dict[str, t.Any]]:
+    """Return the row of a node and the configuration that all nodes of the group have. Raises ClusterError."""
+    rows = plan["nodes"]
+    for name, row in rows.items():
+        if deliveries.of(row["delivery"]).on_node:
+            continue
+        raise ClusterError(
+            f"node {name} has delivery {row['delivery']}: its kubelet gets its configuration from the API server, once "
+            f"its Node names it. A seed is for the deliveries checkpoint and dropin. {_LATER}"
+        )
+    names: dict[tuple[str, str], list[str]] = {}
+    for name, row in rows.items():
+        names.setdefault((row["variant"], row["delivery"]), []).append(name)
+    if len(names) != 1:
+        raise ClusterError(_differing(plan, names))
+    first = rows[next(iter(rows))]
+    of_all = plan["variants"][first["variant"]]
+    # A new kubelet creates its certificate, and would not start with the path of one that is not there.
+    config = {name: value for name, value in of_all.items() if not differing.created(name, of_all)}
+    _check_fit(config)
+    if plan["summary"].get("from_live"):
+        raise ClusterError(
+            "the own config file of a node was not read, so its configuration is what its kubelet runs, with values "
+            f"of this machine. {_LATER}. Correct what the plan names, then run again"
+        )
+    return first, config
+
+
+def _differing(plan: t.Mapping[str, t.Any], names: t.Mapping[tuple[str, str], t.Sequence[str]]) -> str:
+    """Return in words that the nodes of a group have several configurations, and the first difference."""
+    (one, by_one), (other, by_other) = list(names)[:2]
+    what = f"delivery {by_one} and {by_other}"
+    if by_one == by_other:
+        before, after = plan["variants"][one], plan["variants"][other]
+        apart = [name for name in sorted({**before, **after}) if before.get(name) != after.get(name)]
+        what = ", ".join(apart[:_SHOWN]) + (", and more" if len(apart) > _SHOWN else "")
+    groups = [first_of(found, _SHOWN) for found in list(names.values())[:2]]
+    return (
+        f"the nodes of the group do not have one configuration: {groups[0]} and {groups[1]} differ in {what}. "
+        f"{_LATER}. Declare the same for all of them, or make a seed for each part with kubelet_config_hosts"
+    )
+
+
+def _check_fit(config: t.Mapping[str, t.Any]) -> None:
+    """Raise ClusterError for a configuration that must not be in a file, or not on several machines."""
+    for name in config:
+        if fields.is_secret(name):
+            raise ClusterError(
+                f"{name} holds secrets, and a seed is a file without protection. {_LATER}. Keep the field in the file "
+                "of the kubelet itself, or assign it with a rollout"
+            )
+        if name in _UNIQUE:
+            raise ClusterError(
+                f"{name} belongs to one machine, and a seed is for several. {_LATER}. Keep the field out of the file "
+                "of the kubelet of these nodes, for example as a flag"
+            )
+
+
+def _pushed(
+    session: Session, options: dict[str, t.Any], config: t.Mapping[str, t.Any], check_mode: bool
+) -> dict[str, t.Any]:
+    """Push the configuration, and mark one that was there as needed for some days, after which no node may have it.
+
+    Not on the ConfigMap itself: a write would change its resourceVersion.
+    """
+    days, variant = options["keep_days"], identity.variant(config)
+    found = push.push(
+        session, {**options, "state": "present", "config": None, "src": None, "variants": {variant: config}}, check_mode
+    )
+    row = found["configmaps"][variant]
+    until = push.last_day(days)
+    mark = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "namespace": options["namespace"],
+            "name": f"{row['name']}-seed-{until}",
+            "labels": {annotation.MANAGED_LABEL: annotation.MANAGED_BY, configmaps.STAGED_LABEL: until},
+            "annotations": {configmaps.SEED_ANNOTATION: row["name"]},
+        },
+    }
+    if days and not found["changed"]:
+        configmaps.create(session, mark, check_mode)
+    return {"changed": found["changed"], "source": {name: row[name] for name in configmaps.REFERENCE}, "until": until}
+
+
+def _written(path: str, data: bytes, check_mode: bool) -> bool:
+    """Write a file of the controller as a whole; return whether that is a change. Raises ClusterError."""
+    try:
+        if os.path.exists(path):
+            with open(path, "rb") as stream:
+                if stream.read() == data:
+                    return False
+        if not check_mode:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(f"{path}.new", "wb") as stream:
+                stream.write(data)
+            os.replace(f"{path}.new", path)
+    except OSError as error:
+        raise ClusterError(f"{path} cannot be written: {error.strerror}. Correct kubelet_config_seed_dest") from error
+    return True

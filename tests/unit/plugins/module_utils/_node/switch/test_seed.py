@@ -1,0 +1,242 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What becomes of a seed at the starts of a kubelet, on a store in a folder; on real nodes: tests/e2e_node."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.delivery import CHECKPOINT, DROPIN
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow import follow_install
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import decide, guard_main
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.decide import Facts, Unit
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.judging import terms_of
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import preflight
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_steps, seed_files
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install.seed_files import Seed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Outbox, Report
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import seed as seeds
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import values
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import UnitError
+
+SOURCE = {"namespace": "b", "name": "a", "uid": "u", "resource_version": "1", "kubelet_config_key": "kubelet"}
+DATA = {"kubelet": json.dumps({"kind": "KubeletConfiguration", "maxPods": 61})}
+OPTIONS = {"source": SOURCE, "data": DATA}
+GOOD: dict[str, t.Any] = {
+    "reasons": [],
+    "warnings": [],
+    "state_files": [],
+    "reads_store": False,
+    # The Node of a machine that has not joined cannot be asked for.
+    "node_proof": False,
+}
+
+
+class Machine:
+    """A machine whose kubelet has not run yet, with stand-ins for systemd, the inspection and the installations."""
+
+    name = "kubelet.service"
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.config_dir = str(folder / "config")
+        self.store = Store(self.config_dir)
+        self.own = folder / "own.yaml"
+        self.own.write_text("kind: KubeletConfiguration\n")
+        self.found = dict(GOOD)
+        self.running = 0
+        self.calls: list[t.Any] = []
+        self.fails: dict[str, Exception] = {}
+        monkeypatch.setattr(seeds, "Unit", lambda *_name, **_child: self)
+        monkeypatch.setattr(preflight, "look", self._look)
+        monkeypatch.setattr(guard_steps, "present", lambda *_given: self._guard("guard"))
+        monkeypatch.setattr(guard_steps, "prepared", lambda *_given, **_more: self._guard("guard alone"))
+        monkeypatch.setattr(follow_install, "present", self._follow)
+        # The files of systemd are those of this machine.
+        monkeypatch.setattr(seed_files, "SERVICE_PATH", str(folder / "seed.service"))
+        monkeypatch.setattr(seed_files, "_wanted_by", lambda _unit: str(folder / "wants/seed.service"))
+
+    root = "/"
+
+    def run(self, argv: list[str]) -> subprocess.CompletedProcess[str]:
+        """Answer as systemctl."""
+        self.calls.append(argv[1:])
+        return subprocess.CompletedProcess(argv, 0, "", "")
+
+    def pid(self) -> int:
+        """Return the kubelet's process, as its unit does."""
+        return self.running
+
+    def argv(self) -> list[str]:
+        """Return the kubelet's command line, as its unit does."""
+        return ["/usr/bin/kubelet", f"--config={self.own}"]
+
+    def _look(self, _name: str, _text: str, *_place: t.Any, local: bool, terms: t.Any) -> dict[str, t.Any]:
+        assert not local and terms.allow_offline_guard
+        kubelet = {"config": str(self.own), "local_config": str(self.own), "version": "v1.30.2"}
+        return {"kubelet": kubelet, **json.loads(json.dumps(self.found))}
+
+    def _guard(self, name: str) -> dict[str, t.Any]:
+        self.calls.append(name)
+        if name in self.fails:
+            raise self.fails[name]
+        if name == "guard":
+            self.store.settle()
+        return {"changed": True, "diff": [], "warnings": [], "invocation_id": "", "healthy": False}
+
+    def _follow(self, options: dict[str, t.Any], _check: bool, _unit: t.Any) -> None:
+        self.calls.append(("follower", options["namespace"], options["effect"]))
+        if "follower" in self.fails:
+            raise self.fails["follower"]
+
+    def sow(self, **given: t.Any) -> None:
+        """Put a seed on the disk."""
+        seed = Seed(**{"options": OPTIONS, **given})
+        for entry in seed_files.entries(self.config_dir, self.name, seed, with_program=False):
+            path = Path(entry.path)
+            if entry.data is None:
+                path.mkdir(exist_ok=True)
+            else:
+                path.write_bytes(entry.data)
+
+    def start(self) -> None:
+        """Run what runs before a start of the kubelet."""
+        assert guard_main.main(f"{self.config_dir}/seed", ["seed"]) == 0
+
+    @property
+    def is_sown(self) -> bool:
+        """Whether the seed is still there."""
+        return Path(seed_files.folder(self.config_dir)).exists()
+
+    def report(self) -> Report:
+        """Return what the guard will report."""
+        found = Outbox(self.config_dir).report()
+        assert found is not None
+        return found
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    return Machine(tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("delivery", [CHECKPOINT, DROPIN])
+def test_a_seed_is_assigned_and_on_trial_before_the_first_start(machine: Machine, delivery: str) -> None:
+    machine.sow(options={**OPTIONS, "delivery": delivery, "trial_seconds": 90})
+    machine.start()
+    source = values.source(SOURCE)
+    trial = machine.store.trial()
+    assert trial is not None and machine.store.assigned() == machine.store.active_source() == trial.to == source
+    assert machine.report().status["assigned"] == {"configMap": source}
+    named = {} if delivery == CHECKPOINT else {"delivery": delivery}
+    assert machine.report().source == {"configMap": source, "seed": True, **named}
+    # Without a follower, and with the guard started once nothing is left of the seed.
+    assert machine.calls[0] == "guard" and not machine.is_sown
+    assert machine.calls[-2:] == [["daemon-reload"], ["start", "--no-block", guard_main.SERVICE]]
+
+
+@pytest.mark.parametrize(
+    ("facts", "progress", "action"),
+    [
+        # What the kubelet itself refuses.
+        ({"kind": "configuration", "words": "no"}, {}, decide.WAIT),
+        ({"unit": Unit("activating", "auto-restart", "exit-code", "i2", 1)}, {"failures": 1}, decide.REVERT),
+        ({"healthy": True, "now": 80.0}, {"healthy_since": 0.0, "was_healthy": True}, decide.WAIT),
+        ({"healthy": True, "now": 99.0}, {"healthy_since": 0.0, "was_healthy": True}, decide.ASK),
+        ({"healthy": True, "now": 99.0, "node": "no Node"}, {"healthy_since": 0.0, "was_healthy": True}, decide.WAIT),
+        ({"healthy": True, "now": 99.0, "node": ""}, {"healthy_since": 0.0, "was_healthy": True}, decide.GRADUATE),
+    ],
+)
+def test_the_trial_of_a_seed_needs_no_controller(
+    machine: Machine, facts: dict[str, t.Any], progress: dict[str, t.Any], action: str
+) -> None:
+    """The kubelet never ran, so it was not healthy before; a deadly seed is reverted all the same."""
+    machine.sow(options={**OPTIONS, "trial_seconds": 90})
+    machine.start()
+    trial = machine.store.trial()
+    assert trial is not None and trial.extra.get("node_proof", True) and trial.revert_to is None
+    terms = terms_of(trial)
+    seen = Facts(**{"boot": terms.boot, "now": 5.0, "unit": Unit(invocation="i1"), **facts})
+    known = Progress(**{"name": terms.name, "boot": terms.boot, "invocation": "i1", **progress})
+    assert decide.decide(terms, known, seen).what == action
+
+
+@pytest.mark.parametrize(
+    ("prepare", "reason"),
+    [
+        (
+            lambda machine: machine.found.update(reasons=["maxPods: no", "clusterDNS: no"]),
+            "maxPods: no; clusterDNS: no",
+        ),
+        (lambda machine: machine.fails.update({"guard": UnitError("the unit is odd")}), "installing the guard failed"),
+        (lambda machine: machine.sow(options={**OPTIONS, "data": {"other": "{}"}}), "has no key 'kubelet'"),
+        (lambda machine: machine.sow(format=2), "cannot be used: it is not a record of a known format"),
+        (lambda machine: Path(machine.config_dir, "seed/seed.json").write_text("{"), "seed.json cannot be used"),
+    ],
+)
+def test_a_seed_that_cannot_be_used_leaves_the_own_file_and_is_reported(
+    machine: Machine, prepare: t.Callable[[Machine], None], reason: str
+) -> None:
+    machine.sow()
+    prepare(machine)
+    machine.start()
+    assert not machine.is_sown and machine.store.assigned() is None
+    assert machine.store.running() in (None, machine.store.target(None))
+    report = machine.report()
+    assert reason in report.status["error"] and report.status["reason"] == seeds.REFUSED and not report.source
+    assert report.warning and "Kubelet restarting to use local config: " in report.message
+    assert "guard alone" in machine.calls
+
+
+@pytest.mark.parametrize(
+    "early",
+    [lambda machine: machine.own.unlink(), lambda machine: setattr(machine, "running", 7)],
+    ids=["kubeadm has not written the file of the kubelet", "the kubelet runs"],
+)
+def test_a_seed_waits_for_the_start_of_a_kubelet_with_its_own_file(
+    machine: Machine, early: t.Callable[[Machine], None]
+) -> None:
+    machine.sow()
+    early(machine)
+    machine.start()
+    assert machine.is_sown and not machine.calls and machine.store.assigned() is None
+    machine.own.write_text("kind: KubeletConfiguration\n")
+    machine.running = 0
+    machine.start()
+    assert not machine.is_sown and machine.store.assigned() == values.source(SOURCE)
+
+
+def test_a_seed_changes_no_machine_that_has_a_configuration(machine: Machine) -> None:
+    machine.sow()
+    machine.start()
+    machine.sow(options={**OPTIONS, "source": {**SOURCE, "uid": "other"}})
+    machine.start()
+    assert not machine.is_sown and machine.store.assigned() == values.source(SOURCE)
+    assert "assigned to this machine already" in machine.report().status["error"]
+
+
+def test_a_seed_that_was_interrupted_is_continued(machine: Machine) -> None:
+    machine.sow()
+    machine.start()
+    before = machine.store.trial()
+    machine.sow()
+    machine.start()
+    assert not machine.is_sown and machine.store.trial() == before
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_follower_is_installed_if_wanted(machine: Machine, fails: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    if fails:
+        machine.fails["follower"] = StoreError("the disk is full")
+    machine.sow(follow={"namespace": "kube-system", "effect": "drain"})
+    machine.start()
+    assert ("follower", "kube-system", "drain") in machine.calls and not machine.is_sown
+    assert ("the follower is not installed: the disk is full" in capsys.readouterr().err) is fails
