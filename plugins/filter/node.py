@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Filters that turn hosts into nodes, size their values, open what stages pass on, and make one message about a node."""
+"""Filters that turn hosts into nodes, size values, open what stages pass on, and make one message about a node."""
 
 from __future__ import annotations
 

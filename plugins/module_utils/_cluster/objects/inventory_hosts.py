@@ -38,8 +38,8 @@ def is_controller(name: str) -> bool:
 def variables(node: nodes.Node) -> dict[str, t.Any]:
     """Return the host variables of a node.
 
-    All names have a prefix: Ansible itself uses `roles` and `tags`, and inventories often use `labels`. The capacity has
-    the name under which the role dump sets it.
+    All names have a prefix: Ansible itself uses `roles` and `tags`, and inventories often use `labels`. The role dump
+    sets the capacity too.
     """
     active, variant, minor = node.part("active"), "local", ""
     if active:

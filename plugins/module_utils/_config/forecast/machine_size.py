@@ -21,7 +21,7 @@ from fractions import Fraction
 from typing import Any, Callable, Dict, Iterator, Mapping, NamedTuple, Sequence, Tuple
 
 from ..values import amounts
-from .allocatable import RESERVABLE
+from .allocatable import HUGE_PAGES, RESERVABLE
 
 Amounts = Dict[str, Fraction]
 """By resource: cpu in millicores, the others in bytes."""
@@ -29,7 +29,6 @@ Steps = Sequence[Tuple[int, Fraction]]
 """How much is reserved of each unit, for so many units each. The last share holds for all further units too."""
 
 _MI, _GI = 2**20, 2**30
-_HUGE_PAGES = "hugepages-"
 _KEYS = {"memory": "memory", "storage": "ephemeral-storage", "pods": "pods"}
 """The resources of a Node by the keys of a capacity."""
 
@@ -48,7 +47,7 @@ def capacity(given: Mapping[str, str]) -> dict[str, Any]:
     found: dict[str, Any] = {key: known[resource] for key, resource in _KEYS.items() if resource in known}
     if "cpu" in known:
         found["cpu"] = known["cpu"]
-    pages = {name[len(_HUGE_PAGES) :]: known[name] for name in sorted(known) if name.startswith(_HUGE_PAGES)}
+    pages = {name[len(HUGE_PAGES) :]: known[name] for name in sorted(known) if name.startswith(HUGE_PAGES)}
     return {**found, "hugepages": pages}
 
 

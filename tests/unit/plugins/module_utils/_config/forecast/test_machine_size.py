@@ -67,7 +67,8 @@ def test_gke_reserves_memory_of_twelve_sizes(mib: int, expected: str) -> None:
     assert machine_size.reserved(machine(mib=mib), "gke")["memory"] == expected
 
 
-# By hand from the page of GKE: the least of 50 %, 6 GiB and 35 %, and 100 GiB of the boot disk.
+# By hand from the page of GKE: the least of 50 %, 6 GiB and 35 %, and 100 GiB of the boot disk. Its example of a Node
+# has 41 GiB reserved of 100 GiB (see test_pressure.py).
 @pytest.mark.parametrize(("gib", "expected"), [(10, "5120Mi"), (40, "20480Mi"), (100, "41984Mi"), (300, "102400Mi")])
 def test_gke_reserves_storage(gib: int, expected: str) -> None:
     assert machine_size.reserved(machine(storage=gib * GI), "gke")["ephemeral-storage"] == expected
