@@ -51,6 +51,11 @@ def test_a_rollout_reserves_by_size(ansible: Ansible, fleet: PlayedCluster) -> N
     drift = ansible.playbook("drift")
     assert drift.code == 0 and "0 drifted" in drift.output, drift.output
 
+    fleet.nodes["n3"]["status"]["capacity"]["memory"] = "128Gi"
+    drift = ansible.playbook("drift")
+    assert "1 difference (capacity changed 1)" in drift.output, drift.output
+    assert "(memory 64Gi -> 128Gi)" in drift.output, drift.output
+
 
 @pytest.mark.parametrize("strategy", ["linear", "free"])
 def test_roles_in_a_play_of_the_user(ansible: Ansible, fleet: PlayedCluster, strategy: str) -> None:
@@ -62,6 +67,15 @@ def test_roles_in_a_play_of_the_user(ansible: Ansible, fleet: PlayedCluster, str
     run = ansible.playbook(str(ansible.home / "play.yml"))
     assert run.code == 0, run.output
     assert "1844Mi" in run.output and "5612Mi" in run.output, run.output
+
+
+def test_a_reservation_above_the_capacity_is_refused(ansible: Ansible, fleet: PlayedCluster) -> None:
+    ansible.variables(all={"kubelet_config": {"kubeReserved": {"memory": "{{ 2 * kubelet_capacity.pods // 2 }}Gi"}}})
+    fleet.nodes["n3"]["status"]["capacity"]["memory"] = "256Gi"
+    run = ansible.playbook("rollout")
+    assert run.code != 0
+    assert "2 nodes (n1, n2): kubeReserved: kubeReserved, systemReserved and evictionHard keep back" in run.output
+    assert fleet.assigned == set() and set(fleet.configmaps) == {fleet.BEFORE}
 
 
 def test_a_machine_without_a_class_is_named(ansible: Ansible, fleet: PlayedCluster) -> None:

@@ -120,6 +120,18 @@ def quantity(resource: str, value: Fraction) -> str:
     return str(int(value))
 
 
+def resized(before: Any, now: Any) -> str:
+    """Return which resources of a machine changed visibly, in words; empty if none did. Both are capacities."""
+    had, has = parsed(before), parsed(now)
+    found = []
+    for resource in RESERVABLE:
+        if resource in had and resource in has:
+            old, new = shown(resource, had[resource]), shown(resource, has[resource])
+            if old != new:
+                found.append(f"{resource} {old} -> {new}")
+    return ", ".join(found)
+
+
 def _amount(text: str) -> Fraction:
     try:
         return amounts.parse_quantity(text)

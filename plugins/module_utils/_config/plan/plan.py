@@ -200,6 +200,8 @@ class _Group:
         effect, own = plan_node.effect(changes), None
         if assigns:
             effect, own = effect or SAFE, desired.record_on(reference["name"])
+            if row.get("capacity"):
+                own = {**own, own_values.CAPACITY: row["capacity"]}
             unfit = self._unfit(row, asked, desired)
             if unfit:
                 # Rows of equal nodes share their list otherwise.

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast import machine_size
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast import allocatable, machine_size
 
 from . import tables
 from .tables import LIVE
@@ -104,3 +104,26 @@ def test_huge_pages_are_not_for_pods_that_request_memory() -> None:
     table["nodes"]["n0"]["capacity"]["hugepages-2Mi"] = "1Gi"
     made = tables.planned(table, {"kubeReserved": {"memory": "1Gi"}})
     assert made["nodes"]["n0"]["allocatable"]["memory"]["after"] == str(14 * GI - 100 * 2**20)
+
+
+def test_the_record_of_a_node_has_its_capacity() -> None:
+    """Drift compares it with a later one. Equal nodes share their plan, whatever they had before."""
+    table = sized(2, ((2, 8), (2, 16)))
+    made = tables.planned(table, {"kubeReserved": {"memory": "1Gi"}})
+    for name, row in table["nodes"].items():
+        assert made["nodes"][name]["own"]["capacity"] == row["capacity"]
+    again = tables.planned(tables.applied(table, made), {"kubeReserved": {"memory": "1Gi"}})
+    assert again["summary"]["to_change"] == 0
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "words"),
+    [
+        ({"memory": "16Gi", "cpu": "4"}, {"memory": "32Gi", "cpu": "8"}, "cpu 4 -> 8, memory 16Gi -> 32Gi"),
+        ({"memory": "16384Mi", "cpu": "4"}, {"memory": "16380Mi", "cpu": "4"}, ""),
+        ({"memory": "16Gi"}, {"cpu": "4"}, ""),
+        (None, {"memory": "16Gi"}, ""),
+    ],
+)
+def test_what_of_a_machine_changed(before: Any, now: Any, words: str) -> None:
+    assert allocatable.resized(before, now) == words
