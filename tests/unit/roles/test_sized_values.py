@@ -15,6 +15,7 @@ from tests.sim.played import PlayedCluster, played_ansible
 from tests.support.ansible import Ansible
 
 DECLARED = {"kubeReserved": "{{ kubelet_capacity | livenodes.kubelet.reserved('gke') }}"}
+TEXT = "kubeReserved: {{ kubelet_capacity | livenodes.kubelet.reserved('gke') }}"
 SIZES = {"n1": (2, "8Gi"), "n2": (2, "8Gi"), "n3": (16, "64Gi")}
 RESERVED = {
     "n1": {"cpu": "70m", "memory": "1844Mi", "ephemeral-storage": "41984Mi"},
@@ -57,9 +58,10 @@ def test_a_rollout_reserves_by_size(ansible: Ansible, fleet: PlayedCluster) -> N
     assert "(memory 64Gi -> 128Gi)" in drift.output, drift.output
 
 
-@pytest.mark.parametrize("strategy", ["linear", "free"])
-def test_roles_in_a_play_of_the_user(ansible: Ansible, fleet: PlayedCluster, strategy: str) -> None:
+@pytest.mark.parametrize(("strategy", "declared"), [("linear", DECLARED), ("free", TEXT)])
+def test_roles_in_a_play_of_the_user(ansible: Ansible, strategy: str, declared: t.Any) -> None:
     """The role dump sets the capacity."""
+    ansible.variables(all={"kubelet_config": declared})
     roles = [f"livenodes.kubelet.{name}" for name in ("dump", "edit")]
     (ansible.home / "play.yml").write_text(
         json.dumps([{"hosts": "all", "gather_facts": False, "strategy": strategy, "roles": roles}])
