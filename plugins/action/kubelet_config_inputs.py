@@ -104,7 +104,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         given = {name: self._handed(value) for name, value in variables.items() if name in stages.READ}
         try:
             wrong = host_table.unseen(variables, variables["hostvars"])
-            names = list(host_table.node_table(hosts, variables["hostvars"])["hosts"])
+            names = list(host_table.node_table(hosts, variables["hostvars"], configs=False)["hosts"])
         except AnsibleError as error:
             return {"failed": True, "msg": str(error)}
         wrong = wrong or stages.missing(stage, given, names)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Filters that turn hosts into nodes, open what stages pass on, and make one message about a node."""
+"""Filters that turn hosts into nodes, size values, open what stages pass on, and make one message about a node."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typing as t
 import jinja2
 from ansible.errors import AnsibleFilterError
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast import machine_size
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils import host_table, sealed
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import stages
@@ -22,11 +23,14 @@ SEALED = {"configs": sealed.layers, "group_configs": sealed.layer, "flags": seal
 
 @jinja2.pass_context
 def node_table_of_hosts(
-    context: jinja2.runtime.Context, hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str, t.Any]]
+    context: jinja2.runtime.Context,
+    hosts: t.Sequence[str],
+    hostvars: t.Mapping[str, t.Mapping[str, t.Any]],
+    configs: bool = True,
 ) -> dict[str, t.Any]:
     """Return the node_table of the hosts, and the options of each host, as the modules that read them take them.
 
-    These are C(allow_effects), C(drains) and C(forecasts).
+    These are C(allow_effects), C(drains) and C(forecasts). Without C(configs), also which hosts are C(unsized).
 
     Raises AnsibleFilterError when a variable is set for the current task but not for its host. It would silently have
     no effect.
@@ -34,10 +38,12 @@ def node_table_of_hosts(
     wrong = host_table.unseen(context, hostvars)
     if wrong:
         raise AnsibleFilterError(wrong)
-    table = host_table.node_table(hosts, hostvars, _of_the_play(context, hostvars))
+    table = host_table.node_table(hosts, hostvars, _of_the_play(context, hostvars), configs)
+    if not configs:
+        table["unsized"] = host_table.unsized(table["hosts"], hostvars)
     # Tasks show and keep what they are given.
-    for kind, seal in SEALED.items():
-        table[kind] = {name: seal(given) for name, given in table[kind].items()}
+    for kind in SEALED.keys() & table.keys():
+        table[kind] = {name: SEALED[kind](given) for name, given in table[kind].items()}
     return table
 
 
@@ -68,6 +74,14 @@ def other_configs(hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str
         name, given = read("kubelet_config_node_name") or host, read("kubelet_config") or {}
         found[name] = given if found.get(name, given) == given else {}
     return {name: sealed.layer(given) for name, given in found.items()}
+
+
+def reserved(capacity: t.Any, by: t.Any, step: str = "1Mi") -> dict[str, str]:
+    """Return what is reserved of a machine; see machine_size.reserved. Raises AnsibleFilterError."""
+    try:
+        return machine_size.reserved(capacity, by, step)
+    except ValueError as error:
+        raise AnsibleFilterError(f"livenodes.kubelet.reserved: {error}") from error
 
 
 @jinja2.pass_context
@@ -171,6 +185,7 @@ class FilterModule:
         return {
             "node_table": node_table_of_hosts,
             "other_configs": other_configs,
+            "reserved": reserved,
             "found_by": found_by,
             "unsealed": unsealed,
             "node_message": node_message,

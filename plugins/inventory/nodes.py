@@ -25,6 +25,8 @@ description:
     that the kubelet runs, or V(local) for its own file. It is the uid of a ConfigMap of which a kubelet
     before 1.11 reports no more. C(node_settled) is whether it runs what it should, without an error, and
     C(node_drift) is the opposite. C(node_error) is the error that it reports, or what is malformed in its annotations.
+  - C(kubelet_capacity) is what the machine has, in whole numbers. It has C(cpu) in cores, C(memory) and C(storage) in
+    bytes, C(pods), and C(hugepages) in bytes by the size of a page.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
   - constructed

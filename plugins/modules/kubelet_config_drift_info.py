@@ -124,7 +124,7 @@ nodes:
           description: >-
             V(flag), V(drop-in), V(edited file), V(not restarted), V(other kubelet version), V(not rolled out),
             V(configmap changed), V(configmap gone), V(fell back), V(foreign source), V(no longer declared), V(own file
-            changed), V(kubeadm) or V(unknown).
+            changed), V(capacity changed), V(kubeadm) or V(unknown).
           type: str
         message:
           description: How the cause appears on this node, with the flag, the file or the ConfigMap.

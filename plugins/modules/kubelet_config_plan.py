@@ -161,7 +161,8 @@ plan:
         One row for each node. C(variant) is its configuration, C(source) the ConfigMap that will hold it, C(delivery)
         how it gets there. C(action) is V(assign) or V(none). C(effect), C(changes) and C(problems) describe the change,
         and C(own) is the record of the node's own values to assign with it. C(whole) states whether the variant is the
-        whole configuration that the node then runs.
+        whole configuration that the node then runs. C(allocatable) has, where a change touches it, by resource what
+        pods may request C(before) and C(after), and the C(capacity).
       type: dict
     refused:
       description: Whether any problem is a refusal.

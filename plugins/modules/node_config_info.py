@@ -32,6 +32,11 @@ options:
         that is not Ready.
     type: bool
     default: false
+  capacity:
+    description:
+      - Whether to return RV(capacity).
+    type: bool
+    default: false
 seealso:
   - module: livenodes.kubelet.node_config_source
 """
@@ -64,6 +69,15 @@ away:
       delivery: none
       source: null
       error: ""
+capacity:
+  description: >-
+    What the machine of each node has, by name, as whole numbers. C(cpu) is in cores, C(memory) and C(storage) are in
+    bytes, C(pods) is the number that the kubelet accepts, and C(hugepages) has bytes by the size of a page. What the
+    Node does not have is absent.
+  returned: success, with O(capacity=true)
+  type: dict
+  sample:
+    n1: {cpu: 4, memory: 16767627264, storage: 101203873792, pods: 110, hugepages: {2Mi: 0}}
 nodes:
   description: One row for each node, by name.
   returned: success
@@ -191,6 +205,7 @@ MODULE = controller_module.define(
         **node_requests.SELECTION,
         "skip": {"type": "bool", "default": False},
         "unready": {"type": "bool", "default": False},
+        "capacity": {"type": "bool", "default": False},
     },
     gate.info,
 )

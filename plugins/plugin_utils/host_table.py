@@ -9,11 +9,13 @@ import functools
 import re
 import typing as t
 
-from ansible.errors import AnsibleFilterError
+import jinja2
+from ansible.errors import AnsibleError, AnsibleFilterError
 from ansible.release import __version__
 
 from ..module_utils._config.plan.layers import OF_HOSTS
 from ..module_utils._config.values import document, paths
+from ._inputs import rendered
 
 # Further columns of the node table, and the host variable each of them comes from.
 KINDS = {
@@ -23,6 +25,8 @@ KINDS = {
 }
 
 NODE_NAME = "kubelet_config_node_name"
+CAPACITY = "kubelet_capacity"
+"""What the machine of a host has. The inventory plugin sets it, else the role dump."""
 
 OF_THE_HOST = {
     "kubelet_config_allow_effect": "disrupt",
@@ -65,17 +69,21 @@ def node_table(
     hosts: t.Sequence[str],
     hostvars: t.Mapping[str, t.Mapping[str, t.Any]],
     of_the_play: t.Mapping[str, t.Any] | None = None,
+    configs: bool = True,
 ) -> dict[str, dict[str, t.Any]]:
     """Return what Ansible knows about each host, as columns by node name.
 
     C(hosts): the inventory host. C(configs): the overrides of the host by their variables.
     C(group_configs): the overrides of its group, an empty mapping if there are none. C(flags), C(deliveries) and
     C(transports): the kubelet's flags, the delivery and the transport, if the inventory sets them. With
-    C(of_the_play), which overrides them, also the options of each host.
+    C(of_the_play), which overrides them, also the options of each host. Without C(configs), what hosts declare is not
+    read: it may depend on what the role dump finds out.
 
     Raises AnsibleFilterError when two hosts name the same node, and for a variable that names an undefined one.
     """
-    columns = ["hosts", "configs", "group_configs", *KINDS]
+    columns = ["hosts", *KINDS]
+    if configs:
+        columns += ["configs", "group_configs"]
     if of_the_play is not None:
         columns += ["allow_effects", "drains", "forecasts"]
     table: dict[str, dict[str, t.Any]] = {column: {} for column in columns}
@@ -94,15 +102,29 @@ def _add_host(table: dict[str, dict[str, t.Any]], host: str, variables: t.Mappin
     if name in table["hosts"]:
         raise AnsibleFilterError(same_node([table["hosts"][name], host], name))
     table["hosts"][name] = host
-    layers = {variable: read(variable) for variable in OF_HOSTS}
-    if any(layers.values()):
-        table["configs"][name] = {variable: layer for variable, layer in layers.items() if layer}
-    table["group_configs"][name] = layers["kubelet_config"] or {}
+    if "configs" in table:
+        layers = {variable: read(variable) for variable in OF_HOSTS}
+        if any(layers.values()):
+            table["configs"][name] = {variable: layer for variable, layer in layers.items() if layer}
+        table["group_configs"][name] = layers["kubelet_config"] or {}
     for kind, variable in KINDS.items():
         given = read(variable)
         if given:
             table[kind][name] = given
     return name
+
+
+def unsized(hosts: t.Mapping[str, str], hostvars: t.Any) -> dict[str, str]:
+    """Return those of the hosts, by node name, that declare values by their capacity, and do not have that variable."""
+    raw = getattr(hostvars, "raw_get", hostvars.get)
+    return {name: host for name, host in hosts.items() if _needs_capacity(raw(host))}
+
+
+def _needs_capacity(given: t.Mapping[str, t.Any]) -> bool:
+    if CAPACITY in given:
+        return False
+    layers = [given[name] for name in OF_HOSTS if name in given]
+    return any(rendered.is_template(layer) and CAPACITY in rendered.words(layer, given) for layer in layers)
 
 
 def _add_options(
@@ -129,10 +151,16 @@ _TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 def of_host(host: str, variables: t.Mapping[str, t.Any], name: str) -> t.Any:
     """Return a variable of a host with vaulted values as their text, None if it is not set.
 
-    Raises AnsibleFilterError for a text with a template that Ansible has not rendered.
+    Raises AnsibleFilterError for a template that fails, and for a text with one that Ansible has not rendered.
     """
-    value = variables.get(name)
-    return _plain(value, (), f"{name} of host {host}")
+    origin = f"{name} of host {host}"
+    try:
+        # From 2.19 on, a template is rendered when its place in a value is read.
+        return _plain(variables.get(name), (), origin)
+    except (AnsibleError, jinja2.UndefinedError) as error:
+        if origin in str(error):
+            raise
+        raise AnsibleFilterError(f"{origin}: {error.__cause__ or error}") from error
 
 
 def _plain(value: t.Any, path: paths.Path, origin: str) -> t.Any:
@@ -140,6 +168,9 @@ def _plain(value: t.Any, path: paths.Path, origin: str) -> t.Any:
         return {key: _plain(inner, (*path, key), origin) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(inner, (*path, position), origin) for position, inner in enumerate(value)]
+    if isinstance(value, jinja2.Undefined):
+        # It stands for the error of its template, and raises it.
+        return str(value)
     if hasattr(value, "__ENCRYPTED__"):
         # AnsibleVaultEncryptedUnicode up to ansible-core 2.18, which is not a str. Later ones decrypt by themselves.
         return str(value)

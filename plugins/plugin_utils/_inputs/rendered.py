@@ -58,16 +58,23 @@ def is_template(value: t.Any) -> bool:
     return isinstance(value, str) and ("{{" in value or "{%" in value)
 
 
+def words(value: t.Any, given: t.Mapping[str, t.Any]) -> set[str]:
+    """Return the words in a template, and in the templates of the host's variables that it names."""
+    found: set[str] = set()
+    texts = [repr(value)]
+    while texts:
+        new = set(_WORD.findall(texts.pop())) - found
+        found |= new
+        texts += [repr(given[name]) for name in new if is_template(given.get(name))]
+    return found
+
+
 def _key(value: t.Any, given: t.Mapping[str, t.Any]) -> t.Any:
     """Return what the result of a template depends on: its text and all variables of the host whose name is in it."""
     found: dict[str, str] = {"": repr(value)}
-    texts = [found[""]]
-    while texts:
-        for name in set(_WORD.findall(texts.pop())) - found.keys():
-            if name in _ANY:
-                found[name] = str(given.get("inventory_hostname"))
-            elif name in given:
-                found[name] = repr(given[name])
-                if is_template(given[name]):
-                    texts.append(found[name])
+    for name in words(value, given):
+        if name in _ANY:
+            found[name] = str(given.get("inventory_hostname"))
+        elif name in given:
+            found[name] = repr(given[name])
     return tuple(sorted(found.items()))

@@ -29,7 +29,7 @@ ROLES = sorted(path.name for path in (ROOT / "roles").iterdir())
 # node_table reads this variable of each host.
 OF_THE_FILTER = {"kubelet_config_node_name"}
 OF_CALLERS = {
-    *("assign/write.yml", "dump/read.yml", "edit/plan.yml", "push/write.yml", "verify/watch.yml"),
+    *("assign/write.yml", "dump/capacity.yml", "dump/read.yml", "edit/plan.yml", "push/write.yml", "verify/watch.yml"),
 }
 """Tasks files without run_once: their callers set it, except where a host works alone."""
 

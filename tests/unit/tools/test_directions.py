@@ -22,7 +22,7 @@ MAY = {
     "_node": {"_config"},
     "_cluster": {"_config", "ansible"},
     "modules": {"_cluster", "_node", "ansible"},
-    "plugin_utils": {"_cluster", "_config", "_node", "ansible"},
+    "plugin_utils": {"_cluster", "_config", "_node", "ansible", "jinja2"},
     "action": {"modules", "plugin_utils", "ansible"},
     "callback": {"plugin_utils", "ansible"},
     "filter": {"plugin_utils", "_config", "ansible", "jinja2"},

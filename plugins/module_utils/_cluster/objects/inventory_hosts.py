@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ..._config.forecast import machine_size
 from ..api.session import Session
 from . import node_requests, nodes
 
@@ -37,7 +38,8 @@ def is_controller(name: str) -> bool:
 def variables(node: nodes.Node) -> dict[str, t.Any]:
     """Return the host variables of a node.
 
-    All names have a prefix: Ansible itself uses `roles` and `tags`, and inventories often use `labels`.
+    All names have a prefix: Ansible itself uses `roles` and `tags`, and inventories often use `labels`. The role dump
+    sets the capacity too.
     """
     active, variant, minor = node.part("active"), "local", ""
     if active:
@@ -47,6 +49,7 @@ def variables(node: nodes.Node) -> dict[str, t.Any]:
         minor = f"1.{node.minor}"
     settled = nodes.settled(node)
     return {
+        "kubelet_capacity": machine_size.capacity(node.capacity),
         "kubelet_config_node_name": node.name,
         "node_addresses": {kind: text for kind, text in node.addresses.items() if _ADDRESS.fullmatch(text)},
         "node_arch": node.arch,

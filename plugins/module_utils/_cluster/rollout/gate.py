@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 import typing as t
 
-from ..._config.forecast import admission
+from ..._config.forecast import admission, machine_size
 from ..._config.values import amounts, node_row
 from ..api import parallel, timestamps
 from ..api.errors import ClusterError
@@ -331,17 +331,31 @@ def info(session: Session, options: dict[str, t.Any], check_mode: bool) -> _Resu
     """Return a row for each node and the counts that budgets use; with the option `skip`, also who is away.
 
     A node is away if it does not exist, is not Ready, or is silent (see `unavailable`). With `unready`, one that is not
-    Ready is away only if its kubelet does not answer: one GET of its configz. Raises ClusterError.
+    Ready is away only if its kubelet does not answer: one GET of its configz. With `capacity`, also what the machine of
+    each node has. Raises ClusterError.
     """
-    if not options["skip"]:
-        return _info(node_requests.read(session, options["nodes"], options["label_selectors"] or ()), {})
+    found: _Nodes
+    away: dict[str, t.Any] = {}
+    if options["skip"]:
+        found, away = _skipping(session, options)
+    else:
+        found = node_requests.read(session, options["nodes"], options["label_selectors"] or ())
+    rows = {name: nodes.row(node) for name, node in found.items()}
+    result: _Result = {"changed": False, "nodes": rows, "away": away, "summary": nodes.summarise(rows)}
+    if options.get("capacity"):
+        result["capacity"] = {name: machine_size.capacity(node.capacity) for name, node in found.items()}
+    return result
+
+
+def _skipping(session: Session, options: dict[str, t.Any]) -> tuple[_Nodes, dict[str, t.Any]]:
+    """Return the nodes that exist, and the rows of those that are away."""
     if not options["nodes"] or options["label_selectors"]:
         raise ClusterError("skip: name the nodes in the option nodes, without label_selectors")
     found = node_requests.find(session, options["nodes"])
     why = _away(session, options, found)
     # Not under `skipped`, which Ansible takes for a skipped task.
     away = {name: node_row.Row(False, _SKIPPED, why[name]).shown() for name in options["nodes"] if name in why}
-    return _info(found, away)
+    return found, away
 
 
 def _away(session: Session, options: dict[str, t.Any], found: _Nodes) -> dict[str, str]:
@@ -354,8 +368,3 @@ def _away(session: Session, options: dict[str, t.Any], found: _Nodes) -> dict[st
         alive = _answering(session, found, why)
         return {name: reason for name, reason in why.items() if name not in alive}
     return why
-
-
-def _info(found: _Nodes, away: dict[str, t.Any]) -> _Result:
-    rows = {name: nodes.row(node) for name, node in found.items()}
-    return {"changed": False, "nodes": rows, "away": away, "summary": nodes.summarise(rows)}

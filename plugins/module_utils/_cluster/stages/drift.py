@@ -17,6 +17,7 @@ from ..._config.drift.drift_facts import Host, NodeFacts
 from ..._config.drift.drift_rows import Configs, Finder
 from ..._config.fields import compare, overlay, shadow
 from ..._config.fields import complete_config as pure_configz
+from ..._config.forecast import allocatable
 from ..._config.minors import fields_of
 from ..._config.plan import host_facts, own_file, shared_overrides
 from ..._config.plan.layers import Layers
@@ -193,8 +194,11 @@ def _facts(
     missing: str,
     argv: t.Sequence[str],
 ) -> NodeFacts:
-    source = node.source
+    source, own = node.source, node.own or {}
+    recorded, resized = str(own.get("source", "")), ""
     found = config_sources.FoundConfig(None, None)
+    if source and source.get("name") == recorded:
+        resized = allocatable.resized(own.get(own_values.CAPACITY), node.capacity)
     if source:
         found = maps[nodes.describe(source)]
     ours, pushed = True, None
@@ -215,7 +219,8 @@ def _facts(
         pushed=pushed,
         ours=ours,
         edited=bool(found.configmap and ours and _edited(found.configmap)),
-        recorded=str((node.own or {}).get("source", "")),
+        recorded=recorded,
+        resized=resized,
         fault=_fault(found, node.minor),
         host=host,
         host_missing=missing,

@@ -78,7 +78,7 @@ def _live(table: dict[str, t.Any], node: nodes.Node, live: dict[str, t.Any]) -> 
 
 def _row(node: nodes.Node, read: str | None) -> dict[str, t.Any]:
     """Return what a row has of the Node object. `read` is the way by which its kubelet is read."""
-    has = {resource: node.capacity[resource] for resource in allocatable.RESERVABLE if resource in node.capacity}
+    has = {resource: amount for resource, amount in node.capacity.items() if allocatable.counts(resource, amount)}
     source, status, own = node.source, node.status, node.own
     if node.reimaged:
         # What was assigned to another machine is not on the disk of this one.

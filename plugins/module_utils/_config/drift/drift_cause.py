@@ -13,7 +13,9 @@ from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
 from .. import delivery
 from ..fields import compare, fields, shadow
+from ..forecast import pod_forecast
 from ..plan import host_facts
+from ..values import paths
 from ..values.reference import describe
 from . import differing
 from .drift_facts import Host, NodeFacts
@@ -27,7 +29,7 @@ NOT_ROLLED_OUT, CHANGED, GONE, FELL_BACK, FOREIGN = (
     "fell back",
     "foreign source",
 )
-UNDECLARED, OWN_FILE = "no longer declared", "own file changed"
+UNDECLARED, OWN_FILE, RESIZED = "no longer declared", "own file changed", "capacity changed"
 KUBEADM, UNKNOWN = "kubeadm", "unknown"
 CAUSES = (
     FLAG,
@@ -43,6 +45,7 @@ CAUSES = (
     FOREIGN,
     UNDECLARED,
     OWN_FILE,
+    RESIZED,
     KUBEADM,
     UNKNOWN,
 )
@@ -285,7 +288,18 @@ def _not_rolled_out(path: str, facts: NodeFacts) -> Cause:
     if facts.source and not facts.ours:
         message = f"the node runs {describe(facts.source)}, which this collection did not create"
         return Cause(FOREIGN, message, "Find out who assigned it; the rollout assigns the declared configuration.")
-    return _version(path, facts) or _not_assigned(facts)
+    return _version(path, facts) or _resized(path, facts) or _not_assigned(facts)
+
+
+def _resized(path: str, facts: NodeFacts) -> Cause | None:
+    """Return that another machine size explains another value of a field that decides which pods run."""
+    if not (facts.source and facts.resized and paths.top(path) in pod_forecast.FIELDS):
+        return None
+    message = (
+        f"the machine changed since {describe(facts.source)} was assigned ({facts.resized}), and kubelet_config now "
+        "declares another value"
+    )
+    return Cause(RESIZED, message, "Run the rollout.")
 
 
 def _not_assigned(facts: NodeFacts) -> Cause:

@@ -103,6 +103,8 @@ class NodeFacts:
     """The hash in the ConfigMap's name does not match its content."""
     recorded: str = ""
     """The name of the ConfigMap that this collection assigned last, empty if that is not recorded."""
+    resized: str = ""
+    """What of the machine changed since this collection assigned the source, in words; empty if nothing did."""
     fault: str = ""
     """Why the ConfigMap is unusable: it was deleted or contains no configuration."""
     host: Host | None = None

@@ -239,7 +239,11 @@ def _distance(need: Room, pod: Pod) -> tuple[Fraction, Fraction, Fraction, Key]:
     return Fraction(apart), _request(pod, "memory"), _request(pod, "cpu"), pod.key
 
 
+NO_ROOM = "OutOf"
+"""The begin of the reason that pods request more than a node of this size has for them."""
+
+
 def _reason(resource: str) -> str:
     if resource == PODS:
-        return "OutOfpods: maxPods or podsPerCore allows fewer pods than the node runs"
-    return f"OutOf{resource}: the pods request more than would be allocatable"
+        return f"{NO_ROOM}pods: maxPods or podsPerCore allows fewer pods than the node runs"
+    return f"{NO_ROOM}{resource}: the pods request more than would be allocatable"

@@ -9,6 +9,7 @@ Source: pkg/kubelet/cm/node_container_manager_linux.go validateNodeAllocatable, 
 
 from __future__ import annotations
 
+import struct
 from fractions import Fraction
 from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
@@ -20,6 +21,8 @@ from ..values import amounts, short_texts
 PODS = "pods"
 RESOURCES = (PODS, "cpu", "memory", "ephemeral-storage")
 """In the order in which the kubelet checks resources (noderesources fitsRequest)."""
+HUGE_PAGES = "hugepages-"
+"""The begin of the resources of huge pages, which are a part of the memory."""
 _SIGNALS = {"cpu": "", "memory": "memory.available", "ephemeral-storage": "nodefs.available"}
 
 
@@ -34,15 +37,53 @@ def allocatable(config: EffectiveConfig, capacity: Mapping[str, Fraction]) -> di
             continue
         threshold, kept_back = hard(config, resource), reserved(config, resource)
         if threshold:
-            kept_back += threshold.amount(capacity[resource])
+            kept_back += _of_threshold(threshold, capacity[resource])
         if resource == "memory":
-            kept_back += sum(amount for name, amount in capacity.items() if name.startswith("hugepages-"))
+            kept_back += sum(amount for name, amount in capacity.items() if name.startswith(HUGE_PAGES))
         found[resource] = max(capacity[resource] - kept_back, Fraction(0))
     limit = Fraction(config.number("maxPods") or 0)
     per_core = config.number("podsPerCore") or 0
     if per_core > 0 and "cpu" in capacity:
         limit = min(limit, per_core * capacity["cpu"])
     return {PODS: limit, **found}
+
+
+def _of_threshold(threshold: eviction.Threshold, capacity: Fraction) -> Fraction:
+    """Return what a threshold withholds to the byte: kubelets hold a percentage in 32 bits, and leave out a fraction.
+
+    Source: pkg/kubelet/eviction/helpers.go parsePercentage, api/types.go GetThresholdQuantity.
+    """
+    percentage = amounts.parse_percentage(threshold.value)
+    if percentage is None:
+        return threshold.amount(capacity)
+    return Fraction(int(float(capacity) * _single(_single(float(percentage)) / 100)))
+
+
+def _single(value: float) -> float:
+    """Return the nearest number of 32 bits."""
+    return float(struct.unpack("f", struct.pack("f", value))[0])
+
+
+def counts(resource: str, amount: str) -> bool:
+    """Return whether a resource of Node.status.capacity matters for allocatable()."""
+    return resource in RESERVABLE or (resource.startswith(HUGE_PAGES) and amount != "0")
+
+
+def parsed(given: Any) -> dict[str, Fraction]:
+    """Return the amounts of a capacity that matter; what is malformed is not known, since kubelets write their Node."""
+    found = {}
+    for resource, amount in given.items() if isinstance(given, Mapping) else ():
+        try:
+            if counts(resource, amount):
+                found[resource] = amounts.parse_quantity(amount)
+        except (AttributeError, TypeError, ValueError):
+            continue
+    return found
+
+
+def ignores_thresholds(words: Sequence[str]) -> bool:
+    """Return whether the words of a kubelet's command line let it keep back nothing for evictionHard."""
+    return any(word.replace("_", "-").startswith(_NO_THRESHOLDS) for word in words)
 
 
 def reserved(config: EffectiveConfig, resource: str) -> Fraction:
@@ -70,6 +111,25 @@ def shown(resource: str, value: Fraction) -> str:
     if resource in (PODS, "cpu"):
         return f"{float(value):g}"
     return amounts.show_bytes(value)
+
+
+def quantity(resource: str, value: Fraction) -> str:
+    """Return an amount of a resource as a quantity: cpu in millicores, others as a whole number."""
+    if resource == "cpu":
+        return f"{int(value * 1000)}m"
+    return str(int(value))
+
+
+def resized(before: Any, now: Any) -> str:
+    """Return which resources of a machine changed visibly, in words; empty if none did. Both are capacities."""
+    had, has = parsed(before), parsed(now)
+    found = []
+    for resource in RESERVABLE:
+        if resource in had and resource in has:
+            old, new = shown(resource, had[resource]), shown(resource, has[resource])
+            if old != new:
+                found.append(f"{resource} {old} -> {new}")
+    return ", ".join(found)
 
 
 def _amount(text: str) -> Fraction:
@@ -126,9 +186,9 @@ class Limits:
         kubelet, None if they are not known. What the running configuration does as well is harmless, and what flags
         decide is not known.
         """
-        capacity = _amounts(row.get("capacity"))
+        capacity = {name: amount for name, amount in parsed(row.get("capacity")).items() if name in RESERVABLE}
         words = argv or ()
-        thresholds = not any(word.replace("_", "-").startswith(_NO_THRESHOLDS) for word in words)
+        thresholds = not ignores_thresholds(words)
         found = dict(_beyond(self._read(expected, minor), capacity, thresholds))
         if not found or any(path.startswith(_RESERVING) for path in shadow.shadows(words, minor)):
             return []
@@ -142,17 +202,6 @@ class Limits:
             # The configuration is kept, so that no later one gets its id.
             self._known[key] = config, dict(_kept(EffectiveConfig(config, minor)))
         return self._known[key][1]
-
-
-def _amounts(given: Any) -> dict[str, Fraction]:
-    found = {}
-    for resource in RESERVABLE:
-        try:
-            found[resource] = amounts.parse_quantity(given[resource])
-        except (KeyError, TypeError, ValueError):
-            # Not known: the kubelet writes its Node itself.
-            continue
-    return found
 
 
 def _kept(config: EffectiveConfig) -> Iterator[tuple[str, KeptBack]]:

@@ -70,6 +70,25 @@ class ConfigChange:
         return any(not compare.same(self.old.form(field), self.new.form(field)) for field in fields or FIELDS)
 
 
+def room(change: ConfigChange, capacity: Any) -> dict[str, dict[str, str]]:
+    """Return what pods may request on a node, as quantities: by resource the capacity, and before and after a change.
+
+    ``capacity`` is that of the row of a dump. Empty if the change does not touch it.
+    """
+    if not change.touches():
+        return {}
+    has = allocatable.parsed(capacity)
+    before, after = allocatable.allocatable(change.old, has), allocatable.allocatable(change.new, has)
+    found = {}
+    for resource in allocatable.RESOURCES:
+        if resource in after:
+            row = {"before": before[resource], "after": after[resource]}
+            if resource in has:
+                row["capacity"] = has[resource]
+            found[resource] = {key: allocatable.quantity(resource, amount) for key, amount in row.items()}
+    return found
+
+
 def nothing() -> dict[str, list[Any]]:
     """Return the forecast of a node that loses no pod."""
     return {kind: [] for kind in (*KINDS, "notes")}
@@ -200,11 +219,13 @@ def refusal(nodes: Nodes, counts: Mapping[str, int], allowed: int) -> str:
 
 
 def _reasons(nodes: Nodes, kind: str) -> Iterator[str]:
-    groups: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
+    groups: dict[tuple[str, str], list[tuple[str, Mapping[str, Any]]]] = {}
     for name, node in nodes.items():
         for row in node[kind]:
-            groups.setdefault(row["reason"], []).append((name, row))
-    for reason, rows in groups.items():
+            # Nodes of one size have one room.
+            room_left = row["detail"] if row["reason"].startswith(admission.NO_ROOM) else ""
+            groups.setdefault((row["reason"], room_left), []).append((name, row))
+    for (reason, _room), rows in groups.items():
         hit = list(dict.fromkeys(name for name, _given in rows))
         pods = [f"{row['namespace']}/{row['pod']}" for _node, row in rows if row["pod"] is not None]
         # The numbers of one node stand for all nodes; the result holds those of every node.

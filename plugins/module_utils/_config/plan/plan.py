@@ -14,7 +14,7 @@ from typing import Any, Mapping, Sequence
 
 from ..delivery import CHECKPOINT, NATIVE, Delivery, checked, of_row
 from ..fields.field_row import EFFECTS, FORBIDDEN, SAFE
-from ..forecast import allocatable
+from ..forecast import allocatable, pod_forecast
 from ..minors import api_versions
 from ..rules import start_rules
 from ..rules.problem import REFUSAL, WARNING, Problem
@@ -118,6 +118,9 @@ class _Group:
         self._flags = request.flags or {}
         self._looked_at = {**_reported(request.current), **(request.own or {})}
         self._limits = allocatable.Limits()
+        # By the id of a NodePlan, all of which the planner keeps.
+        self._moves: dict[int, pod_forecast.ConfigChange] = {}
+        self._rooms: dict[tuple[int, tuple[tuple[str, str], ...]], dict[str, dict[str, str]]] = {}
         target, shared = None, self._for_all
         if request.target is not None:
             target = _complete(request.target)
@@ -197,6 +200,8 @@ class _Group:
         effect, own = plan_node.effect(changes), None
         if assigns:
             effect, own = effect or SAFE, desired.record_on(reference["name"])
+            if row.get("capacity"):
+                own = {**own, own_values.CAPACITY: row["capacity"]}
             unfit = self._unfit(row, asked, desired)
             if unfit:
                 # Rows of equal nodes share their list otherwise.
@@ -217,7 +222,24 @@ class _Group:
         }
         if row.get("uid"):
             planned["node_uid"] = row["uid"]
+        room = self._room(row, asked, desired, changes) if assigns else {}
+        if room:
+            planned["allocatable"] = room
         return planned
+
+    def _room(
+        self, row: Mapping[str, Any], asked: plan_node.Asked, desired: plan_node.NodePlan, changes: list[dict[str, Any]]
+    ) -> dict[str, dict[str, str]]:
+        """Return what pods may request before and after; empty if that stays or is not known. Equal nodes share it."""
+        if not row.get("capacity") or allocatable.ignores_thresholds(asked.argv or ()):
+            return {}
+        alike = (id(desired), tuple(sorted(row["capacity"].items())))
+        if alike not in self._rooms:
+            if id(desired) not in self._moves:
+                live = self._live[asked.live]
+                self._moves[id(desired)] = pod_forecast.ConfigChange(live, desired.expected, asked.minor, changes)
+            self._rooms[alike] = pod_forecast.room(self._moves[id(desired)], row["capacity"])
+        return self._rooms[alike]
 
     def _action_of(
         self, row: Mapping[str, Any], asked: plan_node.Asked, desired: plan_node.NodePlan, reference: Mapping[str, str]

@@ -13,8 +13,10 @@ from typing import Any, Iterator, Mapping
 from .. import delivery
 from ..fields import compare, difftext, fields
 from ..fields.field_row import EFFECTS
+from ..forecast import allocatable
 from ..rules import checks
 from ..rules.problem import REFUSAL, WARNING
+from ..values.amounts import parse_quantity
 from ..values.node_row import counted, first_of, shown_nodes
 from ..values.short_texts import minor_of
 from . import sources
@@ -154,8 +156,29 @@ def _block(rows: Mapping[str, Any], names: list[str]) -> Iterator[str]:
         # The keys of one map have one reason.
         yield f"  {_change(change, change['reason'] != shown)}"
         shown = change["reason"]
+    yield from _rooms(rows, names)
     for problem in row["problems"]:
         yield f"  {_SEVERITIES[problem['severity']]}: {_problem_text(problem)}"
+
+
+def _rooms(rows: Mapping[str, Any], names: list[str]) -> Iterator[str]:
+    """Yield what a change leaves to pods: a line for each size of machine."""
+    sizes: dict[str, list[str]] = {}
+    for name in names:
+        text = ", ".join(_room(rows[name].get("allocatable") or {}))
+        if text:
+            sizes.setdefault(text, []).append(name)
+    for text, of_size in sizes.items():
+        where = "" if len(of_size) == len(names) else f" on {shown_nodes(of_size)}"
+        yield f"  allocatable{where}: {text}"
+
+
+def _room(resources: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    for resource, row in resources.items():
+        amount = {key: allocatable.shown(resource, parse_quantity(text)) for key, text in row.items()}
+        of_all = f" of {amount['capacity']}" if "capacity" in amount else ""
+        if row["before"] != row["after"]:
+            yield f"{resource} {amount['before']} -> {amount['after']}{of_all}"
 
 
 def _problem_text(problem: Mapping[str, Any]) -> str:

@@ -6,7 +6,8 @@
 A record is a mapping: ``own`` has the value of each replaced path, as a list of one value (None: absent), or an empty
 list if the value is not known. ``complete`` is false if sources without a record came before, so that a value found on
 the node may be one of theirs. ``absent`` has the paths that the source named by ``source`` leaves to the kubelet, whose
-default is not known.
+default is not known. ``capacity`` is what the machine had when that source was assigned, as in Node.status.capacity,
+where that is known.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ Record = Dict[str, Any]
 
 NO_RECORD: Record = {"complete": True, "source": "", "absent": [], "own": {}}
 """The record of a node on its local config, which has only values of its own."""
+CAPACITY = "capacity"
 LIMIT = 64 * 1024
 """Bytes of a record: all annotations of an object together may have 256 KiB
 (apimachinery/pkg/api/validation, TotalAnnotationSizeLimitB).
@@ -38,7 +40,9 @@ def read(value: Any) -> tuple[Record | None, dict[str, str]]:
             annotation.OWN: f"its annotation {annotation.OWN} is malformed: {fault}. The next assignment writes it; "
             "values that it replaced are not known any more"
         }
-    return {name: found[name] for name in _SHAPE} if found is not None else None, {}
+    if found is None:
+        return None, {}
+    return {name: found[name] for name in (*_SHAPE, CAPACITY) if name in found}, {}
 
 
 def given(value: Any) -> Record | None:
@@ -54,7 +58,7 @@ def given(value: Any) -> Record | None:
 
 
 def of_node(row: Mapping[str, Any]) -> Record:
-    """Return the record that applies to a node, from its row in a dump.
+    """Return the record that applies to a node, from its row in a dump, without its capacity.
 
     ``absent`` is empty unless the node runs that source.
     """
@@ -65,6 +69,8 @@ def of_node(row: Mapping[str, Any]) -> Record:
         return NO_RECORD
     if not isinstance(record, dict):
         return {**NO_RECORD, "complete": False}
+    # What it had then makes no plan different.
+    record = {name: value for name, value in record.items() if name != CAPACITY}
     status = row.get("status") or {}
     active = _name(status.get("active"))
     runs = active and active == record["source"] == _name(source) and not status.get("error")
@@ -91,6 +97,9 @@ def _fault(found: Mapping[str, Any]) -> str:
     for name, kind in _SHAPE.items():
         if not isinstance(found.get(name), kind):
             return f"{name} is not a {kind.__name__}"
+    had = found.get(CAPACITY, {})
+    if not isinstance(had, dict) or not all(isinstance(text, str) for text in had.values()):
+        return "capacity is not a dict of texts"
     for path in (*found["absent"], *found["own"]):
         if not isinstance(path, str) or not _is_path(path):
             return f"{ascii(path)[:40]} is not the path of a field"

@@ -36,7 +36,7 @@ def test_what_other_hosts_declare() -> None:
 
 def test_names_as_playbooks_use_them() -> None:
     assert set(node.FilterModule().filters()) == {
-        *("node_table", "other_configs", "found_by", "unsealed"),
+        *("node_table", "other_configs", "reserved", "found_by", "unsealed"),
         *("node_message", "config_text", "switch_failure", "reset_failure", "revert_failure"),
     }
 
@@ -53,6 +53,36 @@ def test_the_table_of_a_task_has_no_secrets() -> None:
     table = node.node_table_of_hosts(context, ["h1"], hostvars)
     assert "4711" not in str((table, node.other_configs(["h1"], hostvars)))
     assert sealed.unseal(table).items() >= host_table.node_table(["h1"], hostvars).items()
+
+
+SIZED = "{{ kubelet_capacity | livenodes.kubelet.reserved('gke') }}"
+
+
+@pytest.mark.parametrize(
+    ("variables", "unsized"),
+    [
+        ({"kubelet_config": {"kubeReserved": SIZED}}, True),
+        ({"kubelet_config_host": f"kubeReserved: {SIZED}"}, True),
+        ({"kubelet_config": "{{ of_pool }}", "of_pool": {"kubeReserved": "{{ by_size }}"}, "by_size": SIZED}, True),
+        ({"kubelet_config": {"kubeReserved": SIZED}, "kubelet_capacity": {"cpu": 4}}, False),
+        ({"kubelet_config": {"maxPods": "{{ pods }}"}, "pods": 50, "by_size": SIZED}, False),
+        ({"kubelet_config": {"maxPods": 50}}, False),
+        ({}, False),
+    ],
+)
+def test_which_hosts_need_their_capacity(variables: dict[str, Any], unsized: bool) -> None:
+    """What they declare is not read: its templates would fail."""
+    context: Any = {"inventory_hostname": "h1"}
+    hostvars = {"h1": {**variables, "kubelet_config_node_name": "n1"}}
+    table = node.node_table_of_hosts(context, ["h1"], hostvars, configs=False)
+    assert table["unsized"] == ({"n1": "h1"} if unsized else {})
+    assert {"configs", "group_configs"}.isdisjoint(table)
+
+
+def test_a_wrong_table_of_sizes_is_an_error_of_ansible() -> None:
+    assert node.reserved({"cpu": 2, "pods": 29}, "eks")["memory"] == "574Mi"
+    with pytest.raises(AnsibleFilterError, match=r"^livenodes\.kubelet\.reserved: there is no formula 'ek'"):
+        node.reserved({"cpu": 2}, "ek")
 
 
 OWN: Any = {"kubelet_config_allow_effect": "safe"}

@@ -224,6 +224,7 @@ def host(labels: t.Mapping[str, str] = LABELS, **fields: t.Any) -> dict[str, t.A
     found = node(**fields)
     found["metadata"]["labels"] = dict(labels)
     found["status"]["addresses"] = [{"type": kind, "address": text} for kind, text in ADDRESSES.items()]
+    found["status"]["capacity"] = {"cpu": "4", "memory": "8Gi", "pods": "110"}
     found["status"]["nodeInfo"].update(operatingSystem="linux", architecture="arm64")
     return inventory_hosts.variables(nodes.trim(found))
 
@@ -232,6 +233,7 @@ def test_variables() -> None:
     taint = {"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}
     config = status(reference("b"), reference("a"), reference("a"), "some error")
     assert host(source=place("b"), config=config, unschedulable=True, taints=[taint]) == {
+        "kubelet_capacity": {"cpu": 4, "memory": 8 * 2**30, "pods": 110, "hugepages": {}},
         "kubelet_config_node_name": "n1",
         "node_addresses": ADDRESSES,
         "node_arch": "arm64",

@@ -85,6 +85,13 @@ TABLE: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     ),
     ("configmap gone", {D: 1, L: 2}, {"fault": "it is empty", "recorded": "config-b", "pushed": None}, "it is empty"),
     ("foreign source", ROLLED, {"ours": False}, "which this collection did not create"),
+    (
+        "capacity changed",
+        ROLLED,
+        {"resized": "memory 16Gi -> 32Gi"},
+        "the machine changed since kube-system/config-a key kubelet was assigned (memory 16Gi -> 32Gi)",
+    ),
+    ("foreign source", ROLLED, {"resized": "memory 16Gi -> 32Gi", "ours": False}, "did not create"),
     ("not rolled out", ROLLED, {}, "config-a key kubelet does not have what kubelet_config declares"),
     (
         "not rolled out",
@@ -118,6 +125,12 @@ def test_a_field(cause: str, values: dict[str, Any], facts: dict[str, Any], text
     found = drift_cause.of_field("maxPods", values, dataclasses.replace(FACTS, **facts))
     assert (found.cause, text in found.message) == (cause, True), found
     assert found.remedy.endswith(".") and not found.message.endswith(".")
+
+
+def test_the_size_of_a_machine_does_not_explain_every_field() -> None:
+    facts = dataclasses.replace(FACTS, resized="memory 16Gi -> 32Gi")
+    assert drift_cause.of_field("kubeReserved.memory", ROLLED, facts).cause == "capacity changed"
+    assert drift_cause.of_field("registryPullQPS", ROLLED, facts).cause == "not rolled out"
 
 
 @pytest.mark.parametrize(

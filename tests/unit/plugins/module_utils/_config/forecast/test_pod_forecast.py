@@ -344,9 +344,11 @@ EVICTED = (
     "evictionHard memory.available 4Gi is more than is available (n0: 1Gi)"
 )
 REFUSED = (
-    "8 pods (default/p0, default/p1, default/p2, default/p3, default/p4 and 3 more) would be refused "
-    "at this restart or the next on 2 nodes (n0, n1): OutOfpods (n0: 2 allocatable)"
+    "7 pods (default/p0, default/p1, default/p2, default/p3, default/p4 and 2 more) would be refused "
+    "at this restart or the next on 1 node (n0): OutOfpods (n0: 2 allocatable)",
+    "1 pod (default/q) would be refused at this restart or the next on 1 node (n1): OutOfpods (n1: 3 allocatable)",
 )
+"""A line for each size: another room is another size."""
 NOTE = "2 nodes (n1, n2): it stays so"
 
 
@@ -360,7 +362,7 @@ def test_lines() -> None:
     assert pod_forecast.lines(NODES, COUNTS) == [
         "forecast: 5 nodes to restart, 2 to drain, 9 pods at risk (1 evicted, 8 refused), 2 pods not known",
         f"  {EVICTED}",
-        f"  {REFUSED}",
+        *map("  {}".format, REFUSED),
         "  warning: not known on 1 node (n1): no statistics (n1: no answer)",
         "  warning: 2 pods (default/u, default/v) not known on 2 nodes (n2, n3): the CPU manager",
         f"  warning: {NOTE}",
@@ -372,7 +374,7 @@ def test_refusal() -> None:
     assert lines[:-1] == [
         "the forecast is refused. Nothing was written: 9 pods at risk, 2 allowed.",
         EVICTED,
-        REFUSED,
+        *REFUSED,
         NOTE,
     ]
     assert "kubelet_config_forecast: warn" in lines[-1]

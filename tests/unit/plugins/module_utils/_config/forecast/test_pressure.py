@@ -251,7 +251,17 @@ def test_what_is_reserved_and_the_hard_thresholds_are_not_for_pods() -> None:
         evictionSoft={"memory.available": "4Gi"},
         evictionSoftGracePeriod={"memory.available": "1m"},
     )
-    assert room == {"pods": 110, "cpu": Fraction(13, 4), "memory": 5.5 * GI, "ephemeral-storage": 80 * GI}
+    assert room == {"pods": 110, "cpu": Fraction(13, 4), "memory": 5.5 * GI, "ephemeral-storage": 80 * GI - 160}
+
+
+def test_a_percentage_is_held_in_32_bits() -> None:
+    """The Node on GKE's page Plan node sizes: a disk of 100 GiB, of which GKE reserves 6 GiB and 35 %."""
+    room = _room(
+        {"ephemeral-storage": Fraction(98831908 * 1024)},
+        kubeReserved={"ephemeral-storage": "41Gi"},
+        evictionHard={"nodefs.available": "10%"},
+    )
+    assert room["ephemeral-storage"] == 47060071478
 
 
 def test_defaults_count() -> None:

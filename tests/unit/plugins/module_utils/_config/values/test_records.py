@@ -240,6 +240,8 @@ RECORDED_JSON: st.SearchStrategy[t.Any] = st.recursive(
 def test_what_is_written_is_read() -> None:
     assert own_values.read(own_values.text(RECORD)) == (RECORD, {})
     assert own_values.given(RECORD) == RECORD
+    sized = {**RECORD, "capacity": {"memory": "8Gi"}}
+    assert own_values.read(own_values.text(sized)) == (sized, {})
     assert (own_values.read(None), own_values.given(None)) == ((None, {}), None)
 
 
@@ -258,6 +260,8 @@ def test_what_is_written_is_read() -> None:
         ({"own": {"maxPods": [5, 6]}}, "own['maxPods'] is not a list of at most one value"),
         ({"own": {"maxPods": [float("nan")]}}, "it holds a value that is not JSON"),
         ({"own": {"maxPods": ["\ud800"]}}, "it holds a value that is not JSON"),
+        ({"capacity": ["8Gi"]}, "capacity is not a dict of texts"),
+        ({"capacity": {"memory": 8}}, "capacity is not a dict of texts"),
     ],
 )
 def test_what_is_malformed_is_named(change: dict[str, t.Any], fault: str) -> None:
