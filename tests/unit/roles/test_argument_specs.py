@@ -87,10 +87,10 @@ def test_each_tasks_file_uses_exactly_the_variables_of_its_spec(role: str) -> No
         if re.search(r"(?:_batch|_table|node_table\(hostvars\)\))\.deliveries", text):
             used.add("kubelet_config_delivery")
         if "group_configs" in text:
-            used.add("kubelet_config")
+            used |= {"kubelet_config_profile", "kubelet_config"}
         if "_batch.configs" in text:
             # The filter reads these too.
-            used |= {"kubelet_config", "kubelet_config_host", "kubelet_config_flags"}
+            used |= {"kubelet_config_profile", "kubelet_config", "kubelet_config_host", "kubelet_config_flags"}
         assert used == set(options), f"{role}/tasks/{name}.yml"
 
 
