@@ -43,9 +43,9 @@ def detect(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
     found = _found(session, options)
     layers = _layers(options["node_configs"] or {}, {name: node.minor for name, node in found.items()})
     maps = _maps(session, found.values())
-    live, unread = _live(session, found, options["current"] or {})
+    live, unread = live_configs(session, found, options["current"] or {})
     step = _kubeadm(session, options["kubeadm_configs"]) if options["kubeadm_configs"] else {}
-    hosts, flags = {**_reported(found), **(options["hosts"] or {})}, options["flags"] or {}
+    hosts, flags = {**reported(found), **(options["hosts"] or {})}, options["flags"] or {}
     finder = Finder()
     rows = {}
     for name, node in found.items():
@@ -87,7 +87,7 @@ def _found(session: Session, options: dict[str, t.Any]) -> dict[str, nodes.Node]
     return {name: node.with_delivery(deliveries.get(name, delivery.AUTO)) for name, node in found.items()}
 
 
-def _live(
+def live_configs(
     session: Session, found: dict[str, nodes.Node], current: dict[str, t.Any]
 ) -> tuple[dict[str, dict[str, t.Any]], dict[str, str]]:
     """Return the live configurations, from the table `current` if it has them, and by node why others are unknown."""
@@ -148,7 +148,7 @@ def _own(node: nodes.Node) -> own_values.Record:
     )
 
 
-def _reported(found: t.Mapping[str, nodes.Node]) -> dict[str, t.Any]:
+def reported(found: t.Mapping[str, nodes.Node]) -> dict[str, t.Any]:
     """Return what followers have reported of their nodes."""
     return {name: node.follower.facts for name, node in found.items() if node.follower is not None}
 

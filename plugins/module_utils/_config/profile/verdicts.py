@@ -204,9 +204,11 @@ def _of_flag(item: Item, facts: Facts) -> _Found:
 
 
 def _of_file(item: Item, facts: Facts) -> _Found:
-    if facts.host is None:
+    # A follower reports no owners and modes.
+    known = (facts.host or {}).get("files")
+    if known is None:
         return _Found(NOT_CHECKED, message=facts.no_host)
-    rows = (facts.host.get("files") or {}).get(item.of) or []
+    rows = known.get(item.of) or []
     if not rows:
         return _Found(NOT_CHECKED, message="the node has no such file")
     for row in rows:
