@@ -45,7 +45,7 @@ def groups(nodes: Nodes) -> list[Group]:
 
 
 def lines(nodes: Nodes) -> list[str]:
-    """Return a table of all items, then what is to know of those that did not pass, then the totals."""
+    """Return a table of all items, then the message of each that did not pass, then the totals."""
     found = groups(nodes)
     table = [_HEADS]
     for row, names in found:

@@ -4,7 +4,7 @@
 """The items of security benchmarks that concern a kubelet, as data, and the layer that a profile declares.
 
 Numbers are those of the CIS Kubernetes Benchmark 1.12, section 4, and of the Kubernetes STIG of DISA, version 2 release
-6. Titles and values are ours. What a site has to choose itself, such as certificates, is only checked.
+6. Titles and values are ours. What a site must choose itself, such as certificates, is only checked.
 """
 
 from __future__ import annotations

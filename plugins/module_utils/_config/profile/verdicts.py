@@ -11,6 +11,7 @@ from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from ..fields import compare, complete_config, fields, gates, shadow
 from ..values import amounts, paths
+from ..values.node_row import first_of
 from . import profiles
 from .profiles import FIELD, FILE, FLAG, PROFILES, Item
 
@@ -118,7 +119,9 @@ def _of_field(item: Item, facts: Facts) -> _Found:
 
 def _value(item: Item, live: Mapping[str, Any], minor: int | None) -> Any:
     if item.rule != profiles.GATE:
-        return paths.value_at(live, paths.parse(item.of))
+        value = paths.value_at(live, paths.parse(item.of))
+        # /configz omits some values that are zero.
+        return item.wanted if item.rule == profiles.IS and _is_equal(value, item.wanted) else value
     gate = gates.lookup(item.of.partition(".")[2])
     if gate is None or minor is None or gate.at(minor) is None:
         return item.wanted
@@ -132,7 +135,7 @@ def _shown(value: Any) -> str:
 
 
 def _is_equal(value: Any, wanted: Any) -> bool:
-    """Return whether a value is the wanted one; /configz omits some that are zero."""
+    """Return whether a value is the wanted one. None is equal to a zero."""
     return value == wanted or (not value and not wanted)
 
 
@@ -175,11 +178,17 @@ def _origin(path: str, live: Any, host: Mapping[str, Any] | None) -> tuple[str, 
     layers += [(f"drop-in {file}", content) for file, content in (disk.get("dropins") or {}).items()]
     for origin, content in reversed(layers):
         value = paths.value_at(content, paths.parse(path))
-        if value is not None:
+        if value is not None and not _is_unset(path, value):
             return origin if _is_same(path, value, live) else f"{origin}, which has changed since", ""
     if None in (content for _origin, content in layers):
         return _UNKNOWN, ""
     return _DEFAULT, ""
+
+
+def _is_unset(path: str, value: Any) -> bool:
+    """Return whether a kubelet takes a zero in a file for unset, such as the 0s that kubeadm writes."""
+    field = fields.owner(path)
+    return field is not None and field.unset == "zero" and compare.is_zero(value, field)
 
 
 def _is_same(path: str, value: Any, live: Any) -> bool:
@@ -220,7 +229,7 @@ def _of_file(item: Item, facts: Facts) -> _Found:
         if message:
             return _Found(FAIL, row[item.rule], f"file {path}", message)
     values = dict.fromkeys(row[item.rule] for row in rows)
-    return _Found(PASS, ", ".join(values), ", ".join(f"file {row['path']}" for row in rows))
+    return _Found(PASS, ", ".join(values), first_of([f"file {row['path']}" for row in rows], most=1))
 
 
 _KINDS: Mapping[str, Callable[[Item, Facts], _Found]] = {FIELD: _of_field, FLAG: _of_flag, FILE: _of_file}

@@ -33,7 +33,7 @@ _PAGE = """<!doctype html>
 <p class="over">Kubelet compliance</p>
 <h1>{profiles} <span class="badge {kind}">{outcome}</span></h1>
 <p class="quiet facts">{facts}</p>
-<p>{meaning}</p>
+<p class="cause">{meaning}</p>
 <ul class="tiles">{tiles}</ul>
 <nav aria-label="Sections">{links}</nav>
 </header>
@@ -84,7 +84,7 @@ def _failures(failed: t.Sequence[Group]) -> str:
         blocks.append(
             f'<article class="card bad"><h3><span class="chip s-failed">{escape(row["item"])}</span> '
             f"{escape(row['title'])}</h3>"
-            f'<p class="cause">{escape(row["message"])}</p><div class="names">{_names(names)}</div></article>'
+            f'<p class="cause">{escape(row["message"])}</p><div class="quiet">{_names(names)}</div></article>'
         )
     if len(failed) > MOST_CARDS:
         blocks.append(f'<p class="quiet">{len(failed) - MOST_CARDS:,} more: see the table of all items.</p>')
@@ -92,11 +92,11 @@ def _failures(failed: t.Sequence[Group]) -> str:
 
 
 def _names(names: t.Sequence[str]) -> str:
-    shown = "".join(f'<span class="name">{escape(name)}</span>' for name in names[:MOST_NAMES])
-    if len(names) <= MOST_NAMES:
-        return shown
-    more = "".join(f'<span class="name">{escape(name)}</span> ' for name in names[MOST_NAMES:])
-    return f"{shown}<details><summary>{len(names) - MOST_NAMES:,} more</summary>{more}</details>"
+    shown = escape(", ".join(names[:MOST_NAMES]))
+    if len(names) > MOST_NAMES:
+        more = escape(", ".join(names[MOST_NAMES:]))
+        shown += f"<details><summary>{len(names) - MOST_NAMES:,} more</summary>{more}</details>"
+    return shown
 
 
 def _exceptions(excepted: t.Sequence[Group]) -> str:
@@ -104,7 +104,7 @@ def _exceptions(excepted: t.Sequence[Group]) -> str:
     for row, names in excepted:
         terms = row["exception"]
         cells = (row["item"], terms["owner"], terms["until"], terms["reason"])
-        rows.append([*map(escape, cells), _chip(row["verdict"]), f'<div class="names">{_names(names)}</div>'])
+        rows.append([*map(escape, cells), _chip(row["verdict"]), _names(names)])
     return _table(("Item", "Owner", "Until", "Reason", "Verdict", "Nodes"), rows)
 
 
@@ -113,7 +113,7 @@ def _items(found: t.Sequence[Group]) -> str:
     for row, names in found:
         value = f"<code>{escape(row['value'])}</code>"
         cells = [escape(row["title"]), _chip(row["verdict"]), value, escape(row["origin"])]
-        rows.append([escape(row["item"]), *cells, f'<div class="names">{_names(names)}</div>'])
+        rows.append([escape(row["item"]), *cells, _names(names)])
     return _table(("Item", "What it asks for", "Verdict", "Value", "From", "Nodes"), rows)
 
 

@@ -154,6 +154,12 @@ def test_equal_values_in_other_words_have_the_same_origin() -> None:
     found = host({"streamingConnectionIdleTimeout": "240m", "tlsCertFile": "pki/site.crt"})
     live = {"streamingConnectionIdleTimeout": "4h0m0s", "tlsCertFile": "/var/lib/kubelet/pki/site.crt"}
     assert row("4.2.5", live, found=found)["origin"] == row("4.2.9", live, found=found)["origin"] == f"file {FILE}"
+    # kubeadm writes a zero, which means the default.
+    assert row("4.2.5", live, found=host({"streamingConnectionIdleTimeout": "0s"}))["origin"] == "default"
+
+
+def test_a_zero_that_configz_omits_is_shown() -> None:
+    assert (row("4.2.4", {})["value"], row("4.2.10", {})["value"]) == ("0", "not set")
 
 
 @pytest.mark.parametrize(
@@ -211,6 +217,8 @@ def test_a_mode_may_be_more_restrictive(mode: str) -> None:
     assert row("4.1.9", {}, found=host(files={"config": [{**OWNED, "mode": "0700"}]}))["verdict"] == FAIL
     assert row("V-242407", {}, found=host(files={"config": [{**OWNED, "mode": "0644"}]}))["verdict"] == PASS
     assert row("4.2.7", {}, found=host())["verdict"] == PASS
+    several = host(files={"unit": [{**OWNED, "path": "/a"}, {**OWNED, "path": "/b"}]})
+    assert row("4.1.2", {}, found=several)["origin"] == "file /a and 1 more"
 
 
 OWNER = {"owner": "platform team", "until": "2026-11-27", "reason": "until the CA is there"}
