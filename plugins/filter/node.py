@@ -17,7 +17,7 @@ from ansible_collections.livenodes.kubelet.plugins.plugin_utils import host_tabl
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import stages
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.rows import node_message
 
-SEALED = {"configs": sealed.layers, "group_configs": sealed.layer, "flags": sealed.flags}
+SEALED = {"configs": sealed.layers, "group_configs": sealed.group, "flags": sealed.flags}
 """How the secrets of a column are sealed."""
 
 
@@ -71,9 +71,9 @@ def other_configs(hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str
     found: dict[str, t.Any] = {}
     for host in hosts:
         read = functools.partial(host_table.of_host, host, hostvars[host])
-        name, given = read("kubelet_config_node_name") or host, read("kubelet_config") or {}
+        name, given = read("kubelet_config_node_name") or host, host_table.of_group(read)
         found[name] = given if found.get(name, given) == given else {}
-    return {name: sealed.layer(given) for name, given in found.items()}
+    return {name: sealed.group(given) for name, given in found.items()}
 
 
 def reserved(capacity: t.Any, by: t.Any, step: str = "1Mi") -> dict[str, str]:

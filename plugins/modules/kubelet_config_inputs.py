@@ -35,7 +35,7 @@ options:
       - Roles of this collection whose variables are checked. The default is all of them.
     type: list
     elements: str
-    choices: [assign, checkpoint, drift, dump, edit, push, rollout, upgrade_check, verify]
+    choices: [assign, checkpoint, comply, drift, dump, edit, push, rollout, upgrade_check, verify]
   entry_point:
     description:
       - The entry point of O(roles) that the play includes. The default is all of them.

@@ -51,6 +51,7 @@ options:
       - Overrides by node name, as a mapping, YAML text, or a list of these. They are applied in order, after
         O(config).
       - Or a mapping of these by the variables C(kubelet_config) and C(kubelet_config_host), which messages then name.
+        Below them, C(kubelet_config_profile) names security profiles, V(cis-1.12) or V(stig-v2r6) or a list of them.
     type: dict
   flags:
     description:

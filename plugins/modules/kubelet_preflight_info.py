@@ -284,6 +284,13 @@ disk:
         The content of each of RV(kubelet.config_dir_files), with secrets masked; V(null) for a file that could not be
         read.
       type: dict
+files:
+  description: >-
+    Owner and mode of the kubelet's files: of its C(unit) with its drop-ins, its C(kubeconfig), its C(client_ca), and
+    its C(config) with the drop-ins in its folder. A file that is not there is omitted.
+  returned: O(disk=true)
+  type: dict
+  sample: {kubeconfig: [{path: /etc/kubernetes/kubelet.conf, mode: "0600", owner: "root:root"}]}
 dropin:
   description: The kubelet's drop-in folder.
   returned: with V(dropin) of O(delivery)

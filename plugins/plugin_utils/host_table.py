@@ -13,7 +13,7 @@ import jinja2
 from ansible.errors import AnsibleError, AnsibleFilterError
 from ansible.release import __version__
 
-from ..module_utils._config.plan.layers import OF_HOSTS
+from ..module_utils._config.plan.layers import GROUP, OF_HOSTS, PROFILE
 from ..module_utils._config.values import document, paths
 from ._inputs import rendered
 
@@ -22,6 +22,8 @@ KINDS = {
     "flags": "kubelet_config_flags",
     "deliveries": "kubelet_config_delivery",
     "transports": "kubelet_config_transport",
+    "profiles": PROFILE,
+    "exceptions": "kubelet_config_exceptions",
 }
 
 NODE_NAME = "kubelet_config_node_name"
@@ -36,7 +38,7 @@ OF_THE_HOST = {
 }
 """Options that each host has its own value of, with their defaults. One task reads those of all hosts."""
 
-READ = (*OF_HOSTS, NODE_NAME, *KINDS.values())
+READ = tuple(dict.fromkeys((*OF_HOSTS, NODE_NAME, *KINDS.values())))
 """The variables that users set."""
 
 
@@ -74,10 +76,10 @@ def node_table(
     """Return what Ansible knows about each host, as columns by node name.
 
     C(hosts): the inventory host. C(configs): the overrides of the host by their variables.
-    C(group_configs): the overrides of its group, an empty mapping if there are none. C(flags), C(deliveries) and
-    C(transports): the kubelet's flags, the delivery and the transport, if the inventory sets them. With
-    C(of_the_play), which overrides them, also the options of each host. Without C(configs), what hosts declare is not
-    read: it may depend on what the role dump finds out.
+    C(group_configs): the overrides of its group, an empty mapping if there are none. C(flags), C(deliveries),
+    C(transports), C(profiles) and C(exceptions): the kubelet's flags, the delivery, the transport, the profiles and the
+    exceptions from them, if the inventory sets them. With C(of_the_play), which overrides them, also the options of
+    each host. Without C(configs), what hosts declare is not read: it may depend on what the role dump finds out.
 
     Raises AnsibleFilterError when two hosts name the same node, and for a variable that names an undefined one.
     """
@@ -106,7 +108,7 @@ def _add_host(table: dict[str, dict[str, t.Any]], host: str, variables: t.Mappin
         layers = {variable: read(variable) for variable in OF_HOSTS}
         if any(layers.values()):
             table["configs"][name] = {variable: layer for variable, layer in layers.items() if layer}
-        table["group_configs"][name] = layers["kubelet_config"] or {}
+        table["group_configs"][name] = of_group(read)
     for kind, variable in KINDS.items():
         given = read(variable)
         if given:
@@ -125,6 +127,14 @@ def _needs_capacity(given: t.Mapping[str, t.Any]) -> bool:
         return False
     layers = [given[name] for name in OF_HOSTS if name in given]
     return any(rendered.is_template(layer) and CAPACITY in rendered.words(layer, given) for layer in layers)
+
+
+def of_group(read: t.Callable[[str], t.Any]) -> t.Any:
+    """Return what the group of a host declares, by its variables if a profile is one of them. C(read) reads these."""
+    profile, config = read(PROFILE), read(GROUP)
+    if profile:
+        return {PROFILE: profile, GROUP: config or {}}
+    return config or {}
 
 
 def _add_options(

@@ -22,6 +22,7 @@ except ImportError:
 
 from ..module_utils._config.fields import fields
 from ..module_utils._config.fields.shadow import HIDDEN
+from ..module_utils._config.plan.layers import PROFILE
 from ..module_utils._node.unit import unitfile
 
 MARK = "livenodes-sealed:"
@@ -78,6 +79,13 @@ def layer(value: t.Any) -> t.Any:
 def layers(given: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     """Return what the inventory declares by the names of its variables, with its secrets sealed."""
     return {variable: layer(value) for variable, value in given.items()}
+
+
+def group(value: t.Any) -> t.Any:
+    """Return what the inventory declares of a group, by the names of its variables if it has a profile; sealed."""
+    if isinstance(value, t.Mapping) and PROFILE in value:
+        return layers(value)
+    return layer(value)
 
 
 def flags(value: t.Any) -> t.Any:

@@ -15,8 +15,10 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.comply import evidence
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile import verdicts
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import report_document
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.page import page
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.page import compliance, page
 from tests.support.browser import chromium, prefer
 from tests.support.played_rollout import Played, example
 
@@ -250,3 +252,32 @@ def test_three_thousand_nodes_are_small_and_quick(show: t.Callable[[t.Any], webd
     assert size < 3e6
     # Several times the usual time on two busy cores.
     assert times[1] < 10_000
+
+
+def test_the_page_of_a_compliance_check(browser: webdriver.Chrome, tmp_path: Path) -> None:
+    """It has colours, fits a phone, and sends no request."""
+    row = {"profile": "cis-1.12", "title": "a title " * 9, "value": "/v" * 40}
+    row |= {"origin": f"file {'/o' * 40}", "message": EVIL}
+    terms = {"owner": "ops", "until": "2027-03-31", "reason": "r" * 80}
+    rows = [
+        {**row, "item": "4.2.4", "verdict": verdicts.FAIL, "exception": None},
+        {**row, "item": "4.2.9", "verdict": verdicts.EXCEPTED, "exception": terms},
+        {**row, "item": "4.2.10", "verdict": verdicts.PASS, "exception": None},
+    ]
+    nodes = {f"node-{number}.example.org": {"rows": rows} for number in range(40)}
+    made = {"nodes": nodes, "summary": {"checked": "2026-11-27T05:00:00Z", **evidence.summary(nodes)}}
+    path = tmp_path / "compliance.html"
+    path.write_text(compliance.make(made), encoding="utf-8")
+    prefer(browser, "light")
+    browser.get_log("browser")
+    browser.get(path.as_uri())
+    assert [head.text for head in browser.find_elements(By.TAG_NAME, "h2")] == ["Failures", "Exceptions", "All items"]
+    chip = browser.find_element(By.CSS_SELECTOR, ".chip.s-failed")
+    assert chip.value_of_css_property("background-color") != "rgba(0, 0, 0, 0)"
+    for width in (1360, 390):
+        browser.set_window_size(width, 900)
+        assert browser.execute_script(
+            "return document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+        ), width
+    browser.set_window_size(1360, 900)
+    assert browser.get_log("browser") == [] and browser.title.startswith("Not compliant")

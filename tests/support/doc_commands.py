@@ -51,6 +51,8 @@ NOT_TRIED = {
     " -e kubelet_config_target_version=1.36 -e kubelet_config_target_binary=/opt/kubelet-next": (
         "tests/e2e_modern/test_upgrade_check.py"
     ),
+    "ansible-playbook -i inventory livenodes.kubelet.comply -e kubelet_config_hosts=workers"
+    " -e kubelet_config_compliance_dir=evidence": "tests/sim_nodes/test_comply.py, tests/e2e_node/test_comply.py",
     'ansible workers -i inventory -m ansible.builtin.copy -a "src=v1.36.2/kubelet dest=/opt/kubelet-next mode=0755"': (
         "tests/e2e_modern/test_upgrade_check.py copies that file to that place without ssh"
     ),

@@ -11,7 +11,8 @@ import typing as t
 from ansible.inventory.helpers import sort_groups
 from ansible.vars.plugins import get_vars_from_inventory_sources, get_vars_from_path
 
-from ...module_utils._config.plan.layers import OF_HOSTS
+from ...module_utils._config.plan.layers import OF_HOSTS, PROFILE
+from ...module_utils._config.profile import profiles
 from ...module_utils._config.values import document
 from .. import host_table
 from .inputs import named
@@ -32,9 +33,13 @@ class Hosts:
             self._nodes.setdefault(str(name or host), []).append(host)
         for layer in OF_HOSTS:
             value = given.get(layer)
-            if not isinstance(value, (str, int, float)) or not value or is_template(value):
+            if is_template(value) or not value:
                 continue
-            fault = _fault(str(value))
+            fault = ""
+            if layer == PROFILE:
+                fault = _fault_of_profile(value)
+            elif isinstance(value, (str, int, float)):
+                fault = _fault(str(value))
             if fault:
                 self._wrong.setdefault((layer, fault), []).append(host)
 
@@ -50,6 +55,15 @@ def _fault(text: str) -> str:
     """Return what is wrong with a configuration that is not a mapping, empty if nothing is."""
     try:
         document.parse(text, "its value")
+    except document.DocumentError as error:
+        return str(error)
+    return ""
+
+
+def _fault_of_profile(value: t.Any) -> str:
+    """Return what is wrong with the names of profiles, empty if nothing is."""
+    try:
+        profiles.named(value, "its value")
     except document.DocumentError as error:
         return str(error)
     return ""

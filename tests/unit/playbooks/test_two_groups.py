@@ -51,6 +51,8 @@ def two(name: str) -> tuple[t.Any, t.Any]:
     choices = KNOWN[name].get("choices")
     if name in ("kubelet_config", "kubelet_config_host"):
         return {"maxPods": 1}, {"maxPods": 2}
+    if name == "kubelet_config_profile":
+        return "cis-1.12", ["stig-v2r6"]
     if name == "kubelet_config_hosts":
         return "all", "a"
     return (choices[0], choices[1]) if choices else TWO[KNOWN[name]["type"]]

@@ -40,7 +40,8 @@ def specs(role: str) -> dict[str, dict[str, t.Any]]:
 
 
 def test_roles() -> None:
-    assert ROLES == ["assign", "checkpoint", "drift", "dump", "edit", "push", "rollout", "upgrade_check", "verify"]
+    stages = ["dump", "edit", "push", "assign", "verify"]
+    assert sorted([*stages, "checkpoint", "comply", "drift", "rollout", "upgrade_check"]) == ROLES
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -86,11 +87,13 @@ def test_each_tasks_file_uses_exactly_the_variables_of_its_spec(role: str) -> No
             used.add("kubelet_config_flags")
         if re.search(r"(?:_batch|_table|node_table\(hostvars\)\))\.deliveries", text):
             used.add("kubelet_config_delivery")
+        if "_batch.profiles" in text:
+            used |= {"kubelet_config_profile", "kubelet_config_exceptions"}
         if "group_configs" in text:
-            used.add("kubelet_config")
+            used |= {"kubelet_config_profile", "kubelet_config"}
         if "_batch.configs" in text:
             # The filter reads these too.
-            used |= {"kubelet_config", "kubelet_config_host", "kubelet_config_flags"}
+            used |= {"kubelet_config_profile", "kubelet_config", "kubelet_config_host", "kubelet_config_flags"}
         assert used == set(options), f"{role}/tasks/{name}.yml"
 
 

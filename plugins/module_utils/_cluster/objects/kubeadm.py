@@ -59,6 +59,7 @@ def synchronise(session: Session, options: dict[str, t.Any], check_mode: bool) -
         return _undo(session, options["undo"], check_mode)
     declared = _Declared(session, options["node_configs"], options["other_configs"] or {})
     minor, found = read(session)
+    declared.set_minor(minor)
     rows: dict[str, dict[str, t.Any]] = {}
     diffs: list[dict[str, str]] = []
     for configmap in found:
@@ -104,10 +105,16 @@ class _Declared:
                 "also nodes without overrides"
             )
         self._session = session
-        self._others = other_configs
+        self._given, self._others = node_configs, other_configs
+        self._minor: int | None = None
         self._layers = Layers()
         self._outside: _NodeLayers | None = None
         self.nodes: _NodeLayers = self._read("node_configs", node_configs)
+
+    def set_minor(self, minor: int) -> None:
+        """Take the values that profiles have for kubelets of this minor."""
+        self._minor = minor
+        self.nodes = self._read("node_configs", self._given)
 
     def outside(self) -> _NodeLayers:
         """Return the layers of the cluster's other nodes, none for a node of which the options know nothing."""
@@ -119,7 +126,7 @@ class _Declared:
 
     def _read(self, option: str, given: t.Mapping[str, t.Any]) -> _NodeLayers:
         try:
-            return self._layers.of_nodes(given)
+            return self._layers.of_nodes(given, dict.fromkeys(given, self._minor))
         except document.DocumentError as error:
             raise ClusterError(f"{option}: {error}") from error
 

@@ -12,8 +12,7 @@ import os
 import typing as t
 
 from ..._config import delivery as deliveries
-from ..._config.drift import differing
-from ..._config.fields import fields
+from ..._config.fields import complete_config, fields
 from ..._config.values import annotation, document, identity
 from ..._config.values.node_row import first_of
 from ..._node.install import seed_files
@@ -99,7 +98,7 @@ def _configuration(plan: t.Mapping[str, t.Any]) -> tuple[t.Mapping[str, t.Any], 
     first = rows[next(iter(rows))]
     of_all = plan["variants"][first["variant"]]
     # A new kubelet creates its certificate, and would not start with the path of one that is not there.
-    config = {name: value for name, value in of_all.items() if not differing.created(name, of_all)}
+    config = {name: value for name, value in of_all.items() if not complete_config.is_created(name, value)}
     _check_fit(config)
     if plan["summary"].get("from_live"):
         raise ClusterError(

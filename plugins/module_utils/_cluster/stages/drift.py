@@ -41,12 +41,12 @@ def detect(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
     distinct ConfigMap, and on request two for kubeadm's (three for 1.23). If a live configuration cannot be read, the
     row of the node states why. Raises ClusterError for unusable options, and if the cluster cannot be read.
     """
-    layers = _layers(options["node_configs"] or {})
     found = _found(session, options)
+    layers = _layers(options["node_configs"] or {}, {name: node.minor for name, node in found.items()})
     maps = _maps(session, found.values())
-    live, unread = _live(session, found, options["current"] or {})
+    live, unread = live_configs(session, found, options["current"] or {})
     step = _kubeadm(session, options["kubeadm_configs"]) if options["kubeadm_configs"] else {}
-    hosts, flags = {**_reported(found), **(options["hosts"] or {})}, options["flags"] or {}
+    hosts, flags = {**reported(found), **(options["hosts"] or {})}, options["flags"] or {}
     finder = Finder()
     rows = {}
     for name, node in found.items():
@@ -88,7 +88,7 @@ def _found(session: Session, options: dict[str, t.Any]) -> dict[str, nodes.Node]
     return {name: node.with_delivery(deliveries.get(name, delivery.AUTO)) for name, node in found.items()}
 
 
-def _live(
+def live_configs(
     session: Session, found: dict[str, nodes.Node], current: dict[str, t.Any]
 ) -> tuple[dict[str, dict[str, t.Any]], dict[str, str]]:
     """Return the live configurations, from the table `current` if it has them, and by node why others are unknown."""
@@ -111,9 +111,11 @@ def _live(
     return known, unread
 
 
-def _layers(node_configs: dict[str, t.Any]) -> dict[str, tuple[dict[str, t.Any], ...]]:
+def _layers(
+    node_configs: dict[str, t.Any], minors: t.Mapping[str, int | None]
+) -> dict[str, tuple[dict[str, t.Any], ...]]:
     try:
-        return Layers().of_nodes(node_configs)
+        return Layers().of_nodes(node_configs, minors)
     except document.DocumentError as error:
         raise ClusterError(f"node_configs: {error}") from error
 
@@ -147,7 +149,7 @@ def _own(node: nodes.Node) -> own_values.Record:
     )
 
 
-def _reported(found: t.Mapping[str, nodes.Node]) -> dict[str, t.Any]:
+def reported(found: t.Mapping[str, nodes.Node]) -> dict[str, t.Any]:
     """Return what followers have reported of their nodes."""
     return {name: node.follower.facts for name, node in found.items() if node.follower is not None}
 
@@ -266,8 +268,8 @@ def _kubeadm(session: Session, node_configs: dict[str, t.Any]) -> dict[str, tupl
 
     Each path maps to the value in the ConfigMap and the declared value.
     """
-    overrides = list(_layers(node_configs).values())
     minor, found = kubeadm.read(session)
+    overrides = list(_layers(node_configs, dict.fromkeys(node_configs, minor)).values())
     paths: dict[str, tuple[t.Any, t.Any]] = {}
     for configmap in found:
         name = f"ConfigMap {kubeadm.NAMESPACE}/{configmap['metadata']['name']}"

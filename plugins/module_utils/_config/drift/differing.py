@@ -11,13 +11,11 @@ from __future__ import annotations
 
 from typing import Any, Collection, Iterator, Mapping
 
-from ..fields import compare, fields, merged_dropins, overlay
+from ..fields import compare, complete_config, fields, merged_dropins, overlay
 from ..plan.layers import Declared
 from ..values import paths
 
 STAGES = DECLARED, PUSHED, ASSIGNED, DISK, LIVE = ("declared", "pushed", "assigned", "disk", "live")
-_CREATED = {"tlsCertFile": "/kubelet.crt", "tlsPrivateKeyFile": "/kubelet.key"}
-"""How these paths end where they are not set: the kubelet creates a certificate, and shows where it is."""
 
 
 def between(wanted: Mapping[str, Any], live: Mapping[str, Any], minor: int) -> list[tuple[str, Any, Any]]:
@@ -89,12 +87,9 @@ def _is_absence_known(
         return False
     if stage == LIVE:
         return True
-    return not created(path, read.get(LIVE, {})) and compare.is_known(path, read[stage], given, minor)
-
-
-def created(path: str, live: Mapping[str, Any]) -> bool:
-    """Return whether a live path is that of a file which the kubelet creates unless its configuration names one."""
-    return path in _CREATED and str(live.get(path)).endswith(_CREATED[path])
+    if complete_config.is_created(path, read.get(LIVE, {}).get(path)):
+        return False
+    return compare.is_known(path, read[stage], given, minor)
 
 
 def _has_keys(path: str, known: Mapping[str, Any]) -> bool:

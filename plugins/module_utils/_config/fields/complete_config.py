@@ -48,6 +48,15 @@ def machine_specific(config: Mapping[str, Any]) -> list[str]:
     return found
 
 
+def is_created(path: str, value: Any) -> bool:
+    """Return whether a live value is the path of a file which the kubelet creates unless its configuration names one.
+
+    Source: cmd/kubelet/app/server.go InitializeTLS.
+    """
+    return path in _CREATED and str(value).endswith(_CREATED[path])
+
+
+_CREATED = {"tlsCertFile": "/kubelet.crt", "tlsPrivateKeyFile": "/kubelet.key"}
 _ADDRESSES = ("address", "healthzBindAddress")
 # Fields whose 1.20 default applies only to absence and which /configz omits when empty; all are at the top level.
 _HIDDEN_EMPTIES = [

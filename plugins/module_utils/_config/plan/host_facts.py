@@ -119,6 +119,10 @@ def _is_place(value: Any) -> bool:
     return isinstance(value, Mapping) and (not value.get("file") or (_is_text(value["file"]) and "line" in value))
 
 
+def _is_mode(value: Any) -> bool:
+    return _is_text(value) and bool(value) and set(value) <= set("01234567")
+
+
 def _is_use(value: Any) -> bool:
     return _is_place(value) and _is_text(value.get("flag"))
 
@@ -144,6 +148,7 @@ _KUBELET = {
     "config_given_by": _is_place,
     "shadowed": Each(_is_path, _is_use),
     "config_dir_files": [_is_text],
+    "command": [_is_text],
     "facts": _FACTS,
 }
 _DISK = {
@@ -165,7 +170,8 @@ _ANSWER = {
     "unknown_fields!": [_is_text],
     "facts": _FACTS,
 }
-_PREFLIGHT = {"kubelet": _KUBELET, "disk": _DISK, "own": [_FILE]}
+_MODE = {"path!": _is_text, "mode!": _is_mode, "owner!": _is_text}
+_PREFLIGHT = {"kubelet": _KUBELET, "disk": _DISK, "own": [_FILE], "files": Each(_is_text, [_MODE])}
 _UPGRADE = {
     "kubelet!": _KUBELET,
     "disk!": _DISK,

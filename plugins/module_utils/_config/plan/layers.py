@@ -12,11 +12,13 @@ import json
 from typing import Any, Mapping, Sequence
 
 from ..fields import binary_facts, overlay
+from ..profile import profiles
 from ..values import paths
 from ..values.document import DocumentError, accept, parse
 
-OF_HOSTS = ("kubelet_config", "kubelet_config_host")
-"""The variables of the inventory that hold layers, in the order in which they apply."""
+PROFILE, GROUP = "kubelet_config_profile", "kubelet_config"
+OF_HOSTS = (PROFILE, GROUP, "kubelet_config_host")
+"""The variables of the inventory that hold layers, in the order in which they apply. The first names profiles."""
 
 
 class Declared:
@@ -55,19 +57,26 @@ class Layers:
     def __init__(self) -> None:
         self._known: dict[str, dict[str, Any]] = {}
 
-    def of_nodes(self, configs: Mapping[str, Any]) -> dict[str, tuple[dict[str, Any], ...]]:
+    def of_nodes(
+        self, configs: Mapping[str, Any], minors: Mapping[str, int | None]
+    ) -> dict[str, tuple[dict[str, Any], ...]]:
         """Return the layers of nodes: of option values, or of mappings of these by their variables, OF_HOSTS.
 
-        Raises DocumentError, which names the node, and the variable where that is known.
+        ``minors``: those of the kubelets, as far as they are known. Raises DocumentError, which names the node, and the
+        variable where that is known.
         """
-        return {name: self._of_node(name, given) for name, given in configs.items()}
+        return {name: self._of_node(name, given, minors.get(name)) for name, given in configs.items()}
 
-    def _of_node(self, name: str, given: Any) -> tuple[dict[str, Any], ...]:
+    def _of_node(self, name: str, given: Any, minor: int | None) -> tuple[dict[str, Any], ...]:
         if not (isinstance(given, Mapping) and given and given.keys() <= set(OF_HOSTS)):
             return self.read(given, f"the configuration of node {name}")
         found: tuple[dict[str, Any], ...] = ()
         for variable in OF_HOSTS:
-            found += self.read(given.get(variable), f"{variable} of node {name}")
+            value, origin = given.get(variable), f"{variable} of node {name}"
+            if variable == PROFILE:
+                asked_for = profiles.named(value, origin)
+                value = profiles.layer(asked_for, minor) if asked_for else None
+            found += self.read(value, origin)
         return found
 
     def read(self, given: Any, origin: str) -> tuple[dict[str, Any], ...]:

@@ -112,7 +112,8 @@ class _Group:
         self._request = request
         layers = Layers()
         self._for_all = layers.read(request.config, "the configuration for all nodes")
-        self.for_node = layers.of_nodes(request.node_configs or {})
+        minors = {name: minor_of(row.get("kubelet_version")) for name, row in request.current["nodes"].items()}
+        self.for_node = layers.of_nodes(request.node_configs or {}, minors)
         self._deliveries = checked(request.deliveries)
         self._live: Mapping[str, Any] = request.current["variants"]
         self._flags = request.flags or {}

@@ -11,13 +11,16 @@ enforceExistingCgroup, and the names in cgroup_manager_linux.go.
 
 from __future__ import annotations
 
+import grp
 import itertools
 import os
 import posixpath
+import pwd
 import stat
 from typing import Any, Callable, Container, Iterator, Mapping, Sequence
 
 from ..system.files import below
+from ..system.health import flag
 from .dropin_look import value_at
 
 CLIENT_CA = "authentication.x509.clientCAFile"
@@ -30,6 +33,41 @@ _ENFORCED = {"system-reserved": "systemReservedCgroup", "kube-reserved": "kubeRe
 _MOUNT = "/sys/fs/cgroup"
 # Of cgroup v1, those that every kubelet uses.
 _V1 = ("memory", "cpu")
+
+
+def owned(
+    unit_files: Sequence[str], argv: Sequence[str], config: Mapping[str, Any], layers: Sequence[str], root: str = "/"
+) -> dict[str, list[dict[str, str]]]:
+    """Return owner and mode of the kubelet's files that are there, links resolved: those of its unit, its kubeconfig,
+    the CA of its clients, its config file and drop-ins (`layers`). `config`: what these set.
+    """
+    places = {
+        "unit": unit_files,
+        "kubeconfig": [flag(argv, "kubeconfig") or ""],
+        "client_ca": [flag(argv, "client-ca-file") or value_at(config, CLIENT_CA) or ""],
+        "config": layers,
+    }
+    return {kind: list(_owned(paths, root)) for kind, paths in places.items()}
+
+
+def _owned(paths: Sequence[str], root: str) -> Iterator[dict[str, str]]:
+    for path in paths:
+        try:
+            # A relative path starts from a folder that is not known here.
+            found = os.stat(below(root, path)) if path.startswith("/") else None
+        except OSError:
+            continue
+        if found:
+            owner = f"{_name(pwd.getpwuid, found.st_uid)}:{_name(grp.getgrgid, found.st_gid)}"
+            yield {"path": path, "mode": f"{stat.S_IMODE(found.st_mode):04o}", "owner": owner}
+
+
+def _name(look_up: Callable[[int], Any], number: int) -> str:
+    """Return the name of a user or group, its number if it has none."""
+    try:
+        return str(look_up(number)[0])
+    except KeyError:
+        return str(number)
 
 
 def missing(

@@ -94,8 +94,9 @@ def look(
     for a staged config `text`, and with `local`, also the binary's verdict (`check`).
 
     The problems are those of `text`, else of the config that the kubelet runs; with `local` of the config that the unit
-    names without our drop-in. `with_disk` adds what the kubelet would read from the disk now (`disk`). A unit that is
-    not understood is returned as `refused`, with everything that is known of it. Raises UnitError without systemd.
+    names without our drop-in. `with_disk` adds what the kubelet would read from the disk now (`disk`), and whose
+    its files are (`files`). A unit that is not understood is returned as `refused`, with everything that is known of
+    it. Raises UnitError without systemd.
     """
     node = _node_of(Unit(name, root, run, bool(terms.dropin_dir)), _purpose(text, local), terms, local)
     answers = _ask(text, node)
@@ -124,6 +125,8 @@ def look(
     result.update(_decided(node, result, problems, judged.against, answers)._asdict())
     if with_disk:
         result["disk"] = dropin_look.on_disk(node.now.argv, list(node.dropins), name, root, run)
+        layers = [node.path, *node.dropins]
+        result["files"] = named_files.owned(node.unit.files(), node.now.argv, judged.effective, layers, root)
     return result
 
 

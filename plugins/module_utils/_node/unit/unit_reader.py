@@ -144,14 +144,18 @@ class UnitReader:
             found += unitfile.settings(text, path)
         return found
 
+    def files(self) -> list[str]:
+        """Return the unit's own files, then its drop-ins, in systemd's order. Raises UnitError without systemd."""
+        shown = self.show()
+        return list(filter(None, [shown.get("FragmentPath", ""), *shown.get("DropInPaths", "").split()]))
+
     def _texts(self) -> list[tuple[str, str]]:
         """Return path and text of the unit's own files, in systemd's order."""
         shown = self.show()
         if shown.get("LoadState") != "loaded":
             raise UnitError(self._not_loaded(shown.get("LoadState", "")))
-        paths = [shown.get("FragmentPath", ""), *shown.get("DropInPaths", "").split()]
         try:
-            return [(path, files.text(self._at(path))) for path in paths if path and path != self.dropin_path]
+            return [(path, files.text(self._at(path))) for path in self.files() if path != self.dropin_path]
         except OSError as error:
             raise UnitError(f"{self.name}: {error}.{self._reload_hint()}") from error
 

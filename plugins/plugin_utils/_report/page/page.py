@@ -28,7 +28,7 @@ def make(report: t.Mapping[str, t.Any]) -> str:
     """Return the page for a report of report_document.make."""
     template, style, script = _parts()
     parts = {
-        "policy": _policy(style, script),
+        "policy": policy(style, script),
         "style": style,
         "script": script,
         "data": _data(report),
@@ -40,14 +40,15 @@ def make(report: t.Mapping[str, t.Any]) -> str:
 
 @functools.lru_cache(maxsize=None)
 def _parts() -> tuple[str, str, str]:
-    return _part("html"), _part("css"), _part("js")
+    return part("html"), part("css"), part("js")
 
 
-def _part(kind: str) -> str:
+def part(kind: str) -> str:
+    """Return a file of the page: html, css or js."""
     return (_HERE / f"page.{kind}").read_text(encoding="utf-8")
 
 
-def _policy(style: str, script: str) -> str:
+def policy(style: str, script: str) -> str:
     """Return the Content-Security-Policy: it allows the page's own style and script by hash, and nothing else."""
     return (
         f"default-src 'none'; style-src 'sha256-{_sha256(style)}'; script-src 'sha256-{_sha256(script)}'; "

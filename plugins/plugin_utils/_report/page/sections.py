@@ -99,7 +99,7 @@ def _failures(report: t.Mapping[str, t.Any]) -> str:
     blocks += [_card(nodes) for nodes in groups[:MOST_CARDS]]
     if len(groups) > MOST_CARDS:
         blocks.append(f'<p class="quiet">{len(groups) - MOST_CARDS:,} more causes: see the table of nodes.</p>')
-    return _section("failures", head, "".join(blocks))
+    return section("failures", head, "".join(blocks))
 
 
 def _alike(nodes: t.Iterable[t.Mapping[str, t.Any]]) -> list[list[t.Mapping[str, t.Any]]]:
@@ -112,7 +112,7 @@ def _alike(nodes: t.Iterable[t.Mapping[str, t.Any]]) -> list[list[t.Mapping[str,
     return sorted(groups.values(), key=len, reverse=True)
 
 
-def _section(name: str, head: str, words: str) -> str:
+def section(name: str, head: str, words: str) -> str:
     """Return a section of the page, nothing if it has no words."""
     if not words:
         return ""
@@ -168,7 +168,7 @@ def _changes(report: t.Mapping[str, t.Any]) -> str:
         blocks.append(
             f'<details class="plan" open><summary>Forecast for pods</summary><pre>{escape(lines)}</pre></details>'
         )
-    return _section("changes", "What changes", "".join(blocks))
+    return section("changes", "What changes", "".join(blocks))
 
 
 def _change(entry: t.Mapping[str, t.Any], shown: bool) -> str:
@@ -245,7 +245,7 @@ def _batches(report: t.Mapping[str, t.Any]) -> str:
         '<th scope="col">Failed</th><th scope="col">Began after</th><th scope="col">Took</th></tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
     )
-    return _section("batches", "Batches", table)
+    return section("batches", "Batches", table)
 
 
 def _batch(batch: t.Mapping[str, t.Any]) -> str:

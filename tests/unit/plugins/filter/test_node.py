@@ -24,6 +24,7 @@ def test_what_other_hosts_declare() -> None:
         "h4": {"kubelet_config": "maxPods: 3", "kubelet_config_node_name": "n3"},
         "h5": {"kubelet_config": {"maxPods": 5}, "kubelet_config_node_name": "n5"},
         "h6": {"kubelet_config": {"maxPods": 6}, "kubelet_config_node_name": "n5"},
+        "h7": {"kubelet_config_profile": "cis-1.12"},
     }
     assert node.other_configs(list(hostvars), hostvars) == {
         "h1": {"maxPods": 1},
@@ -31,6 +32,7 @@ def test_what_other_hosts_declare() -> None:
         "n3": "maxPods: 3",
         # Which of the two is the node is unknown, so nothing is certain to be declared for it.
         "n5": {},
+        "h7": {"kubelet_config_profile": "cis-1.12", "kubelet_config": {}},
     }
 
 
@@ -48,11 +50,11 @@ def test_the_table_of_a_task_has_no_secrets() -> None:
         "kubelet_config_host": "staticPodURLHeader: {Authorization: [4711]}",
         "kubelet_config_flags": ["--manifest-url-header=Authorization:4711"],
     }
-    hostvars = {"h1": variables}
+    hostvars = {"h1": variables, "h2": {**variables, "kubelet_config_profile": "cis-1.12"}}
     context: Any = {"inventory_hostname": "h1"}
-    table = node.node_table_of_hosts(context, ["h1"], hostvars)
-    assert "4711" not in str((table, node.other_configs(["h1"], hostvars)))
-    assert sealed.unseal(table).items() >= host_table.node_table(["h1"], hostvars).items()
+    table = node.node_table_of_hosts(context, list(hostvars), hostvars)
+    assert "4711" not in str((table, node.other_configs(list(hostvars), hostvars)))
+    assert sealed.unseal(table).items() >= host_table.node_table(list(hostvars), hostvars).items()
 
 
 SIZED = "{{ kubelet_capacity | livenodes.kubelet.reserved('gke') }}"

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.binary_facts import BinaryFacts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import preflight
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import host_facts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import named_files, preflight
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host.preflight_decisions import Terms
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.kubelet import ask_binary
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_reporter
@@ -266,6 +267,35 @@ def test_the_disk_is_read_on_request(node: Node) -> None:
     found = preflight.look("kubelet.service", None, str(node.root), node.run, with_disk=True)["disk"]
     assert (found["path"], found["content"]["resolvConf"]) == ("/etc/kubelet.yaml", "/etc/nowhere")
     assert found["dropins"]["/etc/kubelet.d/10-a.conf"] == {"maxPods": 7}
+
+
+def test_owner_and_mode_of_the_kubelets_files(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that are there: a kubeconfig and a relative path of a CA are not."""
+    node.shown["DropInPaths"] = "/etc/systemd/system/kubelet.service.d/10-kubeadm.conf"
+    node.write("/etc/systemd/system/kubelet.service.d/10-kubeadm.conf", "[Service]\n")
+    node.write("/etc/kubelet.yaml", "kind: KubeletConfiguration\nauthentication: {x509: {clientCAFile: ca.crt}}\n")
+    (node.root / "etc/kubelet.yaml").chmod(0o604)
+    (node.root / "etc/kubelet.d/20-b.conf").chmod(0o400)
+    monkeypatch.setattr(named_files.pwd, "getpwuid", lambda _uid: ("kube",))
+    monkeypatch.setattr(named_files.grp, "getgrgid", {}.__getitem__)
+    found = preflight.look("kubelet.service", None, str(node.root), node.run, with_disk=True)
+    group = (node.root / "etc/kubelet.yaml").stat().st_gid
+    assert {kind: [one["path"] for one in rows] for kind, rows in found["files"].items()} == {
+        "unit": ["/lib/kubelet.service", "/etc/systemd/system/kubelet.service.d/10-kubeadm.conf"],
+        "kubeconfig": [],
+        "client_ca": [],
+        "config": [
+            "/etc/kubelet.yaml",
+            *(f"/etc/kubelet.d/{name}" for name in ("10-a.conf", "20-b.conf", "sub/30-c.conf")),
+        ],
+    }
+    config = found["files"]["config"]
+    assert config[0] == {"path": "/etc/kubelet.yaml", "mode": "0604", "owner": f"kube:{group}"}
+    assert config[2]["mode"] == "0400" and host_facts.of_preflight(found) == ""
+    node.write("/pki/ca.crt", "")
+    node.write("/etc/kubelet.yaml", "kind: KubeletConfiguration\nauthentication: {x509: {clientCAFile: /pki/ca.crt}}\n")
+    found = preflight.look("kubelet.service", None, str(node.root), node.run, with_disk=True)
+    assert [one["path"] for one in found["files"]["client_ca"]] == ["/pki/ca.crt"]
 
 
 def run_module(

@@ -222,6 +222,7 @@ def test_node_table() -> None:
             "kubelet_config": {"maxPods": 1},
             "kubelet_config_host": "maxPods: 2",
             "kubelet_config_flags": ["--v=2"],
+            "kubelet_config_profile": ["cis-1.12"],
         },
         "h2": {"kubelet_config_node_name": "n2", "kubelet_config_host": {"maxPods": 3}},
         "h3": {"kubelet_config": {}, "kubelet_config_flags": [], "kubelet_config_delivery": "native"},
@@ -231,13 +232,23 @@ def test_node_table() -> None:
     assert table == {
         "hosts": {"h1": "h1", "n2": "h2", "h3": "h3"},
         "configs": {
-            "h1": {"kubelet_config": {"maxPods": 1}, "kubelet_config_host": "maxPods: 2"},
+            "h1": {
+                "kubelet_config_profile": ["cis-1.12"],
+                "kubelet_config": {"maxPods": 1},
+                "kubelet_config_host": "maxPods: 2",
+            },
             "n2": {"kubelet_config_host": {"maxPods": 3}},
         },
-        "group_configs": {"h1": {"maxPods": 1}, "n2": {}, "h3": {}},
+        "group_configs": {
+            "h1": {"kubelet_config_profile": ["cis-1.12"], "kubelet_config": {"maxPods": 1}},
+            "n2": {},
+            "h3": {},
+        },
         "flags": {"h1": ["--v=2"]},
         "deliveries": {"h3": "native"},
         "transports": {},
+        "profiles": {"h1": ["cis-1.12"]},
+        "exceptions": {},
     }
     assert list(table["hosts"]) == ["h1", "n2", "h3"]
 

@@ -65,6 +65,23 @@ def test_a_text_that_is_no_configuration(name: str, value: t.Any, wrong: bool) -
     assert found.startswith(f"{name} on h1, h2: its value") if wrong else found == ""
 
 
+@pytest.mark.parametrize(
+    ("value", "wrong"),
+    [
+        ("cis-1.12", False),
+        (["cis-1.12", "stig-v2r6"], False),
+        ([], False),
+        ("{{ ours }}", False),
+        ("cis", True),
+        (["cis-1.12", "cis"], True),
+        ({"cis-1.12": True}, True),
+    ],
+)
+def test_what_is_no_profile(value: t.Any, wrong: bool) -> None:
+    found = message((None, {"kubelet_config_profile": value}))
+    assert found.startswith("kubelet_config_profile on h1: its value") if wrong else found == ""
+
+
 ALL = ("n1", "n2")
 WITHOUT = (
     "A run without hosts would take all nodes. Nothing was changed. Name them with -e kubelet_config_hosts, such as a "

@@ -12,6 +12,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubeadm
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import push
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile import profiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, identity
 from tests.support.calls import CONFIGMAPS, DRY, MERGE, NODES, PAGE, Call, Calls
 from tests.support.objects import configmap, items, node, reference
@@ -186,6 +187,15 @@ def test_values_of_one_group_are_refused(other_configs: t.Any) -> None:
 def test_values_that_are_those_of_all_nodes_are_written(nodes: tuple[str, ...], other_configs: t.Any) -> None:
     with Calls(cluster(), get(), listed(*nodes), patch()) as session:
         assert push.push(session, options(other_configs=other_configs), False)["changed"]
+
+
+def test_a_profile_of_all_nodes_is_written_for_the_minor_of_the_cluster() -> None:
+    names = ("n1", "n2")
+    profile = {"kubelet_config_profile": "cis-1.12", "kubelet_config": {"podPidsLimit": 900}}
+    after = document.render({**CONFIG, **profiles.layer(["cis-1.12"], 20), "podPidsLimit": 900})
+    with Calls(cluster(), get(), listed(*names), patch(content=after)) as session:
+        chosen = options({"n1": profile}, other_configs={"n2": profile})
+        assert push.push(session, chosen, False)["changed"] and "seccompDefault" not in after
 
 
 def test_many_nodes_and_fields_fit_into_the_message() -> None:

@@ -80,6 +80,12 @@ def test_what_was_just_dumped_is_not_read_again() -> None:
             run(api, current=wrong)
 
 
+def test_a_profile_declares_what_the_minor_of_the_node_has() -> None:
+    declared = {"n1": {"kubelet_config_profile": "cis-1.12", "kubelet_config": {"maxPods": 50}}}
+    found = causes(cluster(runs()), node_configs=declared)
+    assert found["podPidsLimit"] == "not rolled out" and not {"seccompDefault", "maxPods"} & found.keys()
+
+
 def test_assigned_elsewhere_is_read_once_more() -> None:
     waiting = node("n1", {key: A[key] for key in place()}, status(B, B))
     api = cluster(waiting, maps=[configmap(NAME, TEXT), configmap("config-b", text(maxPods=40))], n1=live(maxPods=40))

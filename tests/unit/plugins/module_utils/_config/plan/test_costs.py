@@ -237,6 +237,7 @@ BY_VARIABLE = {"kubelet_config_host": "b: 2", "kubelet_config": {"a": 1}}
         (BY_VARIABLE, ({"a": 1}, {"b": 2})),
         ({"kubelet_config_host": BY_VARIABLE["kubelet_config_host"]}, ({"b": 2},)),
         ({"kubelet_config": [{"a": 1}, None]}, ({"a": 1},)),
+        ({"kubelet_config_profile": [], "kubelet_config": {"a": 1}}, ({"a": 1},)),
         # A configuration, or names that the plan refuses as no fields of a kubelet.
         ({}, ({},)),
         ({**BY_VARIABLE, "maxPods": 5}, ({**BY_VARIABLE, "maxPods": 5},)),
@@ -245,7 +246,7 @@ BY_VARIABLE = {"kubelet_config_host": "b: 2", "kubelet_config": {"a": 1}}
     ],
 )
 def test_the_layers_of_a_node_are_those_of_its_variables_in_their_order(given: Any, layers: Any) -> None:
-    assert Layers().of_nodes({"n1": given}) == {"n1": layers}
+    assert Layers().of_nodes({"n1": given}, {}) == {"n1": layers}
 
 
 @pytest.mark.parametrize(
@@ -257,12 +258,14 @@ def test_the_layers_of_a_node_are_those_of_its_variables_in_their_order(given: A
         ({"kubelet_config": {5: 1}}, "kubelet_config of node n1: the key 5 is not text"),
         ({"kubelet_config_host": {True: 1}}, "kubelet_config_host of node n1: the key True is not text"),
         ({"kubelet_config": {}, "kubelet_config_host": "a: [b"}, "kubelet_config_host of node n1, line 1"),
+        ({"kubelet_config_profile": "cis"}, "kubelet_config_profile of node n1: there is no profile cis. Use cis-1.12"),
+        ({"kubelet_config_profile": {"a": 1}}, "kubelet_config_profile of node n1 is {'a': 1}: use the name"),
         ({"kubelet_config": [{}, {5: 1}]}, "entry 2 of kubelet_config of node n1: the key 5 is not text"),
     ],
 )
 def test_what_cannot_be_read_is_named(given: Any, message: str) -> None:
     with pytest.raises(DocumentError, match=f"^{message}"):
-        Layers().of_nodes({"n1": given})
+        Layers().of_nodes({"n1": given}, {})
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,96 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The verdicts on nodes as evidence: counts, a table for people, and JUnit for programs."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+import xml.etree.ElementTree as ElementTree
+
+from ..._config.profile.verdicts import FAIL, NOT_CHECKED, PASS, VERDICTS
+from ..._config.values.node_row import counted, printable, shown_nodes
+
+Nodes = t.Mapping[str, t.Mapping[str, t.Any]]
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_HEADS = ("item", "verdict", "value", "from", "nodes")
+_WIDEST = 60
+
+
+class Group(t.NamedTuple):
+    """The nodes on which an item has the same verdict, value and origin. `row`: that of one of them."""
+
+    row: t.Mapping[str, t.Any]
+    nodes: list[str]
+
+
+def summary(nodes: Nodes) -> dict[str, t.Any]:
+    """Return the number of nodes, the number of items by verdict, and whether no item fails."""
+    counts: dict[str, t.Any] = dict.fromkeys(VERDICTS, 0)
+    for node in nodes.values():
+        for row in node["rows"]:
+            counts[row["verdict"]] += 1
+    return {"nodes": len(nodes), **counts, "compliant": counts[FAIL] == 0}
+
+
+def groups(nodes: Nodes) -> list[Group]:
+    """Return all items in the sequence of their profiles, equal rows of nodes as one."""
+    found: dict[tuple[t.Any, ...], Group] = {}
+    for name, node in nodes.items():
+        for number, row in enumerate(node["rows"]):
+            key = (row["profile"], number, row["verdict"], row["value"], row["origin"], row["message"])
+            found.setdefault(key, Group(row, [])).nodes.append(name)
+    return [found[key] for key in sorted(found, key=lambda key: (key[0], key[1], VERDICTS.index(key[2])))]
+
+
+def lines(nodes: Nodes) -> list[str]:
+    """Return a table of all items, then the message of each that did not pass, then the totals."""
+    found = groups(nodes)
+    table = [_HEADS]
+    for row, names in found:
+        table.append((row["item"], row["verdict"], row["value"], row["origin"], shown_nodes(names)))
+    widths = [min(_WIDEST, max(len(line[column]) for line in table)) for column in range(len(_HEADS) - 1)]
+    text = []
+    for line in table:
+        cells = [cell.ljust(width) for cell, width in zip(line, widths)]
+        text.append("  ".join([*cells, line[-1]]))
+    for row, names in found:
+        if row["verdict"] != PASS:
+            text.append(f"{row['item']} {row['verdict']} on {shown_nodes(names)}: {row['title']}: {row['message']}")
+    counts = summary(nodes)
+    totals = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS)
+    return [*map(printable, text), f"compliance: {counted(counts['nodes'], 'node')}: {totals}"]
+
+
+def junit(nodes: Nodes, at: str) -> str:
+    """Return a document with a test suite for each node and a test case for each item. `at`: when, in RFC 3339.
+
+    What is neither passed nor failed is skipped, with its verdict in the message.
+    """
+    top = ElementTree.Element("testsuites", name="kubelet compliance")
+    for name, node in nodes.items():
+        verdicts = [row["verdict"] for row in node["rows"]]
+        failures, passed = verdicts.count(FAIL), verdicts.count(PASS)
+        counts = {"tests": len(verdicts), "failures": failures, "skipped": len(verdicts) - failures - passed}
+        numbers = {key: str(number) for key, number in {**counts, "errors": 0}.items()}
+        suite = ElementTree.SubElement(top, "testsuite", {"name": _clean(name), "timestamp": at, **numbers})
+        for row in node["rows"]:
+            _case(suite, row)
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{ElementTree.tostring(top, encoding="unicode")}\n'
+
+
+def _case(suite: ElementTree.Element, row: t.Mapping[str, t.Any]) -> None:
+    name, message = f"{row['item']} {row['title']}", _clean(row["message"])
+    case = ElementTree.SubElement(suite, "testcase", classname=row["profile"], name=name)
+    if row["verdict"] == FAIL:
+        ElementTree.SubElement(case, "failure", message=message, type=FAIL)
+    elif row["verdict"] != PASS:
+        ElementTree.SubElement(case, "skipped", message=f"{row['verdict']}: {message}")
+    if row["verdict"] != NOT_CHECKED:
+        ElementTree.SubElement(case, "system-out").text = _clean(f"value: {row['value']}\nfrom: {row['origin']}")
+
+
+def _clean(text: str) -> str:
+    """Return a text of a node without the characters that XML does not have."""
+    return _NOT_XML.sub("\ufffd", text)

@@ -1,0 +1,267 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The verdict of each kind of item, where a value comes from, and exceptions."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile import profiles, verdicts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile.verdicts import (
+    EXCEPTED,
+    FAIL,
+    MANUAL,
+    NOT_CHECKED,
+    PASS,
+)
+
+CIS, STIG = "cis-1.12", "stig-v2r6"
+TODAY = datetime.date(2026, 11, 27)
+FILE, DROPIN = "/var/lib/kubelet/config.yaml", "/etc/kubernetes/kubelet.conf.d/10-site.conf"
+OWNED = {"path": FILE, "mode": "0600", "owner": "root:root"}
+
+
+def host(
+    content: Any = None, dropins: Any = None, shadowed: Any = None, command: Any = ("kubelet",), files: Any = None
+) -> dict[str, Any]:
+    """Return what kubelet_preflight_info finds on a node."""
+    disk = {"path": FILE, "content": {} if content is None else content, "dropins": dropins or {}}
+    return {"kubelet": {"shadowed": shadowed or {}, "command": list(command)}, "disk": disk, "files": files or {}}
+
+
+def row(item: str, live: Any, minor: int = 36, found: Any = None, exceptions: Any = None) -> dict[str, Any]:
+    """Return the row of an item for a node of this minor with this configuration."""
+    profile = CIS if item.startswith("4.") else STIG
+    facts = verdicts.Facts(minor, live, "no answer of its kubelet", found)
+    checked = verdicts.exceptions_of(exceptions, [profile], "x")
+    (one,) = [each for each in verdicts.of_node(facts, [profile], checked, TODAY) if each["item"] == item]
+    return one
+
+
+def nested(item: str, value: Any) -> dict[str, Any]:
+    (path,) = [each.of for items in profiles.PROFILES.values() for each in items if each.id == item]
+    for key in reversed(path.split(".")):
+        value = {key: value}
+    return value  # type: ignore[no-any-return]
+
+
+STRONG = list(profiles.STRONG_CIPHERS)
+
+
+@pytest.mark.parametrize(
+    ("item", "good", "bad"),
+    [
+        ("4.2.1", [False], [True]),
+        ("4.2.2", ["Webhook"], ["AlwaysAllow", None]),
+        ("4.2.3", ["/etc/kubernetes/pki/ca.crt"], [None, ""]),
+        ("4.2.4", [0, None], [10255]),
+        ("4.2.5", ["4h0m0s", "1m", "500ms"], ["0s", None, "soon"]),
+        ("4.2.6", [True], [False, None]),
+        ("4.2.9", ["/etc/kubelet/site.crt"], [None, "", "/var/lib/kubelet/pki/kubelet.crt"]),
+        ("4.2.10", [True], [False, None]),
+        ("4.2.11", [True, None], [False]),
+        ("4.2.12", [STRONG, STRONG[:1], ["TLS_AES_128_GCM_SHA256"]], [[], None, [*STRONG, "TLS_RSA_WITH_RC4_128_SHA"]]),
+        ("4.2.13", [1, 4096], [-1, 0, None]),
+        ("4.2.14", [True], [False, None]),
+        ("V-242387", [0], [1]),
+        ("V-242392", ["Webhook"], ["AlwaysAllow", "Other"]),
+        ("V-242397", [None, ""], ["/etc/kubernetes/manifests"]),
+        ("V-242424", ["/etc/kubelet/site.key"], ["/var/lib/kubelet/pki/kubelet.key", None]),
+        ("V-242434", [True], [False, None]),
+        ("V-245541", ["5m", "4h0m0s"], ["4m59s", "0s"]),
+    ],
+)
+def test_what_the_kubelet_runs_decides(item: str, good: list[Any], bad: list[Any]) -> None:
+    assert {repr(value): row(item, nested(item, value))["verdict"] for value in good} == {repr(v): PASS for v in good}
+    assert {repr(value): row(item, nested(item, value))["verdict"] for value in bad} == {repr(v): FAIL for v in bad}
+
+
+def test_a_certificate_that_the_api_signs_takes_the_place_of_a_file() -> None:
+    assert row("4.2.9", {"serverTLSBootstrap": True})["verdict"] == PASS
+    assert row("V-242425", {"serverTLSBootstrap": True})["verdict"] == FAIL
+
+
+@pytest.mark.parametrize(
+    ("minor", "given", "verdict"),
+    [(20, None, FAIL), (20, False, PASS), (23, None, PASS), (23, True, FAIL), (26, None, PASS), (36, True, PASS)],
+)
+def test_a_gate_has_the_default_of_its_minor_until_it_is_gone(minor: int, given: bool | None, verdict: str) -> None:
+    live = {} if given is None else {"featureGates": {"DynamicKubeletConfig": given}}
+    assert row("V-242399", live, minor)["verdict"] == verdict
+
+
+def test_what_cannot_be_judged_is_named() -> None:
+    assert row("4.2.14", {}, 20) == {
+        "profile": CIS,
+        "item": "4.2.14",
+        "title": "Containers have a seccomp profile by default",
+        "verdict": NOT_CHECKED,
+        "value": "",
+        "origin": "",
+        "message": "kubelets of 1.20 do not have it",
+        "exception": None,
+    }
+    unread = row("4.2.4", None)
+    assert (unread["verdict"], unread["message"]) == (NOT_CHECKED, "no answer of its kubelet")
+    by_hand = row("4.2.8", {"eventRecordQPS": 50})
+    assert (by_hand["verdict"], by_hand["value"]) == (MANUAL, "50")
+    for item in ("4.1.9", "4.2.7"):
+        away = row(item, {})
+        assert (away["verdict"], away["message"]) == (NOT_CHECKED, "Ansible did not log in to the node")
+    assert row("4.1.9", {}, found=host())["message"] == "the node has no such file"
+    assert row("4.2.7", {}, found=host(command=()))["message"] == "the kubelet's command line is not known"
+
+
+FLAG = {"readOnlyPort": {"flag": "--read-only-port=10255", "file": "/etc/default/kubelet", "line": 3}}
+
+
+@pytest.mark.parametrize(
+    ("port", "found", "verdict", "origin"),
+    [
+        pytest.param(0, host({}, {DROPIN: {"readOnlyPort": 0}}), PASS, f"drop-in {DROPIN}", id="a drop-in only"),
+        pytest.param(0, host({"readOnlyPort": 0}), PASS, f"file {FILE}", id="the file"),
+        pytest.param(
+            10255,
+            host({"readOnlyPort": 0}, shadowed=FLAG),
+            FAIL,
+            "flag --read-only-port=10255: /etc/default/kubelet, line 3",
+            id="a flag over a correct file",
+        ),
+        pytest.param(
+            10255,
+            host({"readOnlyPort": 0}, shadowed={"readOnlyPort": {"flag": "--read-only-port=10255", "file": None}}),
+            FAIL,
+            "flag --read-only-port=10255: no file sets it any more",
+            id="a flag of a former unit",
+        ),
+        pytest.param(0, host({"readOnlyPort": 10255}, {DROPIN: {"readOnlyPort": 0}}), PASS, f"drop-in {DROPIN}"),
+        pytest.param(10255, host({"readOnlyPort": 0}), FAIL, f"file {FILE}, which has changed since"),
+        pytest.param(0, host(), PASS, "default"),
+        pytest.param(0, host({}, {DROPIN: None}), PASS, "", id="a drop-in that cannot be read"),
+        pytest.param(0, None, PASS, "", id="no login"),
+    ],
+)
+def test_where_a_value_comes_from(port: int, found: Any, verdict: str, origin: str) -> None:
+    one = row("4.2.4", {"readOnlyPort": port}, found=found)
+    assert (one["verdict"], one["origin"], one["value"]) == (verdict, origin, str(port))
+
+
+def test_equal_values_in_other_words_have_the_same_origin() -> None:
+    found = host({"streamingConnectionIdleTimeout": "240m", "tlsCertFile": "pki/site.crt"})
+    live = {"streamingConnectionIdleTimeout": "4h0m0s", "tlsCertFile": "/var/lib/kubelet/pki/site.crt"}
+    assert row("4.2.5", live, found=found)["origin"] == row("4.2.9", live, found=found)["origin"] == f"file {FILE}"
+    # kubeadm writes a zero, which means the default.
+    assert row("4.2.5", live, found=host({"streamingConnectionIdleTimeout": "0s"}))["origin"] == "default"
+
+
+def test_a_zero_that_configz_omits_is_shown() -> None:
+    assert (row("4.2.4", {})["value"], row("4.2.10", {})["value"]) == ("0", "not set")
+
+
+@pytest.mark.parametrize(
+    ("item", "live", "found", "message"),
+    [
+        (
+            "4.2.4",
+            {"readOnlyPort": 10255},
+            host({"readOnlyPort": 0}, shadowed=FLAG),
+            "readOnlyPort is 10255 (flag --read-only-port=10255: /etc/default/kubelet, line 3). "
+            "Remove the flag and restart the kubelet",
+        ),
+        (
+            "4.2.13",
+            {"podPidsLimit": -1},
+            None,
+            "podPidsLimit is -1. Set kubelet_config_profile and run the playbook rollout",
+        ),
+        (
+            "4.2.3",
+            {},
+            host(),
+            "authentication.x509.clientCAFile is not set (default). "
+            "Set authentication.x509.clientCAFile in kubelet_config and run the playbook rollout",
+        ),
+        (
+            "4.2.7",
+            {},
+            host(command=("kubelet", "--hostname_override=n1")),
+            "the kubelet has the flag --hostname_override=n1. Remove it and restart the kubelet",
+        ),
+        (
+            "4.1.9",
+            {},
+            host(files={"config": [OWNED, {**OWNED, "path": DROPIN, "mode": "0644"}]}),
+            f"the mode of {DROPIN} is 0644. Run chmod 0600 {DROPIN}",
+        ),
+        (
+            "4.1.10",
+            {},
+            host(files={"config": [{**OWNED, "owner": "kube:root"}]}),
+            f"{FILE} belongs to kube:root. Run chown root:root {FILE}",
+        ),
+    ],
+)
+def test_a_failure_names_cause_and_remedy(item: str, live: Any, found: Any, message: str) -> None:
+    one = row(item, live, found=found)
+    assert (one["verdict"], one["message"]) == (FAIL, message)
+
+
+@pytest.mark.parametrize("mode", ["0600", "0400", "0000"])
+def test_a_mode_may_be_more_restrictive(mode: str) -> None:
+    one = row("4.1.9", {}, found=host(files={"config": [{**OWNED, "mode": mode}]}))
+    assert (one["verdict"], one["value"], one["origin"]) == (PASS, mode, f"file {FILE}")
+    assert row("4.1.9", {}, found=host(files={"config": [{**OWNED, "mode": "0700"}]}))["verdict"] == FAIL
+    assert row("V-242407", {}, found=host(files={"config": [{**OWNED, "mode": "0644"}]}))["verdict"] == PASS
+    assert row("4.2.7", {}, found=host())["verdict"] == PASS
+    several = host(files={"unit": [{**OWNED, "path": "/a"}, {**OWNED, "path": "/b"}]})
+    assert row("4.1.2", {}, found=several)["origin"] == "file /a and 1 more"
+
+
+OWNER = {"owner": "platform team", "until": "2026-11-27", "reason": "until the CA is there"}
+
+
+@pytest.mark.parametrize(
+    ("item", "live", "until", "verdict", "message"),
+    [
+        ("4.2.9", {}, "2026-11-27", EXCEPTED, "excepted by platform team until 2026-11-27: until the CA is there"),
+        ("4.2.9", {}, "2026-11-26", FAIL, "the exception by platform team ended on 2026-11-26"),
+        # YAML makes a date of it.
+        ("4.2.9", {}, datetime.date(2026, 11, 28), EXCEPTED, "until 2026-11-28"),
+        ("4.2.8", {}, "2026-12-31", EXCEPTED, "excepted by platform team"),
+        ("4.1.9", {}, "2026-12-31", EXCEPTED, "excepted by platform team"),
+        ("4.1.9", {}, "2026-01-01", FAIL, "Ansible did not log in to the node; the exception by platform team ended"),
+        ("4.2.3", nested("4.2.3", "/ca"), "2026-01-01", PASS, ""),
+    ],
+)
+def test_an_exception_counts_until_its_day_ends(item: str, live: Any, until: Any, verdict: str, message: str) -> None:
+    one = row(item, live, exceptions={item: {**OWNER, "until": until}})
+    assert one["verdict"] == verdict and message in one["message"]
+    assert one["exception"] == {**OWNER, "until": str(until)}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["4.2.9"], "x is not a mapping"),
+        ({"4.2.99": OWNER}, r"x, item 4.2.99: cis-1.12 has no such item"),
+        ({"4.2.9": "platform team"}, "x, item 4.2.9: set owner, until"),
+        ({"4.2.9": {"until": "2027-01-01"}}, "x, item 4.2.9: set owner, until"),
+        ({"4.2.9": {**OWNER, "ticket": 5}}, "x, item 4.2.9: set owner, until"),
+        ({"4.2.9": {"owner": "me"}}, "x, item 4.2.9: until is None, not a date such as 2027-03-31"),
+        ({"4.2.9": {**OWNER, "until": "soon"}}, "x, item 4.2.9: until is soon, not a date"),
+    ],
+)
+def test_an_exception_without_owner_or_date_is_refused(given: Any, message: str) -> None:
+    with pytest.raises(verdicts.ExceptionError, match=f"^{message}"):
+        verdicts.exceptions_of(given, [CIS], "x")
+
+
+def test_each_item_of_each_profile_has_a_row() -> None:
+    rows = verdicts.of_node(verdicts.Facts(36, {}), [CIS, STIG], {}, TODAY)
+    wanted = [(name, item.id) for name, items in profiles.PROFILES.items() for item in items]
+    assert [(one["profile"], one["item"]) for one in rows] == wanted
+    assert {one["verdict"] for one in rows} == {PASS, FAIL, MANUAL, NOT_CHECKED}
