@@ -26,6 +26,7 @@ class InProcess(Session):
         self.concurrency = 1
         self.kubelets = None
         self.nodes_listed = 0
+        self.seen = {}
 
     def server_time(self) -> float:
         """Return the time of the API server's clock; no request."""

@@ -14,7 +14,15 @@ import urllib.parse
 from types import MappingProxyType
 
 from ..._config.values.short_texts import minor_of
-from . import client_configuration, cluster_options, kubelet_endpoint, kubelet_on_host, library, timestamps
+from . import (
+    client_configuration,
+    cluster_options,
+    kubelet_endpoint,
+    kubelet_on_host,
+    kubelet_ways,
+    library,
+    timestamps,
+)
 from .errors import TRANSIENT, ApiError, ClusterError, persist, short
 
 # How many seconds a request is repeated until the first answer: short, since the address may be wrong.
@@ -23,6 +31,8 @@ FIRST_CONTACT = 10.0
 PATIENT_CONTACT = 40.0
 # The same after the first answer: longer than the restart of an API server.
 _OUTAGE = 60.0
+# Seconds to wait for a connection to a kubelet, which is near if its port is open for this controller.
+_CONNECT = 3
 # Words of failures to connect that do not pass by themselves: of the certificate and of the name.
 _LASTING = ("CERTIFICATE_VERIFY_FAILED", "SSLError", "Name or service not known", "Failed to resolve")
 # How the API server refuses what no rule allows (apiserver's forbiddenMessage in responsewriters/errors.go; old ones
@@ -52,7 +62,8 @@ class Session:
 
     `sent` counts all requests, repeats included. `nodes_listed` is the number of nodes that the last LIST of
     nodes had, or would have had if it had not ended early.
-    `warnings` collects the warnings of the API server (RFC 9111 Warning headers), each once.
+    `warnings` collects the warnings of the API server (RFC 9111 Warning headers), each once. `seen` has what it has
+    read of Nodes, by name, for the ways to their kubelets.
     """
 
     def __init__(
@@ -63,7 +74,7 @@ class Session:
         self._configuration = client_configuration.of(options)
         self._headers = _headers(options)
         self._client = library.client(self._configuration)
-        self._timeout = options.get("request_timeout") or 30
+        self._timeout: t.Any = options.get("request_timeout") or 30
         self._outage = outage
         self._first_contact = first_contact
         self._lock = threading.Lock()
@@ -77,19 +88,32 @@ class Session:
         self.sent = 0
         self.nodes_listed = 0
         self.warnings: list[str] = []
-        self.kubelets: kubelet_endpoint.KubeletClients | None = None
+        self.seen: dict[str, kubelet_endpoint.Seen] = {}
+        self.kubelets: kubelet_endpoint.Kubelets | None = None
         if options.get("read") == kubelet_endpoint.KUBELET:
             if self._headers:
                 raise ClusterError("read: a kubelet does not impersonate users; set it to proxy, or omit impersonate_*")
             self.kubelets = kubelet_endpoint.DirectClients(self, options.get("kubelet_ca_cert"))
         elif options.get("read") == kubelet_endpoint.NODE:
-            self.kubelets = kubelet_on_host.HostKubelets(
-                self,
-                options.get("read_service_account") or kubelet_on_host.ACCOUNT,
-                options.get("kubelet_ca_cert") or self._configuration.ssl_ca_cert,
-                bool(self._configuration.verify_ssl),
-                self._timeout,
-            )
+            self.kubelets = self.on_hosts(options)
+        elif options.get("read") == kubelet_endpoint.AUTO:
+            self.kubelets = kubelet_ways.BestKubelets(self, options)
+
+    def on_hosts(self, options: t.Mapping[str, t.Any]) -> kubelet_on_host.HostKubelets:
+        """Return the kubelets of nodes, each from its own host."""
+        return kubelet_on_host.HostKubelets(
+            self,
+            options.get("read_service_account") or kubelet_on_host.ACCOUNT,
+            options.get("kubelet_ca_cert") or self._configuration.ssl_ca_cert,
+            bool(self._configuration.verify_ssl),
+            self._timeout,
+        )
+
+    @property
+    def is_safe_at_kubelets(self) -> bool:
+        """Whether a kubelet that receives the credentials cannot use them: a client certificate, and nothing else."""
+        plain = self._configuration
+        return bool(plain.cert_file) and not plain.api_key and not self._headers
 
     def at(self, host: str, name: str, ca_cert: str | None) -> Session:
         """Return a session with another server and the same credentials.
@@ -102,6 +126,7 @@ class Session:
         configuration.tls_server_name = name
         configuration.ssl_ca_cert = ca_cert or configuration.ssl_ca_cert
         other._client = library.client(configuration)
+        other._timeout = (min(_CONNECT, self._timeout), self._timeout)
         other._clock = timestamps.ServerClock()
         other._answered = other._lost = False
         other.host, other.kubelets = host, None
