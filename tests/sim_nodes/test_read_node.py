@@ -12,9 +12,8 @@ from tests.sim.cluster import Cluster
 from tests.sim.kubelets.port import Port
 from tests.sim.nodes.node import SimNode
 from tests.support.ansible import Ansible
-from tests.support.permissions import USER, Permission, manifest, without
+from tests.support.permissions import USER, manifest
 
-PROXY = Permission("get", "nodes/proxy")
 SOAK = ("-e", "kubelet_config_soak_seconds=1")
 
 
@@ -23,7 +22,7 @@ def test_a_rollout_without_the_proxy(tmp_path: Path) -> None:
     with Cluster("v1.36.2") as cluster, SimNode(cluster, tmp_path / "nodes", "n1", "v1.36.2") as node:
         node.wait(node.healthy, 20, "healthz")
         for name in ("rollout", "reset"):
-            cluster.grant(without(manifest(name), PROXY))
+            cluster.grant(manifest(name))
         cluster.grant(manifest("option-read-node"))
         host = {**node.variables(), "kubelet_config": {"maxPods": 80}, "kubelet_config_read": "node"}
         path = tmp_path / "hosts.yml"
