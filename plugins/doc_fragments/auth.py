@@ -143,8 +143,8 @@ options:
         user has C(get) on C(nodes/configz), and a client certificate as the only credential. Else it asks V(node) where
         Ansible can log in, if the user has C(create) on C(serviceaccounts/token); not on nodes with a follower, and
         before 1.33 only with accounts of their own. Else it asks V(proxy).
-      - For V(auto), a run sends at most three C(SelfSubjectAccessReviews). The first node that is asked in a way decides
-        whether the run uses this way, so that closed ports cost one timeout of three seconds. A kubelet whose
+      - For V(auto), a run sends at most three C(SelfSubjectAccessReviews). The first node that is asked in a way
+        decides whether the run uses this way, so that closed ports cost one timeout of three seconds. A kubelet whose
         certificate cannot be verified is not asked at its port. A warning names each way that was left.
       - V(kubelet) asks the kubelet at the C(InternalIP) of its Node, with the same credentials. From 1.33 on the user
         needs C(get) on C(nodes/configz), C(nodes/metrics), C(nodes/healthz) and C(nodes/stats).

@@ -72,7 +72,7 @@ def test_a_change_without_nodes_proxy(
     """At the port if the certificate can be verified, else on the host. One review a run for each way that is tried."""
     if version == "earlier":
         request.getfixturevalue("earlier")
-    folder = tmp_path / "user"
+    folder = tmp_path / "u"
     folder.mkdir()
     ansible = Ansible(folder, lab.user_kubeconfig(USER), lab.inventory)
     auth: dict[str, str] = {}

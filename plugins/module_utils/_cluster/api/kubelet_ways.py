@@ -42,7 +42,8 @@ _REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _ENOUGH = 3
 # Answers after which another way may work: none at all, a certificate that cannot be verified, no address, no service
 # account, credentials that the kubelet refuses.
-_OTHER_WAY = frozenset({0, 200, 400, 403})
+_NOT_SET_UP = 400
+_OTHER_WAY = frozenset({0, 200, _NOT_SET_UP, 403})
 _Answer = t.TypeVar("_Answer")
 
 
@@ -252,7 +253,8 @@ class BestKubelets(kubelet_endpoint.Kubelets):
 
     def _take(self, node: str, way: str, failed: t.Mapping[str, ApiError]) -> None:
         self._known.ways[node] = way
-        if failed:
+        # A cluster without the service account has not chosen that way.
+        if any(error.status != _NOT_SET_UP for error in failed.values()):
             why = "; ".join(error.message for error in failed.values())
             self._left.setdefault((*failed, way), []).append((node, why))
 

@@ -306,8 +306,8 @@ def _refusal(host: str, error: t.Any) -> ApiError:
         )
     elif error.status == 403 and _BY_AUTHORIZER.search(message):
         message = (
-            f"{message} (this user lacks the permission; docs/rbac.yaml of the collection grants all that are needed, "
-            "docs/rbac those of one playbook)"
+            f"{message} (this user lacks the permission; docs/rbac.yaml of the collection grants those of playbooks, "
+            "docs/rbac those of one playbook or option)"
         )
     after = (error.headers or {}).get("Retry-After")
     seconds = float(after) if after and re.fullmatch(r"\d+", after) else None

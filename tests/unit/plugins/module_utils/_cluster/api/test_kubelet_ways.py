@@ -264,6 +264,15 @@ def test_nothing_is_allowed(cluster: Cluster, tmp_path: Path) -> None:
     assert cluster.counter.count("POST", REVIEW) == 3
 
 
+def test_a_service_account_that_was_never_created(cluster: Cluster, tmp_path: Path) -> None:
+    """As for an administrator of a cluster without the manifests: asked for once, and no reason for a warning."""
+    with kubelet_on_host.running_programs_with(lambda _node, _program: ""):
+        by = user(cluster, tmp_path, "nodes/proxy", tokens=True)
+        assert all(outcome.value for outcome in dumped(by))
+    assert cluster.counter.count("POST", "/token") == 1 and cluster.counter.count("POST", REVIEW) == 3
+    assert by.kubelets and by.kubelets.warnings() == []
+
+
 @pytest.mark.parametrize("missing", ["nodes/metrics", "nodes/healthz"])
 def test_one_permission_at_the_port_is_missing(cluster: Cluster, tmp_path: Path, missing: str) -> None:
     """The kubelet refuses it; the error names it."""
