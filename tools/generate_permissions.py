@@ -62,9 +62,9 @@ needs no permission. The inventory plugin ``nodes`` needs ``list`` on ``nodes``.
 The tests play each playbook with its manifest on a simulated cluster. They compare the requests of the run with the
 manifest, so that it grants nothing else. They also take each permission away: the error then names verb and resource.
 
-``docs/rbac.yaml`` grants all of this at once. The guide
-:ref:`ansible_collections.livenodes.kubelet.docsite.guide_security` explains what a user with these permissions can
-reach.
+``docs/rbac.yaml`` grants all of this at once, but not ``option-read-proxy.yaml`` and ``option-first-kubelets.yaml``.
+The guide :ref:`ansible_collections.livenodes.kubelet.docsite.guide_security` explains what a user with these
+permissions can reach.
 
 Playbooks
 ---------

@@ -139,25 +139,31 @@ options:
   read:
     description:
       - How to read what a kubelet serves, such as its live configuration.
-      - V(proxy) asks the API server, which asks the kubelet. The user needs C(get) on C(nodes/proxy), which also allows
-        exec into containers.
+      - V(auto) chooses for each node, with the least that the user needs for it. It asks V(kubelet) from 1.33 on if the
+        user has C(get) on C(nodes/configz), and a client certificate as the only credential. Else it asks V(node) where
+        Ansible can log in, if the user has C(create) on C(serviceaccounts/token); not on nodes with a follower, and
+        before 1.33 only with accounts of their own. Else it asks V(proxy).
+      - For V(auto), a run sends at most three C(SelfSubjectAccessReviews). The first node that is asked in a way
+        decides whether the run uses this way, so that closed ports cost one timeout of three seconds. A kubelet whose
+        certificate cannot be verified is not asked at its port. A warning names each way that was left.
       - V(kubelet) asks the kubelet at the C(InternalIP) of its Node, with the same credentials. From 1.33 on the user
-        needs C(get) on C(nodes/configz), C(nodes/metrics), C(nodes/healthz) and C(nodes/stats) instead. It costs one
-        GET of each Node more.
+        needs C(get) on C(nodes/configz), C(nodes/metrics), C(nodes/healthz) and C(nodes/stats).
       - With V(kubelet), the kubelet receives a token that the credentials contain. A client certificate does not have
         this risk.
       - V(node) asks the kubelet at the loopback address of its host, over the connection that Ansible has to that host,
         without C(become). The host receives a token of O(read_service_account) that is valid for ten minutes, and
-        nothing of the user's credentials. It costs one GET of each Node more, and two POSTs for the token.
+        nothing of the user's credentials. It costs two POSTs for the token.
       - V(node) needs a host in the inventory for each node, and a connection that has pipelining, such as
         C(ansible.builtin.ssh). The module must run on the controller, in Ansible's own process. Paths in
         arguments of SSH must be absolute.
+      - V(proxy) asks the API server, which asks the kubelet. The user needs C(get) on C(nodes/proxy), which also allows
+        exec into containers.
     type: str
-    choices: [proxy, kubelet, node]
-    default: proxy
+    choices: [auto, kubelet, node, proxy]
+    default: auto
   read_service_account:
     description:
-      - Namespace and name of the ServiceAccount whose tokens nodes receive, for O(read=node).
+      - Namespace and name of the ServiceAccount whose tokens nodes receive, for O(read=node) and O(read=auto).
       - From 1.33 on it needs C(get) on C(nodes/configz), C(nodes/metrics), C(nodes/healthz) and C(nodes/stats). The
         user needs C(create) on its C(serviceaccounts/token).
       - A token that allows C(nodes/proxy), and with it exec, is not sent to a node. Kubelets before 1.33 need that
@@ -167,8 +173,10 @@ options:
     default: kube-system/kubelet-configz
   kubelet_ca_cert:
     description:
-      - File with the CA certificates that verify the certificates of kubelets, for O(read=kubelet) and O(read=node).
+      - File with the CA certificates that verify the certificates of kubelets. O(read=proxy) does not use it.
         The default is the CA of the API server, which signs them if C(serverTLSBootstrap) is on.
+      - For O(read=node), a host also accepts the certificate that its own kubelet has signed,
+        C(/var/lib/kubelet/pki/kubelet.crt), if only root can write that file.
     type: path
 requirements:
   - python >= 3.10 on the controller or in its execution environment

@@ -15,7 +15,7 @@ import typing as t
 from ansible import constants as C
 from ansible.plugins.action.normal import ActionModule as Normal
 
-from ..module_utils._cluster.api import cluster_options, kubelet_on_host
+from ..module_utils._cluster.api import cluster_options, kubelet_on_host, kubelet_ways
 from ..module_utils._cluster.api.controller_module import Definition
 from ..module_utils._cluster.api.errors import MissingLibrary
 from . import in_process, sealed
@@ -69,7 +69,8 @@ class ControllerAction(Normal):  # type: ignore[misc]  # ansible-core has no typ
             try:
                 programs = HostPrograms(self, variables)
                 surroundings = in_process.surroundings(environment, self._loader.get_basedir())
-                with surroundings, kubelet_on_host.running_programs_with(programs):
+                known = kubelet_ways.remembered_in(C.DEFAULT_LOCAL_TMP)
+                with surroundings, known, kubelet_on_host.running_programs_with(programs):
                     return in_process.run(
                         self.module,
                         self._task.action,

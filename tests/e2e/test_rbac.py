@@ -16,7 +16,7 @@ from tests.support.ansible import ROOT, Ansible
 from tests.support.permissions import FOLDER, USER
 from tests.support.views import look
 
-MANIFEST = ROOT / "docs" / "rbac.yaml"
+MANIFEST, FOR_PROXY = ROOT / "docs" / "rbac.yaml", FOLDER / "option-read-proxy.yaml"
 N1 = ("-e", "kubelet_config_hosts=n1")
 Rule = tuple[str, str, str, str]
 READER, ROLLOUT, MAPS = (
@@ -24,12 +24,12 @@ READER, ROLLOUT, MAPS = (
     ("ClusterRole", "livenodes-kubelet-rollout"),
     ("Role", "livenodes-kubelet-rollout"),
 )
-KUBEADM = ("Role", "livenodes-kubelet-kubeadm")
+KUBEADM, HOSTS = ("Role", "livenodes-kubelet-kubeadm"), ("ClusterRole", "livenodes-kubelet-hosts")
 # Each with the playbook that fails without it. Without the permission to patch, an unused ConfigMap is left for the
 # last playbook to prune.
 NEEDED: tuple[tuple[Rule, tuple[str, ...]], ...] = (
     ((*READER, "nodes", "list"), ("plan", *N1)),
-    ((*READER, "nodes/proxy", "get"), ("plan", *N1)),
+    (("ClusterRole", "livenodes-kubelet-option-read-proxy", "nodes/proxy", "get"), ("plan", *N1)),
     ((*READER, "pods", "list"), ("plan", *N1)),
     ((*MAPS, "configmaps", "get"), ("rollout", *N1)),
     ((*MAPS, "configmaps", "create"), ("rollout", *N1)),
@@ -50,8 +50,8 @@ CALLED: tuple[tuple[Rule, str, dict[str, t.Any]], ...] = (
     ((*READER, "pods", "list"), "kubelet_rollout_gate", {"nodes": ["n1"], "pods": True}),
 )
 # The first is needed only when another user changes the Node at the same moment, the second only to describe a failure
-# in more detail, the third when the answer to a create was lost, the fourth when a pod was deleted. The last
-# is granted twice when kubelet_config_namespace is kube-system.
+# in more detail, the third when the answer to a create was lost, the fourth when a pod was deleted. The fifth
+# is granted twice when kubelet_config_namespace is kube-system. Those of kubelets need 1.33, see tests/e2e_modern.
 OPTIONAL: tuple[Rule, ...] = (
     (*READER, "nodes", "get"),
     (*ROLLOUT, "subjectaccessreviews", "create"),
@@ -64,12 +64,19 @@ OPTIONAL: tuple[Rule, ...] = (
     (*ROLLOUT, "assignments", "update"),
     (*ROLLOUT, "validatingadmissionpolicies", "get"),
     (*ROLLOUT, "validatingadmissionpolicybindings", "get"),
+    *((*role, f"nodes/{sub}", "get") for role in (READER, HOSTS) for sub in ("configz", "metrics", "healthz", "stats")),
+    ("Role", HOSTS[1], "serviceaccounts/token", "create"),
 )
 
 
 def objects() -> list[dict[str, t.Any]]:
-    """Return the objects of the manifest."""
-    return list(yaml.safe_load(MANIFEST.read_text(encoding="utf-8"))["items"])
+    """Return the objects of the manifest, and the permission that kubelets before 1.33 need, for the same users."""
+    found, more = (yaml.safe_load(path.read_text(encoding="utf-8"))["items"] for path in (MANIFEST, FOR_PROXY))
+    for item in more:
+        if "subjects" in item:
+            (subject,) = item["subjects"]
+            item["subjects"] = [{**subject, "name": f"kubelet-config-{name}"} for name in ("reader", "rollout")]
+    return [*found, *more]
 
 
 def rules() -> list[Rule]:
@@ -100,10 +107,10 @@ def without(taken: Rule) -> str:
 
 @pytest.fixture
 def granted(lab: Lab) -> t.Iterator[None]:
-    """Apply the manifest, and remove it afterwards."""
-    lab.kubectl("apply", "-f", MANIFEST)
+    """Apply the manifests, and remove them afterwards."""
+    lab.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(objects()))
     yield
-    lab.kubectl("delete", "-f", MANIFEST, "--ignore-not-found")
+    lab.kubectl("delete", "--ignore-not-found", "-f", "-", stdin=yaml.safe_dump_all(objects()))
 
 
 def written(lab: Lab) -> tuple[t.Any, t.Any]:
@@ -171,7 +178,7 @@ def test_each_permission_is_needed_around_the_stages(lab: Lab, ansible: Ansible,
         lab.kubectl("apply", "-f", "-", stdin=without(taken))
         found = ansible.module(name, {**options, "lease": held["lease"]} if "state" in options else options, **user)
         assert found["failed"] and f'cannot {taken[3]} resource "{taken[2]}"' in found["msg"], (taken, found)
-        lab.kubectl("apply", "-f", MANIFEST)
+        lab.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(objects()))
     # What failed halfway was reverted.
     assert lab.kubectl("get", "lease", "-n", "kube-system", "-l", f"{PREFIX}lease", "-o", "name") == ""
 
@@ -201,12 +208,12 @@ def test_the_manifests_of_single_playbooks(lab: Lab, fleet: tuple[str, ...], ans
     refused = ansible.playbook("rollout", *N1, **user)
     assert refused.code != 0 and "docs/rbac" in refused.output, refused.output
     for name in ("dump", "plan", "stage", "rollout", "drift", "reset", "prune"):
-        path = FOLDER / f"{name}.yaml"
-        lab.kubectl("apply", "-f", path)
+        paths = ("-f", FOLDER / f"{name}.yaml", *(() if name == "prune" else ("-f", FOR_PROXY)))
+        lab.kubectl("apply", *paths)
         try:
             run = ansible.playbook(name, *(() if name == "prune" else N1), **user)
         finally:
-            lab.kubectl("delete", "-f", path)
+            lab.kubectl("delete", *paths)
         assert run.code == 0, (name, run.output)
     # This API server has no policies: tests/e2e_modern/test_policy.py applies that one.
     rest = [word for path in FOLDER.glob("*.yaml") if path.stem != "option-policy" for word in ("-f", path)]

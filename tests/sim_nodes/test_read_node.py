@@ -1,20 +1,23 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A rollout that reads on the host of a node with a drop-in folder, with exactly the permissions of its manifests."""
+"""Reading without nodes/proxy on a node with a drop-in folder, with exactly the permissions of the manifests: on its
+host, and as the default chooses.
+"""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.sim.cluster import Cluster
 from tests.sim.kubelets.port import Port
 from tests.sim.nodes.node import SimNode
 from tests.support.ansible import Ansible
-from tests.support.permissions import USER, Permission, manifest, without
+from tests.support.permissions import USER, manifest
 
-PROXY = Permission("get", "nodes/proxy")
 SOAK = ("-e", "kubelet_config_soak_seconds=1")
 
 
@@ -23,7 +26,7 @@ def test_a_rollout_without_the_proxy(tmp_path: Path) -> None:
     with Cluster("v1.36.2") as cluster, SimNode(cluster, tmp_path / "nodes", "n1", "v1.36.2") as node:
         node.wait(node.healthy, 20, "healthz")
         for name in ("rollout", "reset"):
-            cluster.grant(without(manifest(name), PROXY))
+            cluster.grant(manifest(name))
         cluster.grant(manifest("option-read-node"))
         host = {**node.variables(), "kubelet_config": {"maxPods": 80}, "kubelet_config_read": "node"}
         path = tmp_path / "hosts.yml"
@@ -45,3 +48,34 @@ def test_a_rollout_without_the_proxy(tmp_path: Path) -> None:
         texts += [rollout.output, reset.output, node.journal()]
         assert cluster.api.tokens.sent
         assert not [token for token in cluster.api.tokens.sent if any(token in text for text in texts)]
+
+
+@pytest.mark.parametrize("way", ["port", "host"])
+def test_the_default_on_the_way_of_a_change(tmp_path: Path, way: str) -> None:
+    """At the port if its certificate can be verified, else on the host. Each run asks once for each permission."""
+    names = ("plan", "rollout", "drift", "rollback")
+    with Cluster("v1.36.2") as cluster, SimNode(cluster, tmp_path / "nodes", "n1", "v1.36.2") as node:
+        node.wait(node.healthy, 20, "healthz")
+        for name in (*names, *(("option-read-node",) if way == "host" else ())):
+            cluster.grant(manifest(name))
+        path = tmp_path / "hosts.yml"
+        host = {**node.variables(), "kubelet_config": {"maxPods": 80}}
+        path.write_text(json.dumps({"all": {"hosts": {"n1": host}}}))
+        ansible = Ansible(tmp_path, cluster.kubeconfig(tmp_path / "kubeconfig", USER, "operators"), path)
+        before = node.configz()["maxPods"]
+        with Port(cluster, "n1", 36) as port:
+            if way == "host":
+                # Nothing listens there. The host itself finds the port.
+                cluster.patch_status("n1", port.at("127.0.0.2"))
+            for name in names:
+                cluster.counter.forget()
+                run = ansible.playbook(name, *SOAK)
+                assert run.code == 0, run.output
+                assert cluster.counter.count("POST", "/selfsubjectaccessreviews") == (1 if way == "port" else 2)
+                assert ("from its own host, not at its port" in " ".join(run.output.split())) == (way == "host")
+                assert cluster.counter.count("GET", "/proxy/") == 0
+                if name == "rollout":
+                    assert node.configz()["maxPods"] == 80
+        assert node.configz()["maxPods"] == before
+        users = {USER} if way == "port" else {"system:serviceaccount:kube-system:kubelet-configz"}
+        assert {user for user, _path in port.asked} == users

@@ -28,6 +28,7 @@ class InProcess(Session):
         self.nodes_listed, self.timeout = 0, 30
         # Its user may not watch nodes, so that tests decide what each read finds.
         self.nodes_revision: str | None = None
+        self.seen = {}
 
     def server_time(self) -> float:
         """Return the time of the API server's clock; no request."""

@@ -79,7 +79,7 @@ UNSET_IF_EMPTY = frozenset(
 OF_THE_PLAYBOOKS: dict[str, dict[str, t.Any]] = {
     "kubelet_config_auth": {"type": "dict"},
     "kubelet_config_migrate_changes": {"type": "bool"},
-    "kubelet_config_read": {"type": "str", "choices": ["proxy", "kubelet", "node"]},
+    "kubelet_config_read": {"type": "str", "choices": ["auto", "kubelet", "node", "proxy"]},
 }
 """Specs of the variables that the playbooks read, but no role."""
 

@@ -117,6 +117,8 @@ class Api:
         if path == reviews.PATH and request.method == "POST":
             self._permit(request, roles.Asked("create", "authorization.k8s.io", "subjectaccessreviews"))
             return Answer(201, reviews.review(self.store, request.json()))
+        if path == reviews.OWN and request.method == "POST":
+            return Answer(201, reviews.own(self.store, request.user, request.groups, request.json()))
         if path == RULES and request.method == "POST":
             return Answer(201, self.tokens.rules(request.user, request.groups, request.json()))
         if path.startswith("/api/v1/proxy/nodes/") and self.store.minor <= reviews.LAST_OLD_PROXY:

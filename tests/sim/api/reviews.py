@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a kubelet may do (the Node authorizer, NodeRestriction) and the answer to a review of it.
+"""What a kubelet may do (the Node authorizer, NodeRestriction) and the answers to reviews.
 
 All other users are those of `roles`.
 """
@@ -17,6 +17,7 @@ from tests.sim.api.roles import NODE, VERBS
 from tests.sim.api.store import Store
 
 PATH = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+OWN = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 LAST_OLD_PROXY = 9
 
 
@@ -60,6 +61,17 @@ def review(store: Store, body: dict[str, t.Any]) -> dict[str, t.Any]:
         elif not refers(store, name, asked.get("namespace") or "", asked.get("name") or ""):
             status = {"allowed": False, "reason": f"no relationship found between node '{name}' and this object"}
     return {**body, "status": status}
+
+
+def own(store: Store, user: str, groups: t.Sequence[str], body: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Return an answered SelfSubjectAccessReview."""
+    about = (body.get("spec") or {}).get("resourceAttributes") or {}
+    resource = "/".join(filter(None, (about.get("resource"), about.get("subresource"))))
+    wanted = roles.Asked(
+        about.get("verb", ""), about.get("group", ""), resource, about.get("namespace", ""), about.get("name", "")
+    )
+    allowed = roles.is_admin(user, groups) or roles.allows(store, user, groups, wanted)
+    return {**body, "status": {"allowed": allowed}}
 
 
 def refers(store: Store, node: str, namespace: str, name: str) -> bool:

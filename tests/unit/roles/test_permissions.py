@@ -16,7 +16,7 @@ from tests.sim.played import PlayedCluster, played_ansible
 from tests.sim.switched import SwitchedCluster, switched_ansible
 from tests.support import objects
 from tests.support.ansible import Ansible, Run
-from tests.support.permissions import PLAYBOOKS, USER, Permission, manifest, permissions, used, without
+from tests.support.permissions import PLAYBOOKS, USER, Objects, Permission, manifest, permissions, used, without
 
 NODES, OTHERS, TARGET = ("n1", "n2"), 60, "config-target"
 LEASES = "coordination.k8s.io"
@@ -42,6 +42,17 @@ LEFT = ("prune", "delete leases kube-system")
 SHORT = {LEFT, ("plan", "list pods"), ("rollout", "patch nodes"), ("prune", "delete configmaps kube-system")}
 # Nodes that change their delivery, and nodes with delivery checkpoint, play two of these below; follow: test_follow.py.
 NATIVE = [name for name in PLAYBOOKS if name not in ("migrate", "seed", "follow")]
+# What kubelets from 1.33 on accept; those of this cluster are earlier ones, and are read through the proxy.
+AT_KUBELETS = {Permission("get", f"nodes/{sub}") for sub in ("configz", "metrics", "healthz", "stats")}
+
+
+def given_for(playbook: str) -> Objects:
+    """Return what a user of earlier kubelets needs."""
+    more = manifest("option-read-proxy") if playbook != "prune" else []
+    found = [*manifest(playbook), *more]
+    for one in AT_KUBELETS:
+        found = without(found, one)
+    return found
 
 
 def populate(fleet: PlayedCluster) -> None:
@@ -75,7 +86,7 @@ def exactly(fleet: PlayedCluster, run: Run, given: list[Permission], playbook: s
 @pytest.mark.parametrize("playbook", NATIVE)
 def test_exactly_the_manifest(tmp_path: Path, playbook: str) -> None:
     """It is enough, and it has nothing that the playbook does not need. Delivery native."""
-    found = manifest(playbook)
+    found = given_for(playbook)
     with PlayedCluster(*NODES) as fleet:
         ansible = natively(tmp_path, fleet)
         fleet.grant(found)
@@ -86,7 +97,7 @@ def test_exactly_the_manifest(tmp_path: Path, playbook: str) -> None:
 @pytest.mark.parametrize("playbook", ["rollout", "migrate", "seed"])
 def test_exactly_the_manifest_with_checkpoints(tmp_path: Path, playbook: str) -> None:
     """The same for delivery checkpoint."""
-    found = manifest(playbook)
+    found = given_for(playbook)
     with SwitchedCluster(*NODES, native=NODES if playbook == "migrate" else ()) as fleet:
         populate(fleet)
         if playbook == "seed":
@@ -115,7 +126,7 @@ def test_exactly_the_manifest_with_checkpoints(tmp_path: Path, playbook: str) ->
             marks=[] if (playbook, str(taken)) in SHORT else [pytest.mark.long],
         )
         for playbook in NATIVE
-        for taken in permissions(manifest(playbook))
+        for taken in permissions(given_for(playbook))
         if taken != AFTER_A_LOST_ANSWER
     ],
 )
@@ -123,7 +134,7 @@ def test_without_one_permission(tmp_path: Path, playbook: str, taken: Permission
     """The error names verb and resource, and where to find the manifest."""
     with PlayedCluster(*NODES) as fleet:
         ansible = natively(tmp_path, fleet)
-        fleet.grant(without(manifest(playbook), taken))
+        fleet.grant(without(given_for(playbook), taken))
         # A rollout would end because of the drift of its nodes, before it needs its permissions.
         run = played(ansible, playbook, *(("-e", "kubelet_config_drift=fail") if playbook == "drift" else ()))
     text = run.output.replace('\\"', '"').replace("\n", " ")
@@ -135,7 +146,7 @@ def test_without_one_permission(tmp_path: Path, playbook: str, taken: Permission
 @pytest.mark.fault(case=30)
 def test_no_node_is_changed_and_a_rerun_completes(tmp_path: Path) -> None:
     """A rollout of a user who may not write Nodes, until the permission is granted."""
-    found = manifest("rollout")
+    found = given_for("rollout")
     (patch,) = (one for one in permissions(found) if str(one) == "patch nodes")
     with PlayedCluster(*NODES) as fleet:
         ansible = natively(tmp_path, fleet)

@@ -17,11 +17,10 @@ from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster
 from tests.sim.kubelets.port import Port
 from tests.support.ansible import Ansible, Run
-from tests.support.permissions import USER, Permission, manifest, without
+from tests.support.permissions import USER, manifest
 from tests.support.reader import NAMESPACE, Rule, reading
 
 NAMES = ("n1", "n2")
-PROXY = Permission("get", "nodes/proxy")
 AUTH = {"read_service_account": f"{NAMESPACE}/kubelet-configz-{{node}}"}
 
 
@@ -68,7 +67,7 @@ def fleet(tmp_path: Path) -> t.Iterator[Fleet]:
     """Yield it, with all permissions that it needs."""
     with Cluster("v1.20.2", scale=50) as cluster, contextlib.ExitStack() as stack:
         for playbook in ("rollout", "drift"):
-            cluster.grant(without(manifest(playbook), PROXY))
+            cluster.grant(manifest(playbook))
         makes = Rule(("serviceaccounts/token",), ("create",))
         subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": USER}
         cluster.grant(bound("tokens", subject, makes))

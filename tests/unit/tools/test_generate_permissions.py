@@ -14,7 +14,7 @@ from tests.support.permissions import FOLDER, PLAYBOOKS, everything, manifest, p
 # They send no request with the credentials of the user, or are imported by others.
 OTHERS = {"batches", "require_hosts", "upgrade_check"}
 # Every user who is authenticated may ask for their own permissions (the ClusterRole system:basic-user).
-OF_EVERY_USER = {("authorization.k8s.io", "selfsubjectrulesreviews")}
+OF_EVERY_USER = {("authorization.k8s.io", f"selfsubject{kind}reviews") for kind in ("access", "rules")}
 # A resource of an API group, in a path of the API that is written in one piece.
 REQUESTED = re.compile(r"/apis/([a-z.0-9]+)/v1/(?:namespaces/[^\"\n]*/)?([a-z]+)\b")
 
@@ -32,6 +32,12 @@ def test_what_the_code_asks_of_api_groups_is_granted() -> None:
     assert len(asked) > 2 and asked - granted == set()
 
 
+def test_one_manifest_has_the_proxy() -> None:
+    """It includes exec."""
+    found = [path.stem for path in FOLDER.glob("*.yaml") if "nodes/proxy]" in path.read_text(encoding="utf-8")]
+    assert found == ["option-read-proxy"]
+
+
 def test_no_permission_is_a_wildcard() -> None:
     for path in FOLDER.glob("*.yaml"):
         assert permissions(manifest(path.stem)), path
@@ -39,8 +45,8 @@ def test_no_permission_is_a_wildcard() -> None:
 
 
 def test_all_of_them_are_those_of_the_single_manifests() -> None:
-    """docs/rbac.yaml grants the same as docs/rbac, but for the first kubelets, events and what replaces nodes/proxy."""
-    apart = {"option-events", "option-first-kubelets", "option-read-kubelet", "option-read-node"}
+    """docs/rbac.yaml grants the same as docs/rbac, but for events, the first kubelets and nodes/proxy."""
+    apart = {"option-events", "option-first-kubelets", "option-read-proxy"}
     names = [path.stem for path in FOLDER.glob("*.yaml") if path.stem not in apart]
     single = {one for name in names for one in permissions(manifest(name))}
     assert {*permissions(everything())} == single

@@ -88,7 +88,7 @@ def argument_spec() -> dict[str, dict[str, t.Any]]:
         "in_cluster": {"type": "bool", "default": False},
         "request_timeout": {"type": "int", "default": 30},
         "concurrency": {"type": "int", "default": 8},
-        "read": {"type": "str", "choices": ["proxy", "kubelet", "node"], "default": "proxy"},
+        "read": {"type": "str", "choices": ["auto", "kubelet", "node", "proxy"], "default": "auto"},
         "read_service_account": {"type": "str", "default": kubelet_on_host.ACCOUNT},
         "kubelet_ca_cert": {"type": "path"},
     }

@@ -104,4 +104,7 @@ def define(spec: dict[str, t.Any], stage: _Stage, patient: bool = False, **limit
 
 
 def _with_warnings(session: Session, result: dict[str, t.Any]) -> dict[str, t.Any]:
-    return {**result, "warnings": [*(f"API server: {text}" for text in session.warnings), *result.get("warnings", ())]}
+    found = [f"API server: {text}" for text in session.warnings]
+    if session.kubelets is not None:
+        found += session.kubelets.warnings()
+    return {**result, "warnings": [*found, *result.get("warnings", ())]}

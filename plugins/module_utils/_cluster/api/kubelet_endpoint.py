@@ -4,7 +4,7 @@
 """Requests to the kubelet of a node: through the proxy of the API server, straight to its port, or from its host.
 
 The proxy needs `get` on nodes/proxy, which includes exec. From 1.33 on a kubelet itself accepts nodes/configz
-(pkg/kubelet/server/auth.go, feature gate KubeletFineGrainedAuthz).
+(pkg/kubelet/server/auth.go, feature gate KubeletFineGrainedAuthz). `kubelet_ways.py` chooses a way.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ import threading
 import typing as t
 import urllib.parse
 
+from ..._config.values import following
+from ..._config.values.short_texts import minor_of
 from .errors import ApiError
 
-_PROXY, KUBELET, NODE = "proxy", "kubelet", "node"
+AUTO, PROXY, KUBELET, NODE = "auto", "proxy", "kubelet", "node"
 _PORT = 10250
 _Answer = t.TypeVar("_Answer")
 
@@ -34,14 +36,70 @@ if t.TYPE_CHECKING:
         def text(self, path: str, budget: float | None = None) -> str:
             """Return the text of an answer (one GET). Raises ApiError."""
 
-    class KubeletClients(t.Protocol):
-        """The ways to the kubelets of nodes."""
 
-        def ask(self, node: str, question: t.Callable[[KubeletClient], _Answer]) -> _Answer:
-            """Return what a question got from the kubelet of a node. Raises ApiError."""
+class Kubelets:
+    """The ways to the kubelets of nodes."""
+
+    def ask(self, node: str, question: t.Callable[[KubeletClient], _Answer]) -> _Answer:
+        """Return what a question got from the kubelet of a node. Raises ApiError."""
+        raise NotImplementedError
+
+    def is_proxied(self, _node: str) -> bool:
+        """Return whether the API server is asked for the kubelet of a node."""
+        return False
+
+    def warnings(self) -> list[str]:
+        """Return which ways were left, and why."""
+        return []
 
 
-class DirectClients:
+class Seen(t.NamedTuple):
+    """What a Node shows of the ways to its kubelet: its minor version (0: unknown), `addresses` and `daemonEndpoints`
+    of its status as the kubelet wrote them, and whether it has a follower, so that Ansible may have no login there.
+    """
+
+    minor: int
+    addresses: t.Sequence[t.Mapping[str, t.Any]]
+    endpoints: t.Mapping[str, t.Any]
+    followed: bool
+
+    @property
+    def port(self) -> int:
+        """The port of the kubelet. Raises TypeError and ValueError."""
+        return int((self.endpoints.get("kubeletEndpoint") or {}).get("Port") or _PORT)
+
+
+def seen_in(node: t.Mapping[str, t.Any]) -> Seen:
+    """Return what a Node object of the API shows."""
+    status, notes = node.get("status") or {}, (node.get("metadata") or {}).get("annotations") or {}
+    minor = minor_of((status.get("nodeInfo") or {}).get("kubeletVersion")) or 0
+    endpoints = status.get("daemonEndpoints") or {}
+    return Seen(minor, status.get("addresses") or (), endpoints, following.FOLLOWER in notes)
+
+
+def seen(session: Session, node: str) -> Seen:
+    """Return what a Node shows: as this session has read it, else with one GET. Raises ApiError."""
+    if node not in session.seen:
+        session.seen[node] = seen_in(session.request("GET", f"/api/v1/nodes/{urllib.parse.quote(node)}"))
+    return session.seen[node]
+
+
+class Proxied:
+    """A kubelet behind the proxy of the API server."""
+
+    def __init__(self, session: Session, node: str) -> None:
+        self._session, self._path = session, f"/api/v1/nodes/{urllib.parse.quote(node)}/proxy"
+
+    def request(self, method: str, path: str, *, budget: float | None = None) -> t.Any:
+        """Return the JSON of an answer. Raises ApiError."""
+        return self._session.request(method, self._path + path, budget=budget)
+
+    def text(self, path: str, budget: float | None = None) -> str:
+        """Return the text of an answer (one GET). Raises ApiError."""
+        return self._session.text(self._path + path, budget)
+
+
+class DirectClients(Kubelets):
     """Sessions with the kubelets of nodes, at the address and port in the status of their Node. Safe for threads."""
 
     def __init__(self, session: Session, ca_cert: str | None) -> None:
@@ -59,10 +117,11 @@ class DirectClients:
                 # A change of its configuration may move its port.
                 with self._lock:
                     self._known.pop(node, None)
+                    self._session.seen.pop(node, None)
             raise _explained(error, door.host) from error
 
     def _of(self, node: str) -> Session:
-        """Return the session with a kubelet (the first time one GET of its Node)."""
+        """Return the session with a kubelet. Raises ApiError."""
         with self._lock:
             known = self._known.get(node)
         if known is None:
@@ -73,47 +132,40 @@ class DirectClients:
         return known
 
     def _url(self, node: str) -> str:
-        status = status_of(self._session, node)
-        found = [one.get("address") for one in status.get("addresses") or [] if one.get("type") == "InternalIP"]
+        about = seen(self._session, node)
+        found = [one["address"] for one in about.addresses if one.get("type") == "InternalIP"]
         try:
             # A kubelet writes its own status: nothing but an address and a number gets into the URL.
             address = ipaddress.ip_address(found[0])
             if "%" in found[0]:
                 # A zone, which may be any text.
                 raise ValueError(found[0])
-            return f"https://{f'[{address}]' if address.version == 6 else address}:{port_in(status)}"
+            return f"https://{f'[{address}]' if address.version == 6 else address}:{about.port}"
         except (IndexError, TypeError, ValueError) as error:
             raise ApiError(
                 200, f"its Node has no InternalIP at which its kubelet can be asked ({found}): set read to proxy"
             ) from error
 
 
-def status_of(session: Session, node: str) -> dict[str, t.Any]:
-    """Return the status of a Node (one GET). Raises ApiError."""
-    return session.request("GET", f"/api/v1/nodes/{urllib.parse.quote(node)}").get("status") or {}
-
-
-def port_in(status: dict[str, t.Any]) -> int:
-    """Return the port of a kubelet by the status of its Node. Raises TypeError and ValueError."""
-    return int(((status.get("daemonEndpoints") or {}).get("kubeletEndpoint") or {}).get("Port") or _PORT)
-
-
 def read(session: Session, node: str, path: str, budget: float | None = None) -> t.Any:
     """Return the JSON that a kubelet serves at a path, such as `configz` (one GET). Raises ApiError."""
-    if session.kubelets is None:
-        return session.request("GET", f"{_proxy(node)}/{path}", budget=budget)
-    return session.kubelets.ask(node, lambda door: door.request("GET", f"/{path}", budget=budget))
+    return _ask(session, node, lambda door: door.request("GET", f"/{path}", budget=budget))
 
 
 def text(session: Session, node: str, path: str, budget: float | None = None) -> str:
     """Return the text that a kubelet serves at a path (one GET). Raises ApiError."""
+    return _ask(session, node, lambda door: door.text(f"/{path}", budget))
+
+
+def _ask(session: Session, node: str, question: t.Callable[[KubeletClient], _Answer]) -> _Answer:
     if session.kubelets is None:
-        return session.text(f"{_proxy(node)}/{path}", budget)
-    return session.kubelets.ask(node, lambda door: door.text(f"/{path}", budget))
+        return question(Proxied(session, node))
+    return session.kubelets.ask(node, question)
 
 
-def _proxy(node: str) -> str:
-    return f"/api/v1/nodes/{urllib.parse.quote(node)}/proxy"
+def is_proxied(session: Session, node: str) -> bool:
+    """Return whether a session asks the API server for the kubelet of a node."""
+    return session.kubelets is None or session.kubelets.is_proxied(node)
 
 
 def _explained(error: ApiError, host: str) -> ApiError:

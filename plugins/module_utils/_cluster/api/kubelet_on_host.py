@@ -26,8 +26,10 @@ from . import kubelet_endpoint
 from .errors import TRANSIENT, ApiError, ClusterError, persist
 
 ACCOUNT = "kube-system/kubelet-configz"
+# What a kubelet signs for itself without serverTLSBootstrap (cmd/kubelet/app/server.go InitializeTLS), for its name.
+OWN_CERTIFICATE = "/var/lib/kubelet/pki/kubelet.crt"
 # In the name of the account: an account for each node.
-_PLACE = "{node}"
+PLACE = "{node}"
 _MANIFEST = "docs/rbac/option-read-node.yaml of the collection"
 # The least that an API server accepts, in seconds, and after how many a token is replaced.
 _LIFE, FRESH = 600, 300.0
@@ -50,6 +52,11 @@ if t.TYPE_CHECKING:
 _given: list[ProgramRunner] = []
 
 
+def can_reach() -> bool:
+    """Return whether sessions that are made now reach hosts."""
+    return bool(_given)
+
+
 @contextlib.contextmanager
 def running_programs_with(reach: ProgramRunner) -> t.Iterator[None]:
     """Let sessions made in between reach hosts. Only Ansible's own process has the connections to them."""
@@ -60,7 +67,7 @@ def running_programs_with(reach: ProgramRunner) -> t.Iterator[None]:
         _given.pop()
 
 
-class HostKubelets:
+class HostKubelets(kubelet_endpoint.Kubelets):
     """The kubelets of nodes, each from its own host. Safe for threads.
 
     `account` is namespace and name of the service account. `authorities` is the file with the certificates that verify
@@ -71,25 +78,23 @@ class HostKubelets:
         self._session = session
         self._tokens = _Tokens(session, account)
         self._reach = _given[-1] if _given else None
-        self._ports: dict[str, int] = {}
-        self.request = {"authorities": _read(authorities) if verify else None, "verify": verify, "seconds": seconds}
+        trusted = _read(authorities) if verify else None
+        self.request = {"authorities": trusted, "own": OWN_CERTIFICATE, "verify": verify, "seconds": seconds}
 
     def ask(self, node: str, question: t.Callable[[kubelet_endpoint.KubeletClient], _Answer]) -> _Answer:
-        """Return what a question got from the kubelet of a node (first with one GET of its Node). Raises ApiError."""
+        """Return what a question got from the kubelet of a node. Raises ApiError."""
         if self._reach is None:
             raise ClusterError(
                 "read: node needs the connections of Ansible's own process: run the module on the controller "
                 "(delegate_to: localhost) without become, async, and an interpreter of its own, or set read to proxy "
                 "or kubelet"
             )
-        port = self._ports.get(node) or self._port(node)
-        self._ports[node] = port
         try:
-            return question(_Client(self, self._reach, node, port))
+            return question(_Client(self, self._reach, node, self._port(node)))
         except ApiError as error:
             if not error.status:
                 # A change of its configuration may move its port.
-                self._ports.pop(node, None)
+                self._session.seen.pop(node, None)
             raise
 
     def token(self, node: str) -> str:
@@ -102,9 +107,9 @@ class HostKubelets:
         return self._tokens.account
 
     def _port(self, node: str) -> int:
-        status = kubelet_endpoint.status_of(self._session, node)
+        about = kubelet_endpoint.seen(self._session, node)
         try:
-            return kubelet_endpoint.port_in(status)
+            return about.port
         except (TypeError, ValueError) as error:
             raise ApiError(200, "the status of its Node has no port of its kubelet: set read to proxy") from error
 
@@ -166,7 +171,7 @@ class _Tokens:
     def __init__(self, session: Session, account: str) -> None:
         namespace, _mark, name = account.partition("/")
         label = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-        if not re.fullmatch(label, namespace) or not re.fullmatch(rf"{label}(\.{label})*", name.replace(_PLACE, "n")):
+        if not re.fullmatch(label, namespace) or not re.fullmatch(rf"{label}(\.{label})*", name.replace(PLACE, "n")):
             raise ClusterError(f"read_service_account: {account} is not of the form namespace/name")
         self._session, self.account = session, account
         self._locks: dict[str, threading.Lock] = {}
@@ -174,14 +179,14 @@ class _Tokens:
 
     def of(self, node: str) -> str:
         """Return a token for a node (two POSTs for each account). Raises ApiError."""
-        account = self.account.replace(_PLACE, node)
+        account = self.account.replace(PLACE, node)
         with self._locks.setdefault(account, threading.Lock()):
             since, found = self._known.get(account, (0.0, ""))
             if not found or time.monotonic() - since > FRESH:
                 since = time.monotonic()
                 try:
                     found = self._new(account)
-                    self._check(account, found, node if _PLACE in self.account else "")
+                    self._check(account, found, node if PLACE in self.account else "")
                 except ApiError as error:
                     found = error
                     if error.transient:
@@ -241,7 +246,7 @@ class _Tokens:
                     403,
                     f"the service account {account} may get nodes/proxy, which includes exec into containers, and a "
                     "node would receive its token. Take that permission away. Kubelets before 1.33 need it: set "
-                    f"read_service_account to a name with {_PLACE}, and grant each account nodes/proxy with the "
+                    f"read_service_account to a name with {PLACE}, and grant each account nodes/proxy with the "
                     "resourceNames of its node only",
                 )
 

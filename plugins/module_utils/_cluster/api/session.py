@@ -15,7 +15,15 @@ import urllib.parse
 from types import MappingProxyType
 
 from ..._config.values.short_texts import minor_of
-from . import client_configuration, cluster_options, kubelet_endpoint, kubelet_on_host, library, timestamps
+from . import (
+    client_configuration,
+    cluster_options,
+    kubelet_endpoint,
+    kubelet_on_host,
+    kubelet_ways,
+    library,
+    timestamps,
+)
 from .errors import TRANSIENT, ApiError, ClusterError, persist, short
 
 # How many seconds a request is repeated until the first answer: short, since the address may be wrong.
@@ -24,6 +32,8 @@ FIRST_CONTACT = 10.0
 PATIENT_CONTACT = 40.0
 # The same after the first answer: longer than the restart of an API server.
 _OUTAGE = 60.0
+# Seconds to wait for a connection to a kubelet, which is near if its port is open for this controller.
+_CONNECT = 3
 # Words of failures to connect that do not pass by themselves: of the certificate and of the name.
 _LASTING = ("CERTIFICATE_VERIFY_FAILED", "SSLError", "Name or service not known", "Failed to resolve")
 # How the API server refuses what no rule allows (apiserver's forbiddenMessage in responsewriters/errors.go; old ones
@@ -54,7 +64,8 @@ class Session:
     `sent` counts all requests, repeats included. `nodes_listed` is the number of nodes that the last LIST of
     nodes had, or would have had if it had not ended early. `nodes_revision` is where a watch of nodes begins: empty
     before a LIST, None if the user may not watch them.
-    `warnings` collects the warnings of the API server (RFC 9111 Warning headers), each once.
+    `warnings` collects the warnings of the API server (RFC 9111 Warning headers), each once. `seen` has what it has
+    read of Nodes, by name, for the ways to their kubelets.
     """
 
     def __init__(
@@ -65,7 +76,7 @@ class Session:
         self._configuration = client_configuration.of(options)
         self._headers = _headers(options)
         self._client = library.client(self._configuration)
-        self.timeout = options.get("request_timeout") or 30
+        self.timeout: t.Any = options.get("request_timeout") or 30
         self._outage = outage
         self._first_contact = first_contact
         self._lock = threading.Lock()
@@ -80,19 +91,32 @@ class Session:
         self.nodes_listed = 0
         self.nodes_revision: str | None = ""
         self.warnings: list[str] = []
-        self.kubelets: kubelet_endpoint.KubeletClients | None = None
+        self.seen: dict[str, kubelet_endpoint.Seen] = {}
+        self.kubelets: kubelet_endpoint.Kubelets | None = None
         if options.get("read") == kubelet_endpoint.KUBELET:
             if self._headers:
                 raise ClusterError("read: a kubelet does not impersonate users; set it to proxy, or omit impersonate_*")
             self.kubelets = kubelet_endpoint.DirectClients(self, options.get("kubelet_ca_cert"))
         elif options.get("read") == kubelet_endpoint.NODE:
-            self.kubelets = kubelet_on_host.HostKubelets(
-                self,
-                options.get("read_service_account") or kubelet_on_host.ACCOUNT,
-                options.get("kubelet_ca_cert") or self._configuration.ssl_ca_cert,
-                bool(self._configuration.verify_ssl),
-                self.timeout,
-            )
+            self.kubelets = self.on_hosts(options)
+        elif options.get("read") == kubelet_endpoint.AUTO:
+            self.kubelets = kubelet_ways.BestKubelets(self, options)
+
+    def on_hosts(self, options: t.Mapping[str, t.Any]) -> kubelet_on_host.HostKubelets:
+        """Return the kubelets of nodes, each from its own host."""
+        return kubelet_on_host.HostKubelets(
+            self,
+            options.get("read_service_account") or kubelet_on_host.ACCOUNT,
+            options.get("kubelet_ca_cert") or self._configuration.ssl_ca_cert,
+            bool(self._configuration.verify_ssl),
+            self.timeout,
+        )
+
+    @property
+    def is_safe_at_kubelets(self) -> bool:
+        """Whether a kubelet that receives the credentials cannot use them: a client certificate, and nothing else."""
+        plain = self._configuration
+        return bool(plain.cert_file) and not plain.api_key and not self._headers
 
     def at(self, host: str, name: str, ca_cert: str | None) -> Session:
         """Return a session with another server and the same credentials.
@@ -105,6 +129,7 @@ class Session:
         configuration.tls_server_name = name
         configuration.ssl_ca_cert = ca_cert or configuration.ssl_ca_cert
         other._client = library.client(configuration)
+        other.timeout = (min(_CONNECT, self.timeout), self.timeout)
         other._clock = timestamps.ServerClock()
         other._answered = other._lost = False
         other.host, other.kubelets = host, None
@@ -310,8 +335,8 @@ def _refusal(host: str, error: t.Any) -> ApiError:
         )
     elif error.status == 403 and _BY_AUTHORIZER.search(message):
         message = (
-            f"{message} (this user lacks the permission; docs/rbac.yaml of the collection grants all that are needed, "
-            "docs/rbac those of one playbook)"
+            f"{message} (this user lacks the permission; docs/rbac.yaml of the collection grants those of playbooks, "
+            "docs/rbac those of one playbook or option)"
         )
     after = (error.headers or {}).get("Retry-After")
     seconds = float(after) if after and re.fullmatch(r"\d+", after) else None

@@ -41,13 +41,13 @@ def configz(session: Session, node: str, minor: int = 0) -> dict[str, t.Any]:
         try:
             answer = kubelet_endpoint.read(session, node, "configz", PATIENCE)
         except ApiError as error:
-            if error.status != 404 or not form.old_proxy or session.kubelets:
+            if error.status != 404 or not form.old_proxy or not kubelet_endpoint.is_proxied(session, node):
                 raise
             permission = form.old_proxy_permission
             proxy = form.old_proxy.format(urllib.parse.quote(node))
             answer = session.request("GET", f"{proxy}/configz", budget=PATIENCE)
     except ApiError as error:
-        if session.kubelets and error.status != 404:
+        if error.status != 404 and not kubelet_endpoint.is_proxied(session, node):
             raise
         raise ApiError(error.status, _explain(error, permission), error.reason, transient=error.transient) from error
     return _checked(answer)

@@ -11,7 +11,7 @@ import typing as t
 import urllib.parse
 
 from ..._config.values import node_row
-from ..api import parallel
+from ..api import kubelet_endpoint, parallel
 from ..api.errors import ApiError, ClusterError
 from ..api.session import Session
 from .nodes import Node, trim
@@ -100,7 +100,7 @@ def _each(session: Session, names: list[str]) -> dict[str, Node]:
         names, lambda name: session.request("GET", path(name)), session.concurrency, parallel.SHORT
     ):
         if outcome.value is not None:
-            found[outcome.item] = trim(outcome.value)
+            found[outcome.item] = _read(session, outcome.value)
         elif outcome.error and not absence(session, outcome.error):
             raise outcome.error
     return found
@@ -228,7 +228,7 @@ def _pages_once(
         for item in items:
             name = item["metadata"]["name"]
             if wanted is None or name in wanted:
-                nodes[name] = trim(item)
+                nodes[name] = _read(session, item)
         about = page.get("metadata") or {}
         if not more and session.nodes_revision is not None:
             session.nodes_revision = about.get("resourceVersion") or ""
@@ -239,3 +239,9 @@ def _pages_once(
         if enough or not about.get("continue"):
             return nodes
         limit, more = _PAGE, [("continue", about["continue"])]
+
+
+def _read(session: Session, item: dict[str, t.Any]) -> Node:
+    """Return a Node, and note for the session how its kubelet can be asked."""
+    session.seen[item["metadata"]["name"]] = kubelet_endpoint.seen_in(item)
+    return trim(item)

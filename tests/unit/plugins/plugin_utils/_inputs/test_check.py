@@ -83,7 +83,7 @@ def test_accepted(name: str, value: t.Any) -> None:
         (FLAGS, [["--v=2"]], "a list of texts"),
         ("kubelet_config_plan", "plan.json", "a mapping"),
         ("kubelet_config_auth", "token", "a mapping"),
-        *((READ, value, "proxy, kubelet or node") for value in ("Kubelet", "nodes", "", True)),
+        *((READ, value, "auto, kubelet, node or proxy") for value in ("Kubelet", "nodes", "", True)),
         ("kubelet_config_serial", True, "a number above 0, a percentage"),
         ("kubelet_config_serial", [], "a number above 0, a percentage"),
         ("kubelet_config_max_unavailable", "0", "a number above 0 or a percentage"),

@@ -264,6 +264,23 @@ def test_a_certificate_of_another_authority(cluster: Cluster, tmp_path: Path, re
         assert kubelets.configz(reader(validate_certs=False), "n1")
 
 
+@pytest.mark.parametrize("mode", [0o644, 0o666])
+def test_a_certificate_that_the_kubelet_signed_itself(
+    cluster: Cluster, tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch, mode: int
+) -> None:
+    """Its host knows it; a file that others may write is not trusted."""
+    other = Certificates(tmp_path)
+    other.authority.chmod(mode)
+    monkeypatch.setattr(kubelet_on_host, "OWN_CERTIFICATE", str(other.authority))
+    with granted(cluster, *FINE), Port(cluster, "n1", 36, other) as port:
+        if mode == 0o644:
+            assert kubelets.configz(session(cluster, tmp_path), "n1")
+            return
+        with pytest.raises(ApiError, match="cannot be verified"):
+            kubelets.configz(session(cluster, tmp_path), "n1")
+        assert port.asked == []
+
+
 def test_a_certificate_of_another_node(cluster: Cluster, reader: Reader) -> None:
     """A node that claims its address does not get the credentials of the request, nor pass for the other."""
     with Port(cluster, "n1", 36), Port(cluster, "n2", 36) as other:

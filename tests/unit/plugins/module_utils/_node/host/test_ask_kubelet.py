@@ -66,7 +66,15 @@ class Served:
 def asked(certificates: Certificates, port: int, **more: t.Any) -> dict[str, t.Any]:
     """Return a request."""
     authorities = certificates.authority.read_text()
-    given = {"authorities": authorities, "verify": True, "seconds": 5, "name": "n1", "port": port, "path": "/configz"}
+    given = {
+        "authorities": authorities,
+        "own": "/none",
+        "verify": True,
+        "seconds": 5,
+        "name": "n1",
+        "port": port,
+        "path": "/configz",
+    }
     return {**given, "token": TOKEN, **more}
 
 
