@@ -222,7 +222,9 @@ def _by_hand(group: Group) -> None:
     """Assign a ConfigMap with two annotations, as a person with kubectl does, and never confirm it."""
     lab, name = group.lab, group.canary
     held = group.notes(name)
-    pushed = lab.get(f"/api/v1/namespaces/kube-system/configmaps/{held['source']['configMap']['name']}")
+    # The source is still the one that the node was reverted from.
+    runs = held["status"]["active"]["configMap"]["name"]
+    pushed = lab.get(f"/api/v1/namespaces/kube-system/configmaps/{runs}")
     config = {**json.loads(pushed["data"]["kubelet"]), "kubeAPIQPS": 63}
     lab.kubectl("create", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": _objects(config)}))
     reference = {"namespace": "kube-system", "name": BY_HAND, "kubeletConfigKey": "kubelet"}

@@ -223,18 +223,19 @@ class Source:
         self._nodes: dict[str, nodes.Node] = {}
         self._next_drift = 0.0
 
-    def run(self) -> t.NoReturn:
-        """Emit events for ever. Raises ClusterError for what no repetition mends."""
-        while True:
+    def run(self, stopped: threading.Event) -> None:
+        """Emit events until it is stopped, at the end of a watch. Raises ClusterError for what no repetition mends."""
+        while not stopped.is_set():
             try:
                 self.look()
-                while True:
+                while not stopped.is_set():
                     self.watch(random.randint(*WATCH_SECONDS))
             except ApiError as error:
                 if not error.transient:
                     raise
-                sys.stderr.write(f"{NAME}: {error.message}. Trying again\n")
-            time.sleep(random.uniform(*PAUSE_SECONDS))
+                if not stopped.is_set():
+                    sys.stderr.write(f"{NAME}: {error.message}. Trying again\n")
+                stopped.wait(random.uniform(*PAUSE_SECONDS))
 
     def look(self) -> None:
         """List the Nodes, emit what has happened since they were seen last, and forget those that are gone.
@@ -316,7 +317,7 @@ def _of_source(options: dict[str, t.Any]) -> dict[str, t.Any]:
 
 
 async def main(queue: asyncio.Queue[dict[str, t.Any]], args: dict[str, t.Any]) -> None:
-    """Put events into the queue of a rulebook, for ever. Raises ClusterError."""
+    """Put events into the queue of a rulebook until it is cancelled. Raises ClusterError."""
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[None] = loop.create_future()
 
@@ -324,14 +325,17 @@ async def main(queue: asyncio.Queue[dict[str, t.Any]], args: dict[str, t.Any]) -
         asyncio.run_coroutine_threadsafe(queue.put(item), loop).result()
 
     options = options_of(args)
-    source = Source(Session(options), options, emit)
+    source, stopped = Source(Session(options), options, emit), threading.Event()
 
     def run() -> None:
         try:
-            source.run()
+            source.run(stopped)
         except ClusterError as error:
             loop.call_soon_threadsafe(ended.set_exception, error)
 
     # A thread of the loop's own pool would keep ansible-rulebook from ending.
     threading.Thread(target=run, name=NAME, daemon=True).start()
-    await ended
+    try:
+        await ended
+    finally:
+        stopped.set()
