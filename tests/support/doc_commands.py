@@ -59,7 +59,6 @@ NOT_TRIED = {
     "ansible-playbook -i inventory livenodes.kubelet.follow -e kubelet_config_hosts=workers"
     " -e kubelet_config_follow=protected": "tests/e2e_modern/test_policy.py",
     "kubectl apply -f docs/rbac/option-policy.yaml": "tests/e2e_modern/test_policy.py",
-    " -e kubelet_config_follow_unprotected=true": "tests/e2e_fleet/test_follow.py",
     'kubectl annotate --overwrite node n1 kubelet-config.livenodes.io/follow=\'{"trial": "NAME"}\'': (
         "needs a follower; tests/sim_nodes/test_demo.py confirms so"
     ),

@@ -25,6 +25,8 @@ class Answering:
 
     def __init__(self, value: t.Any) -> None:
         self.value = value
+        self.seen: dict[str, t.Any] = {}
+        self.nodes_listed, self.nodes_revision = 0, None
 
     def request(self, *_words: t.Any, **_options: t.Any) -> t.Any:
         return self.value

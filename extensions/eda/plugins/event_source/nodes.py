@@ -149,7 +149,7 @@ def happened(before: Seen | None, now: Seen) -> list[str]:
 
 
 def event(kind: str, node: nodes.Node, now: Seen) -> dict[str, t.Any]:
-    """Return an event. Its `id` is the same whenever the same thing is seen."""
+    """Return an event. Its `id` is the same however often it is emitted."""
     details = {REVERTED: now.reverted, FAILED: now.error, DRIFTED: f"{now.unsettled_since:.0f}"}
     detail = details.get(kind) or f"{now.version} {now.variant}"
     return {

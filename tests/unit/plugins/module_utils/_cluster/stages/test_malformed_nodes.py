@@ -229,7 +229,7 @@ def test_a_malformed_node_is_a_row_with_cause_and_remedy(bad: dict[str, t.Any], 
 
 def test_a_guard_may_still_replace_a_malformed_status(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, api = Clock(), cluster(copy.deepcopy(BAD_STATUS))
-    for used in (verify, watch):
+    for used in (node_requests, verify, watch):
         monkeypatch.setattr(used, "time", clock)
     clock.at(3, lambda: api.nodes.update(n1=node("n1", marked=A, reported=RUNS_A)))
     assert verified(api, 10)["n1"]["state"] == "active"
