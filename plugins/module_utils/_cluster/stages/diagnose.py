@@ -49,8 +49,11 @@ def missing(source: dict[str, str], node: nodes.Node) -> Verdict:
     )
 
 
-def refusal(found: Verdict, fault: str | None, problems: t.Sequence[t.Any]) -> Verdict:
-    """Add the likely cause of a load or validation error, which the kubelet writes only to its log."""
+def refusal(found: Verdict, fault: str | None, problems: t.Sequence[t.Any], *, guarded: bool) -> Verdict:
+    """Add the likely cause of a load or validation error, which the kubelet writes only to its log.
+
+    `guarded`: whether a guard has reverted the node, not its kubelet.
+    """
     # The cause replaces the general meaning of the error.
     short = dataclasses.replace(found, message=found.message.partition(MEANING_FOLLOWS)[0])
     if fault:
@@ -58,6 +61,8 @@ def refusal(found: Verdict, fault: str | None, problems: t.Sequence[t.Any]) -> V
     causes = "; ".join(f"{_about(problem)} ({problem.remedy})" for problem in problems)
     if causes:
         return _final(short, f"Likely cause: {causes}")
+    if guarded:
+        return _final(found, "On the node: journalctl -u kubelet -u livenodes-kubelet-guard")
     return _final(found, "On the node: journalctl -u kubelet | grep 'config controller'")
 
 

@@ -137,7 +137,8 @@ class Watch:
         if verdict.ok(found) and unread_by:
             return verdict.by_status(found, unread_by)
         if found.state == "fell_back" and expected:
-            return diagnose.refusal(found, expected.fault(node.minor), self._problems(name))
+            fault, problems = expected.fault(node.minor), self._problems(name)
+            return diagnose.refusal(found, fault, problems, guarded=node.on_node)
         return found
 
     def _live(

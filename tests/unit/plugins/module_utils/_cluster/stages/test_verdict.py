@@ -313,9 +313,10 @@ TIMED_OUT = [
 PROBLEMS = checks.problems({**HEADER, "kubeAPIQPS": -1}, 20)
 FELL_BACK = [found for found in JUDGED if found.state == "fell_back" and WORDS not in found.message]
 REFUSED = [
-    diagnose.refusal(found, fault, problems)
+    diagnose.refusal(found, fault, problems, guarded=guarded)
     for found in FELL_BACK
     for fault, problems in ((f"the key kubelet of {LONG} does not exist", ()), (None, PROBLEMS), (None, ()))
+    for guarded in (False, True)
 ]
 DIFFERENCES = [
     {"path": path, "live": "x" * 200, "expected": ["y" * 90], "flags": flags}

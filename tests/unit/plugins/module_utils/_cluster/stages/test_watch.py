@@ -180,15 +180,18 @@ def test_missing() -> None:
 
 def test_refusal() -> None:
     problems = checks.problems({**HEADER, "kubeAPIQPS": -1}, 20)
-    assert diagnose.refusal(FOUND, "no such key", problems).message == (
+    assert diagnose.refusal(FOUND, "no such key", problems, guarded=False).message == (
         "its kubelet refused it. Cause: no such key. Correct it and run again"
     )
-    likely = diagnose.refusal(FOUND, None, problems)
+    likely = diagnose.refusal(FOUND, None, problems, guarded=False)
     assert likely.message.startswith(
         "its kubelet refused it. Likely cause: kubeAPIQPS (--kube-api-qps) -1 must not be a negative number (Give 0"
     )
-    unknown = diagnose.refusal(FOUND, None, [])
-    assert "journalctl -u kubelet" in unknown.message
+    unknown = diagnose.refusal(FOUND, None, [], guarded=False)
+    assert unknown.message.endswith("journalctl -u kubelet | grep 'config controller'")
+    # A kubelet without a dynamic configuration writes no such line.
+    of_guard = diagnose.refusal(FOUND, None, [], guarded=True)
+    assert of_guard.message.endswith("journalctl -u kubelet -u livenodes-kubelet-guard")
     assert {(found.state, found.final) for found in (likely, unknown)} == {("fell_back", True)}
 
 
