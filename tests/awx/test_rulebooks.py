@@ -95,5 +95,6 @@ def test_a_new_node_is_verified(cluster: Cluster, tmp_path: Path) -> None:
     with rulebook("verify_new_node", cluster, tmp_path) as output:
         cluster.simulate("n2")
         eventually(lambda: "PLAY RECAP" in output(), 90, "a playbook has run", output)
-    words, _rest = output().split("PLAY RECAP")
+    # ansible-rulebook prints the output of an action that fails once more, if it has the time.
+    words, _end, _again = output().partition("PLAY RECAP")
     assert "eventBurst" in words and "n2" in words and "n1" not in words, words

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import typing as t
-import xml.etree.ElementTree as ElementTree
+from xml.etree import ElementTree
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile import profiles
 from tests.sim.nodes.node import SimNode

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import json
 import re
@@ -231,11 +230,20 @@ class Session:
 
         `quiet` is the time in seconds after which a connection without a word counts as lost. Raises ApiError.
         """
-        rest = b""
-        with self._answer("GET", path, query, None, quiet) as answer:
-            for part in answer.stream(None):
+        answer = self._received(lambda answer: answer, "GET", path, query, None, quiet)
+        parts, rest = answer.stream(None), b""
+        try:
+            for part in self._parts(parts):
                 *whole, rest = (rest + part).split(b"\n")
                 yield from whole
+        finally:
+            answer.close()
+
+    def _parts(self, parts: t.Iterator[bytes]) -> t.Iterator[bytes]:
+        try:
+            yield from parts
+        except (library.urllib3.exceptions.HTTPError, OSError) as error:
+            raise _no_answer(self.host, error) from error
 
     def _once(
         self,
@@ -246,14 +254,15 @@ class Session:
         content_type: str = "application/json",
         headers: t.Mapping[str, str] = MappingProxyType({}),
     ) -> bytes:
-        with self._answer(method, path, query, body, self.timeout, content_type, headers) as answer:
-            # The body is read here, and the connection may break during the read.
-            content: bytes = answer.data
+        # The body is read with the request, and the connection may break during the read.
+        content: bytes = self._received(
+            lambda answer: answer.data, method, path, query, body, self.timeout, content_type, headers
+        )
         return content
 
-    @contextlib.contextmanager
-    def _answer(
+    def _received(
         self,
+        read: t.Callable[[t.Any], t.Any],
         method: str,
         path: str,
         query: t.Sequence[tuple[str, t.Any]],
@@ -261,8 +270,8 @@ class Session:
         seconds: float,
         content_type: str = "application/json",
         headers: t.Mapping[str, str] = MappingProxyType({}),
-    ) -> t.Iterator[t.Any]:
-        """Send one request and yield the answer, whose body the caller reads. Raises ApiError, also for that."""
+    ) -> t.Any:
+        """Send one request and return what `read` takes of the answer. Raises ApiError, also for the reading."""
         with self._lock:
             self.sent += 1
         try:
@@ -276,7 +285,7 @@ class Session:
                 serialize=False,
                 _request_timeout=seconds,
             )
-            yield answer
+            content = read(answer)
         except library.kubernetes.client.exceptions.ApiException as error:
             # The library reports some transport failures as an ApiException with status 0.
             if not error.status:
@@ -295,6 +304,7 @@ class Session:
         self._answered, self._lost = True, False
         self._note_time(path, answer.headers)
         self._note_warnings(answer)
+        return content
 
     def _note_time(self, path: str, headers: t.Mapping[str, str] | None) -> None:
         # The API server passes the headers of a kubelet on, and with them the kubelet's date.

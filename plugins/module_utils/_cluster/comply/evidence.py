@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import typing as t
-import xml.etree.ElementTree as ElementTree
+from xml.etree import ElementTree
 
 from ..._config.profile.verdicts import FAIL, NOT_CHECKED, PASS, VERDICTS
 from ..._config.values.node_row import counted, printable, shown_nodes

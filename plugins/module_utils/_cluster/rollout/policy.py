@@ -76,7 +76,7 @@ _SPEC: dict[str, t.Any] = {
     "validations": [
         {
             "expression": (
-                f"variables.refused.size() == 0 || authorizer.group('{GROUP}').resource('{RESOURCE}')"
+                f"variables.refused.size() == 0 || authorizer.group('{GROUP}').resource('{RESOURCE}') "
                 f".name(object.metadata.name).check('{VERB}').allowed()"
             ),
             "messageExpression": (

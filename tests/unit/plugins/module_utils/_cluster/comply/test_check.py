@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import typing as t
-import xml.etree.ElementTree as ElementTree
+from xml.etree import ElementTree
 
 import pytest
 
