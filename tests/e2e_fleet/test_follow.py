@@ -27,5 +27,7 @@ def dropins() -> bool:
 @pytest.fixture
 def group(lab: Lab, fleet: Fleet, ansible: Ansible) -> t.Iterator[Group]:
     found = Group(lab, ansible, canary="n5", twin="n6", other="n3")
+    # Earlier tests leave their configuration.
+    found.play("reset", kubelet_config_serial=3)
     with following(found):
         yield found
