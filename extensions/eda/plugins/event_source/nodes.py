@@ -79,8 +79,8 @@ NAME = "livenodes.kubelet.nodes"
 NODES = "/api/v1/nodes"
 NEW_NODE, VERSION_CHANGED, DRIFTED = "new_node", "version_changed", "drifted"
 CONFIRMED_EVENT, REVERTED, FAILED = "confirmed", "reverted", "failed"
-QUIET_SECONDS = 150.0
-"""After so many seconds without a word the connection counts as lost. The API server sends a bookmark each minute."""
+QUIET_SECONDS = 330.0
+"""After so many seconds without an event the watch begins again. Every kubelet writes its Node every five minutes."""
 WATCH_SECONDS = (1200, 2400)
 PAUSE_SECONDS = (1.0, 20.0)
 DRIFT_PAUSE = 10.0
@@ -254,11 +254,10 @@ class Source:
     def watch(self, seconds: int) -> None:
         """Emit what happens in so many seconds. Raises ApiError.
 
-        Revision 0 means any: the watch begins with the present state, so none is ever too old (410). Without a revision
-        it needs an etcd that reports its progress (storage/cacher of Kubernetes 1.32).
+        Revision 0 means any: the watch begins with the present state, so none is ever too old (410). Without a
+        revision, or with bookmarks, it needs an etcd that reports its progress (storage/cacher of Kubernetes 1.32).
         """
-        query = [("watch", "true"), ("resourceVersion", "0"), ("allowWatchBookmarks", "true")]
-        query.append(("timeoutSeconds", str(seconds)))
+        query = [("watch", "true"), ("resourceVersion", "0"), ("timeoutSeconds", str(seconds))]
         if self._selectors:
             query.append(("labelSelector", ",".join(self._selectors)))
         for line in self._session.lines(NODES, query, QUIET_SECONDS):

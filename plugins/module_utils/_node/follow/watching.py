@@ -21,8 +21,8 @@ from ..system.kubeconfig import ApiError, Kubeconfig
 
 LOOK_SECONDS = 900.0
 """How long one look may take: the inspection, a switch, and the restart of a kubelet."""
-QUIET_SECONDS = 150.0
-"""After so many seconds without a word the connection counts as lost. The API server sends a bookmark each minute."""
+QUIET_SECONDS = 900.0
+"""After so many seconds without an event the watch begins again. A kubelet writes its Node every five minutes."""
 WATCH_SECONDS = (1200, 2400)
 """How long a watch lasts, by chance: so that not all nodes begin the next one together."""
 PAUSE_SECONDS = (1.0, 45.0), (40.0, 50.0)
@@ -76,13 +76,13 @@ def _look(look: list[str]) -> None:
 def _seen(api: Kubeconfig, name: str) -> Iterator[dict[str, Any]]:
     """Yield the Node as the API server has it in its cache, then after each change, until the watch ends.
 
-    Revision 0 means any: the watch begins with the present state, so none is ever too old (410). Without a revision it
-    needs an etcd that reports its progress, from 3.4.31 or 3.5.13 on (storage/cacher of Kubernetes 1.32). Raises
-    ApiError, also if the watch ends early.
+    Revision 0 means any: the watch begins with the present state, so none is ever too old (410). Without a revision, or
+    with bookmarks, it needs an etcd that reports its progress, from 3.4.31 or 3.5.13 on (storage/cacher of Kubernetes
+    1.32). Raises ApiError, also if the watch ends early.
     """
     seconds = random.randint(*WATCH_SECONDS)
     place = f"/api/v1/nodes?fieldSelector={quote(f'metadata.name={name}')}&watch=true&resourceVersion=0"
-    path = f"{place}&allowWatchBookmarks=true&timeoutSeconds={seconds}"
+    path = f"{place}&timeoutSeconds={seconds}"
     end = time.monotonic() + seconds
     for line in api.lines(path, QUIET_SECONDS):
         try:

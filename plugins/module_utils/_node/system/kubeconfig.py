@@ -27,6 +27,14 @@ UNAUTHORIZED = 401
 NODE_USER = "system:node:"
 _HEADER = re.compile("[ -~]+")
 
+_KEPT_ALIVE = (
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 60),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 15),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 4),
+)
+"""The kernel asks after a minute of silence whether the server is still there, and gives up after another one."""
+
 
 class ApiError(Exception):
     """A request to the API server failed; `status` is the HTTP status, 0 when there was no answer."""
@@ -203,7 +211,7 @@ class Kubeconfig:
 
     def lines(self, path: str, quiet_seconds: float) -> Iterator[bytes]:
         """Yield the lines of a long answer, such as a watch, until the server ends it. Raises ApiError, also after so
-        many seconds without a line.
+        many seconds without a line, and earlier if the server is not there any more.
         """
         import http.client  # pylint: disable=import-outside-toplevel
 
@@ -217,6 +225,8 @@ class Kubeconfig:
                         text = answer.read().decode("utf-8", "replace")
                         raise ApiError(f"GET {self.server}{path}: {answer.status} {text[:300]}", answer.status)
                     connection.sock.settimeout(quiet_seconds)
+                    for level, option, value in _KEPT_ALIVE:
+                        connection.sock.setsockopt(level, option, value)
                     yield from iter(answer.readline, b"")
                     return
             except (OSError, ValueError, http.client.HTTPException) as error:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import typing as t
 from pathlib import Path
@@ -186,10 +187,15 @@ class Watched(Answered):
         super().__init__(b"refused")
         self.status, self.lines = status, [*lines, b""]
         self.sock, self.quiet = self, 0.0
+        self.set: dict[tuple[int, int], int] = {}
 
     def settimeout(self, seconds: float) -> None:
         """Note how long a silence may last."""
         self.quiet = seconds
+
+    def setsockopt(self, level: int, option: int, value: int) -> None:
+        """Note what the kernel does about a server that is silent."""
+        self.set[level, option] = value
 
     def readline(self) -> bytes:
         line = self.lines.pop(0)
@@ -210,6 +216,13 @@ def test_the_lines_of_a_watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     answer = Watched(200, b"one", b"two")
     assert list(watched(tmp_path, monkeypatch, Watched(401), answer)) == [b"one", b"two"]
     assert answer.quiet == 150
+    assert answer.set[socket.SOL_SOCKET, socket.SO_KEEPALIVE] == 1
+    idle, between, probes = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
+    assert (
+        answer.set[socket.IPPROTO_TCP, idle]
+        + answer.set[socket.IPPROTO_TCP, between] * answer.set[socket.IPPROTO_TCP, probes]
+        <= 120
+    )
 
 
 @pytest.mark.parametrize(
