@@ -206,7 +206,7 @@ def test_a_follower_and_its_guard_work_under_the_policy(
     cluster: Cluster, ansible: Ansible, host: tuple[str, str]
 ) -> None:
     """A user with the manifests alone changes the node and resets it. The verb is what they lack at first."""
-    lab, held = cluster.lab, ("rollout", "reset", "option-first-kubelets", "follow")
+    lab, held = cluster.lab, ("rollout", "reset", "option-first-kubelets", "option-read-proxy", "follow")
     followed = ansible.playbook("follow", *host, *PROTECTED)
     assert followed.code == 0, followed.output
     words = [word for name in held for word in ("-f", FOLDER / f"{name}.yaml")]

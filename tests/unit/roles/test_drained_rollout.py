@@ -67,7 +67,7 @@ def ansible(tmp_path: Path, fleet: Keeping) -> Ansible:
 def test_each_batch_is_uncordoned(ansible: Ansible, fleet: Keeping) -> None:
     """The user needs no more than the manifests of the playbook and of the option, and all of the latter."""
     option = manifest("option-drain")
-    fleet.grant([*manifest("rollout"), *option])
+    fleet.grant([*manifest("rollout"), *manifest("option-read-proxy"), *option])
     pod = {**objects.pod("web", "n1", owner=("ReplicaSet", "web")), "spec": {"nodeName": "n1", "containers": []}}
     fleet.store.create(KINDS["pods"], "default", pod)
     run = ansible.playbook("rollout", K8S_AUTH_IMPERSONATE_USER=USER)

@@ -101,7 +101,8 @@ def test_the_workflow_of_the_guide(cluster: Cluster, ansible: Ansible, tmp_path:
     The user needs no more than the manifests of these playbooks and the one for these kubelets, and all of the latter.
     """
     option = manifest("option-first-kubelets")
-    cluster.grant([*option, *(one for name in ("dump", "plan", "rollout", "prune", "reset") for one in manifest(name))])
+    given = ("dump", "plan", "rollout", "prune", "reset", "option-read-proxy")
+    cluster.grant([*option, *(one for name in given for one in manifest(name))])
     ansible.environment["K8S_AUTH_IMPERSONATE_USER"] = USER
     before = max_pods(cluster)
     wanted, readers = 80, [bound(cluster)]
