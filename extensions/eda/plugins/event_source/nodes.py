@@ -24,6 +24,7 @@ if _ROOT.parts[-3:] == ("ansible_collections", "livenodes", "kubelet"):
     # ansible-rulebook runs this file by its path, outside of Ansible.
     sys.path.append(str(_ROOT.parents[2]))
 
+# All of them are found after that line.
 # pylint: disable=wrong-import-position
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator  # noqa: E402
 

@@ -17,8 +17,8 @@ from ..objects import configmaps
 
 # The keys of a ConfigMap with which operators can pause rollouts by kubectl.
 _PAUSED, _REASON = "paused", "reason"
-PAUSED, RESUMED = "paused", "resumed"
-"""The states of the module that pauses rollouts."""
+RESUMED = "resumed"
+"""The state of the module that ends a pause."""
 # Any other value is a pause: an operator wrote it to stop rollouts.
 _NOT_PAUSED = frozenset({"", "0", "false", "n", "no", "off"})
 

@@ -17,6 +17,7 @@ from ..._config.values import annotation, document, identity
 from ..._config.values.node_row import first_of
 from ..._node.install import seed_files
 from ..._node.install.seed_files import Seed
+from ..._node.switch import values
 from ..api.errors import ClusterError
 from ..api.session import Session
 from ..objects import configmaps
@@ -42,7 +43,7 @@ def build(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict
     seed = Seed(
         options={
             **{name: value for name, value in settings["options"].items() if value not in (None, "")},
-            "source": _option(pushed["source"]),
+            "source": values.option(pushed["source"]),
             "data": {key: document.render(config)},
             "delivery": row["delivery"],
         },
@@ -56,12 +57,6 @@ def build(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict
         changed = _written(path, encode(entries), check_mode) or changed
         files.append(path)
     return {"changed": changed, "files": files, "source": pushed["source"], "kept_until": pushed["until"]}
-
-
-def _option(source: t.Mapping[str, str]) -> dict[str, str]:
-    """Return a reference as the option of kubelet_checkpoint."""
-    names = {"resourceVersion": "resource_version", "kubeletConfigKey": "kubelet_config_key"}
-    return {names.get(name, name): source[name] for name in configmaps.REFERENCE}
 
 
 def _settings(hosts: t.Mapping[str, t.Mapping[str, t.Any]]) -> t.Mapping[str, t.Any]:

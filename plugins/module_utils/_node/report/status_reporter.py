@@ -73,8 +73,7 @@ def _annotate(api: Kubeconfig, path: str, status: Mapping[str, Any], source: Map
         node = api.call("GET", path)
         meta = node["metadata"]
         if annotation.SOURCE not in (meta.get("annotations") or {}):
-            own = (node["status"].get("nodeInfo") or {}).get("machineID"), meta.get("uid")
-            machine = {key: value for key, value in zip(annotation.MACHINE, own) if value}
+            machine = annotation.machine(meta, node["status"].get("nodeInfo") or {})
             both = {**notes, annotation.SOURCE: annotation.text({**source, **machine})}
             # Should a controller assign a source at this moment, this is a conflict.
             body = {"metadata": {"resourceVersion": meta["resourceVersion"], "annotations": both}}
