@@ -70,8 +70,8 @@ def begin(
     from the status; C(name), that of the rollout; C(undoes), the rollout that it undoes, or None; C(whole), whether it
     changes all nodes of its goal, not only those of C(--limit); C(lease), empty until it is held; C(failed), why nodes
     have failed so far; C(skipped); C(stuck), why a rollback leaves nodes; C(marked), the nodes to uncordon;
-    C(max_failed), how many may fail. Each of the C(batches) has all that its tasks read, since a template is evaluated
-    again by each task: see C(of_host).
+    C(max_failed), how many may fail; C(on_nodes), whether any batch needs steps on nodes. Each of the C(batches) has
+    all that its tasks read, since a template is evaluated again by each task: see C(of_host).
     """
     before = (current or {}).get("nodes") or {}
     effects = (back or {}).get("nodes") or {}
@@ -98,6 +98,7 @@ def begin(
         "stuck": {node: why for node, why in plan.get("stuck", {}).items() if node in table["hosts"]},
         "marked": _marked(rows, batches[0]["drain"] if batches else ()),
         "max_failed": int(float(options.max_failed)),
+        "on_nodes": any(batch["on_nodes"] for batch in batches),
     }
 
 

@@ -41,8 +41,8 @@ class Fleet(SwitchedCluster):
     # No guard reverts before `pass_time`.
     PATIENCE = 1000.0
 
-    def __init__(self) -> None:
-        super().__init__(*NAMES, native=(NATIVE, LATER))
+    def __init__(self, native: t.Collection[str]) -> None:
+        super().__init__(*NAMES, native=native)
         self.sent: list[tuple[str, str, t.Any]] = []
 
     def serve(self, method: str, url: str, body: t.Any, request: Request) -> tuple[int, t.Any]:
@@ -74,7 +74,7 @@ class Fleet(SwitchedCluster):
 
 
 Outcome = bool | signal.Signals
-Stand = t.Callable[[], t.ContextManager[tuple[Ansible, Fleet]]]
+Stand = t.Callable[..., t.ContextManager[tuple[Ansible, Fleet]]]
 
 
 def refuse(*names: str) -> t.Callable[[Fleet], Outcome]:
@@ -259,15 +259,15 @@ def rows(fleet: Fleet, played: Played) -> None:
 
 @pytest.fixture
 def stand(tmp_path: Path) -> Stand:
-    """Return what makes a new fleet and ansible-playbook for it."""
+    """Return what makes a new fleet, with native delivery on some nodes, and ansible-playbook for it."""
     count = itertools.count()
 
     @contextlib.contextmanager
-    def made() -> t.Iterator[tuple[Ansible, Fleet]]:
+    def made(native: t.Collection[str] = (NATIVE, LATER)) -> t.Iterator[tuple[Ansible, Fleet]]:
         home = tmp_path / str(next(count))
         home.mkdir()
         given = {"kubelet_config_wait_timeout": 15, "kubelet_config_gate_timeout": 5, "kubelet_config_drain": "always"}
-        with Fleet() as fleet:
+        with Fleet(native) as fleet:
             ansible = switched_ansible(home, fleet, **given)
             ansible.environment.update(
                 ANSIBLE_CALLBACKS_ENABLED="livenodes.kubelet.rollout",
@@ -307,6 +307,20 @@ def test_an_ending_in_a_stage(stand: Stand, name: str, stage: str) -> None:
         ending = ENDINGS[name]
         played = play(ansible, fleet, ending.strike, lambda _number: fleet.stage() == stage)
         check(ansible, fleet, ending, played)
+
+
+@pytest.mark.parametrize(
+    ("name", "stage"), [("success", "locked"), ("one-fails", "locked"), ("all-fail", "locked"), ("lease-lost", "assigned")]
+)
+def test_an_ending_without_steps_on_hosts(stand: Stand, name: str, stage: str) -> None:
+    """The tasks of such a rollout run on one host; the verdict is on each host."""
+    with stand(NAMES) as (ansible, fleet):
+        ending = ENDINGS[name]
+        if ending.hits:
+            ending = ending._replace(verdict=DENIED)
+        played = play(ansible, fleet, ending.strike, lambda _number: fleet.stage() == stage)
+        check(ansible, fleet, ending, played)
+        assert all(played.run.recap(host)["failed"] for host in ending.hits), played.run.output
 
 
 @pytest.mark.parametrize(("name", "part"), EACH)

@@ -88,7 +88,7 @@ def test_the_value_before_the_first_batch() -> None:
     assert (value["group"], value["names"], value["lease"], value["failed"]) == ("workers:masters", list(NAMES), {}, {})
     assert value["text"] == LOCAL["text"] and made(PLAN)["text"] == []
     assert [batch["names"] for batch in value["batches"]] == [["n1", "n2"], ["n3"], ["n4"]]
-    assert value["began"] == 1000.0
+    assert value["began"] == 1000.0 and not value["on_nodes"]
 
 
 def test_the_first_batch() -> None:
@@ -199,6 +199,7 @@ def test_the_delivery_of_the_inventory_wins() -> None:
     chosen = table(n1="native")
     value = begin(order(PLAN, "plan", chosen, rows, 1), PLAN, chosen, rows, "all", None, False, Options(), 0.0)
     assert [of_host(value, f"host-{name}")["on_nodes"] for name in ("n1", "n2")] == [False, True]
+    assert value["on_nodes"], "one node needs steps on it"
     assert [of_host(value, f"host-{name}")["sources"][name]["delivery"] for name in ("n1", "n2")] == [
         "native",
         "dropin",
