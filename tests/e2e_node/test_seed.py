@@ -51,6 +51,7 @@ class Machine(Bench):
         self.node.enable_pods()
         self.node.run("systemctl stop kubelet; rm -f /var/lib/kubelet/pki/kubelet.crt /var/lib/kubelet/pki/kubelet.key")
         self.lab.kubectl("delete", "node", self.node.name)
+        self.forget_events()
 
     def ignite(self, changes: dict[str, t.Any], folder: Path) -> dict[str, str]:
         """Switch the machine off, and let Ignition write a seed with these changes to its disk; return the source."""
@@ -67,7 +68,9 @@ class Machine(Bench):
     def off(self) -> None:
         """Switch the machine off, and keep a copy of its disk."""
         self.node.stop()
-        run("cp", "--archive", self.disk, self.kept)
+        copy = self.kept.with_suffix(".new")
+        run("cp", "--archive", self.disk, copy)
+        copy.rename(self.kept)
 
     def restore(self) -> None:
         """Boot with the disk as it was before the seed, with a new Node."""
