@@ -42,8 +42,9 @@ options:
         is assigned to them.
       - V(settled) orders the followers of nodes to confirm what they have on trial, or to revert it, as O(verdicts)
         states, and waits until they have confirmed.
+      - V(followed) changes nothing. It waits until a follower reports on each of O(nodes).
     type: str
-    choices: [present, absent, verified, settled]
+    choices: [present, absent, verified, settled, followed]
     default: present
   sources:
     description:
@@ -193,7 +194,8 @@ nodes:
         Without a wait, V(assigned), V(reset), V(unchanged), V(unknown), V(gone) or V(replaced). After a wait,
         V(active), V(local), V(pending), V(fell_back), V(sync_error), V(reassigned), V(not_listening), V(malformed),
         V(not_ready), V(differs), V(silent), V(not_restarting), V(refused), V(gone) or V(replaced). With
-        O(state=settled), V(confirmed), V(reverting) or V(unanswered).
+        O(state=settled), V(confirmed), V(reverting) or V(unanswered). With O(state=followed), V(followed) or
+        V(unanswered).
       type: str
     message:
       description: The state in words, with cause and remedy.
@@ -267,9 +269,10 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import settle
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_step
 
+STATES = ["present", "absent", "verified", "settled", "followed"]
 MODULE = controller_module.define(
     {
-        "state": {"type": "str", "choices": ["present", "absent", "verified", "settled"], "default": "present"},
+        "state": {"type": "str", "choices": STATES, "default": "present"},
         **config_sources.SELECTION,
         "check_source": {"type": "bool", "default": True},
         "wait": {"type": "bool", "default": False},

@@ -126,6 +126,8 @@ def following(group: Group) -> t.Iterator[None]:
     assert "kubelet_config_follow_unprotected" in refused.output, refused.output
     run = group.play("follow", *names, kubelet_config_follow_unprotected=True)
     assert [run.recap(name)["changed"] for name in names] == [1, 1], run.output
+    # A rollout may begin in the same second.
+    assert all("follower" in group.notes(name) for name in names)
     for name in names:
         lab.node(name).run("systemctl stop ssh")
     try:

@@ -51,6 +51,9 @@ NODE_PACKAGES = (
     "kmod",
     "procps",
 )
+# What configures a new machine at its first boot, and the units of the former.
+PROVISIONERS = ("cloud-init", "ignition")
+CLOUD_INIT = ("cloud-init-local", "cloud-init")
 # Raise this number when a recipe below changes its product, so that old caches are not used.
 RECIPE = "1"
 
@@ -80,6 +83,17 @@ class Cache:
         self.kubectl = root / "kubectl"
         self.tree = root / "tree"
         self.image = root / "image.tar"
+        self.provisioners = root / "provisioners"
+
+
+def provisioners(cache: Cache) -> Path:
+    """Return a folder with Debian's cloud-init and Ignition and all that the nodes' root tree lacks for them.
+
+    Made at the first request, since most labs do not need it. The folder lies over the tree.
+    """
+    if not cache.provisioners.exists():
+        _make_provisioners(cache.provisioners, cache.tree)
+    return cache.provisioners
 
 
 def _install_host_packages() -> None:
@@ -238,6 +252,31 @@ def _make_image(product: Path) -> None:
     busybox = _unpack_package("busybox-static", scratch / "deb") / "bin/busybox"
     (scratch / "image.tar").write_bytes(images.archive(busybox.read_bytes()))
     (scratch / "image.tar").rename(product)
+    shutil.rmtree(scratch)
+
+
+def _make_provisioners(product: Path, tree: Path) -> None:
+    progress(f"unpacking Debian's {' and '.join(PROVISIONERS)}")
+    scratch = _scratch(product)
+    (scratch / "archives/partial").mkdir(parents=True)
+    beside = ["-o", f"Dir::State::status={tree}/var/lib/dpkg/status", "-o", f"Dir::Cache={scratch}"]
+    beside += ["-o", "APT::Sandbox::User=root", "-o", "Debug::NoLocking=true", "--no-install-recommends"]
+    run("apt-get", *beside, "install", "-y", "-q", "--download-only", *PROVISIONERS)
+    # In the tree, /lib and its kind are links to folders in /usr.
+    root = scratch / "root"
+    for link in (path for path in tree.iterdir() if path.is_symlink()):
+        (root / link.readlink()).mkdir(parents=True, exist_ok=True)
+        (root / link.name).symlink_to(link.readlink())
+    for archive in sorted((scratch / "archives").glob("*.deb")):
+        # Unpacked, not installed: the node's systemd enables nothing, and no script of a package runs.
+        run("sh", "-c", f"dpkg-deb --fsys-tarfile {archive} | tar -x --keep-directory-symlink -C {root}")
+    for link in (path for path in root.iterdir() if path.is_symlink()):
+        link.unlink()
+    wants = root / "etc/systemd/system/cloud-init.target.wants"
+    wants.mkdir()
+    for unit in CLOUD_INIT:
+        (wants / f"{unit}.service").symlink_to(f"/usr/lib/systemd/system/{unit}.service")
+    root.rename(product)
     shutil.rmtree(scratch)
 
 

@@ -10,7 +10,7 @@ import time
 import typing as t
 from pathlib import Path
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, following
 from tests.sim.api.handlers import Request
 from tests.sim.played import PlayedCluster, played_ansible
 from tests.support import objects
@@ -181,6 +181,8 @@ class SwitchedCluster(PlayedCluster):
         elif state == "confirmed":
             self.trials.pop(name, None)
             self._run(name, given["source"], annotation.CONFIRMED)
+        elif state in ("followed", "unfollowed"):
+            self._follow(name, state == "followed")
         elif state == "rolled_back":
             trial = name in self.trials or self.staged.pop(name, None) is not None
             if trial:
@@ -198,6 +200,13 @@ class SwitchedCluster(PlayedCluster):
         self.trials.pop(name, None)
         reported = objects.status(objects.reference(self.marked(name) or self.BEFORE), self.before, self.before, why)
         self._report(name, self.before, {**reported, "started": self._moment()})
+
+    def _follow(self, name: str, installed: bool) -> None:
+        """A follower reports as soon as it is installed, and takes its report with it."""
+        notes = self.nodes[name]["metadata"]["annotations"] if name in self.nodes else {}
+        notes.pop(following.FOLLOWER, None)
+        if installed:
+            notes[following.FOLLOWER] = following.text(following.Answer())
 
     def _report(self, name: str, source: dict[str, str], reported: dict[str, t.Any]) -> None:
         if name in self.nodes:

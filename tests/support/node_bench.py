@@ -80,6 +80,10 @@ guard_steps.present("/var/lib/kubelet-config", unit, "kubelet", False)
         self.node.run(f"rm -rf {STORE}; systemctl reset-failed kubelet; systemctl restart kubelet")
         self.wait(self.healthy, 60, "the kubelet's own healthz")
         self.lab.kubectl("annotate", "node", self.node.name, f"{PREFIX}status-", check=False)
+        self.forget_events()
+
+    def forget_events(self) -> None:
+        """Delete the Events of the node."""
         # Not with kubectl, which takes minutes when a benchmark has left the events of a thousand nodes.
         with contextlib.closing(self.lab.apiserver.api()) as api:
             api.call("DELETE", f"/api/v1/namespaces/default/events?fieldSelector=involvedObject.name={self.node.name}")

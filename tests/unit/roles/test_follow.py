@@ -19,6 +19,10 @@ from tests.support.ansible import Ansible, Run
 from tests.support.permissions import USER, manifest, permissions, used, without
 
 NODES = ("n1", "n2")
+READ = "GET"
+"""The request for the reports of all followers."""
+OTHERS = 60
+"""Nodes of a large cluster, in which single nodes are read one by one."""
 FOLLOWED, UNFOLLOWED = ["kubelet_checkpoint followed"], ["kubelet_checkpoint unfollowed"]
 PROTECTED = ("-e", "kubelet_config_follow=protected")
 UNPROTECTED = ("-e", "kubelet_config_follow_unprotected=true")
@@ -62,20 +66,31 @@ def test_the_policy_is_required_and_applied_on_request(followed: Followed) -> No
     assert (forecast.code, methods, [*followed.policies]) == (0, ["GET", "GET"], []), forecast.output
 
     applied, steps, methods = followed.play(*PROTECTED)
-    assert (applied.code, steps, methods) == (0, FOLLOWED, ["GET", "GET", "POST", "POST"]), applied.output
+    assert (applied.code, steps, methods) == (0, FOLLOWED, ["GET", "GET", "POST", "POST", READ]), applied.output
     assert followed.bindings[policy.NAME]["spec"] == policy.BINDING["spec"]
     again, steps, methods = followed.play(*PROTECTED)
-    assert (again.code, steps, methods) == (0, FOLLOWED, ["GET", "GET"]), again.output
+    assert (again.code, steps, methods) == (0, FOLLOWED, ["GET", "GET", READ]), again.output
 
     satisfied, steps, methods = followed.play()
-    assert (satisfied.code, steps, methods) == (0, FOLLOWED, ["GET", "GET"]), satisfied.output
+    assert (satisfied.code, steps, methods) == (0, FOLLOWED, ["GET", "GET", READ]), satisfied.output
 
 
-@pytest.mark.parametrize(("arguments", "expected"), [(UNPROTECTED, FOLLOWED), (ABSENT, UNFOLLOWED)])
-def test_no_policy_is_asked_for(followed: Followed, arguments: tuple[str, ...], expected: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "expected", "asked"), [(UNPROTECTED, FOLLOWED, [READ]), (ABSENT, UNFOLLOWED, [])]
+)
+def test_no_policy_is_asked_for(
+    followed: Followed, arguments: tuple[str, ...], expected: list[str], asked: list[str]
+) -> None:
     """Where an administrator has accepted the risk, and where nothing is left to protect."""
     run, steps, methods = followed.play(*arguments)
-    assert (run.code, steps, methods) == (0, expected, []), run.output
+    assert (run.code, steps, methods) == (0, expected, asked), run.output
+
+
+def test_a_host_fails_alone_if_no_follower_reports_on_its_node(followed: Followed) -> None:
+    del followed.fleet.nodes["n2"]
+    run, _steps, _methods = followed.play(*UNPROTECTED)
+    assert [run.recap(name)["failed"] for name in NODES] == [0, 1], run.output
+    assert "Node n2" in run.output and "has no such Node" in run.output, run.output
 
 
 def test_an_old_api_server(followed: Followed) -> None:
@@ -90,6 +105,8 @@ def test_exactly_the_manifest(followed: Followed) -> None:
     """It is enough to ask, each permission is needed, and an administrator applies the policy."""
     user = {"K8S_AUTH_IMPERSONATE_USER": USER}
     found = manifest("follow")
+    for number in range(OTHERS):
+        followed.fleet.add(f"a{number}")
     followed.fleet.grant(found)
     refused, _steps, methods = followed.play(*PROTECTED, **user)
     assert refused.code != 0 and methods == ["GET", "GET", "POST"] and "docs/rbac" in refused.output, refused.output
@@ -100,5 +117,6 @@ def test_exactly_the_manifest(followed: Followed) -> None:
     for taken in permissions(found):
         followed.fleet.grant(without(found, taken))
         run, steps, _methods = followed.play(**user)
-        assert run.code != 0 and steps == [], run.output
-        assert f'cannot get resource "{taken.resource}"' in run.output.replace('\\"', '"'), run.output
+        after = FOLLOWED if taken.resource == "nodes" else []
+        assert run.code != 0 and steps == after, run.output
+        assert f'cannot {taken.verb} resource "{taken.resource}"' in run.output.replace('\\"', '"'), run.output

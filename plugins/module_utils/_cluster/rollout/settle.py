@@ -1,7 +1,9 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Confirms or reverts what nodes with a follower have on trial: the follower does what its Node names."""
+"""Confirms or reverts what nodes with a follower have on trial: the follower does what its Node names. Waits for the
+first report of followers.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,19 @@ from ..objects import node_requests, nodes
 from ..objects.lease import Keeper
 from ..stages import verify
 
-CONFIRMED, REVERTING, UNANSWERED = "confirmed", "reverting", "unanswered"
+CONFIRMED, FOLLOWED, REVERTING, UNANSWERED = "confirmed", "followed", "reverting", "unanswered"
 _MERGE = "application/merge-patch+json"
+_Row = t.Dict[str, t.Any]
+_Judge = t.Callable[[nodes.Node], t.Optional[_Row]]
+_LOG = "on the node, see `journalctl -u livenodes-kubelet-follow`"
 
 
 def config_source(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
     """Run the requested state of the module node_config_source."""
     if options["state"] == "settled":
         return settle(session, options, check_mode)
+    if options["state"] == "followed":
+        return await_followers(session, options, check_mode)
     return verify.config_source(session, options, check_mode)
 
 
@@ -43,17 +50,35 @@ def settle(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
     keeper.keep()
     if not check_mode:
         rows.update(_order(session, asked, verdicts))
-        _await(session, options, keeper, {name: node for name, node in asked.items() if name not in rows}, rows)
+        late = f"its follower has not confirmed it within {options['wait_timeout']} s, so its guard reverts it: {_LOG}"
+        waiting = {name: node for name, node in asked.items() if name not in rows}
+        _await(session, options, keeper, waiting, rows, _judged, late)
     return without_failure("settling", {"changed": bool(asked), "stop": False, "nodes": rows})
+
+
+def await_followers(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+    """Wait until a follower reports on each of the nodes; until then, a rollout would log in to it.
+
+    Requests: those of one read of the nodes, then one watch for each second or two. Raises NodesFailed, ApiError,
+    LeaseLost.
+    """
+    keeper = Keeper(session, options.get("lease"), check_mode)
+    found, lost = node_requests.find_known(session, dict.fromkeys(options["nodes"], ""))
+    rows = {name: row.shown() for name, row in lost.items()}
+    seconds = 0 if check_mode else options["wait_timeout"]
+    late = (
+        f"its follower has not reported within {seconds} s, so a rollout would log in to the node: {_LOG}, then run "
+        "the playbook follow again"
+    )
+    _await(session, {**options, "wait_timeout": seconds}, keeper, found, rows, _reporting, late)
+    return without_failure("following", {"changed": False, "nodes": rows})
 
 
 def _trial(node: nodes.Node) -> str:
     return node.follower.trial if node.follower else ""
 
 
-def _order(
-    session: Session, asked: dict[str, nodes.Node], verdicts: t.Mapping[str, str]
-) -> dict[str, dict[str, t.Any]]:
+def _order(session: Session, asked: dict[str, nodes.Node], verdicts: t.Mapping[str, str]) -> dict[str, _Row]:
     """Write the orders, and keep the nodes as stored; return the rows of those for which nothing is waited."""
 
     def write(name: str) -> nodes.Node:
@@ -80,40 +105,44 @@ def _await(
     options: t.Mapping[str, t.Any],
     keeper: Keeper,
     waiting: dict[str, nodes.Node],
-    rows: dict[str, dict[str, t.Any]],
+    rows: dict[str, _Row],
+    judge: _Judge,
+    late: str,
 ) -> None:
-    """Add the rows of nodes once their followers have confirmed, or at the timeout."""
+    """Add the rows of nodes once `judge` returns one, or at the timeout with the message `late`."""
     deadline = time.monotonic() + options["wait_timeout"]
-    while waiting:
-        late = time.monotonic() >= deadline
+    at_end = False
+    while True:
+        judged = {name: judge(node) for name, node in waiting.items()}
+        rows.update({name: row for name, row in judged.items() if row})
+        waiting = {name: node for name, node in waiting.items() if name not in rows}
+        if not waiting or at_end:
+            break
+        at_end = time.monotonic() >= deadline
         pause = keeper.bounded_pause(min(options["wait_sleep"], 1))
         uids = {name: node.uid for name, node in waiting.items()}
-        found, lost = node_requests.changed(session, uids, 0 if late else pause)
+        found, lost = node_requests.changed(session, uids, 0 if at_end else pause)
         keeper.keep()
         rows.update({name: row.shown() for name, row in lost.items()})
-        for name, node in {**waiting, **found}.items():
-            row = _answered(node, late, options["wait_timeout"])
-            if row and name not in lost:
-                rows[name] = row
         waiting = {name: found.get(name, node) for name, node in waiting.items() if name not in rows}
+    rows.update({name: _row(node, False, UNANSWERED, late) for name, node in waiting.items()})
 
 
-def _answered(node: nodes.Node, late: bool, seconds: int) -> dict[str, t.Any] | None:
-    """Return the row of a node whose follower has answered, or that is late; else None."""
+def _judged(node: nodes.Node) -> _Row | None:
+    """Return the row of a node whose follower has answered an order, else None."""
     answer = node.follower
-    if answer is not None and answer.judged == node.orders.trial:
-        return _row(node, not answer.failed, CONFIRMED, answer.failed or "confirmed")
-    if not late:
+    if answer is None or answer.judged != node.orders.trial:
         return None
-    return _row(
-        node,
-        False,
-        UNANSWERED,
-        f"its follower has not confirmed it within {seconds} s, so its guard reverts it: on the node, see "
-        "`journalctl -u livenodes-kubelet-follow`",
-    )
+    return _row(node, not answer.failed, CONFIRMED, answer.failed or "confirmed")
 
 
-def _row(node: nodes.Node, ok: bool, state: str, message: str) -> dict[str, t.Any]:
+def _reporting(node: nodes.Node) -> _Row | None:
+    """Return the row of a node on which a follower reports, else None."""
+    if node.follower is None:
+        return None
+    return node_row.Row(True, FOLLOWED, "its follower reports", False, node.delivery, node.source).shown()
+
+
+def _row(node: nodes.Node, ok: bool, state: str, message: str) -> _Row:
     error = "" if ok else message
     return node_row.Row(ok, state, message, ok, node.delivery, node.source, error).shown()

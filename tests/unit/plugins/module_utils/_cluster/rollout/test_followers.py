@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import typing as t
 
@@ -203,6 +204,38 @@ def test_confirm(judged: str, failed: str, ok: bool, state: str) -> None:
 
 def test_what_is_not_on_trial_is_confirmed() -> None:
     assert settled(Answer(configMap=A, attempt=2))["ok"]
+
+
+@pytest.mark.parametrize(
+    ("looks", "waits", "state"),
+    [
+        ([UNUSED], 0, "followed"),
+        ([None, UNUSED], 60, "followed"),
+        ([None, None, None, UNUSED], 60, "followed"),
+        ([None, None], 0, "unanswered"),
+    ],
+    ids=["at once", "later", "much later", "never"],
+)
+def test_a_rollout_may_begin_once_a_follower_reports(
+    looks: list[Answer | None], waits: int, state: str, clock: Clock
+) -> None:
+    """No more is asked for, and nothing is written. The message names the remedy."""
+    asked = options(state="followed", nodes=["n1"], wait_timeout=waits, wait_sleep=1)
+    with Calls(*(listed(followed(answer=look)) for look in looks)) as session:
+        try:
+            row = settle.config_source(session, asked, False)["nodes"]["n1"]
+        except NodesFailed as error:
+            row = error.result["nodes"]["n1"]
+            assert "not reported within 0 s" in row["message"] and "run the playbook follow again" in row["message"]
+            assert "n1" in str(error)
+    assert (row["ok"], row["state"], row["changed"]) == (state == "followed", state, False)
+
+
+def test_a_node_that_does_not_exist_has_no_follower_to_wait_for() -> None:
+    asked = options(state="followed", nodes=["n1"], wait_timeout=60, wait_sleep=1)
+    absent = dataclasses.replace(listed(followed()), answer=items())
+    with Calls(absent) as session, pytest.raises(NodesFailed, match="has no such Node"):
+        settle.config_source(session, asked, False)
 
 
 def test_a_revert_is_ordered_and_not_waited_for() -> None:
