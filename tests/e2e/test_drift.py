@@ -77,18 +77,10 @@ def test_every_cause_of_a_mixed_fleet(
     modern.run(
         f"sed -i 's/\"$/ --event-burst=99\"/' {flags} && grep -q event-burst {flags} && systemctl restart kubelet"
     )
-    name = before["n1"].name_of("active")
-    held = json.loads(lab.kubectl("get", "configmap", "-n", "kube-system", name or "", "-o", "json"))["data"]["kubelet"]
-    lab.kubectl(
-        "patch",
-        "configmap",
-        "-n",
-        "kube-system",
-        name or "",
-        "--type=merge",
-        "-p",
-        json.dumps({"data": {"kubelet": held.replace('"eventBurst": 31', '"eventBurst": 32')}}),
-    )
+    configmap = ("configmap", "-n", "kube-system", before["n1"].name_of("active"))
+    held = json.loads(lab.kubectl("get", *configmap, "-o", "json"))["data"]["kubelet"]
+    edited = {"data": {"kubelet": held.replace('"eventBurst": 31', '"eventBurst": 32')}}
+    lab.kubectl("patch", *configmap, "--type=merge", "-p", json.dumps(edited))
     eventually(
         lambda: (
             {name: view.configz.get("eventBurst") for name, view in views(lab, ("n1", "n3")).items()}

@@ -1,8 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An upgrade from 1.28 or 1.33 to 1.36: what the check names before it, and what becomes of checkpoints and drop-ins.
-"""
+"""An upgrade from 1.28 or 1.33 to 1.36: what a check names before it, and what becomes of checkpoints and drop-ins."""
 
 from __future__ import annotations
 
