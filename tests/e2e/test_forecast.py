@@ -26,8 +26,6 @@ SIZED = {
     "maxPods": 2,
     "kubeReserved": "{{ kubelet_capacity | combine({'pods': 2}) | livenodes.kubelet.reserved('gke') }}",
 }
-# More than any node has free, but not the 100% that would disable the threshold.
-SCARCE = {"evictionHard": {"memory.available": "99.99%"}}
 
 
 @pytest.fixture
@@ -94,47 +92,6 @@ def test_a_real_node_is_read(lab: Lab, pods: tuple[str, ...], session: Session) 
     # Both places show the kubelet's own capacity, only in different units.
     assert abs(found.capacity["memory"] - found.signals["memory.available"].capacity) < 2**20
     assert [pod.name for pod in found.pods] == sorted(pods)
-
-
-# The plan decides this alone; the two other tests compare with the kubelet.
-@pytest.mark.long
-def test_pods_that_would_be_evicted_stop_the_plan(lab: Lab, pods: tuple[str, ...], ansible: Ansible) -> None:
-    """The plan is refused before anything is written; the file for CI contains the forecast."""
-    ansible.variables(workers_a={"kubelet_config": SCARCE})
-    before = look(lab, "n1")
-    document = ansible.home / "plan.json"
-    run = ansible.playbook("plan", *N1, "-e", f"kubelet_config_plan_file={document}")
-    assert run.code != 0
-    for text in (
-        "1 node to restart, 0 to drain, 3 pods at risk (3 evicted, 0 refused)",
-        "evictionHard memory.available 99.99% is more than is available",
-        "default/old",
-        "the forecast is refused. Nothing was written: 3 pods at risk, 0 allowed.",
-        "kubelet_config_forecast: warn",
-    ):
-        assert text in run.output, run.output
-    forecast = json.loads(document.read_text())["forecast"]
-    assert {row["pod"] for row in forecast["nodes"]["n1"]["evicted"]} == set(pods)
-    assert forecast["summary"]["pods_evicted"] == 3
-    assert look(lab, "n1") == before
-    assert (
-        lab.kubectl(
-            "get",
-            "configmaps",
-            "-n",
-            "kube-system",
-            "-l",
-            "app.kubernetes.io/managed-by=livenodes.kubelet",
-            "-o",
-            "name",
-        )
-        == ""
-    )
-    for accepted in ("kubelet_config_forecast=warn", "kubelet_config_forecast_pods=3"):
-        run = ansible.playbook("plan", *N1, "-e", accepted)
-        assert (run.code, "3 pods at risk" in run.output) == (0, True), run.output
-    run = ansible.playbook("plan", *N1, "-e", "kubelet_config_forecast=ignore")
-    assert (run.code, "at risk" in run.output) == (0, False), run.output
 
 
 @pytest.mark.fault(case=26)

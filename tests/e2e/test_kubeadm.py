@@ -14,7 +14,6 @@ import typing as t
 import pytest
 import yaml
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import push
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.undo import changed_by
@@ -24,7 +23,7 @@ from tests.support.ansible import Ansible
 from tests.support.proxy import Fault, Proxy
 from tests.support.views import look
 
-NAME, CLUSTER, LATER = "kubelet-config-1.20", "kubeadm-config", "kubelet-config"
+NAME, CLUSTER = "kubelet-config-1.20", "kubeadm-config"
 HASH = "kubeadm.kubernetes.io/component-config.hash"
 FILE = "/var/lib/kubelet/config.yaml"
 PHASE = "kubeadm upgrade node phase kubelet-config"
@@ -77,7 +76,7 @@ def maps(lab: Lab) -> t.Iterator[dict[str, t.Any]]:
         lab.kubectl("label", "configmap", "-n", "kube-system", NAME, "owner=other")
         yield read(lab)
     finally:
-        lab.kubectl("delete", "configmap", "-n", "kube-system", CLUSTER, NAME, LATER, "--ignore-not-found")
+        lab.kubectl("delete", "configmap", "-n", "kube-system", CLUSTER, NAME, "--ignore-not-found")
         for item in before:
             item["metadata"] = {
                 key: value
@@ -178,28 +177,6 @@ def test_nothing_is_written_by_plan_check_mode_or_after_a_failure(
     assert read(lab) == maps
 
 
-@pytest.mark.long
-@pytest.mark.fault(case=60)
-def test_values_of_one_group_are_refused(
-    lab: Lab, fleet: tuple[str, ...], ansible: Ansible, maps: dict[str, t.Any]
-) -> None:
-    """The nodes of the group keep their new configuration; the ConfigMap of all groups keeps its own."""
-    ansible.variables(workers_a={"kubelet_config": {"eventBurst": 31}})
-    group = ("-e", "kubelet_config_hosts=workers_a")
-    planned = ansible.playbook("plan", *group, *mode("update"))
-    assert planned.code == 0, planned.output
-    assert squeezed("an update would be refused: eventBurst would get the values of one group") in squeezed(
-        planned.output
-    )
-    run = ansible.playbook("rollout", *group, *mode("update"))
-    assert run.code != 0
-    assert squeezed(f"ConfigMap kube-system/{NAME}: eventBurst would get the values of one group") in squeezed(
-        run.output
-    ), run.output
-    assert read(lab) == maps
-    assert look(lab, "n1").configz["eventBurst"] == 31
-
-
 def test_a_concurrent_write_of_another_user_is_not_lost(lab: Lab, proxy: Proxy, maps: dict[str, t.Any]) -> None:
     """A change between read and write is kept; without one the module sends the minimum of requests."""
     before = config(lab)
@@ -219,41 +196,3 @@ def test_a_concurrent_write_of_another_user_is_not_lost(lab: Lab, proxy: Proxy, 
     proxy.forget()
     assert [push.push(through, OPTIONS, check_mode)["changed"] for check_mode in (True, False)] == [False, False]
     assert (proxy.count("GET"), proxy.count()) == (4, 4)
-
-
-@pytest.mark.parametrize(
-    "fault",
-    [pytest.param(Fault(lose_answer=True), id="answer-lost"), pytest.param(Fault(status=503), id="unavailable")],
-)
-def test_temporary_faults_are_retried(lab: Lab, proxy: Proxy, maps: dict[str, t.Any], fault: Fault) -> None:
-    """The change is made once, and is reported as made even if its answer was lost."""
-    before = config(lab)
-    proxy.fault = lambda method, _path, count: fault if method == "PATCH" and count == 1 else None
-    result = push.push(Session({"host": proxy.url}), OPTIONS, False)
-    assert (result["changed"], config(lab)) == (True, {**before, "eventBurst": 31})
-    assert result["configmaps"][NAME]["resourceVersion"] == read(lab)["metadata"]["resourceVersion"]
-
-
-def test_from_1_24_on_it_has_no_version_in_its_name(lab: Lab, session: Session, maps: dict[str, t.Any]) -> None:
-    """The version is that of the cluster according to kubeadm, not that of the kubelets."""
-    before = config(lab)
-    put(
-        lab,
-        CLUSTER,
-        "ClusterConfiguration",
-        read(lab, CLUSTER)["data"]["ClusterConfiguration"].replace("v1.20.2", "v1.24.0"),
-    )
-    lab.kubectl("create", "configmap", "-n", "kube-system", LATER, f"--from-literal=kubelet={maps['data']['kubelet']}")
-    assert list(push.push(session, OPTIONS, True)["configmaps"]) == [LATER]
-    assert config(lab, LATER) == before
-    assert push.push(session, OPTIONS, False)["changed"]
-    assert config(lab, LATER) == {**before, "eventBurst": 31}
-    assert read(lab) == maps
-
-
-def test_a_cluster_without_it_gets_a_remedy(lab: Lab, session: Session, maps: dict[str, t.Any]) -> None:
-    """Either a setting is wrong, or another tool created the cluster."""
-    lab.kubectl("delete", "configmap", "-n", "kube-system", NAME)
-    with pytest.raises(ClusterError, match=f"no ConfigMap kube-system/{NAME}.*set kubelet_config_kubeadm to ignore"):
-        push.push(session, OPTIONS, False)
-    assert NAME not in lab.kubectl("get", "configmaps", "-n", "kube-system", "-o", "name")

@@ -18,8 +18,6 @@ from pathlib import Path
 import pytest
 
 from tests.lab.lab import Lab
-from tests.lab.processes import wait_for
-from tests.support.pods import Pods, Seen
 
 ROOT = Path(__file__).resolve().parents[2]
 BRIDGE = "lnt-br0"
@@ -67,7 +65,7 @@ def _traces(place: str) -> dict[str, list[str]]:
             processes.append(text[:200].decode(errors="replace"))
     return {
         "processes": processes,
-        "members": sorted(_members()),
+        "members": _members(),
         "mounts": [line for line in Path("/proc/mounts").read_text().splitlines() if place in line],
         "interfaces": [line for line in shown("ip", "-o", "link") if BRIDGE in line],
         "namespaces": [line for line in shown("ip", "netns") if BRIDGE in line],
@@ -76,29 +74,17 @@ def _traces(place: str) -> dict[str, list[str]]:
     }
 
 
-def _members(*containing: bytes) -> set[int]:
-    """Return the processes in the cgroups of the lab's nodes whose command contains one of the texts.
-
-    Processes of containers lack the lab's mark.
-    """
-    found = set()
+def _members() -> list[int]:
+    """Return the processes in the cgroups of the lab's nodes: those of containers lack the lab's mark."""
+    found = []
     for path in Path("/proc").glob("[0-9]*/cgroup"):
         try:
-            command = path.with_name("cmdline").read_bytes()
             # A zombie has no command.
-            if (
-                command
-                and BRIDGE in path.read_text()
-                and (not containing or any(text in command for text in containing))
-            ):
-                found.add(int(path.parent.name))
+            if BRIDGE in path.read_text() and path.with_name("cmdline").read_bytes():
+                found.append(int(path.parent.name))
         except OSError:
             continue
-    return found
-
-
-def _of_pods() -> set[int]:
-    return _members(b"containerd-shim", b"sleep\0inf", b"sleep inf")
+    return sorted(found)
 
 
 def test_killed_up_again_down(other: dict[str, str], tmp_path: Path) -> None:
@@ -143,49 +129,3 @@ def test_a_foreign_folder_is_not_changed(other: dict[str, str], tmp_path: Path) 
         assert refused.returncode != 0
         assert str(folder) in refused.stdout + refused.stderr
     assert (folder / "precious").read_text() == "keep"
-
-
-# The collection has no part in it, and each test of pods removes its own.
-@pytest.mark.long
-def test_pods_leave_no_trace(other: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Containers and their shims end with a reboot, with a power cut and with the lab, even if their pods remain."""
-    for name, value in other.items():
-        monkeypatch.setenv(name, value)
-    place = str(tmp_path / "lab")
-    before = _traces(place)
-    up = _lab(other, "up", "--nodes", "1")
-    assert up.returncode == 0, up.stdout + up.stderr
-    made = Lab.attach()
-    node, pods = made.node("n1"), Pods(made)
-    names = (pods.create("bound", "n1"), pods.static("fixed", "n1"))
-    last = pods.wait_ready(*names)
-    running = _of_pods()
-    # Two pods, each with a sandbox, a container, a shim, and `sleep` under a shell.
-    assert len(running) >= 6
-    for cut in (node.reboot, lambda: (node.kill(), node.start())):
-        begun = time.monotonic()
-        cut()
-        # systemd would wait 90 s for a container that ignores SIGTERM.
-        assert time.monotonic() - begun < 45
-        made.wait_ready()
-        now = {name: _restarted(pods, name, last[name].restarts["main"]) for name in names}
-        assert {name: now[name].uid for name in names} == {name: last[name].uid for name in names}
-        assert not _of_pods() & running
-        last, running = now, _of_pods()
-        assert running
-    node.kill()
-    assert not _members()
-    node.start()
-    down = _lab(other, "down")
-    assert down.returncode == 0, down.stderr
-    assert _traces(place) == before
-    assert not Path(place).exists()
-
-
-def _restarted(pods: Pods, name: str, restarts: int) -> Seen:
-    def again() -> bool:
-        now = pods.see(name)
-        return now is not None and now.ready and now.restarts["main"] > restarts
-
-    wait_for(f"another start of {name}", again, 60)
-    return pods.wait_ready(name)[name]

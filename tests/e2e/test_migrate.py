@@ -150,25 +150,8 @@ def test_refusals(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
         "changed."
         in nowhere.output
     )
-    lab.kubectl(
-        "patch",
-        "node",
-        "n1",
-        "-p",
-        json.dumps(
-            {
-                "spec": {
-                    "configSource": {
-                        "configMap": {
-                            "namespace": "kube-system",
-                            "name": "does-not-exist",
-                            "kubeletConfigKey": "kubelet",
-                        }
-                    }
-                }
-            }
-        ),
-    )
+    place = {"namespace": "kube-system", "name": "does-not-exist", "kubeletConfigKey": "kubelet"}
+    lab.kubectl("patch", "node", "n1", "-p", json.dumps({"spec": {"configSource": {"configMap": place}}}))
     refused = ansible.playbook("migrate", *to("checkpoint"))
     assert refused.code and "Node n1: it does not run what its spec.configSource names" in refused.output, (
         refused.output

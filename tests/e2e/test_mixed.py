@@ -16,21 +16,18 @@ from tests.lab.lab import Lab
 from tests.lab.node import LabNode
 from tests.support.ansible import Ansible
 from tests.support.calls import MERGE, NODES
-from tests.support.views import View, eventually
+from tests.support.views import eventually
 from tests.support.views import look_at_all as views
 from tests.support.views import managed_configmaps as configmaps
 
 ALL = ("-e", "kubelet_config_hosts=workers_a:workers_b")
-GROUP_A = ("-e", "kubelet_config_hosts=workers_a")
 LAYOUT = (
     "find /etc/systemd /etc/kubernetes /etc/default /var/lib/kubelet/config.yaml "
     "/var/lib/kubelet/kubeadm-flags.env /var/lib/kubelet-config "
     "-printf '%p %y %m %s %l\\n' 2>/dev/null | sort; systemctl cat kubelet; cat /var/lib/kubelet/config.yaml"
 )
 SOURCE, STATUS = f"{PREFIX}source", f"{PREFIX}status"
-TOGETHER, TWO_THEN_ONE = (("-e", json.dumps({"kubelet_config_serial": serial})) for serial in (3, [2, 1]))
-# It passes every check before the switch. The kubelet ends, because the port is that of sshd.
-DEADLY = {"readOnlyPort": 22}
+TOGETHER = ("-e", "kubelet_config_serial=3")
 
 
 @pytest.fixture
@@ -106,65 +103,3 @@ def test_one_workflow_for_both_deliveries(lab: Lab, fleet: tuple[str, ...], ansi
     for name, view in views(lab, fleet).items():
         assert (view.spec, view.status, view.configz) == (None, {}, local[name].configz)
     assert ansible.playbook("reset", *ALL, *TOGETHER).recap("n3")["changed"] == 0
-
-
-# tests/e2e_fleet/test_failure.py has the same revert on real nodes, tests/unit/roles the rest of the batch.
-@pytest.mark.long
-def test_the_failed_node_is_reverted_the_others_of_its_batch_stay(
-    lab: Lab, fleet: tuple[str, ...], ansible: Ansible, modern: LabNode
-) -> None:
-    """A bad node is reverted and named with the cause; its neighbour is done; the next batch does not start."""
-    exception = {"n3": {"kubelet_config_host": DEADLY}}
-    ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 57}})
-    ansible.host_variables(**exception)
-    before = views(lab, fleet)
-    run = ansible.playbook("rollout", *ALL, *TWO_THEN_ONE)
-    assert run.code != 0
-    now = views(lab, fleet)
-    assert now["n1"].configz["kubeAPIQPS"] == 57
-    assert now["n3"].configz == before["n3"].configz
-    assert now["n2"] == before["n2"]
-    eventually(lambda: notes(lab, "n3")["status"].get("error", "") != "", 30, "the reason on the Node")
-    verdict = next(line for line in run.output.splitlines() if "Untouched hosts: n2" in line)
-    assert (
-        "Node n3" in verdict
-        and "was reverted to its previous configuration" in verdict
-        and "Untouched hosts: n2" in verdict
-        and "listen tcp 0.0.0.0:22: bind: address already in use" in verdict
-        and verdict.count("n3") == 1
-    ), verdict
-    assert run.recap("n3")["failed"] == 1 and run.recap("n1")["failed"] == 0
-
-    ansible.host_variables()
-    assert ansible.playbook("rollout", *GROUP_A).code == 0
-    assert views(lab, ("n3",))["n3"].configz["kubeAPIQPS"] == 57
-
-
-# tests/unit/roles/test_drained_rollout.py and test_node_calls.py play lost hosts.
-@pytest.mark.long
-@pytest.mark.fault(case=53)
-def test_a_node_that_cannot_be_reached(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, modern: LabNode) -> None:
-    """Not reachable by ssh, while the cluster reports it as healthy."""
-    ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 57}})
-    ansible.host_variables(n3={"ansible_port": 2})
-    before: dict[str, View] = views(lab, fleet)
-    run = ansible.playbook("rollout", *ALL, *TWO_THEN_ONE)
-    assert run.code != 0
-    assert "Node n3 was not switched: its host cannot be reached" in run.output, run.output
-    now = views(lab, fleet)
-    assert (now["n3"], now["n2"], now["n1"].configz["kubeAPIQPS"]) == (before["n3"], before["n2"], 57)
-    ansible.host_variables()
-
-
-# The unit tests of deliveries have it; tests/e2e_node rolls out to such nodes.
-@pytest.mark.long
-def test_a_stale_status_and_the_delivery_that_is_asked_for(
-    lab: Lab, fleet: tuple[str, ...], session: Session, ansible: Ansible, modern: LabNode
-) -> None:
-    """A node without --dynamic-config-dir may still have status.config: users can set the delivery."""
-    session.request("PATCH", f"{NODES}/n3/status", [], {"status": {"config": {}}}, MERGE)
-    ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 57}, "kubelet_config_delivery": "checkpoint"})
-    run = ansible.playbook("rollout", "-e", "kubelet_config_hosts=n3")
-    assert run.code == 0, run.output
-    assert views(lab, ("n3",))["n3"].configz["kubeAPIQPS"] == 57
-    assert rows(ansible)["n3"]["delivery"] == "checkpoint"

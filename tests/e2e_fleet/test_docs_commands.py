@@ -23,7 +23,7 @@ from tests.lab.lab import Lab
 from tests.support.ansible import ROOT, Ansible
 from tests.support.doc_commands import alike, commands
 from tests.support.fleet import Fleet
-from tests.support.views import eventually
+from tests.support.views import eventually, managed_configmaps
 
 NATIVE, CHECKPOINT = "n1", "n3"
 RBAC = ("clusterrole", "clusterrolebinding", "role", "rolebinding")
@@ -95,17 +95,7 @@ class Reader:
 
     def variants(self) -> set[str]:
         """Return the names of the collection's ConfigMaps."""
-        listed = self.lab.kubectl(
-            "get",
-            "configmap",
-            "-n",
-            "kube-system",
-            "-l",
-            "app.kubernetes.io/managed-by=livenodes.kubelet",
-            "-o",
-            "name",
-        )
-        return {line.partition("/")[2] for line in listed.split()}
+        return set(managed_configmaps(self.lab))
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 import typing as t
 
@@ -16,9 +15,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import drain
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import CORDONED
-from tests.e2e.test_rbac import MANIFEST, READER, ROLLOUT, without
 from tests.lab.lab import Lab
 from tests.support.ansible import Ansible
+from tests.support.permissions import Objects, Permission, everything, without
 from tests.support.pods import Pods
 from tests.support.proxy import Proxy
 
@@ -63,6 +62,11 @@ def fail(session: Session, *names: str, **options: t.Any) -> NodesFailed:
     with pytest.raises(NodesFailed) as failed:
         run(session, *names, **options)
     return failed.value
+
+
+def listed(objects: Objects) -> str:
+    """Return objects as kubectl reads them."""
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
 
 
 def evicted(row: dict[str, t.Any]) -> set[str]:
@@ -152,23 +156,6 @@ def test_a_budget_blocks_until_the_end(lab: Lab, pods: Pods, session: Session) -
     assert evicted(again["nodes"]["n1"]) == {blocked} and pods.see(blocked) is None
 
 
-# The unit tests of the drain have it; the tests above evict real pods.
-@pytest.mark.long
-def test_a_budget_is_freed_half_way(pods: Pods, session: Session) -> None:
-    """Pods are evicted one after the other, as the budget allows."""
-    pods.budget("web-budget", WEB, 1)
-    names = {pods.create("web-1", "n1", labels=WEB, owner=OWNER), pods.create("web-2", "n2", labels=WEB, owner=OWNER)}
-    pods.wait_ready(*names)
-    freed = threading.Timer(6, pods.allow, ("web-budget", 1))
-    freed.start()
-    try:
-        result = run(session)
-    finally:
-        freed.join()
-    assert {name for row in result["nodes"].values() for name in evicted(row)} == names
-    assert pods.allowed("web-budget") == 0
-
-
 def test_two_budgets_for_one_pod(pods: Pods, session: Session) -> None:
     """The API server refuses permanently, and the drain does not wait."""
     for name in ("one", "two"):
@@ -177,44 +164,6 @@ def test_two_budgets_for_one_pod(pods: Pods, session: Session) -> None:
     started = time.monotonic()
     assert "lab-drain/web-1: This pod has more than one PodDisruptionBudget" in fail(session, "n1").failures["n1"]
     assert time.monotonic() - started < 10
-
-
-# The unit tests of the drain have it; the tests above evict real pods.
-@pytest.mark.long
-def test_cordoned_by_another_user(lab: Lab, pods: Pods, session: Session) -> None:
-    """A foreign cordon survives the drain; a node that another user uncordons in between only loses the mark."""
-    lab.kubectl("cordon", "n1")
-    pods.wait_ready(pods.create("web-1", "n1", owner=OWNER))
-    result = run(session)
-    assert evicted(result["nodes"]["n1"]) == {"web-1"}
-    assert (cordoned(lab, "n1"), cordoned(lab, "n2")[0]) == ((True, None), True)
-    lab.kubectl("uncordon", "n2")
-    restored = run(session, state="restored")
-    assert restored["nodes"]["n1"]["message"] == "cordoned by another user or program; not changed"
-    assert restored["nodes"]["n2"]["message"] == "already uncordoned by another user or program; our mark was removed"
-    assert (cordoned(lab, "n1"), cordoned(lab, "n2")) == ((True, None), (False, None))
-
-
-# The unit tests of the drain have it; the tests above evict real pods.
-@pytest.mark.long
-def test_refused_before_anything_is_done(lab: Lab, pods: Pods, session: Session) -> None:
-    """The error names the options that allow it; with these the pods are evicted."""
-    alone = pods.create("alone", "n1")
-    data = pods.create("data", "n1", owner=OWNER, spec={"volumes": [{"name": "tmp", "emptyDir": {}}]})
-    fine = pods.create("fine", "n2", owner=OWNER)
-    pods.wait_ready(alone, data, fine)
-    failed = fail(session)
-    assert set(failed.failures) == {"n1"}
-    for text in (
-        "lab-drain/alone has no controller",
-        "(force ",
-        "lab-drain/data has an emptyDir volume",
-        "(delete_emptydir_data ",
-    ):
-        assert text in failed.message
-    assert pods.wait_ready(alone, data, fine) and {cordoned(lab, name) for name in NODES} == {(False, None)}
-    result = run(session, force=True, delete_emptydir_data=True)
-    assert {name for row in result["nodes"].values() for name in evicted(row)} == {alone, data, fine}
 
 
 @pytest.mark.long
@@ -248,14 +197,16 @@ def test_permissions(lab: Lab, pods: Pods) -> None:
     """
     user = Session({"kubeconfig": str(lab.user_kubeconfig("kubelet-config-rollout"))})
     pods.wait_ready(pods.create("web-1", "n1", owner=OWNER))
+    given = everything()
     try:
-        for taken in ((*READER, "pods", "list"), (*ROLLOUT, "pods/eviction", "create")):
-            lab.kubectl("apply", "-f", "-", stdin=without(taken))
+        for taken in (Permission("list", "pods"), Permission("create", "pods/eviction")):
+            lab.kubectl("apply", "-f", "-", stdin=listed(without(given, taken)))
             failed = fail(user, "n1", timeout=5)
-            assert f'cannot {taken[3]} resource "{taken[2]}"' in failed.message and "docs/rbac.yaml" in failed.message
+            missing = f'cannot {taken.verb} resource "{taken.resource}"'
+            assert missing in failed.message and "docs/rbac.yaml" in failed.message
             assert pods.wait_ready("web-1")
-        lab.kubectl("apply", "-f", MANIFEST)
+        lab.kubectl("apply", "-f", "-", stdin=listed(given))
         assert evicted(run(user, "n1")["nodes"]["n1"]) == {"web-1"}
         assert run(user, "n1", state="restored")["changed"]
     finally:
-        lab.kubectl("delete", "-f", MANIFEST, "--ignore-not-found")
+        lab.kubectl("delete", "-f", "-", "--ignore-not-found", stdin=listed(given))

@@ -1,26 +1,28 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A rollout to groups of both deliveries and the control plane: its order, its pods, its end, and its rollback."""
+"""A rollout to groups of both deliveries and the control plane: its order, its pods, its end, and what stops it."""
 
 from __future__ import annotations
 
 import json
 import re
-import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.lab.lab import Lab
 from tests.support.ansible import Ansible, Run
 from tests.support.control_plane import ControlPlaneNode
 from tests.support.fleet import ALL, Fleet, changed
 from tests.support.pods import Pods
+from tests.support.views import eventually
 
 EVERY_NODE = ("-e", f"kubelet_config_hosts={ALL}")
 # Strings, as from an AWX survey.
 BATCHES = ("-e", json.dumps({"kubelet_config_serial": "1,50%", "kubelet_config_max_unavailable": "60%"}))
+# It passes every check before the switch. The kubelet ends, because the port is that of sshd.
+DEADLY = {"readOnlyPort": 22}
+ZONE = "lab.livenodes.io/zone"
 
 
 def batches(run: Run) -> list[list[str]]:
@@ -71,48 +73,79 @@ def test_canary_batches_control_plane_and_their_pods(
     assert sum(again.recap(name)["changed"] for name in fleet.names) == 0
 
 
-@pytest.mark.long
-def test_rollback_to_the_previous_configuration_and_to_a_variant(fleet: Fleet, ansible: Ansible) -> None:
-    """Nodes of both deliveries are rolled back, then one of them to a variant."""
-    ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 52}})
-    group = ("-e", "kubelet_config_hosts=n2:n3")
-    assert ansible.playbook("rollout", *group).code == 0
-    ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 53}})
-    assert ansible.playbook("rollout", *group).code == 0
+# tests/contract/test_rollout.py has a value that the kubelet of the canary itself refuses.
+@pytest.mark.fault(case=3)
+def test_a_failed_canary_is_reverted_and_the_others_are_not_changed(fleet: Fleet, ansible: Ansible) -> None:
+    canary, others = "n3", "n5, n4"
+    ansible.variables(all={"kubelet_config": DEADLY})
     before = fleet.look()
-    assert (before["n2"].qps, before["n3"].qps) == (53, 53)
-    named = {name: variant(fleet, name) for name in ("n2", "n3")}
-
-    back = ansible.playbook("rollback", *group)
-    assert back.code == 0, back.output
-    now = fleet.look()
-    assert (now["n2"].qps, now["n3"].qps) == (52, 52)
-    assert changed(before, now) == {"n2", "n3"}
-    forth = ansible.playbook("rollback", "-e", "kubelet_config_hosts=n3", "-e", f"kubelet_config_variant={named['n3']}")
-    assert forth.code == 0, forth.output
-    assert fleet.qps()["n3"] == 53
-    again = ansible.playbook("rollback", "-e", "kubelet_config_hosts=n3", "-e", f"kubelet_config_variant={named['n3']}")
-    assert again.code == 0 and again.recap("n3")["changed"] == 0, again.output
+    run = ansible.playbook("rollout", "-e", "kubelet_config_hosts=n3:n5:n4", "-e", "kubelet_config_serial=1,100%")
+    assert run.code != 0
+    after = fleet.look()
+    assert after[canary].qps == before[canary].qps
+    assert changed(before, after) == {canary}
+    verdict = next(line for line in run.output.splitlines() if f"Node {canary} " in line and "Untouched hosts" in line)
+    assert f"Untouched hosts: {others}" in verdict and "running its previous configuration" in verdict, verdict
+    assert verdict.count(canary) == 1 and ".;" not in verdict, verdict
+    assert fleet.leases() == []
 
 
-def variant(fleet: Fleet, name: str) -> str:
-    """Return the ConfigMap that is assigned to a node."""
-    node = fleet.node(name)
-    marked = json.loads(node["metadata"]["annotations"].get(f"{PREFIX}source", "{}"))
-    return t.cast(str, (node["spec"].get("configSource") or marked)["configMap"]["name"])
+@pytest.mark.fault(case=26)
+def test_a_lost_pod_fails_its_node(lab: Lab, fleet: Fleet, ansible: Ansible, pods: Pods) -> None:
+    """The configuration is valid and the node is Ready; the node is reverted anyway, unless the loss is allowed."""
+    pods.create("victim", "n6", owner=("ReplicaSet", "web"))
+    pods.wait_ready("victim")
+    ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 62}})
+    before = fleet.look()
+    process = ansible.start("rollout", "-e", "kubelet_config_hosts=n6:n4", "-e", "kubelet_config_soak_seconds=20")
+    try:
+        eventually(lambda: fleet.qps()["n6"] == 62, 120, "n6 is switched")
+        lab.node("n6").run(
+            "ctr --namespace=k8s.io tasks ls | awk '/RUNNING/ {print $1}' | "
+            "xargs -n1 ctr --namespace=k8s.io tasks kill --signal SIGKILL"
+        )
+        output = process.communicate(timeout=300)[0]
+    finally:
+        process.kill()
+    assert process.returncode != 0
+    assert "Node n6" in output and "victim" in output and "Untouched hosts: n4" in output, output
+    after = fleet.look()
+    assert (after["n6"].qps, changed(before, after)) == (before["n6"].qps, {"n6"})
+    again = ansible.playbook("rollout", "-e", "kubelet_config_hosts=n6")
+    assert again.code == 0 and fleet.qps()["n6"] == 62, again.output
 
 
-# The test above rolls back real nodes of both deliveries.
+def placed(lab: Lab, fleet: Fleet, pods: Pods) -> None:
+    """Let n6 run a pod that needs a label of the Node, then change the label."""
+    lab.kubectl("label", "node", "n6", f"{ZONE}=a", "--overwrite")
+    # It takes longer than the watch of the kubelet, which would reject the pod without the label.
+    fleet.look()
+    pods.create("placed", "n6", owner=("ReplicaSet", "web"), spec={"nodeSelector": {ZONE: "a"}})
+    pods.wait_ready("placed")
+    lab.kubectl("label", "node", "n6", f"{ZONE}=b", "--overwrite")
+
+
+# Minutes; tests/unit/.../_cluster/rollout/test_gate.py has the refusal, and .../stages/test_soak_pods.py a label that
+# changes after it.
 @pytest.mark.long
-def test_rollback_to_the_local_config(fleet: Fleet, ansible: Ansible) -> None:
-    """A node without a previous source is rolled back to its local config."""
-    group = ("-e", "kubelet_config_hosts=n4")
-    assert ansible.playbook("reset", *group).code == 0
-    local = fleet.qps()["n4"]
-    ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 54}})
-    assert ansible.playbook("rollout", *group).code == 0
-    assert fleet.qps()["n4"] == 54
-    back = ansible.playbook("rollback", *group)
-    assert back.code == 0, back.output
-    assert fleet.qps()["n4"] == local
-    assert not any(key.startswith(PREFIX) for key in fleet.node("n4")["metadata"].get("annotations", {}))
+@pytest.mark.fault(case=29)
+def test_a_pod_that_a_changed_label_rejects(lab: Lab, fleet: Fleet, ansible: Ansible, pods: Pods) -> None:
+    """A kubelet admits its pods again when it starts, by the labels that its Node has then."""
+    ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 68}})
+    group = ("-e", "kubelet_config_hosts=n6:n4", "-e", "kubelet_config_soak_seconds=20")
+    try:
+        placed(lab, fleet, pods)
+        before, running = fleet.look(), pods.see("placed")
+        run = ansible.playbook("rollout", *group)
+        assert run.code != 0
+        assert f"n6: default/placed needs {ZONE}=a, the node has b" in run.output, run.output
+        assert changed(before, fleet.look()) == set()
+        assert running and running.phase == "Running" and pods.see("placed") == running
+        allowed = ansible.playbook("rollout", *group, "-e", "kubelet_config_allow_pod_loss=1")
+        assert allowed.code == 0, allowed.output
+        assert [fleet.qps()[name] for name in ("n6", "n4")] == [68, 68]
+        state = lab.kubectl("get", "pod", "placed", "-o", "jsonpath={.status.phase} {.status.reason}")
+        assert state == "Failed NodeAffinity"
+    finally:
+        pods.delete("placed")
+        lab.kubectl("label", "node", "n6", f"{ZONE}-")

@@ -20,14 +20,9 @@ from tests.lab.kubeadm import MANIFESTS
 from tests.lab.lab import Lab
 from tests.support.ansible import Ansible
 from tests.support.pods import Pods
-from tests.support.proxy import Proxy
 from tests.support.views import eventually
 
 NODES = ("n1", "n2")
-THEIRS = (
-    '{"spec": {"configSource": {"configMap": {"namespace": "kube-system", "name": "theirs", '
-    '"kubeletConfigKey": "kubelet"}}}}'
-)
 CTR = "ctr --namespace=k8s.io"
 
 
@@ -120,22 +115,6 @@ def test_pods_survive_a_safe_restart(lab: Lab, pods: Pods, session: Session, ans
     }
 
 
-# The unit tests of the soak have it; real pods and kubelets get lost in the others.
-@pytest.mark.long
-def test_requests(pods: Pods, session: Session, proxy: Proxy) -> None:
-    """One LIST per poll for all nodes, five requests per node, and one more per node that had pods."""
-    pods.wait_ready(pods.create("bound", "n1"))
-    before = snapshots.snapshot(session, NODES)
-    proxy.forget()
-    started = time.monotonic()
-    run(Session({"host": proxy.url}), seconds=11, pods={**before, "n2": {}})
-    seconds = time.monotonic() - started
-    assert [proxy.count("GET", f"/api/v1/nodes/n1/proxy/{endpoint}") for endpoint in ("metrics", "healthz")] == [2, 3]
-    assert proxy.count("GET", "/api/v1/pods?") == 1
-    # One more per second of waiting for a heartbeat at the end.
-    assert proxy.count("GET", "/api/v1/nodes?") <= 4 + max(0, seconds - 11)
-
-
 KILLED = f"{CTR} tasks kill --signal SIGKILL {{}}"
 REMOVED = f"{CTR} tasks kill --signal SIGKILL {{0}}; sleep 0.3; {CTR} tasks delete {{0}}; {CTR} containers delete {{0}}"
 
@@ -165,32 +144,6 @@ def test_a_lost_container(
     assert run(session, pods=before, seconds=0, allow_pod_loss="1")["summary"]["ok"] == 2
 
 
-# The unit tests of the soak have it; real pods and kubelets get lost in the others.
-@pytest.mark.long
-@pytest.mark.fault(case=55)
-def test_missing_pods(lab: Lab, pods: Pods, session: Session) -> None:
-    """A pod that the kubelet refuses is a loss; deleted pods are reported, and one that has finished is not."""
-    names = [
-        pods.create("bound", "n1"),
-        pods.create("once", "n1", restart="Never", command=["/bin/sh", "-c", "sleep 3"]),
-        pods.create("big", "n1"),
-    ]
-    pods.wait_ready(*names)
-    before = snapshots.snapshot(session, ["n1"])
-    pods.delete("bound", "big")
-    pods.create("big", "n1", requests={"cpu": "500"})
-    eventually(lambda: (now := pods.see("big")) is not None and now.phase == "Failed", 20, "a pod that is too big")
-    eventually(
-        lambda: (now := pods.see("once")) is not None and now.phase == "Succeeded", 20, "a pod that has finished"
-    )
-    found = run(session, "n1", pods=before, seconds=0)["nodes"]["n1"]["pods"]
-    assert (found["lost"], {pod["name"] for pod in found["reported"]}) == ([], {"bound", "big"})
-    refused = next(uid for uid, row in snapshots.snapshot(session, ["n1"])["n1"].items() if row["name"] == "big")
-    # The same pod, recorded as if it had run before.
-    known = {"n1": {refused: next(row for row in before["n1"].values() if row["name"] == "big")}}
-    assert "lab-soak/big: OutOfcpu" in fail(session, "n1", pods=known, seconds=0).message
-
-
 @pytest.mark.long
 def test_a_mirror_that_is_deleted(lab: Lab, pods: Pods, session: Session) -> None:
     """The kubelet creates it again with another uid, and the static pod kept running; without a manifest it is lost."""
@@ -208,26 +161,6 @@ def test_a_mirror_that_is_deleted(lab: Lab, pods: Pods, session: Session) -> Non
     assert failed.result["nodes"]["n1"]["state"] == "pods_unready" and "no longer has its manifest" in failed.message
 
 
-# The unit tests of the soak have it; real pods and kubelets get lost in the others.
-@pytest.mark.long
-def test_the_soak_ends_with_the_last_pod(pods: Pods, session: Session, later: t.Callable[..., None]) -> None:
-    """The soak does not end before the pod is Ready again, and ends soon after."""
-    pods.wait_ready(pods.create("probed", "n1", probe=True))
-    before = snapshots.snapshot(session, ["n1"])
-    pods.set_ready("probed", "n1", False)
-    pods.wait_unready("probed")
-    later(8, pods.set_ready, "probed", "n1", True)
-    result = run(session, "n1", pods=before, seconds=0)
-    assert 8 <= result["summary"]["waited_seconds"] < 20
-    pods.set_ready("probed", "n1", False)
-    pods.wait_unready("probed")
-    failed = fail(session, "n1", pods=before, seconds=0, pods_timeout=4)
-    assert (
-        "lab-soak/probed: not Ready" in failed.failures["n1"]
-        and failed.result["nodes"]["n1"]["state"] == "pods_unready"
-    )
-
-
 def test_a_kubelet_that_restarts(lab: Lab, session: Session, later: t.Callable[..., None]) -> None:
     """Any restart fails its node; the soak of the other node continues."""
     lab.wait_ready()
@@ -236,34 +169,3 @@ def test_a_kubelet_that_restarts(lab: Lab, session: Session, later: t.Callable[.
     lab.wait_ready()
     assert set(failed.failures) == {"n2"} and failed.result["nodes"]["n2"]["state"] == "restarted", failed.message
     assert failed.result["nodes"]["n1"]["ok"]
-
-
-# The unit tests of the soak have it; real pods and kubelets get lost in the others.
-@pytest.mark.long
-def test_a_configuration_that_another_user_changes(lab: Lab, session: Session, later: t.Callable[..., None]) -> None:
-    """The next poll detects it."""
-    later(3, lambda: lab.kubectl("patch", "node", "n1", "--type=merge", "-p", THEIRS))
-    try:
-        failed = fail(session, "n1", seconds=300, sources=None)
-    finally:
-        lab.kubectl("patch", "node", "n1", "--type=merge", "-p", '{"spec": {"configSource": null}}')
-    row = failed.result["nodes"]["n1"]
-    assert row["state"] == "reassigned" and "kube-system/theirs" in row["message"], row
-    assert failed.result["summary"]["waited_seconds"] < 15
-    lab.node("n1").run("systemctl restart kubelet")
-    lab.wait_ready()
-    eventually(lambda: lab.get("/api/v1/nodes/n1")["status"].get("config") == {}, 60, "an empty status")
-
-
-# The unit tests of the soak have it; real pods and kubelets get lost in the others.
-@pytest.mark.long
-def test_the_api_server_stops_for_a_while(lab: Lab, session: Session, later: t.Callable[..., None]) -> None:
-    """The outage fails no node."""
-
-    def away() -> None:
-        lab.apiserver.stop()
-        time.sleep(8)
-        lab.apiserver.start()
-
-    later(3, away)
-    assert run(session)["summary"]["ok"] == 2

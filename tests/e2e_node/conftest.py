@@ -22,6 +22,10 @@ from tests.support.node_bench import Bench
 from tests.support.preflight_node import DROPINS, PLACE, UNIT, Node, archive
 from tests.support.role_bench import Role
 
+TEST_DROPIN = "/etc/systemd/system/kubelet.service.d/95-test.conf"
+HARMS = ("harm.service", "listener.service")
+"""What tests of the guard start on its node."""
+
 
 @pytest.fixture(scope="session")
 def static_lab() -> t.Iterator[Lab]:
@@ -60,7 +64,7 @@ def role(static_lab: Lab, tmp_path: Path) -> t.Iterator[Role]:
 
 @pytest.fixture
 def bench(static_lab: Lab) -> t.Iterator[Bench]:
-    """Yield node n1 with the guard; check that n2 does not change. Files that cause faults extend it."""
+    """Yield node n1 with the guard; end what harms it, and check that n2 does not change. Some files extend it."""
     bystander = static_lab.node("n2")
     before = bystander.invocation_id()
     bench = Bench(static_lab, "n1")
@@ -69,6 +73,7 @@ def bench(static_lab: Lab) -> t.Iterator[Bench]:
         yield bench
         assert bystander.invocation_id() == before
     finally:
+        bench.node.run(f"systemctl stop {' '.join(HARMS)}; rm -f {TEST_DROPIN}; systemctl daemon-reload", check=False)
         bench.close()
 
 

@@ -22,15 +22,6 @@ GOOD = {"maxPods": 77}
 DROPIN = "/etc/systemd/system/kubelet.service.d/95-test.conf"
 
 
-@pytest.fixture
-def bench(bench: Bench) -> t.Iterator[Bench]:
-    """Yield node n1 with the guard; end what harms it afterwards."""
-    try:
-        yield bench
-    finally:
-        bench.node.run(f"systemctl stop harm.service; rm -f {DROPIN}; systemctl daemon-reload", check=False)
-
-
 def returned(
     bench: Bench, source: dict[str, str], reason: str, seconds: float, target: str = LOCAL, port: int = 10248
 ) -> None:
@@ -280,28 +271,6 @@ def test_without_an_api_server(bench: Bench) -> None:
     finally:
         control.start()
     returned(bench, source, "refused the configuration", 30)
-
-
-# Two minutes; tests/unit/.../_node/guard/test_decide.py has the rule.
-@pytest.mark.long
-def test_nothing_graduates_while_the_api_server_does_not_answer(bench: Bench) -> None:
-    source = bench.assign(GOOD, deadline=15)
-    bench.wait(
-        lambda: bench.status().get("reason") == "on trial" and same_start(bench),
-        30,
-        "status of the trial with the start of its kubelet",
-    )
-    bench.confirm()
-    bench.lab.apiserver.stop()
-    try:
-        time.sleep(32)
-        assert last_known_good(bench) == "" and source["uid"] in bench.active() and bench.healthy()
-    finally:
-        bench.lab.apiserver.start()
-    bench.wait(lambda: source["uid"] in last_known_good(bench), 60, "graduation")
-    bench.wait(lambda: bench.status().get("reason") == "passed its trial" and same_start(bench), 30, "annotation")
-    status, beat = bench.heartbeat()
-    assert status == "True" and beat >= bench.start()
 
 
 @pytest.mark.long

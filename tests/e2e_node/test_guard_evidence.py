@@ -184,17 +184,6 @@ def test_a_power_cut_after_which_the_controller_does_not_confirm(bench: Bench) -
 
 
 @pytest.mark.long
-def test_a_second_reboot_before_the_confirmation(bench: Bench) -> None:
-    on_trial(bench, False)
-    bench.node.reboot()
-    bench.wait(bench.healthy, 30, "healthz")
-    assert bench.active() != LOCAL
-    bench.node.reboot()
-    bench.wait(lambda: bench.active() == LOCAL and bench.healthy(), 60, "revert")
-    bench.wait(lambda: "rebooted 2 times before" in bench.status().get("error", ""), 30, "annotation")
-
-
-@pytest.mark.long
 @pytest.mark.fault(case=36)
 def test_the_words_of_the_kubelet_outweigh_a_runtime_that_is_away(bench: Bench) -> None:
     bench.node.run(STOP)
@@ -203,22 +192,6 @@ def test_the_words_of_the_kubelet_outweigh_a_runtime_that_is_away(bench: Bench) 
     bench.node.run(START)
     bench.wait(lambda: "refused the configuration: " in bench.status().get("error", ""), 60, "annotation")
     assert "must not be a negative number" in bench.status()["error"]
-
-
-@pytest.mark.long
-@pytest.mark.fault(case=37)
-def test_ends_far_apart(bench: Bench) -> None:
-    source = on_trial(bench, True, extra={"recovery_seconds": 6}, deadline=60)
-    for _end in range(4):
-        kill_kubelet(bench)
-        bench.wait(bench.healthy, 30, "healthz")
-        time.sleep(10)
-    assert source["uid"] in bench.active() and "error" not in bench.status()
-    kill_kubelet(bench)
-    # Not in its prestart step: the end of that is not an end of the kubelet.
-    bench.wait(lambda: bench.node.restarts() == 5 and bench.node.kubelet_pid(), 30, "start of the kubelet")
-    kill_kubelet(bench)
-    bench.wait(lambda: bench.active() == LOCAL, 30, "revert after two ends in a row")
 
 
 @pytest.mark.long

@@ -6,10 +6,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import typing as t
-from pathlib import Path
 
 import pytest
 
@@ -21,38 +18,13 @@ from tests.support.preflight_node import ACTIVE, PLACE, UNIT, Node
 from tests.support.role_bench import Role
 
 
-def module(ansible: Ansible, host: str, options: dict[str, t.Any]) -> dict[str, t.Any]:
-    """Run the module on a node over ssh, like a user."""
-    command = [
-        str(Path(sys.executable).with_name("ansible")),
-        "-i",
-        str(ansible.inventory),
-        host,
-        "-m",
-        "livenodes.kubelet.kubelet_preflight_info",
-        "-a",
-        json.dumps(options),
-    ]
-    done = subprocess.run(
-        command,
-        check=False,
-        text=True,
-        capture_output=True,
-        stdin=subprocess.DEVNULL,
-        cwd=ansible.home,
-        timeout=120,
-        env=ansible.environment,
-    )
-    assert "SUCCESS => {" in done.stdout, done.stdout + done.stderr
-    return t.cast(
-        "dict[str, t.Any]", json.loads(done.stdout[done.stdout.index(" => {") + 4 : done.stdout.rindex("}") + 1])
-    )
+def module(ansible: Ansible, host: str, **config: t.Any) -> dict[str, t.Any]:
+    """Run the module on a node over ssh, like a user, for a configuration."""
+    return ansible.module("kubelet_preflight_info", {"config": json.dumps(config)}, host=host)
 
 
 def test_what_a_kubeadm_node_runs(nodes: dict[str, Node], ansible: Ansible) -> None:
-    found = module(
-        ansible, "n2", {"config": json.dumps({**nodes["n2"].header(), "maxPodz": 1, "cgroupDriver": "systemd"})}
-    )
+    found = module(ansible, "n2", **{**nodes["n2"].header(), "maxPodz": 1, "cgroupDriver": "systemd"})
     kubelet = found["kubelet"]
     assert (
         kubelet["command"]
@@ -76,12 +48,12 @@ def test_what_a_kubeadm_node_runs(nodes: dict[str, Node], ansible: Ansible) -> N
 @pytest.mark.fault(case=10)
 def test_a_value_behind_a_flag_is_refused(nodes: dict[str, Node], ansible: Ansible) -> None:
     header = {**nodes["n2"].header(), "cgroupDriver": "cgroupfs"}
-    found = module(ansible, "n2", {"config": json.dumps({**header, "maxPods": 50})})
+    found = module(ansible, "n2", **header, maxPods=50)
     assert found["reasons"] == [
         "maxPods: the flag --max-pods=61 (/etc/default/kubelet, line 1) overrides 50. "
         "Remove the flag and restart the kubelet, or omit the field from kubelet_config"
     ]
-    assert module(ansible, "n2", {"config": json.dumps({**nodes["n2"].header(), "maxPods": 61})})["reasons"] == []
+    assert module(ansible, "n2", **nodes["n2"].header(), maxPods=61)["reasons"] == []
 
 
 @pytest.mark.parametrize(

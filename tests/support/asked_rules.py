@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What kubelets answer to the configurations in the tables of the plan's rules: asked on a node, or as it was recorded.
 
-`tests/e2e_modern/test_validation_rules.py` asks kubelets, and `python -m tests.support.record_facts` records what they
+`tests/e2e_modern/test_kubelet_answers.py` asks kubelets, and `python -m tests.support.record_facts` records what they
 answer in `tests/facts`. A unit test compares the rules with these answers.
 """
 

@@ -34,7 +34,7 @@ NOT_TRIED = {
         "needs a kubelet before 1.11: tests/unit/roles/legacy/test_rollouts.py"
     ),
     "ansible-playbook -i inventory livenodes.kubelet.migrate -e kubelet_config_hosts=workers "
-    "-e kubelet_config_delivery=dropin": "needs a kubelet from 1.30 on: tests/e2e_modern/test_migrate_dropin.py",
+    "-e kubelet_config_delivery=dropin": "needs a kubelet from 1.30 on: tests/e2e_modern/test_one_node.py",
     "kubectl apply -f docs/rbac/plan.yaml": "tests/e2e/test_rbac.py applies every manifest of docs/rbac",
     "kubectl apply -f docs/rbac/rollout.yaml": "tests/e2e/test_rbac.py applies every manifest of docs/rbac",
     "make demo": "tests/sim_nodes/test_demo.py",
@@ -46,15 +46,15 @@ NOT_TRIED = {
     "ansible-playbook playbooks/awx/configure.yml -e @settings.yml": "the gate awx compares it with awx.awx's options",
     "export CONTROLLER_HOST=https://awx.example.org CONTROLLER_OAUTH_TOKEN=...": "there is no AWX here",
     "ansible-playbook -i inventory livenodes.kubelet.upgrade_check -e kubelet_config_hosts=workers"
-    " -e kubelet_config_target_version=1.36": "tests/e2e_modern/test_upgrade_check.py",
+    " -e kubelet_config_target_version=1.36": "tests/e2e_modern/test_upgrades.py",
     "ansible-playbook -i inventory livenodes.kubelet.upgrade_check -e kubelet_config_hosts=workers"
     " -e kubelet_config_target_version=1.36 -e kubelet_config_target_binary=/opt/kubelet-next": (
-        "tests/e2e_modern/test_upgrade_check.py"
+        "tests/e2e_modern/test_upgrades.py"
     ),
     "ansible-playbook -i inventory livenodes.kubelet.comply -e kubelet_config_hosts=workers"
     " -e kubelet_config_compliance_dir=evidence": "tests/sim_nodes/test_comply.py, tests/e2e_node/test_comply.py",
     'ansible workers -i inventory -m ansible.builtin.copy -a "src=v1.36.2/kubelet dest=/opt/kubelet-next mode=0755"': (
-        "tests/e2e_modern/test_upgrade_check.py copies that file to that place without ssh"
+        "tests/e2e_modern/test_upgrades.py copies that file to that place without ssh"
     ),
     "ansible-playbook -i inventory livenodes.kubelet.follow -e kubelet_config_hosts=workers"
     " -e kubelet_config_follow=protected": "tests/e2e_modern/test_policy.py",

@@ -4,8 +4,8 @@
 """Configurations that pass the validation of a kubelet and then end it or hide it, and their neighbours that do not.
 
 Each was started with the kubelet v1.36.2 on a machine with two CPUs and cgroup v1. A unit test compares the rules of
-the plan with these tables, `tests/e2e_modern/test_starts.py` compares the kubelet of a node with them.
-`tests/e2e_node/test_starts.py` compares an older kubelet with the rules of its minor.
+the plan with these tables, `tests/e2e_modern/test_kubelet_answers.py` compares the kubelet of a node with them.
+`tests/e2e_node/test_kubelet_answers.py` compares an older kubelet with the rules of its minor.
 """
 
 from __future__ import annotations

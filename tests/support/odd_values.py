@@ -4,7 +4,7 @@
 """Values of every leaf of KubeletConfiguration in notations that Go writes differently, made from the field table.
 
 `leaves` has values of every kind, for the unit tests of `compare.canonical`. `respelt` has what a kubelet runs already,
-for `tests/contract/test_values.py` and `tests/e2e_modern/test_values.py`, which give it to kubelets.
+for `tests/contract/test_values.py` and `tests/e2e_modern/test_kubelet_answers.py`, which give it to kubelets.
 """
 
 from __future__ import annotations

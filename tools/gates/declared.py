@@ -299,7 +299,7 @@ def e2e_other_python(_long: bool) -> list[str]:
 
 
 # These run on a lab of their own, so that the lanes take equally long.
-GUARD = files("e2e_node", "guard guard_broken guard_dependency guard_program guard_signal new_binary")
+GUARD = files("e2e_node", "guard guard_faults new_binary")
 # tests/unit/.../_node/guard: all evidence, as tables, and random sequences.
 GUARD_LONG = files("e2e_node", "guard_evidence random_changes")
 NODE = ["tests/e2e_node", *without([*GUARD, *GUARD_LONG])]
@@ -310,9 +310,7 @@ def e2e_node(long: bool) -> list[str]:
     """The node side (store, preflight, role checkpoint) on kubelets without dynamic configuration, but for the files
     of e2e_guard.
     """
-    # tests/sim_nodes plays faults of disks and interrupted steps, and the unit tests of the store every power cut.
-    faults = "interrupted_reset interrupted_revert interrupted_role revert_full_disk stage state_files store_power_cut"
-    return [*NODE, *unless(long, *files("e2e_node", faults))]
+    return [*NODE, *unless(long)]
 
 
 @tests("lab_guard", newest, "short", "long")
@@ -334,9 +332,7 @@ def e2e_fleet(long: bool) -> list[str]:
     """Rollouts over two groups and a control plane, soaks and pods, ansible-runner as AWX runs it, and every command of
     the documentation, on seven nodes.
     """
-    # tests/unit/roles/test_endings.py kills the controller of simulated nodes. tests/unit/plugins/callback has the
-    # report, tests/browser its page, tests/sim_nodes/test_demo.py a rollout.
-    return ["tests/e2e_fleet", *unless(long, *files("e2e_fleet", "killed report"))]
+    return ["tests/e2e_fleet", *unless(long)]
 
 
 @tests("lab_modern", newest, "short", "long")

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """With a minor taken out of all tables, its binary gives the findings that the tables give, as it was recorded.
 
-`tests/e2e_modern/test_binary_facts.py` compares the record with the binary.
+`tests/e2e_modern/test_kubelet_answers.py` compares the record with the binary.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import pytest
 
 from tests.lab.lab import Lab
 from tests.support import boundaries, settled
-from tests.support.node_bench import STORE
+from tests.support.node_bench import STORE, Bench
 from tests.support.role_bench import AFTER, Role
 from tests.support.small_disk import SmallDisk
 
@@ -25,6 +25,9 @@ LOCAL = "store/local/config"
 BAD = {"evictionHard": {"memory.available": "lots"}}
 # The deadline of a trial whose disk becomes read-only before it, also on a busy machine.
 DEADLINE = 12.0
+# ext4 keeps a symbolic link of up to 59 bytes in its inode. The link to a checkpoint with a resourceVersion of five
+# digits is longer and needs a free block.
+LONG_REVISION = "10001"
 
 
 class Place:
@@ -64,6 +67,13 @@ def place(static_lab: Lab, tmp_path: Path) -> t.Iterator[Place]:
         yield place
     finally:
         place.close()
+
+
+def stays(bench: Bench) -> None:
+    """Assert that a guard that cannot record its revert does not repeat it."""
+    invocation = bench.node.invocation_id()
+    time.sleep(12)
+    assert bench.node.invocation_id() == invocation, "the guard restarted a kubelet whose configuration had not changed"
 
 
 def message(output: str, name: str) -> str:
@@ -146,11 +156,7 @@ def test_the_guard_reverts_on_a_full_disk(place: Place) -> None:
     disk.fill()
     bench.node.run("systemctl restart kubelet", check=False)
     took = bench.wait(lambda: bench.active() == LOCAL and bench.healthy(), 60, "revert")
-    invocation = bench.node.invocation_id()
-    time.sleep(12)
-    assert bench.node.invocation_id() == invocation, (
-        "the kubelet must not restart repeatedly because the guard cannot record it"
-    )
+    stays(bench)
     disk.heal()
     # A report that could not be sent or recorded is repeated after a minute at most (LONGEST_PAUSE of the guard).
     reported = bench.wait(lambda: bench.status().get("error"), 120, "annotation", every=1)
@@ -176,3 +182,28 @@ def test_the_guard_reverts_once_a_read_only_disk_is_writable(place: Place, chang
     disk.heal()
     took = settled.settled(bench, settled.OLD, 60)
     print(f"\nrecovery {took:.1f} s after the disk was writable again")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("missing", ["blocks", "inodes", "both"])
+@pytest.mark.fault(case=20)
+def test_the_guard_reverts_to_a_checkpoint(place: Place, missing: str) -> None:
+    """Without a free block, a free inode, or either."""
+    bench, disk = place.benches[FULL], place.disks[FULL]
+    disk.mount()
+    bench.open()
+    good = bench.assign({settled.FIELD: settled.NEW}, deadline=2, confirm=60, revision=LONG_REVISION)
+    bench.confirm()
+    bench.wait(lambda: not bench.on_trial(), 60, "graduation")
+    bench.assign(BAD, restart=False, revision=LONG_REVISION)
+    if missing in ("inodes", "both"):
+        disk.fill_inodes()
+    if missing in ("blocks", "both"):
+        disk.fill()
+    bench.node.run("systemctl restart kubelet", check=False)
+    took = bench.wait(lambda: good["uid"] in bench.active() and bench.healthy(), 60, "revert")
+    assert settled.qps(bench) == settled.NEW
+    stays(bench)
+    disk.heal()
+    print(f"\nrevert without free {missing}: {took:.1f} s")
+    settled.settled(bench, settled.NEW, 90)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a plan refuses by a rule of the kubelet's validation, the kubelet refuses too, and nothing else."""
+"""What the product knows of a kubelet is what that kubelet does: rules of validation, starts, forms of YAML."""
 
 from __future__ import annotations
 
@@ -9,15 +9,22 @@ import json
 import typing as t
 
 import pytest
+import yaml
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL
+from tests.lab.lab import Lab
+from tests.support import yaml_forms
+from tests.support.kubelet_starts import ENDS, HIDES, OLDER, STARTS
+from tests.support.node_bench import PLACE, Bench
 from tests.support.preflight_node import HEADER, Node
+from tests.support.settled import LOCAL
+from tests.support.start_outcome import opened, outcome
 
 MINOR = 20
 CFS = {"featureGates": {"CustomCPUCFSQuotaPeriod": True}}
 SHUTDOWN = {"featureGates": {"GracefulNodeShutdown": True}}
 NO_TOPOLOGY = {"featureGates": {"TopologyManager": False}}
-
 # On both sides of each boundary.
 CONFIGS: tuple[dict[str, t.Any], ...] = (
     {"kubeAPIQPS": -1},
@@ -96,9 +103,17 @@ CONFIGS: tuple[dict[str, t.Any], ...] = (
     {"hairpinMode": "hairpin-veth"},
     {"reservedSystemCPUs": "0", "systemReservedCgroup": "/s"},
 )
+RULES = {rule for _fields, rule in (*ENDS, *HIDES, *OLDER)}
+COPY = "/root/own.yaml"
+RESTART = "systemctl reset-failed kubelet; systemctl restart kubelet"
+READ = """
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import config_summary
+with open("/var/lib/kubelet/config.yaml", encoding="utf-8") as stream:
+    print(json.dumps(config_summary.load(stream.read())))
+"""
 
 
-@pytest.mark.minors(last=MINOR, reason="tests/e2e_modern/test_validation_rules.py has the rules of later minors")
+@pytest.mark.minors(last=MINOR, reason="tests/e2e_modern/test_kubelet_answers.py has the rules of later minors")
 @pytest.mark.parametrize(
     "configs",
     [
@@ -127,3 +142,52 @@ result = [binary.check(text, ["/usr/bin/kubelet"], minor=lambda: {MINOR})[:2] fo
         for text, messages in refused.items()
         if not all(any(one.partition(", error")[0] in word for word in answers[text][1]) for one in messages)
     ] == []
+
+
+@pytest.mark.long
+@pytest.mark.minors(last=23, reason="tests/e2e_modern/test_kubelet_answers.py has the newest one")
+def test_what_ends_this_kubelet(static_lab: Lab) -> None:
+    minor = static_lab.node("n1").release.minor
+    different, compared = [], 0
+    with opened(static_lab, "n1") as node:
+        for fields in (*(fields for fields, _rule in (*ENDS, *HIDES, *OLDER)), *STARTS):
+            refusals = {problem.rule for problem in checks.problems(fields, minor) if problem.severity == REFUSAL}
+            # Others concern fields and values that this minor does not know.
+            if refusals <= RULES:
+                compared += 1
+                found = outcome(node, fields)
+                if (found != "starts") != bool(refusals):
+                    different.append((fields, found, refusals))
+    assert different == []
+    assert compared > len(STARTS)
+
+
+@pytest.fixture
+def without_guard(static_lab: Lab) -> t.Iterator[Bench]:
+    """Yield node n1 with the code only; restore its own file."""
+    bench = Bench(static_lab, "n1")
+    bench.bring()
+    bench.node.run(f"cp -a {LOCAL} {COPY}")
+    try:
+        yield bench
+    finally:
+        bench.node.run(f"cp -a {COPY} {LOCAL}; rm -rf {COPY} {PLACE} {PLACE}.b64; {RESTART}")
+        bench.wait(bench.healthy, 60, "healthz with the own file", every=1)
+
+
+@pytest.mark.long
+def test_every_form_is_live_as_it_is_read(without_guard: Bench) -> None:
+    """Several forms, one of each field, cost one start."""
+    bench, own, wrong = without_guard, without_guard.local(), []
+    for forms in yaml_forms.rounds(bench.node.release.minor):
+        rest = {name: value for name, value in own.items() if name not in {form.field for form in forms}}
+        text = yaml.safe_dump(rest) + "".join(form.text for form in forms)
+        bench.node.run(f"cat > {LOCAL}; {RESTART}", stdin=text)
+        bench.wait(bench.healthy, 60, f"healthz with {[form.text for form in forms]}", every=1)
+        live, read = bench.configz(), bench.python(READ)
+        for form in forms:
+            # /configz leaves out what is empty.
+            shown = live.get(form.field, type(form.live)())
+            if (shown, read[form.field]) != (form.live, form.read):
+                wrong.append((form.text, json.dumps(shown), json.dumps(read[form.field])))
+    assert not wrong

@@ -1,0 +1,223 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rollouts to one node: what they are built on, what they refuse, hide and name, and a migration to a drop-in."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+import pytest
+import yaml
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
+from tests.lab.console import LabError
+from tests.lab.lab import Lab
+from tests.support.ansible import Ansible
+from tests.support.node_bench import Bench
+from tests.support.own_files import WRITERS
+
+N1 = ("-e", "kubelet_config_hosts=n1")
+FILE = "/var/lib/kubelet/config.yaml"
+N3 = ("-e", "kubelet_config_hosts=n3")
+COPY = "/root/config.yaml"
+RESTART = "systemctl reset-failed kubelet; systemctl restart kubelet"
+# No address of the node: valid, and fatal for the kubelet.
+DEADLY = {"address": "192.0.2.1"}
+OPTIONS = {"kubelet_config_trial_seconds": 1}
+MIGRATE = (*N3, "-e", "kubelet_config_delivery=dropin")
+ACCEPTED = {**OPTIONS, "kubelet_config_soak_seconds": 15, "kubelet_config_allow_hidden": True}
+
+
+def _source(lab: Lab, name: str) -> dict[str, t.Any]:
+    """Return the annotation with the source of a node."""
+    found: dict[str, t.Any] = json.loads(lab.get(f"/api/v1/nodes/{name}")["metadata"]["annotations"][f"{PREFIX}source"])
+    return found
+
+
+def _pushed(lab: Lab) -> dict[str, t.Any]:
+    """Return what the ConfigMap of n1 holds."""
+    source = _source(lab, "n1")["configMap"]
+    text = json.loads(lab.kubectl("get", "configmap", "-n", source["namespace"], source["name"], "-o", "json"))
+    found: dict[str, t.Any] = json.loads(text["data"][source["kubeletConfigKey"]])
+    return found
+
+
+@pytest.mark.parametrize("bench", ["n1"], indirect=True)
+def test_the_own_file_and_what_is_declared(bench: Bench, lab: Lab, ansible: Ansible) -> None:
+    node, before = bench.node, bench.configz()
+    own = yaml.safe_load(node.run(f"cat {FILE}"))
+    ansible.variables(workers_a={"kubelet_config": {"kubeAPIQPS": 61}, **OPTIONS})
+    node.run(f"cp -p {FILE} {COPY}")
+    try:
+        run = ansible.playbook("rollout", *N1)
+        assert run.code == 0, run.output
+        assert _pushed(lab) == {**own, "kubeAPIQPS": 61}
+        assert bench.configz() == {**before, "kubeAPIQPS": 61}
+        again = ansible.playbook("rollout", *N1)
+        assert again.code == 0 and again.recap("n1")["changed"] == 0, again.output
+
+        # As `kubeadm upgrade node` does it.
+        node.run(f"echo 'containerLogMaxFiles: 9' >> {FILE}")
+        drifted = ansible.playbook("drift", *N1)
+        shown = drifted.output.replace("\n", " ")
+        assert drifted.code and "own file changed since its checkpoint was built on it, and has 9" in shown, shown
+        invocation = node.invocation_id()
+        taken = ansible.playbook("rollout", *N1)
+        assert taken.code == 0 and "the node's own file changed" in taken.output, taken.output
+        assert bench.configz() == {**before, "kubeAPIQPS": 61, "containerLogMaxFiles": 9}
+        assert node.invocation_id() != invocation
+        same = ansible.playbook("drift", *N1)
+        assert same.code == 0 and "0 drifted" in same.output, same.output
+
+        # What is no longer declared reverts to the own file.
+        ansible.variables(workers_a={"kubelet_config": {"kubeAPIBurst": 70}, **OPTIONS})
+        less = ansible.playbook("rollout", *N1)
+        assert less.code == 0, less.output
+        assert bench.configz() == {**before, "kubeAPIBurst": 70, "containerLogMaxFiles": 9}
+    finally:
+        node.run(f"cp -p {COPY} {FILE}")
+
+
+@pytest.fixture
+def own_file(bench: Bench) -> t.Iterator[t.Callable[[str], str]]:
+    """Yield what writes the node's own file as a tool does, starts the kubelet with it and returns its text."""
+    node = bench.node
+
+    def write(tool: str) -> str:
+        text = WRITERS[tool](yaml.safe_load(node.run(f"cat {COPY}")))
+        node.run(f"cat > {FILE}; {RESTART}", stdin=text)
+        bench.wait(bench.healthy, 60, "healthz with the file of the tool")
+        return text
+
+    node.run(f"cp -p {FILE} {COPY}")
+    yield write
+    # The reset of `bench` comes after this, and restarts the kubelet with the file that was there.
+    node.run(f"cp -p {COPY} {FILE}; rm {COPY}; {RESTART}")
+    bench.wait(bench.healthy, 60, "healthz with the own file")
+
+
+@pytest.mark.parametrize("delivery", ["dropin", "checkpoint"])
+@pytest.mark.parametrize("tool", WRITERS)
+@pytest.mark.parametrize("bench", ["n3"], indirect=True)
+def test_a_node_with_the_file_of_a_tool(
+    bench: Bench, ansible: Ansible, own_file: t.Callable[[str], str], tool: str, delivery: str
+) -> None:
+    text, before = own_file(tool), bench.configz()
+    options = {"kubelet_config_delivery": delivery, **OPTIONS}
+
+    def play(playbook: str, **declared: t.Any) -> tuple[int, str]:
+        ansible.variables(workers_a={"kubelet_config": declared, **options})
+        run = ansible.playbook(playbook, *N3)
+        return run.code, " ".join(run.output.split())
+
+    code, output = play("rollout", kubeAPIQPS=61)
+    assert code == 0 and bench.configz() == {**before, "kubeAPIQPS": 61}, output
+    code, output = play("drift", kubeAPIQPS=61)
+    assert code == 0 and "0 drifted" in output, output
+
+    code, output = play("rollout", kubeAPIQPS=62, **DEADLY)
+    assert code and bench.configz() == {**before, "kubeAPIQPS": 61}, output
+
+    code, output = play("reset")
+    assert code == 0 and bench.configz() == before, output
+    assert bench.node.run(f"cat {FILE}") == text
+
+
+@pytest.mark.parametrize("bench", ["n3"], indirect=True)
+def test_what_changes_beside_the_drop_in_is_named(bench: Bench, ansible: Ansible) -> None:
+    """As when kubeadm has renewed the file and the kubelet was not restarted since."""
+    node, before = bench.node, bench.configz()
+    node.run(f"cp -p {FILE} {COPY}")
+    try:
+        node.run(f"echo 'containerLogMaxFiles: 9' >> {FILE}")
+        ansible.variables(workers_a={"kubelet_config": {"kubeAPIQPS": 61}, **OPTIONS})
+        plan = ansible.playbook("plan", *N3)
+        own = [line for line in plan.output.splitlines() if "(the node's own file changed)" in line]
+        assert plan.code == 0 and len(own) == 1 and "containerLogMaxFiles: 5 -> 9" in own[0], plan.output
+        run = ansible.playbook("rollout", *N3)
+        assert run.code == 0, run.output
+        named = "containerLogMaxFiles was 5, now 9 (/var/lib/kubelet/config.yaml changed)"
+        assert named in " ".join(run.output.split()), run.output
+        assert bench.configz() == {**before, "kubeAPIQPS": 61, "containerLogMaxFiles": 9}
+    finally:
+        node.run(f"cp -p {COPY} {FILE}")
+
+
+@pytest.mark.parametrize("bench", ["n3"], indirect=True)
+@pytest.mark.parametrize(
+    ("declared", "words"),
+    [
+        ({"evictionHard": None}, "null in a drop-in leaves no eviction threshold at all"),
+        ({"maxPodz": 7}, "Did you mean maxPods?"),
+        ({"staticPodPath": "manifests"}, "is a relative path"),
+    ],
+)
+def test_what_the_kubelet_would_take_without_a_word_is_refused(
+    bench: Bench, ansible: Ansible, declared: dict[str, t.Any], words: str
+) -> None:
+    invocation = bench.node.invocation_id()
+    ansible.variables(workers_a={"kubelet_config": declared, **OPTIONS})
+    run = ansible.playbook("rollout", *N3)
+    assert run.code and words in run.output.replace("\n", " "), run.output
+    assert bench.node.invocation_id() == invocation
+
+
+@pytest.mark.parametrize("bench", ["n3"], indirect=True)
+def test_a_checkpoint_becomes_a_drop_in(bench: Bench, lab: Lab, ansible: Ansible) -> None:
+    declared = {"kubeAPIQPS": 61, "maxPods": 81}
+    ansible.variables(workers_a={"kubelet_config": declared, "kubelet_config_delivery": "checkpoint", **OPTIONS})
+    run = ansible.playbook("rollout", *N3)
+    assert run.code == 0, run.output
+    before, invocation = bench.configz(), bench.node.invocation_id()
+
+    # A value that is no longer declared would go with the checkpoint.
+    ansible.variables(workers_a={"kubelet_config": {"kubeAPIQPS": 61}, **OPTIONS})
+    refused = ansible.playbook("migrate", *MIGRATE)
+    words = refused.output.replace("\n", " ")
+    assert refused.code and "the checkpoint has 81, and without it the kubelet would run 110" in words, words
+    assert bench.node.invocation_id() == invocation
+
+    ansible.variables(workers_a={"kubelet_config": declared, **OPTIONS})
+    moved = ansible.playbook("migrate", *MIGRATE)
+    assert moved.code == 0, moved.output
+    assert bench.configz() == before
+    assert bench.node.invocation_id() != invocation
+    assert _source(lab, "n3")["delivery"] == "dropin"
+    command = bench.node.run("tr '\\0' ' ' < /proc/$(systemctl show kubelet -P MainPID)/cmdline")
+    assert "--config=/var/lib/kubelet/config.yaml" in command and "--config=/var/lib/kubelet-config" not in command
+
+    again = ansible.playbook("migrate", *MIGRATE)
+    assert again.code == 0 and again.recap("n3")["changed"] == 0, again.output
+    same = ansible.playbook("rollout", *N3)
+    assert same.code == 0 and same.recap("n3")["changed"] == 0, same.output
+
+
+@pytest.mark.parametrize("bench", ["n3"], indirect=True)
+@pytest.mark.parametrize(
+    ("delivery", "field"),
+    [
+        ("dropin", "enableServer"),
+        pytest.param("dropin", "enableDebuggingHandlers", marks=pytest.mark.long),
+        pytest.param("checkpoint", "enableServer", marks=pytest.mark.long),
+        ("checkpoint", "enableDebuggingHandlers"),
+    ],
+)
+def test_rolled_out_soaked_and_reset(bench: Bench, ansible: Ansible, delivery: str, field: str) -> None:
+    before, started = bench.configz(), bench.node.invocation_id()
+    ansible.variables(workers_a={"kubelet_config": {field: False}, "kubelet_config_delivery": delivery, **ACCEPTED})
+    run = ansible.playbook("rollout", *N3)
+    assert run.code == 0, run.output
+    assert bench.node.invocation_id() != started and bench.healthy()
+    with pytest.raises(LabError, match=r"404|error trying to reach service"):
+        bench.lab.get("/api/v1/nodes/n3/proxy/configz")
+    status = bench.status()
+    assert status["active"] == status["assigned"] and not status.get("error")
+
+    again = ansible.playbook("plan", *N3)
+    assert again.code != 0 and f"with {field}: false, so that no user can read its live values" in again.output
+
+    back = ansible.playbook("reset", *N3)
+    assert back.code == 0, back.output
+    assert bench.configz() == before
