@@ -17,6 +17,8 @@ import typing as t
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+NO_KUBECONFIG = "no-kubeconfig"
+"""In the output of a run that connects to a cluster, where there is none."""
 
 
 def inventory(
@@ -66,6 +68,19 @@ def taped(environment: dict[str, str]) -> dict[str, str]:
         # For `ansible`, which runs one module.
         "ANSIBLE_LOAD_CALLBACK_PLUGINS": "1",
     }
+
+
+def extra(**variables: t.Any) -> tuple[str, str]:
+    """Return the arguments that set extra variables."""
+    return "-e", json.dumps(variables)
+
+
+def playbook_of(home: Path, *plays: t.Mapping[str, t.Any]) -> str:
+    """Write a playbook of the user's own; return its path. Plays are on all hosts, unless they name others."""
+    usual = {"hosts": "all", "gather_facts": False}
+    path = home / "mine.yml"
+    path.write_text(json.dumps([play if "import_playbook" in play else {**usual, **play} for play in plays]))
+    return str(path)
 
 
 def spent() -> float:
@@ -136,6 +151,17 @@ class Ansible:
         del made.environment["K8S_AUTH_KUBECONFIG"]
         made.environment["K8S_AUTH_HOST"] = url
         return made
+
+    @classmethod
+    def without_cluster(cls, home: Path, inventory: t.Mapping[str, t.Any]) -> Ansible:
+        """Return it with a kubeconfig that does not exist, NO_KUBECONFIG."""
+        path = home / "hosts.yml"
+        path.write_text(json.dumps(inventory))
+        return cls(home / "home", home / NO_KUBECONFIG, path)
+
+    def groups(self, **groups: t.Mapping[str, t.Any]) -> None:
+        """Add groups to the inventory, as in its files."""
+        (self.inventory / "groups.yml").write_text(json.dumps({"all": {"children": groups}}))
 
     def variables(self, **groups: dict[str, t.Any]) -> None:
         """Write group_vars and replace those written before."""
