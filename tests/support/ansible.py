@@ -77,9 +77,13 @@ def extra(**variables: t.Any) -> tuple[str, str]:
 
 def playbook_of(home: Path, *plays: t.Mapping[str, t.Any]) -> str:
     """Write a playbook of the user's own; return its path. Plays are on all hosts, unless they name others."""
-    usual = {"hosts": "all", "gather_facts": False}
+    whole = []
+    for play in plays:
+        if "import_playbook" not in play:
+            play = {"hosts": "all", "gather_facts": False, **play}
+        whole.append(play)
     path = home / "mine.yml"
-    path.write_text(json.dumps([play if "import_playbook" in play else {**usual, **play} for play in plays]))
+    path.write_text(json.dumps(whole))
     return str(path)
 
 
@@ -117,14 +121,17 @@ def bare(home: Path, *arguments: str, timeout: float = 300, **environment: str) 
 class Ansible:
     """Runs Ansible commands with this checkout as the collection and the cluster of a kubeconfig."""
 
-    def __init__(self, home: Path, kubeconfig: Path, inventory: Path) -> None:
+    def __init__(self, home: Path, kubeconfig: Path, inventory: Path | t.Mapping[str, t.Any]) -> None:
         place = home / "collections/ansible_collections/livenodes"
         place.mkdir(parents=True)
         (place / "kubelet").symlink_to(ROOT)
         self.home = home
         self.inventory = home / "inventory"
         self.inventory.mkdir()
-        shutil.copy(inventory, self.inventory / "lab.yml")
+        if isinstance(inventory, Path):
+            shutil.copy(inventory, self.inventory / "lab.yml")
+        else:
+            (self.inventory / "lab.yml").write_text(json.dumps(inventory))
         # Tests of soaks and budgets set these variables; in all other tests they would only take time.
         quick = {"kubelet_config_soak_seconds": 0, "kubelet_config_max_unavailable": "100%", "kubelet_config_serial": 1}
         (self.inventory / "quick.yml").write_text(json.dumps({"all": {"vars": quick}}))
@@ -145,9 +152,7 @@ class Ansible:
     @classmethod
     def of_api(cls, home: Path, url: str, inventory: t.Mapping[str, t.Any]) -> Ansible:
         """Return it for the API server at a URL, as a simulated one, without a kubeconfig."""
-        path = home / "hosts.yml"
-        path.write_text(json.dumps(inventory))
-        made = cls(home, home / "none", path)
+        made = cls(home, home / "none", inventory)
         del made.environment["K8S_AUTH_KUBECONFIG"]
         made.environment["K8S_AUTH_HOST"] = url
         return made
@@ -155,9 +160,7 @@ class Ansible:
     @classmethod
     def without_cluster(cls, home: Path, inventory: t.Mapping[str, t.Any]) -> Ansible:
         """Return it with a kubeconfig that does not exist, NO_KUBECONFIG."""
-        path = home / "hosts.yml"
-        path.write_text(json.dumps(inventory))
-        return cls(home / "home", home / NO_KUBECONFIG, path)
+        return cls(home / "home", home / NO_KUBECONFIG, inventory)
 
     def groups(self, **groups: t.Mapping[str, t.Any]) -> None:
         """Add groups to the inventory, as in its files."""

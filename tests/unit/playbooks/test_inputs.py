@@ -108,10 +108,15 @@ def test_the_main_variable_of_import_playbook_alone_is_refused(ansible: Ansible,
 @pytest.mark.parametrize("place", ["extra variable", "group", "host", "nowhere"])
 def test_the_main_variable_of_hosts_is_used(ansible: Ansible, place: str) -> None:
     value = {"kubelet_config": {"maxPods": 30}}
-    if place == "group":
+    host, arguments = {"kubelet_config_host": {"maxPods": 20}}, extra()
+    if place == "extra variable":
+        arguments = extra(**value)
+    elif place == "group":
         ansible.variables(all=value)
-    ansible.host_variables(n2={"kubelet_config_host": {"maxPods": 20}, **(value if place == "host" else {})})
-    run = ansible.playbook("plan", *(extra(**value) if place == "extra variable" else ()))
+    elif place == "host":
+        host.update(value)
+    ansible.host_variables(n2=host)
+    run = ansible.playbook("plan", *arguments)
     assert run.code != 0 and UNSEEN not in run.output and NO_KUBECONFIG in run.output, run.output
 
 
