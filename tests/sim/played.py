@@ -122,6 +122,19 @@ class PlayedCluster(PlayedKubelets, Cluster):
                 self.follow(path.split("/")[-1])
         return answer.status, answer
 
+    def runs(self) -> dict[str, int]:
+        """Return the live maxPods of each kubelet that answers."""
+        return {name: live["maxPods"] for name, live in self.live.items()}
+
+    def cordoned(self) -> set[str]:
+        """Return the nodes that are cordoned."""
+        return {name for name, node in self.nodes.items() if node["spec"].get("unschedulable")}
+
+    def ready(self, name: str, status: str) -> None:
+        """Set the condition Ready of a Node."""
+        (condition,) = (one for one in self.nodes[name]["status"]["conditions"] if one["type"] == "Ready")
+        condition["status"] = status
+
     def pushing(self, body: dict[str, t.Any]) -> None:
         """See a ConfigMap before it is created. Raises Refusal instead."""
 
