@@ -199,7 +199,7 @@ def test_paused_and_resumed(fleet: Fleet, ansible: Ansible) -> None:
     assert changed(paused, fleet.look()) == {"n4", "n5"}
 
 
-# tests/unit/roles/test_overlapping_groups.py and test_runs_at_once.py play it.
+# tests/unit/roles/test_runs_at_once.py plays it.
 @pytest.mark.long
 @pytest.mark.fault(case=23)
 def test_two_controllers_at_once(fleet: Fleet, ansible: Ansible) -> None:

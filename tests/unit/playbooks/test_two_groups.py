@@ -107,6 +107,7 @@ def test_groups_that_differ_in_variables_of_the_run_are_refused(ansible: Ansible
     run = ansible.playbook(playbook)
     assert run.code != 0 and NO_KUBECONFIG not in run.output, run.output
     assert refused(run.output) == names - {specs.AUTH}, run.output
+    assert "name different clusters" in run.output, run.output
     assert "group a (n1, n2): host https://a" in run.output and "group b (n3, n4): host https://b" in run.output
 
 
@@ -144,12 +145,14 @@ def test_what_roles_hand_to_each_other_is_no_input(ansible: Ansible, tmp_path: P
     """The plan that is shown would not be the plan that is applied."""
     # The value of a role's default is the same as none.
     given = {name: next(value for value in two(name) if value != KNOWN.get(name, {}).get("default"))}
-    playbook = "rollout"
-    if place == "group":
+    playbook, arguments = "rollout", extra()
+    if place == "extra":
+        arguments = extra(**given)
+    elif place == "group":
         ansible.variables(b=given)
-    elif place == "import":
+    else:
         playbook = playbook_of(tmp_path, {"import_playbook": "livenodes.kubelet.rollout", "vars": given})
-    run = ansible.playbook(playbook, *(extra(**given) if place == "extra" else ()))
+    run = ansible.playbook(playbook, *arguments)
     assert run.code != 0 and NO_KUBECONFIG not in run.output, run.output
     assert f"{name}: roles hand these to each other" in run.output, run.output
 
