@@ -22,7 +22,7 @@ from pathlib import Path
 
 from tests.lab.console import LabError
 from tests.lab.lab import Lab
-from tests.support.ansible import Ansible, spent
+from tests.support.ansible import Ansible, playbook_of, spent
 from tests.support.node_bench import STORE, Bench
 
 GUARD = "livenodes-kubelet-guard.service"
@@ -172,11 +172,9 @@ def played(bench: Bench, tasks: list[dict[str, t.Any]], turns: int) -> tuple[lis
         ansible = Ansible(Path(home), bench.lab.kubeconfig, bench.lab.inventory)
         used, logs = [], []
         for name, chosen in (("first", tasks[:each]), ("others", tasks[each:])):
-            (Path(home) / f"{name}.yml").write_text(
-                json.dumps([{"hosts": bench.node.name, "gather_facts": False, "tasks": chosen}])
-            )
+            play = playbook_of(Path(home), {"hosts": bench.node.name, "tasks": chosen})
             before = spent()
-            run = ansible.playbook(f"{name}.yml", ANSIBLE_LOG_PATH=f"{home}/{name}.log", ANSIBLE_PIPELINING="1")
+            run = ansible.playbook(play, ANSIBLE_LOG_PATH=f"{home}/{name}.log", ANSIBLE_PIPELINING="1")
             if run.code:
                 raise AssertionError(run.output)
             used.append(spent() - before)

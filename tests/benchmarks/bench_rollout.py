@@ -23,7 +23,6 @@ import argparse
 import contextlib
 import dataclasses
 import itertools
-import json
 import os
 import re
 import signal
@@ -36,7 +35,7 @@ from pathlib import Path
 
 from tests.lab.lab import Lab
 from tests.sim.on_lab.simulated import Change, Simulated
-from tests.support.ansible import Ansible, Run, spent
+from tests.support.ansible import Ansible, Run, extra, playbook_of, spent
 
 PREFIX = "bench-"
 SHARE = 10
@@ -171,7 +170,7 @@ class Timed(t.NamedTuple):
 def timed(ansible: Ansible, playbook: str) -> Timed:
     """Run a playbook. All its workers have ended and count with it."""
     begun, before = time.monotonic(), spent()
-    with ansible.start(playbook, "-e", json.dumps(VARIABLES)) as process:
+    with ansible.start(playbook, *extra(**VARIABLES)) as process:
         peaks = [0.0]
         watch = threading.Thread(target=_watch_memory, args=(process.pid, peaks), daemon=True)
         watch.start()
@@ -204,20 +203,7 @@ def tasks_a_batch(run: Run, name: str) -> int:
 def bare(home: Path, tasks: int) -> str:
     """Write a play with `tasks` empty tasks per batch, in the batches of the rollout; return its path."""
     nothing = {"name": "Nothing", "ansible.builtin.assert": {"that": True, "quiet": True}, "run_once": True}
-    path = home / "bare.yml"
-    path.write_text(
-        json.dumps(
-            [
-                {
-                    "hosts": "all",
-                    "gather_facts": False,
-                    "serial": VARIABLES["kubelet_config_serial"],
-                    "tasks": [nothing] * tasks,
-                }
-            ]
-        )
-    )
-    return str(path)
+    return playbook_of(home, {"serial": VARIABLES["kubelet_config_serial"], "tasks": [nothing] * tasks})
 
 
 def measure(ansible: Ansible, fleet: Simulated, value: int) -> Measured:
@@ -241,9 +227,7 @@ def main() -> int:
     count = parser.parse_args().nodes
     lab = Lab.up(nodes=1)
     with tempfile.TemporaryDirectory() as home, Simulated(lab, count, prefix=PREFIX, delay=1.0) as fleet:
-        hosts = Path(home) / "hosts.yml"
-        hosts.write_text(json.dumps({"all": {"hosts": {name: {} for name in fleet.names}}}))
-        ansible = Ansible(Path(home) / "home", lab.kubeconfig, hosts)
+        ansible = Ansible(Path(home), lab.kubeconfig, {"all": {"hosts": dict.fromkeys(fleet.names)}})
         # A different value each time: the sources are also new after an interrupted run.
         first = 1000 + int(time.time()) % 100000
         for value in range(first, first + ATTEMPTS):

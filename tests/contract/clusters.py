@@ -20,6 +20,7 @@ from tests.support import views
 from tests.support.ansible import Ansible
 from tests.support.calls import MERGE
 from tests.support.proxy import Fault, Proxy
+from tests.support.server import kubeconfig
 from tests.support.views import MANAGED, View, eventually, managed_configmaps
 
 NAMES = ("n1", "n2", "n3")
@@ -311,20 +312,11 @@ class OnSim:
         """Run what a node would run here: native delivery runs nothing on nodes."""
         local = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
         groups = {"workers_a": {"hosts": {"n1": {}, "n3": {}}}, "workers_b": {"hosts": {"n2": {}}}}
-        inventory = home / "hosts.yml"
-        inventory.write_text(json.dumps({"all": {"vars": local, "children": groups}}), encoding="utf-8")
-        return Ansible(home, self.kubeconfig(home), inventory)
+        return Ansible(home, self.kubeconfig(home), {"all": {"vars": local, "children": groups}})
 
     def kubeconfig(self, home: Path) -> Path:
         """Write one for the port without TLS."""
-        content = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "current-context": "sim",
-            "clusters": [{"name": "sim", "cluster": {"server": self.cluster.url}}],
-            "users": [{"name": "sim", "user": {}}],
-            "contexts": [{"name": "sim", "context": {"cluster": "sim", "user": "sim"}}],
-        }
+        content = kubeconfig({"sim": self.cluster.url}, {})
         (home / "kubeconfig").write_text(json.dumps(content), encoding="utf-8")
         return home / "kubeconfig"
 

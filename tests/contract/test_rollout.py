@@ -11,7 +11,7 @@ import re
 import pytest
 
 from tests.contract.clusters import CONFIGMAPS, NAMES, Contracted
-from tests.support.ansible import Ansible
+from tests.support.ansible import Ansible, playbook_of
 from tests.support.views import View
 
 ALL = ("-e", "kubelet_config_hosts=workers_a:workers_b")
@@ -98,17 +98,11 @@ def test_two_groups_check_rollout_again_reset_prune(cluster: Contracted, ansible
 def test_two_rollouts_and_their_drift_in_one_run(cluster: Contracted, ansible: Ansible) -> None:
     """Facts that the first rollout recorded are not used by the second one, nor by drift."""
     first, second = (
-        {
-            "hosts": "workers_a",
-            "gather_facts": False,
-            "tasks": [{"ansible.builtin.set_fact": {"kubelet_config": {"kubeAPIQPS": value}}}],
-        }
+        {"hosts": "workers_a", "tasks": [{"ansible.builtin.set_fact": {"kubelet_config": {"kubeAPIQPS": value}}}]}
         for value in (7, 8)
     )
     rollout, drift = ({"import_playbook": f"livenodes.kubelet.{name}"} for name in ("rollout", "drift"))
-    path = ansible.home / "plays.yml"
-    path.write_text(json.dumps([first, rollout, second, rollout, drift]))
-    run = ansible.playbook(str(path), *GROUP_A)
+    run = ansible.playbook(playbook_of(ansible.home, first, rollout, second, rollout, drift), *GROUP_A)
     assert run.code == 0, run.output
     now = views(cluster)
     assert [now[name].configz["kubeAPIQPS"] for name in ("n1", "n3")] == [8, 8]

@@ -61,8 +61,8 @@ class PlayedCluster(PlayedKubelets, Cluster):
     """`with PlayedCluster("n1", ...) as fleet`. `refusing` kubelets revert to their local config when they get another
     one than `BEFORE`, `deaf` ones do nothing.
 
-    All nodes run `BEFORE` except the `local` ones. `assigned` lists all assignments. `back` is when the API server
-    answers again, by the monotonic clock.
+    All nodes run `BEFORE` except the `local` ones. `assigned` and `cordons` list all assignments and cordons. `back` is
+    when the API server answers again, by the monotonic clock.
     """
 
     api_class = _Passing
@@ -91,6 +91,7 @@ class PlayedCluster(PlayedKubelets, Cluster):
         self.refusing: set[str] = set()
         self.deaf: set[str] = set()
         self.assigned: set[str] = set()
+        self.cordons: list[str] = []
         self.back = 0.0
         self.lock = self.store.lock
 
@@ -119,8 +120,27 @@ class PlayedCluster(PlayedKubelets, Cluster):
                 # Encoded before its kubelet, or the test, changes it.
                 answer.body = answer.content()
             if method == "PATCH" and path.startswith(NODES) and "dryRun" not in request.query:
-                self.follow(path.split("/")[-1])
+                self._written(path.split("/")[-1], body)
         return answer.status, answer
+
+    def _written(self, name: str, body: t.Mapping[str, t.Any]) -> None:
+        spec = body.get("spec") or {}
+        if spec.get("unschedulable"):
+            self.cordons.append(name)
+        self.follow(name)
+
+    def runs(self) -> dict[str, int]:
+        """Return the live maxPods of each kubelet that answers."""
+        return {name: live["maxPods"] for name, live in self.live.items()}
+
+    def cordoned(self) -> set[str]:
+        """Return the nodes that are cordoned."""
+        return {name for name, node in self.nodes.items() if node["spec"].get("unschedulable")}
+
+    def ready(self, name: str, status: str) -> None:
+        """Set the condition Ready of a Node."""
+        (condition,) = (one for one in self.nodes[name]["status"]["conditions"] if one["type"] == "Ready")
+        condition["status"] = status
 
     def pushing(self, body: dict[str, t.Any]) -> None:
         """See a ConfigMap before it is created. Raises Refusal instead."""

@@ -14,7 +14,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values i
 from tests.sim.api.handlers import Request
 from tests.sim.played import PlayedCluster, played_ansible
 from tests.support import objects
-from tests.support.ansible import ROOT, Ansible
+from tests.support.ansible import Ansible
+from tests.support.stubs import LOST, collection
 
 ON_NODES = ("kubelet_checkpoint", "kubelet_preflight_info")
 MODEL, REACH = "/model/", "/reach/"
@@ -30,37 +31,18 @@ request = urllib.request.Request(url, json.dumps(["{name}", given]).encode(), me
 print(urllib.request.urlopen(request).read().decode())
 """
 
-LOSSY = '''"""A local connection that the model of the cluster may interrupt."""
-DOCUMENTATION = """
-name: lossy
-short_description: lossy
-description: lossy
-options: {}
-"""
+# Each task of a host has its own process, in whose environment the stubs read the name.
+REACHES = f"""
 import os, urllib.error, urllib.request
-from ansible.errors import AnsibleConnectionFailure
-from ansible.plugins.connection import local
 
-
-class Connection(local.Connection):
-    transport = "lossy"
-
-    def _reach(self):
-        # Read by the stubs. Each task of a host has its own process.
-        os.environ["TEST_HOST"] = self._play_context.remote_addr
-        try:
-            urllib.request.urlopen(os.environ["TEST_FLEET"] + "REACH" + self._play_context.remote_addr)
-        except urllib.error.HTTPError:
-            raise AnsibleConnectionFailure("Failed to connect to the host via ssh: No route to host") from None
-
-    def exec_command(self, *args, **kwargs):
-        self._reach()
-        return super().exec_command(*args, **kwargs)
-
-    def put_file(self, *args, **kwargs):
-        self._reach()
-        return super().put_file(*args, **kwargs)
-'''.replace("REACH", REACH)
+def lost(host):
+    os.environ["TEST_HOST"] = host
+    try:
+        urllib.request.urlopen(os.environ["TEST_FLEET"] + "{REACH}" + host)
+    except urllib.error.HTTPError:
+        return True
+    return False
+"""
 
 
 class SwitchedCluster(PlayedCluster):
@@ -125,10 +107,6 @@ class SwitchedCluster(PlayedCluster):
             return t.cast("str | None", source.get("configMap", {}).get("name"))
         notes = self.nodes[name]["metadata"].get("annotations") or {}
         return json.loads(notes[annotation.SOURCE])["configMap"]["name"] if annotation.SOURCE in notes else None
-
-    def cordoned(self) -> set[str]:
-        """Return the cordoned nodes."""
-        return {name for name, node in self.nodes.items() if node["spec"].get("unschedulable")}
 
     def pass_time(self) -> None:
         """Let so much time pass that Leases expire and guards revert what is not confirmed."""
@@ -222,27 +200,8 @@ class SwitchedCluster(PlayedCluster):
 def switched_ansible(home: Path, fleet: SwitchedCluster, **variables: t.Any) -> Ansible:
     """Return ansible-playbook with the fleet as its cluster and its nodes. `variables` are those of all hosts."""
     given = {"kubelet_config": {"maxPods": 80}, "kubelet_config_wait_timeout": 6, **variables}
-    made = played_ansible(home, fleet, ansible_connection="lossy", **given)
-    _collection(home / "collections/ansible_collections/livenodes/kubelet")
-    plugins = home / "connection"
-    plugins.mkdir()
-    (plugins / "lossy.py").write_text(LOSSY)
-    made.environment.update(TEST_FLEET=fleet.url, ANSIBLE_CONNECTION_PLUGINS=str(plugins))
+    made = played_ansible(home, fleet, ansible_connection=LOST, **given)
+    stubs = {name: STUB.format(name=name, path=MODEL) for name in ON_NODES}
+    collection(home, stubs, REACHES)
+    made.environment.update(TEST_FLEET=fleet.url)
     return made
-
-
-def _collection(place: Path) -> None:
-    """Make the collection of the checkout, with stubs in place of the modules that run on nodes."""
-    place.unlink()
-    (place / "plugins/modules").mkdir(parents=True)
-    for entry in ("roles", "playbooks", "meta", "galaxy.yml"):
-        (place / entry).symlink_to(ROOT / entry)
-    for folder in (ROOT / "plugins").iterdir():
-        if folder.name != "modules":
-            (place / "plugins" / folder.name).symlink_to(folder)
-    for module in (ROOT / "plugins/modules").glob("*.py"):
-        target = place / "plugins/modules" / module.name
-        if module.stem in ON_NODES:
-            target.write_text(STUB.format(name=module.stem, path=MODEL))
-        else:
-            target.symlink_to(module)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import typing as t
 from pathlib import Path
 
@@ -40,6 +39,4 @@ def nodes(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> t.Itera
 def ansible(cluster: Cluster, nodes: Nodes, tmp_path: Path) -> Ansible:
     """Return Ansible with the nodes as its inventory."""
     hosts = {name: node.variables() for name, node in nodes.items()}
-    path = tmp_path / "hosts.yml"
-    path.write_text(json.dumps({"all": {"children": {"workers": {"hosts": hosts}}}}))
-    return Ansible(tmp_path, cluster.kubeconfig(tmp_path / "kubeconfig"), path)
+    return Ansible(tmp_path, cluster.kubeconfig(tmp_path / "kubeconfig"), {"workers": {"hosts": hosts}})

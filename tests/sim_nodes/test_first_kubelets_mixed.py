@@ -84,9 +84,8 @@ def ansible(mixed: Mixed, tmp_path: Path) -> Ansible:
         "kubelet_config_trial_seconds": 1,
         "kubelet_config_serial": [1, "100%"],
     }
-    path = tmp_path / "hosts.yml"
-    path.write_text(json.dumps({"workers": {"hosts": hosts, "vars": variables}}))
-    return Ansible(tmp_path, mixed.cluster.kubeconfig(tmp_path / "kubeconfig"), path)
+    workers = {"workers": {"hosts": hosts, "vars": variables}}
+    return Ansible(tmp_path, mixed.cluster.kubeconfig(tmp_path / "kubeconfig"), workers)
 
 
 def test_rollout_again_and_reset(mixed: Mixed, ansible: Ansible) -> None:

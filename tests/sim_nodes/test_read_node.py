@@ -7,7 +7,7 @@ host, and as the default chooses.
 
 from __future__ import annotations
 
-import json
+import typing as t
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,12 @@ from tests.support.permissions import USER, manifest
 SOAK = ("-e", "kubelet_config_soak_seconds=1")
 
 
+def of_user(home: Path, cluster: Cluster, host: dict[str, t.Any]) -> Ansible:
+    """Return Ansible for a user without any permission, with n1 as its host."""
+    kubeconfig = cluster.kubeconfig(home / "kubeconfig", USER, "operators")
+    return Ansible(home, kubeconfig, {"all": {"hosts": {"n1": host}}})
+
+
 def test_a_rollout_without_the_proxy(tmp_path: Path) -> None:
     """The token is in no output, and in no file of the node or of the controller."""
     with Cluster("v1.36.2") as cluster, SimNode(cluster, tmp_path / "nodes", "n1", "v1.36.2") as node:
@@ -29,9 +35,7 @@ def test_a_rollout_without_the_proxy(tmp_path: Path) -> None:
             cluster.grant(manifest(name))
         cluster.grant(manifest("option-read-node"))
         host = {**node.variables(), "kubelet_config": {"maxPods": 80}, "kubelet_config_read": "node"}
-        path = tmp_path / "hosts.yml"
-        path.write_text(json.dumps({"all": {"hosts": {"n1": host}}}))
-        ansible = Ansible(tmp_path, cluster.kubeconfig(tmp_path / "kubeconfig", USER, "operators"), path)
+        ansible = of_user(tmp_path, cluster, host)
         with Port(cluster, "n1", 36) as port:
             cluster.counter.forget()
             rollout = ansible.playbook("rollout", *SOAK, "-vvvv")
@@ -58,10 +62,7 @@ def test_the_default_on_the_way_of_a_change(tmp_path: Path, way: str) -> None:
         node.wait(node.healthy, 20, "healthz")
         for name in (*names, *(("option-read-node",) if way == "host" else ())):
             cluster.grant(manifest(name))
-        path = tmp_path / "hosts.yml"
-        host = {**node.variables(), "kubelet_config": {"maxPods": 80}}
-        path.write_text(json.dumps({"all": {"hosts": {"n1": host}}}))
-        ansible = Ansible(tmp_path, cluster.kubeconfig(tmp_path / "kubeconfig", USER, "operators"), path)
+        ansible = of_user(tmp_path, cluster, {**node.variables(), "kubelet_config": {"maxPods": 80}})
         before = node.configz()["maxPods"]
         with Port(cluster, "n1", 36) as port:
             if way == "host":

@@ -17,6 +17,8 @@ import typing as t
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+NO_KUBECONFIG = "no-kubeconfig"
+"""In the output of a run that connects to a cluster, where there is none."""
 
 
 def inventory(
@@ -68,6 +70,23 @@ def taped(environment: dict[str, str]) -> dict[str, str]:
     }
 
 
+def extra(**variables: t.Any) -> tuple[str, str]:
+    """Return the arguments that set extra variables."""
+    return "-e", json.dumps(variables)
+
+
+def playbook_of(home: Path, *plays: t.Mapping[str, t.Any]) -> str:
+    """Write a playbook of the user's own; return its path. Plays are on all hosts, unless they name others."""
+    whole = []
+    for play in plays:
+        if "import_playbook" not in play:
+            play = {"hosts": "all", "gather_facts": False, **play}
+        whole.append(play)
+    path = home / "mine.yml"
+    path.write_text(json.dumps(whole))
+    return str(path)
+
+
 def spent() -> float:
     """Return the seconds of CPU of all children of this process that have ended, and of theirs."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -102,14 +121,17 @@ def bare(home: Path, *arguments: str, timeout: float = 300, **environment: str) 
 class Ansible:
     """Runs Ansible commands with this checkout as the collection and the cluster of a kubeconfig."""
 
-    def __init__(self, home: Path, kubeconfig: Path, inventory: Path) -> None:
+    def __init__(self, home: Path, kubeconfig: Path, inventory: Path | t.Mapping[str, t.Any]) -> None:
         place = home / "collections/ansible_collections/livenodes"
         place.mkdir(parents=True)
         (place / "kubelet").symlink_to(ROOT)
         self.home = home
         self.inventory = home / "inventory"
         self.inventory.mkdir()
-        shutil.copy(inventory, self.inventory / "lab.yml")
+        if isinstance(inventory, Path):
+            shutil.copy(inventory, self.inventory / "lab.yml")
+        else:
+            (self.inventory / "lab.yml").write_text(json.dumps(inventory))
         # Tests of soaks and budgets set these variables; in all other tests they would only take time.
         quick = {"kubelet_config_soak_seconds": 0, "kubelet_config_max_unavailable": "100%", "kubelet_config_serial": 1}
         (self.inventory / "quick.yml").write_text(json.dumps({"all": {"vars": quick}}))
@@ -130,12 +152,19 @@ class Ansible:
     @classmethod
     def of_api(cls, home: Path, url: str, inventory: t.Mapping[str, t.Any]) -> Ansible:
         """Return it for the API server at a URL, as a simulated one, without a kubeconfig."""
-        path = home / "hosts.yml"
-        path.write_text(json.dumps(inventory))
-        made = cls(home, home / "none", path)
+        made = cls(home, home / "none", inventory)
         del made.environment["K8S_AUTH_KUBECONFIG"]
         made.environment["K8S_AUTH_HOST"] = url
         return made
+
+    @classmethod
+    def without_cluster(cls, home: Path, inventory: t.Mapping[str, t.Any]) -> Ansible:
+        """Return it with a kubeconfig that does not exist, NO_KUBECONFIG."""
+        return cls(home / "home", home / NO_KUBECONFIG, inventory)
+
+    def groups(self, **groups: t.Mapping[str, t.Any]) -> None:
+        """Add groups to the inventory, as in its files."""
+        (self.inventory / "groups.yml").write_text(json.dumps({"all": {"children": groups}}))
 
     def variables(self, **groups: dict[str, t.Any]) -> None:
         """Write group_vars and replace those written before."""

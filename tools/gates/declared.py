@@ -113,8 +113,7 @@ def roles(long: bool) -> list[str]:
     or a Node is lost, and a batch of 200 hosts in real time.
     """
     # Each combines what the other played files show one by one.
-    combined = "confirm_time kubeadm_of_one_group no_longer_declared one_node_of_a_batch overlapping_groups"
-    combined += " resets_and_migrations rollback_to_a_variant runs_at_once"
+    combined = "confirm_time kubeadm_of_one_group one_node_of_a_batch resets_and_migrations runs_at_once"
     # One by one in the long tier, which has tests in real time.
     cores = [] if long else ON_ALL_CORES
     return ["tests/unit/roles", *cores, *unless(long, *files("unit/roles", combined))]
@@ -152,8 +151,7 @@ OTHER_VERSIONS = [
         "tests/unit/playbooks",
         "tests/unit/plugins",
     ],
-    *files("unit/roles", "argument_specs artifacts by_hand checkpoint kubeadm_of_one_group messages read_node"),
-    *files("unit/roles", "values_of_variables without_a_plan"),
+    *files("unit/roles", "argument_specs by_hand declared_values kubeadm_of_one_group read_node tasks window"),
     # Each waits for runs that a signal ends. The gate `unit` has them.
     *("--deselect", "tests/unit/plugins/callback/test_rollout.py::test_an_interrupted_run_leaves_its_report"),
     *FEW_EXAMPLES,

@@ -100,12 +100,8 @@ def ansible(home: Path, served: Served, point: Point) -> Ansible:
         else {}
         for number in range(point.nodes)
     }
-    inventory = home / "hosts.yml"
-    inventory.write_text(json.dumps({"all": {"hosts": hosts}}))
-    made = Ansible(home / "home", home / "none", inventory)
+    made = Ansible.of_api(home / "home", served.url, {"all": {"hosts": hosts}})
     made.variables(all={"kubelet_config": {"kubeAPIQPS": first, "kubeAPIBurst": first}})
-    del made.environment["K8S_AUTH_KUBECONFIG"]
-    made.environment["K8S_AUTH_HOST"] = served.url
     return made
 
 

@@ -95,17 +95,14 @@ def module(cluster: Cluster) -> Took:
 
 def rollout(cluster: Cluster, config: dict[str, t.Any], **options: t.Any) -> Took:
     """(b) The playbook rollout."""
-    inventory = cluster.home / "hosts.json"
-    inventory.write_text(json.dumps({"all": {"hosts": {name: {} for name in cluster.names}}}))
     home = cluster.home / f"ours-{time.monotonic_ns()}"
-    playing = Ansible(home, home / "none", inventory)
-    del playing.environment["K8S_AUTH_KUBECONFIG"]
+    playing = Ansible.of_api(home, cluster.url, {"all": {"hosts": dict.fromkeys(cluster.names)}})
     given = {
         "kubelet_config": config, "kubelet_config_serial": "10%", "kubelet_config_max_unavailable": "10%",
         "kubelet_config_soak_seconds": 0, "kubelet_config_wait_timeout": 20, **options,
     }  # fmt: skip
     before, began = spent(), time.monotonic()
-    done = playing.playbook("rollout", "-e", json.dumps(given), K8S_AUTH_HOST=cluster.url)
+    done = playing.playbook("rollout", "-e", json.dumps(given))
     return Took(spent() - before, time.monotonic() - began, len(cluster.names), done.code, done.output)
 
 

@@ -85,10 +85,6 @@ class Simulated:
     def __exit__(self, *_error: object) -> None:
         self.close()
 
-    def changes_of(self, name: str) -> list[Change]:
-        """Return the changes that a node's kubelet has seen, oldest first."""
-        return [change for change in self.changes if change.node == name]
-
     def set_ready(self, names: t.Iterable[str], ready: bool) -> None:
         """Make kubelets report Ready or not from now on; return when the API server has the reports."""
         self._tell(set="ready", names=list(names), value=ready)

@@ -1,11 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every playbook checks the variables of its hosts before it connects to a cluster, and names all its roles."""
+"""Every playbook checks its hosts and their variables before it connects to a cluster, and names all its roles."""
 
 from __future__ import annotations
 
-import json
 import re
 import typing as t
 from pathlib import Path
@@ -13,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.support.ansible import ROOT, Ansible
+from tests.support.ansible import NO_KUBECONFIG, ROOT, Ansible, extra, playbook_of
 
 PLAYBOOKS = sorted(
     path.stem for path in (ROOT / "playbooks").glob("*.yml") if "livenodes.kubelet." in path.read_text(encoding="utf-8")
@@ -25,15 +24,15 @@ WRONG = {
     "kubelet_config_max_unavailable": 0,
     "kubelet_config_wait_timout": 60,
 }
-CONNECTS = "no-kubeconfig"
+ROLLOUT = {"awx_job_template_name": "Rollout", "awx_workflow_job_name": "Rollout"}
+UNSEEN = "kubelet_config is set in the vars of a play, a role or import_playbook"
 
 
 @pytest.fixture
 def ansible(tmp_path: Path) -> Ansible:
-    """Return Ansible with three hosts, and no cluster."""
-    hosts = tmp_path / "hosts.yml"
-    hosts.write_text(json.dumps({"all": {"hosts": {"n1": {}, "n2": {}, "n3": {}}}}))
-    return Ansible(tmp_path / "home", tmp_path / CONNECTS, hosts)
+    """Three hosts in two groups, and no cluster: a playbook that tries to connect to it has accepted the variables."""
+    groups = {"workers": ("n1", "n2"), "others": ("n3",), "empty": ()}
+    return Ansible.without_cluster(tmp_path, {name: {"hosts": dict.fromkeys(hosts)} for name, hosts in groups.items()})
 
 
 def message(output: str) -> str:
@@ -57,8 +56,8 @@ def message(output: str) -> str:
 )
 @pytest.mark.fault(case=50)
 def test_all_wrong_variables_are_named_at_once(ansible: Ansible, playbook: str, named: set[str]) -> None:
-    run = ansible.playbook(playbook, "--check", "-e", json.dumps(WRONG))
-    assert run.code != 0 and CONNECTS not in run.output, run.output
+    run = ansible.playbook(playbook, "--check", *extra(**WRONG))
+    assert run.code != 0 and NO_KUBECONFIG not in run.output, run.output
     lines = message(run.output).splitlines()
     assert named <= {re.findall(r"kubelet_config_(\w+)", line)[0] for line in lines[1:]}, lines
     assert "Nothing was changed" in lines[0]
@@ -80,8 +79,7 @@ def test_hosts_that_differ_are_checked_and_named(ansible: Ansible) -> None:
 def test_a_misspelt_main_variable_and_groups_that_both_set_it(ansible: Ansible) -> None:
     """Both would revert fields of a host as no longer declared."""
     ansible.variables(all={"kubelet_confg": {"maxPods": 5}}, a={"kubelet_config": 1}, b={"kubelet_config": 2})
-    groups = {name: {"hosts": {"n1": {}}} for name in "ab"}
-    (ansible.inventory / "groups.yml").write_text(json.dumps({"all": {"children": groups}}))
+    ansible.groups(**{name: {"hosts": {"n1": {}}} for name in "ab"})
     ansible.host_variables(n2={"kubelet_config_node_name": "n1"}, n3={"kubelet_config_host": "maxPods: ["})
     run = ansible.playbook("plan", "-e", "kubelet_config_path=/etc")
     assert "hosts n1, n2 name the same node n1. Nothing was changed" in run.output, run.output
@@ -94,11 +92,32 @@ def test_a_misspelt_main_variable_and_groups_that_both_set_it(ansible: Ansible) 
 
 def test_variables_of_import_playbook_are_checked(ansible: Ansible, tmp_path: Path) -> None:
     """They are not variables of the hosts."""
-    mine = tmp_path / "mine.yml"
-    mine.write_text(
-        json.dumps([{"import_playbook": "livenodes.kubelet.plan", "vars": {"kubelet_config_allow_effect": "dran"}}])
-    )
-    assert 'kubelet_config_allow_effect is "dran" on all hosts' in message(ansible.playbook(str(mine)).output)
+    given = {"kubelet_config_allow_effect": "dran"}
+    mine = playbook_of(tmp_path, {"import_playbook": "livenodes.kubelet.plan", "vars": given})
+    assert 'kubelet_config_allow_effect is "dran" on all hosts' in message(ansible.playbook(mine).output)
+
+
+def test_the_main_variable_of_import_playbook_alone_is_refused(ansible: Ansible, tmp_path: Path) -> None:
+    """Otherwise a rollout would find no change and succeed."""
+    given = {"kubelet_config": {"maxPods": 30}}
+    run = ansible.playbook(playbook_of(tmp_path, {"import_playbook": "livenodes.kubelet.plan", "vars": given}))
+    assert run.code != 0 and UNSEEN in run.output and "group_vars" in run.output, run.output
+    assert NO_KUBECONFIG not in run.output
+
+
+@pytest.mark.parametrize("place", ["extra variable", "group", "host", "nowhere"])
+def test_the_main_variable_of_hosts_is_used(ansible: Ansible, place: str) -> None:
+    value = {"kubelet_config": {"maxPods": 30}}
+    host, arguments = {"kubelet_config_host": {"maxPods": 20}}, extra()
+    if place == "extra variable":
+        arguments = extra(**value)
+    elif place == "group":
+        ansible.variables(all=value)
+    elif place == "host":
+        host.update(value)
+    ansible.host_variables(n2=host)
+    run = ansible.playbook("plan", *arguments)
+    assert run.code != 0 and UNSEEN not in run.output and NO_KUBECONFIG in run.output, run.output
 
 
 def test_prune_checks_its_variables(ansible: Ansible) -> None:
@@ -111,8 +130,65 @@ def test_prune_checks_its_variables(ansible: Ansible) -> None:
 def test_right_variables_and_those_of_other_playbooks_are_accepted(
     ansible: Ansible, variables: dict[str, t.Any]
 ) -> None:
-    run = ansible.playbook("plan", "-e", json.dumps(variables))
-    assert run.code != 0 and CONNECTS in run.output, run.output
+    run = ansible.playbook("plan", *extra(**variables))
+    assert run.code != 0 and NO_KUBECONFIG in run.output, run.output
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("-e", "kubelet_config_hosts=workers"),
+        ("-e", '{"kubelet_config_hosts": ["n1", "n3"]}'),
+        ("-e", '{"kubelet_config_hosts": ["n1,n2", "others:!n2"]}'),
+        ("-e", "kubelet_config_hosts=n1,n3"),
+        ("-e", "kubelet_config_hosts=n1,n3", "--limit", "n3"),
+        ("--limit", "n2"),
+        ("-e", "kubelet_config_hosts=workers", "--limit", "n2"),
+        extra(**{**ROLLOUT, "awx_workflow_job_name": "Week"}),
+    ],
+)
+def test_hosts_that_are_accepted(ansible: Ansible, arguments: tuple[str, ...]) -> None:
+    run = ansible.playbook("require_hosts", *arguments)
+    assert run.code == 0, run.output
+
+
+def test_hosts_that_only_the_inventory_names_are_refused(ansible: Ansible) -> None:
+    """The playbook would not see them, and would change all hosts."""
+    ansible.variables(all={"kubelet_config_hosts": "workers"})
+    run = ansible.playbook("require_hosts")
+    assert run.code != 0
+    assert "kubelet_config_hosts=workers" in run.output and "-e" in run.output and "n3" in run.output, run.output
+    assert ansible.playbook("require_hosts", "-e", "kubelet_config_hosts=workers").code == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "variables", "limit"),
+    [
+        ("No host matches kubelet_config_hosts=empty", {"kubelet_config_hosts": "empty"}, ()),
+        ("job_slice_count", ROLLOUT, ()),
+        # AWX passes an unanswered question as an empty text.
+        ("kubelet_config_hosts is empty. Nothing was changed", {"kubelet_config_hosts": ""}, ()),
+        # Each of these would be a success in which nothing was done.
+        ("No host matches kubelet_config_hosts=wokers", {"kubelet_config_hosts": "wokers"}, ("--limit", "n1")),
+        (
+            "No host of kubelet_config_hosts=workers is in --limit n3. Nothing was changed",
+            {"kubelet_config_hosts": "workers"},
+            ("--limit", "n3"),
+        ),
+    ],
+)
+def test_hosts_that_are_refused(ansible: Ansible, text: str, variables: dict[str, str], limit: tuple[str, ...]) -> None:
+    run = ansible.playbook("require_hosts", *extra(**variables), *limit)
+    assert run.code != 0 and text in run.output, run.output
+
+
+@pytest.mark.parametrize("arguments", [(), ("--limit", "all")])
+def test_a_reset_takes_only_hosts_that_are_named(ansible: Ansible, arguments: tuple[str, ...]) -> None:
+    """Without them, it would remove the configurations of the whole cluster."""
+    run = ansible.playbook(str(ROOT / "playbooks/reset.yml"), *arguments)
+    assert run.code != 0 and (NO_KUBECONFIG in run.output) == bool(arguments), run.output
+    assert ("Name them with -e kubelet_config_hosts, such as a group or all" in run.output) != bool(arguments)
 
 
 def included(text: str) -> set[str]:

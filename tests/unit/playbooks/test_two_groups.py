@@ -7,7 +7,6 @@ playbook that tries to connect to it has accepted them.
 
 from __future__ import annotations
 
-import json
 import re
 import typing as t
 from pathlib import Path
@@ -17,13 +16,12 @@ import yaml
 
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import specs
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.check import OF_EVERY_PLAYBOOK, OF_ROLLOUTS
-from tests.support.ansible import ROOT, Ansible
+from tests.support.ansible import NO_KUBECONFIG, ROOT, Ansible, extra, playbook_of
 
 ROLES = specs.by_role()
 ENTRY_POINTS = {name: specs.by_role(entry_point=name) for name in ("follow", "prune")}
 """Of the playbooks that use one entry point of a role."""
 KNOWN = specs.known(ROLES)
-CONNECTS = "no-kubeconfig"
 PLAYBOOKS = {
     path.stem: set(found[0]["vars"]["require_roles"])
     for path in sorted((ROOT / "playbooks").glob("*.yml"))
@@ -66,10 +64,8 @@ def few(names: t.Iterable[str]) -> list[t.Any]:
 @pytest.fixture
 def ansible(tmp_path: Path) -> Ansible:
     """Return Ansible with two groups of two hosts, and no cluster."""
-    hosts = tmp_path / "hosts.yml"
     groups = {"a": {"hosts": {"n1": {}, "n2": {}}}, "b": {"hosts": {"n3": {}, "n4": {}}}}
-    hosts.write_text(json.dumps({"all": {"children": groups}}))
-    made = Ansible(tmp_path / "home", tmp_path / CONNECTS, hosts)
+    made = Ansible.without_cluster(tmp_path, groups)
     (made.inventory / "quick.yml").unlink()
     return made
 
@@ -109,8 +105,9 @@ def test_groups_that_differ_in_variables_of_the_run_are_refused(ansible: Ansible
     names = {name for name in read(playbook) if specs.is_of_the_run(name)} - {"kubelet_config_hosts"}
     differ(ansible, names)
     run = ansible.playbook(playbook)
-    assert run.code != 0 and CONNECTS not in run.output, run.output
+    assert run.code != 0 and NO_KUBECONFIG not in run.output, run.output
     assert refused(run.output) == names - {specs.AUTH}, run.output
+    assert "name different clusters" in run.output, run.output
     assert "group a (n1, n2): host https://a" in run.output and "group b (n3, n4): host https://b" in run.output
 
 
@@ -118,8 +115,7 @@ def test_groups_that_differ_in_variables_of_the_run_are_refused(ansible: Ansible
 def test_groups_that_differ_in_variables_of_hosts_are_accepted(ansible: Ansible, playbook: str) -> None:
     names = {name for name in read(playbook) if not specs.is_of_the_run(name)} - {"kubelet_config_node_name"}
     differ(ansible, names)
-    given = {"kubelet_config_target_version": "1.36", **MORE.get(playbook, {})}
-    run = ansible.playbook(playbook, "-e", json.dumps(given))
+    run = ansible.playbook(playbook, *extra(kubelet_config_target_version="1.36", **MORE.get(playbook, {})))
     assert refused(run.output) == set() and "Nothing was changed" not in run.output, run.output
 
 
@@ -132,10 +128,8 @@ def test_templates_are_compared_as_each_host_sees_them(ansible: Ansible, tmp_pat
         a={"mine": "{{ 'of-a' }}"},
         b={"mine": "of-b"},
     )
-    mine = tmp_path / "mine.yml"
-    vars_ = given if where == "import" else {}
-    mine.write_text(json.dumps([{"import_playbook": "livenodes.kubelet.plan", "vars": vars_}]))
-    run = ansible.playbook(str(mine))
+    mine = {"import_playbook": "livenodes.kubelet.plan", "vars": given if where == "import" else {}}
+    run = ansible.playbook(playbook_of(tmp_path, mine))
     assert run.code != 0 and refused(run.output) == set(), run.output
     assert "group a (n1, n2): host https://of-a" in run.output and "group b (n3, n4): host https://of-b" in run.output
 
@@ -151,33 +145,31 @@ def test_what_roles_hand_to_each_other_is_no_input(ansible: Ansible, tmp_path: P
     """The plan that is shown would not be the plan that is applied."""
     # The value of a role's default is the same as none.
     given = {name: next(value for value in two(name) if value != KNOWN.get(name, {}).get("default"))}
-    playbook, arguments = "rollout", []
+    playbook, arguments = "rollout", extra()
     if place == "extra":
-        arguments = ["-e", json.dumps(given)]
+        arguments = extra(**given)
     elif place == "group":
         ansible.variables(b=given)
     else:
-        playbook = str(tmp_path / "mine.yml")
-        Path(playbook).write_text(json.dumps([{"import_playbook": "livenodes.kubelet.rollout", "vars": given}]))
+        playbook = playbook_of(tmp_path, {"import_playbook": "livenodes.kubelet.rollout", "vars": given})
     run = ansible.playbook(playbook, *arguments)
-    assert run.code != 0 and CONNECTS not in run.output, run.output
+    assert run.code != 0 and NO_KUBECONFIG not in run.output, run.output
     assert f"{name}: roles hand these to each other" in run.output, run.output
 
 
 @pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "::1"])
 def test_a_node_that_would_be_the_controller_is_refused(ansible: Ansible, name: str) -> None:
     """All tasks of the controller, with the credentials in their arguments, would go to its address."""
-    (ansible.inventory / "more.yml").write_text(json.dumps({"c": {"hosts": {name: {"ansible_host": "192.0.2.9"}}}}))
+    ansible.groups(c={"hosts": {name: {"ansible_host": "192.0.2.9"}}})
     run = ansible.playbook("plan", "-e", "kubelet_config_hosts=a")
     assert run.code != 0 and f"the inventory has the host {name} with the connection" in run.output, run.output
-    assert "192.0.2.9" not in run.output and CONNECTS not in run.output
+    assert "192.0.2.9" not in run.output and NO_KUBECONFIG not in run.output
 
 
 def test_a_host_localhost_with_the_connection_local_is_accepted(ansible: Ansible) -> None:
-    local = {"c": {"hosts": {"localhost": {"ansible_connection": "{{ 'local' }}"}}}}
-    (ansible.inventory / "more.yml").write_text(json.dumps(local))
+    ansible.groups(c={"hosts": {"localhost": {"ansible_connection": "{{ 'local' }}"}}})
     run = ansible.playbook("plan", "-e", "kubelet_config_hosts=a")
-    assert "the inventory has the host" not in run.output and CONNECTS in run.output, run.output
+    assert "the inventory has the host" not in run.output and NO_KUBECONFIG in run.output, run.output
 
 
 @pytest.mark.parametrize("playbook", ["drift", "dump", "prune"])
@@ -186,7 +178,7 @@ def test_groups_that_are_rolled_out_apart_may_differ_in_what_a_playbook_does_not
 ) -> None:
     differ(ansible, {name for name in KNOWN if specs.is_of_the_run(name)} - read(playbook))
     run = ansible.playbook(playbook)
-    assert refused(run.output) == set() and CONNECTS in run.output, run.output
+    assert refused(run.output) == set() and NO_KUBECONFIG in run.output, run.output
 
 
 def test_prune_has_the_credentials_of_its_group(ansible: Ansible) -> None:
@@ -200,8 +192,8 @@ def test_prune_has_the_credentials_of_its_group(ansible: Ansible) -> None:
 def test_each_playbook_names_its_cluster_before_it_connects(ansible: Ansible, playbook: str) -> None:
     """Except for the one that sends no request."""
     ansible.variables(a={"kubelet_config_auth": {"host": "https://u:hunter2@h", "client_cert": "/nowhere"}})
-    given = {"kubelet_config_hosts": "a", "kubelet_config_target_version": "1.36", **MORE.get(playbook, {})}
-    output = " ".join(ansible.playbook(playbook, "-e", json.dumps(given)).output.split())
+    given = extra(kubelet_config_hosts="a", kubelet_config_target_version="1.36", **MORE.get(playbook, {}))
+    output = " ".join(ansible.playbook(playbook, *given).output.split())
     before, named, after = output.partition("This run is about the cluster https://********@h")
     assert bool(named) == (playbook != "upgrade_check") and "hunter2" not in output, output
     assert not named or ("no file /nowhere" not in before and "no file /nowhere" in after), output

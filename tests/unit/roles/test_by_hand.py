@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import typing as t
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import pytest
 from tests.sim.played import PlayedCluster, played_ansible
 from tests.sim.switched import SwitchedCluster, switched_ansible
 from tests.support import by_hand
-from tests.support.ansible import Ansible, Run
+from tests.support.ansible import NO_KUBECONFIG, Ansible, Run, extra, playbook_of
 
 ROLES = [f"livenodes.kubelet.{name}" for name in ("dump", "edit", "push", "assign", "verify")]
 CHAIN = ("Finalization of task args", "has no attribute", "is undefined", "caused by")
@@ -27,14 +26,7 @@ def play(
     """Run a play with the roles, listed or included."""
     tasks = [{"ansible.builtin.include_role": {"name": name}} for name in roles]
     content = {"tasks": tasks} if include else {"roles": list(roles)}
-    path = ansible.home / "play.yml"
-    path.write_text(json.dumps([{"hosts": "all", "gather_facts": False, **content, **more}]))
-    return ansible.playbook(str(path), *arguments)
-
-
-def pods(fleet: PlayedCluster) -> dict[str, int]:
-    """Return maxPods of each kubelet."""
-    return {name: int(config["maxPods"]) for name, config in fleet.live.items()}
+    return ansible.playbook(playbook_of(ansible.home, {**content, **more}), *arguments)
 
 
 def test_the_commands_of_the_page(tmp_path: Path) -> None:
@@ -44,33 +36,31 @@ def test_the_commands_of_the_page(tmp_path: Path) -> None:
     with PlayedCluster("n1", "n2") as fleet:
         ansible = played_ansible(tmp_path, fleet)
         (ansible.inventory / "quick.yml").unlink()
-        (ansible.inventory / "groups.yml").write_text(
-            json.dumps({"all": {"children": {"workers": {"hosts": {"n1": {}, "n2": {}}}}}})
-        )
+        ansible.groups(workers={"hosts": {"n1": {}, "n2": {}}})
         ansible.variables(workers={"kubelet_config": by_hand.declared()})
-        before = pods(fleet)
+        before = fleet.runs()
         checked = by_hand.types(ansible, check, tmp_path)
-        assert (checked.code, pods(fleet), fleet.assigned) == (0, before, set()), checked.output
+        assert (checked.code, fleet.runs(), fleet.assigned) == (0, before, set()), checked.output
         assert "maxPods: 90 -> 80" in checked.output, checked.output
         one = by_hand.types(ansible, first, tmp_path)
-        assert (one.code, pods(fleet)) == (0, {"n1": wanted, "n2": before["n2"]}), one.output
+        assert (one.code, fleet.runs()) == (0, {"n1": wanted, "n2": before["n2"]}), one.output
         fleet.assigned.clear()
         both = by_hand.types(ansible, rest, tmp_path)
-        assert (both.code, pods(fleet), fleet.assigned) == (0, {"n1": wanted, "n2": wanted}, {"n2"}), both.output
+        assert (both.code, fleet.runs(), fleet.assigned) == (0, {"n1": wanted, "n2": wanted}, {"n2"}), both.output
 
-        more = by_hand.types(ansible, modules, tmp_path, "-e", json.dumps({"fields": {"maxPods": 70}}))
-        assert (more.code, pods(fleet)) == (0, {"n1": 70, "n2": wanted}), more.output
+        more = by_hand.types(ansible, modules, tmp_path, *extra(fields={"maxPods": 70}))
+        assert (more.code, fleet.runs()) == (0, {"n1": 70, "n2": wanted}), more.output
 
 
 def test_the_rollout_of_the_page(tmp_path: Path) -> None:
     with PlayedCluster("n1", "n2") as fleet:
         ansible = played_ansible(tmp_path, fleet)
         ansible.variables(all={"kubelet_config": by_hand.declared()})
-        given = {"kubelet_config_hosts": "n1:n2", "kubelet_config_soak_seconds": 0}
+        given = extra(kubelet_config_hosts="n1:n2", kubelet_config_soak_seconds=0)
         command = f"ansible-playbook -i inventory {by_hand.ROLLOUT}"
-        run = by_hand.types(ansible, command, tmp_path, "-e", json.dumps(given))
+        run = by_hand.types(ansible, command, tmp_path, *given)
         wanted = by_hand.declared()["maxPods"]
-        assert (run.code, pods(fleet)) == (0, {"n1": wanted, "n2": wanted}), run.output
+        assert (run.code, fleet.runs()) == (0, {"n1": wanted, "n2": wanted}), run.output
         assert fleet.claims.items == {}
 
 
@@ -92,7 +82,7 @@ def test_in_a_row(tmp_path: Path, delivery: str, more: dict[str, t.Any]) -> None
         ansible = made(tmp_path, fleet)
         ansible.host_variables(**declared)
         run = play(ansible, **more)
-        assert (run.code, pods(fleet)) == (0, {"n1": 81, "n2": 82, "n3": 83}), run.output
+        assert (run.code, fleet.runs()) == (0, {"n1": 81, "n2": 82, "n3": 83}), run.output
         if isinstance(fleet, SwitchedCluster):
             confirmed = {name: steps[-1] for name, steps in fleet.steps.items()}
             assert confirmed == dict.fromkeys(names, "kubelet_checkpoint confirmed")
@@ -102,7 +92,7 @@ def test_in_a_row(tmp_path: Path, delivery: str, more: dict[str, t.Any]) -> None
 def test_check_mode_of_one_host_with_a_checkpoint(tmp_path: Path) -> None:
     with SwitchedCluster("n1", "n2") as fleet:
         run = play(switched_ansible(tmp_path, fleet), "--check", "--limit", "n2")
-        assert (run.code, pods(fleet), fleet.steps["n1"]) == (0, {"n1": 90, "n2": 90}, []), run.output
+        assert (run.code, fleet.runs(), fleet.steps["n1"]) == (0, {"n1": 90, "n2": 90}, []), run.output
 
 
 @pytest.mark.parametrize("strategy", ["linear", pytest.param("free", marks=pytest.mark.long)])
@@ -111,7 +101,7 @@ def test_a_node_that_fails_is_reverted_alone(tmp_path: Path, strategy: str) -> N
     with SwitchedCluster("n1", "n2") as fleet:
         fleet.refusing = {"n1"}
         run = play(switched_ansible(tmp_path, fleet), strategy=strategy)
-        assert (run.code, pods(fleet)) == (2, {"n1": 90, "n2": 80}), run.output
+        assert (run.code, fleet.runs()) == (2, {"n1": 90, "n2": 80}), run.output
         assert "did not stay up" in run.output and run.recap("n2")["failed"] == 0, run.output
         assert fleet.steps["n2"][-1] == "kubelet_checkpoint confirmed"
 
@@ -161,3 +151,15 @@ def test_problems_of_the_inventory_are_one_sentence(
         run = play(ansible, vars=variables)
         output = " ".join(run.output.split())
         assert run.code != 0 and words in output and not [word for word in CHAIN if word in output], run.output
+
+
+def test_assign_without_a_plan_is_refused(tmp_path: Path) -> None:
+    """It must not be a success in which nothing was done."""
+    ansible = Ansible.without_cluster(tmp_path, {"all": {"hosts": {"n1": {}}}})
+    roles = [{"name": "livenodes.kubelet.assign", "tasks_from": name} for name in ("main.yml", "stage.yml")]
+    shown = {"name": "Cause", "debug": {"msg": "{{ ansible_failed_result.msg }}"}}
+    tasks = [{"name": "Try", "block": [{"import_role": role}], "rescue": [shown]} for role in roles]
+    run = ansible.playbook(playbook_of(tmp_path, {"tasks": tasks}))
+    assert run.recap("n1")["rescued"] == 2 and NO_KUBECONFIG not in run.output, run.output
+    for cause in run.output.split("TASK [Cause]")[1:]:
+        assert "the role livenodes.kubelet.assign continues what livenodes.kubelet.edit does" in cause, run.output

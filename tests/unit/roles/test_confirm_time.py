@@ -18,8 +18,9 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import clock, value
-from tests.support.ansible import ROOT, bare
+from tests.support.ansible import bare, playbook_of
 from tests.support.linear_play import Span, Step, play, waits
+from tests.support.stubs import collection
 
 # A module that takes its time, writes when it ran, and returns what the roles read of the real one.
 STUB = """#!/usr/bin/python
@@ -79,19 +80,12 @@ def run(
 
     With `preparing`, a plan, run the preparation of its rollout instead.
     """
-    place = home / "collections/ansible_collections/livenodes/kubelet"
-    (place / "plugins/modules").mkdir(parents=True)
-    log = home / "log"
-    for name in ("roles", "meta", "plugins/filter", "plugins/module_utils", "plugins/plugin_utils"):
-        (place / name).symlink_to(ROOT / name)
-    for module in (*SECONDS, *PREPARING):
-        seconds = (taking or SECONDS).get(module, {})
-        text = STUB.format(name=module, seconds=seconds, nodes=hosts, failing=failing, log=str(log))
-        (place / "plugins/modules" / f"{module}.py").write_text(text)
+    log, stubs = home / "log", {}
+    for name in (*SECONDS, *PREPARING):
+        seconds = (taking or SECONDS).get(name, {})
+        stubs[name] = STUB.format(name=name, seconds=seconds, nodes=hosts, failing=failing, log=str(log))
     # The stubs have no actions of their own.
-    action = "plugins/action/kubelet_rollout_batch.py"
-    (place / action).parent.mkdir()
-    (place / action).symlink_to(ROOT / action)
+    collection(home, stubs, actions=["kubelet_rollout_batch"])
     sources = {name: {"namespace": "kube-system", "name": "a", "kubeletConfigKey": "kubelet"} for name in hosts}
     batch = {**value.of_plan(None, sources, {"hosts": dict(zip(hosts, hosts, strict=True))}), "soak": 30}
     rollout = {"batches": [batch], "failed": {}, "max_failed": 0}
@@ -105,9 +99,7 @@ def run(
         **variables,
     }
     tasks = [
-        {
-            "ansible.builtin.import_role": {"name": "livenodes.kubelet.assign", "tasks_from": "switch.yml"},
-        },
+        {"ansible.builtin.import_role": {"name": "livenodes.kubelet.assign", "tasks_from": "switch.yml"}},
         {
             "ansible.builtin.import_role": {"name": "livenodes.kubelet.verify", "tasks_from": "check.yml"},
             "vars": {"__kubelet_config_batch": "{{ assign_result.batch }}"},
@@ -115,15 +107,9 @@ def run(
     ]
     if preparing:
         tasks = [{"ansible.builtin.import_role": {"name": "livenodes.kubelet.rollout", "tasks_from": "prepare.yml"}}]
-    play_ = {
-        "hosts": "all",
-        "gather_facts": False,
-        "environment": {"TEST_HOST": "{{ inventory_hostname }}"},
-        "vars": given,
-        "tasks": tasks,
-    }
-    (home / "play.yml").write_text(json.dumps([play_]))
-    done = bare(home, "-i", f"{','.join(hosts)},", "-f", str(forks), "play.yml", timeout=1800)
+    environment = {"TEST_HOST": "{{ inventory_hostname }}"}
+    mine = playbook_of(home, {"environment": environment, "vars": given, "tasks": tasks})
+    done = bare(home, "-i", f"{','.join(hosts)},", "-f", str(forks), mine, timeout=1800)
     spans: dict[Task, dict[str, Span]] = {}
     deadlines = set()
     for line in log.read_text().splitlines() if log.exists() else []:

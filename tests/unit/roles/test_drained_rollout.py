@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import typing as t
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from tests.sim.api.handlers import Request
 from tests.sim.api.kinds import KINDS
+from tests.sim.api.refusal import Refusal
 from tests.sim.played import LEASES, PlayedCluster, played_ansible
 from tests.sim.switched import SwitchedCluster, switched_ansible
 from tests.support import objects
@@ -37,18 +37,8 @@ class Keeping(PlayedCluster):
             and self.nodes[name]["spec"].get("unschedulable")
             and "unschedulable" in body.get("spec", {})
         ):
-            return 403, {
-                "kind": "Status",
-                "status": "Failure",
-                "reason": "Forbidden",
-                "message": "nodes is forbidden",
-                "code": 403,
-            }
+            raise Refusal(403, "nodes is forbidden")
         return super().serve(method, url, body, request)
-
-    def cordoned(self) -> set[str]:
-        """Return the cordoned nodes."""
-        return {name for name, node in self.nodes.items() if node["spec"].get("unschedulable")}
 
 
 @pytest.fixture
@@ -112,23 +102,14 @@ def test_a_preparation_that_fails_releases_the_lease(ansible: Ansible, fleet: Ke
 
 
 class Lost(SwitchedCluster):
-    """The host of n2 cannot be reached from the moment in which a rollout holds a Lease until it is `found`.
-
-    `cordons` are all cordons.
-    """
+    """The host of n2 cannot be reached from the moment in which a rollout holds a Lease until it is `found`."""
 
     found = False
-
-    def __init__(self, native: str) -> None:
-        super().__init__(*NAMES, native=[native])
-        self.cordons: list[str] = []
 
     def serve(self, method: str, url: str, body: t.Any, request: Request) -> tuple[int, t.Any]:
         """Answer one request."""
         if (method, url.partition("?")[0]) == ("POST", LEASES) and not self.found:
             self.lost_after = {"n2": len(self.steps["n2"])}
-        if method == "PATCH" and "/nodes/" in url and (body.get("spec") or {}).get("unschedulable"):
-            self.cordons.append(url.partition("?")[0].rpartition("/")[2])
         return super().serve(method, url, body, request)
 
 
@@ -139,18 +120,18 @@ def test_a_node_whose_host_cannot_be_reached_is_not_drained(tmp_path: Path, nati
 
     A host that need not be reached skips the call, before or after the one that is lost.
     """
-    with Lost(native) as fleet:
+    with Lost(*NAMES, native=[native]) as fleet:
         ansible = switched_ansible(tmp_path, fleet, kubelet_config_drain="always")
         before = fleet.marked("n2")
-        run = ansible.playbook("rollout", "-e", json.dumps({"kubelet_config_serial": 3}))
+        run = ansible.playbook("rollout", "-e", "kubelet_config_serial=3")
         assert run.code != 0 and "Node n2 was not switched: " in run.output, run.output
         assert "No route to host" in run.output, run.output
         assert (sorted(set(fleet.cordons)), fleet.cordoned(), fleet.claims.items) == (["n1", "n3"], set(), {})
-        assert {name: live["maxPods"] for name, live in fleet.live.items()} == {"n1": 80, "n2": 90, "n3": 80}
+        assert fleet.runs() == {"n1": 80, "n2": 90, "n3": 80}
         assert fleet.marked("n2") == before
         fleet.found, fleet.lost_after = True, {}
-        again = ansible.playbook("rollout", "-e", json.dumps({"kubelet_config_serial": 3}))
-        assert (again.code, fleet.live["n2"]["maxPods"], fleet.cordoned()) == (0, 80, set()), again.output
+        again = ansible.playbook("rollout", "-e", "kubelet_config_serial=3")
+        assert (again.code, fleet.runs()["n2"], fleet.cordoned()) == (0, 80, set()), again.output
 
 
 def test_each_call_on_a_node_names_its_unit_and_folder(tmp_path: Path) -> None:

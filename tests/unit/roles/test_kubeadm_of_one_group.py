@@ -13,17 +13,11 @@ import pytest
 
 from tests.sim.played import PlayedCluster, played_ansible
 from tests.support import objects
-from tests.support.ansible import Run
+from tests.support.ansible import Run, extra, playbook_of
 from tests.support.permissions import USER, manifest, permissions, used
 
 NAME = "kubelet-config-1.20"
-PLAY = [
-    {
-        "hosts": "workers",
-        "gather_facts": False,
-        "tasks": [{"ansible.builtin.import_role": {"name": "livenodes.kubelet.push", "tasks_from": "kubeadm.yml"}}],
-    }
-]
+TASK = {"ansible.builtin.import_role": {"name": "livenodes.kubelet.push", "tasks_from": "kubeadm.yml"}}
 
 
 @pytest.fixture
@@ -38,17 +32,15 @@ def fleet() -> t.Iterator[PlayedCluster]:
 
 def run(fleet: PlayedCluster, home: Path, gpu: dict[str, t.Any], impersonate: str = "") -> Run:
     """Run the tasks for the group of n1; n2 is in another group, and a host of another cluster has n2's name."""
-    groups = {
-        "workers": {"hosts": {"n1": {}}, "vars": {"kubelet_config": {"eventBurst": 31}}},
-        "gpu": {"hosts": {"h2": {"kubelet_config_node_name": "n2"}}, "vars": {"kubelet_config": gpu}},
-        "elsewhere": {"hosts": {"e9": {"kubelet_config_node_name": "n9"}, "f9": {"kubelet_config_node_name": "n9"}}},
-    }
     ansible = played_ansible(home, fleet, {"n1": {}})
-    (ansible.inventory / "groups.yml").write_text(json.dumps({"all": {"children": groups}}))
-    play = home / "play.yml"
-    play.write_text(json.dumps(PLAY))
-    given = {"kubelet_config_hosts": "workers", "kubelet_config_kubeadm": "update"}
-    return ansible.playbook(str(play), "-e", json.dumps(given), K8S_AUTH_IMPERSONATE_USER=impersonate)
+    ansible.groups(
+        workers={"hosts": {"n1": {}}, "vars": {"kubelet_config": {"eventBurst": 31}}},
+        gpu={"hosts": {"h2": {"kubelet_config_node_name": "n2"}}, "vars": {"kubelet_config": gpu}},
+        elsewhere={"hosts": {"e9": {"kubelet_config_node_name": "n9"}, "f9": {"kubelet_config_node_name": "n9"}}},
+    )
+    play = playbook_of(home, {"hosts": "workers", "tasks": [TASK]})
+    given = extra(kubelet_config_hosts="workers", kubelet_config_kubeadm="update")
+    return ansible.playbook(play, *given, K8S_AUTH_IMPERSONATE_USER=impersonate)
 
 
 @pytest.mark.fault(case=60)

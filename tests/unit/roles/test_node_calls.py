@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.ansible import ROOT, bare
+from tests.support.ansible import bare, playbook_of
+from tests.support.stubs import LOST, collection
 
 STUB = """#!/usr/bin/python
 # WANT_JSON
@@ -27,30 +28,14 @@ with open({home!r} + "/" + host + ".log", "a") as log:
     log.write(json.dumps([call, given]) + chr(10))
 print(json.dumps({{"changed": False, **{answers!r}[host].get(call, {{}})}}))
 """
-# The connection of a host that is lost after a number of calls.
-CONNECTION = """
-DOCUMENTATION = '''
-name: lost
-short_description: A host that becomes unreachable
-description: A local connection, for tests.
-author: tests
-'''
-from ansible.errors import AnsibleConnectionFailure
-from ansible.plugins.connection import local
-
-
-class Connection(local.Connection):
-    transport = "livenodes.kubelet.lost"
-
-    def exec_command(self, *given, **named):
-        host = self._play_context.remote_addr
-        try:
-            calls = len(open({home!r} + "/" + host + ".log").readlines())
-        except FileNotFoundError:
-            calls = 0
-        if calls >= {lost!r}[host]:
-            raise AnsibleConnectionFailure("ssh: no route to host")
-        return super().exec_command(*given, **named)
+# Whether a host is lost after so many calls.
+LOSES = """
+def lost(host):
+    try:
+        calls = len(open({home!r} + "/" + host + ".log").readlines())
+    except FileNotFoundError:
+        calls = 0
+    return calls >= {lost!r}[host]
 """
 MODULES = ("kubelet_checkpoint", "kubelet_preflight_info")
 TASKS = ("main", "reset", "confirm", "revert")
@@ -66,7 +51,7 @@ ON_TRIAL = {**SWITCHED, "trial": {"name": "boot/2.5", "to": None, "failed": ""}}
 FAILED = {"failed": True, "msg": "it did not stay up"}
 REVERTED = {"changed": True, "error": "it did not stay up"}
 LOSING = {SWITCH: SWITCHED, RESET: ON_TRIAL, ROLL_BACK: REVERTED}
-LOST = "its host cannot be reached"
+UNREACHED = "its host cannot be reached"
 
 
 class Case(t.NamedTuple):
@@ -146,15 +131,15 @@ CASES = {
         [RESET, RESTART, REMOVE, ROLL_BACK],
         "Node node-1 was not reset: removing the guard failed: a",
     ),
-    "main-0": Case("main", LOSING, [], f"Node node-1 was not switched: {LOST}", lost=0),
-    "main-1": Case("main", LOSING, [SWITCH], LOST, lost=1),
-    "main-2": Case("main", LOSING, [SWITCH, RESTART], LOST, lost=2),
-    "reset-0": Case("reset", LOSING, [], f"Node node-1 was not reset: {LOST}", lost=0),
-    "reset-1": Case("reset", LOSING, [RESET], LOST, lost=1),
-    "reset-2": Case("reset", LOSING, [RESET, RESTART], LOST, lost=2),
-    "confirm-0": Case("confirm", {}, [], LOST, lost=0),
-    "revert-0": Case("revert", LOSING, [], LOST, lost=0),
-    "revert-1": Case("revert", LOSING, [ROLL_BACK], LOST, lost=1),
+    "main-0": Case("main", LOSING, [], f"Node node-1 was not switched: {UNREACHED}", lost=0),
+    "main-1": Case("main", LOSING, [SWITCH], UNREACHED, lost=1),
+    "main-2": Case("main", LOSING, [SWITCH, RESTART], UNREACHED, lost=2),
+    "reset-0": Case("reset", LOSING, [], f"Node node-1 was not reset: {UNREACHED}", lost=0),
+    "reset-1": Case("reset", LOSING, [RESET], UNREACHED, lost=1),
+    "reset-2": Case("reset", LOSING, [RESET, RESTART], UNREACHED, lost=2),
+    "confirm-0": Case("confirm", {}, [], UNREACHED, lost=0),
+    "revert-0": Case("revert", LOSING, [], UNREACHED, lost=0),
+    "revert-1": Case("revert", LOSING, [ROLL_BACK], UNREACHED, lost=1),
 }
 
 
@@ -168,19 +153,12 @@ class Seen(t.NamedTuple):
 
 def play(home: Path, cases: t.Mapping[str, Case], *arguments: str) -> Seen:
     """Run the role on a host for each case."""
-    place = home / "collections/ansible_collections/livenodes/kubelet"
-    for folder in ("plugins/modules", "plugins/connection"):
-        (place / folder).mkdir(parents=True)
-    for name in ("roles", "meta", "plugins/action", "plugins/filter", "plugins/module_utils", "plugins/plugin_utils"):
-        (place / name).symlink_to(ROOT / name)
     answers = {host: case.answers for host, case in cases.items()}
-    for module in MODULES:
-        text = STUB.format(name=module, answers=answers, home=str(home))
-        (place / f"plugins/modules/{module}.py").write_text(text)
+    stubs = {name: STUB.format(name=name, answers=answers, home=str(home)) for name in MODULES}
     lost = {host: case.lost for host, case in cases.items()}
-    (place / "plugins/connection/lost.py").write_text(CONNECTION.format(home=str(home), lost=lost))
+    collection(home, stubs, LOSES.format(home=str(home), lost=lost))
     given = {
-        "ansible_connection": "livenodes.kubelet.lost",
+        "ansible_connection": LOST,
         "ansible_python_interpreter": sys.executable,
         "kubelet_config_source": SOURCE,
         "kubelet_config_data": {"kubelet": "{}", "more": "text"},
@@ -198,9 +176,8 @@ def play(home: Path, cases: t.Mapping[str, Case], *arguments: str) -> Seen:
         for name in TASKS
     ]
     environment = {"TEST_HOST": "{{ inventory_hostname }}"}
-    play_ = {"hosts": "all", "gather_facts": False, "environment": environment, "tasks": tasks}
-    (home / "play.yml").write_text(json.dumps([play_]))
-    output = bare(home, "-i", "hosts.json", "play.yml", *arguments, COLUMNS="1000").output
+    mine = playbook_of(home, {"environment": environment, "tasks": tasks})
+    output = bare(home, "-i", "hosts.json", mine, *arguments, COLUMNS="1000").output
     calls = {}
     for host in cases:
         log = home / f"{host}.log"
@@ -230,7 +207,7 @@ def test_calls_on_the_node_and_the_verdict(seen: Seen, name: str) -> None:
     if case.message:
         message = seen.messages[name]
         assert message == case.message if case.lost == NEVER else case.message in message, message
-        assert message.count("node-1") <= 1 and message.count("no route to host") == (case.lost != NEVER), message
+        assert message.count("node-1") <= 1 and message.count("No route to host") == (case.lost != NEVER), message
 
 
 def test_what_the_calls_get(seen: Seen) -> None:

@@ -17,22 +17,23 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.sim.api.handlers import Request
+from tests.sim.api.refusal import Refusal
 from tests.sim.played import PlayedCluster, played_ansible
 from tests.sim.switched import SwitchedCluster, switched_ansible
 from tests.support import objects
-from tests.support.ansible import Ansible
+from tests.support.ansible import Ansible, playbook_of
 
 NAMES = ("n1", "n2", "n3")
 BAD = "n2"
-DENIED = 403, "Forbidden", 'admission webhook "nodes.example.com" denied the request: frozen'
-CONFLICT = 409, "Conflict", "the object has been modified"
-TIMEOUT = 504, "Timeout", "the request did not complete in time"
+DENIED = Refusal(403, 'admission webhook "nodes.example.com" denied the request: frozen')
+CONFLICT = Refusal(409, "the object has been modified")
+TIMEOUT = Refusal(504, "the request did not complete in time")
 
 
 class Denying(PlayedCluster):
     """A cluster that answers each write of `denied`'s config source with an error."""
 
-    denied: tuple[int, str, str] = (0, "", "")
+    denied: Refusal | None = None
     times = 0
     """How often it answers so; 0: each time."""
     ends_at = ""
@@ -47,20 +48,16 @@ class Denying(PlayedCluster):
 
     def serve(self, method: str, url: str, body: t.Any, request: Request) -> tuple[int, t.Any]:
         """Answer one request."""
-        if self.denied[0] and method == "PATCH" and f"/nodes/{BAD}" in url and "configSource" in body.get("spec", {}):
-            code, reason, message = self.denied
-            self.denied = (0, "", "") if self.times == 1 else self.denied
-            return code, {"kind": "Status", "status": "Failure", "reason": reason, "message": message, "code": code}
+        if self.denied and method == "PATCH" and f"/nodes/{BAD}" in url and "configSource" in body.get("spec", {}):
+            denied = self.denied
+            self.denied = None if self.times == 1 else denied
+            raise denied
         if self.ends_at and f"{method} {url} {json.dumps(body)}".find(self.ends_at) >= 0:
             self.ends_at = ""
             del self.nodes[BAD]
             if self.new:
                 self.nodes[BAD], self.live[BAD] = self.new, self.local
         return super().serve(method, url, body, request)
-
-    def runs(self, name: str) -> int:
-        """Return maxPods of a kubelet."""
-        return int(self.live[name]["maxPods"])
 
 
 @pytest.fixture
@@ -81,21 +78,19 @@ def ansible(tmp_path: Path, fleet: Denying) -> Ansible:
 
 @pytest.mark.parametrize("denied", [DENIED, CONFLICT, pytest.param(TIMEOUT, marks=pytest.mark.long)])
 @pytest.mark.fault(case=54)
-def test_a_write_that_fails_fails_its_node_alone(
-    ansible: Ansible, fleet: Denying, denied: tuple[int, str, str]
-) -> None:
+def test_a_write_that_fails_fails_its_node_alone(ansible: Ansible, fleet: Denying, denied: Refusal) -> None:
     fleet.denied = denied
     run = ansible.playbook("rollout")
     assert run.code != 0 and f"Node {BAD}" in run.output, run.output
-    assert [fleet.runs(name) for name in NAMES] == [80, 90, 80]
+    assert fleet.runs() == {"n1": 80, BAD: 90, "n3": 80}
     assert (run.recap(BAD)["failed"], run.recap("n3")["failed"]) == (1, 0), run.output
-    assert (denied[2] if denied is not CONFLICT else "changes faster than it can be patched") in run.output
+    assert (denied.message if denied is not CONFLICT else "changes faster than it can be patched") in run.output
     assert "another user or program changed it" not in run.output
     assert fleet.claims.items == {}
-    fleet.denied = (0, "", "")
+    fleet.denied = None
     fleet.assigned.clear()
     again = ansible.playbook("rollout")
-    assert (again.code, fleet.assigned, fleet.runs(BAD)) == (0, {BAD}, 80), again.output
+    assert (again.code, fleet.assigned, fleet.runs()[BAD]) == (0, {BAD}, 80), again.output
 
 
 # Requests of the gate (renews the lease), the drain, the assignment, the verification and the soak.
@@ -125,9 +120,8 @@ def test_a_node_that_is_deleted_fails_alone(ansible: Ansible, fleet: Denying, st
     fleet.serve = serve  # type: ignore[method-assign]  # only of this fleet, which ends with the test
     run = ansible.playbook("rollout", "-e", "kubelet_config_drain=always", "-e", "kubelet_config_soak_seconds=1")
     assert run.code != 0 and f"Node {BAD}: the cluster at {fleet.url} has no such Node: " in run.output, run.output
-    assert (fleet.runs("n1"), fleet.runs("n3"), run.recap("n3")["failed"]) == (80, 80, 0), run.output
-    assert not any(node["spec"].get("unschedulable") for node in fleet.nodes.values())
-    assert fleet.claims.items == {}
+    assert (fleet.runs()["n1"], fleet.runs()["n3"], run.recap("n3")["failed"]) == (80, 80, 0), run.output
+    assert (fleet.cordoned(), fleet.claims.items) == (set(), {})
 
 
 @pytest.mark.fault(case=51)
@@ -137,10 +131,10 @@ def test_a_node_that_is_replaced_is_not_assigned_what_was_planned_for_another(an
     fleet.ends_at = '"configSource"'
     run = ansible.playbook("rollout")
     assert run.code != 0 and f"Node {BAD}: the Node was deleted and created again" in run.output, run.output
-    assert [fleet.runs(name) for name in NAMES] == [80, 110, 80] and "configSource" not in fleet.nodes[BAD]["spec"]
+    assert fleet.runs() == {"n1": 80, BAD: 110, "n3": 80} and "configSource" not in fleet.nodes[BAD]["spec"]
     fleet.assigned.clear()
     again = ansible.playbook("rollout")
-    assert (again.code, fleet.assigned, fleet.runs(BAD)) == (0, {BAD}, 80), again.output
+    assert (again.code, fleet.assigned, fleet.runs()[BAD]) == (0, {BAD}, 80), again.output
 
 
 class Migrating(SwitchedCluster):
@@ -152,8 +146,7 @@ class Migrating(SwitchedCluster):
     def serve(self, method: str, url: str, body: t.Any, request: Request) -> tuple[int, t.Any]:
         """Answer one request."""
         if method == "PATCH" and f"/nodes/{BAD}" in url and annotation.SOURCE in json.dumps(body):
-            code, reason, message = DENIED
-            return code, {"kind": "Status", "status": "Failure", "reason": reason, "message": message, "code": code}
+            raise DENIED
         return super().serve(method, url, body, request)
 
     def follow(self, name: str) -> None:
@@ -169,7 +162,7 @@ def test_a_write_that_fails_in_a_migration_fails_its_node_alone(tmp_path: Path) 
     with Migrating() as fleet:
         ansible = switched_ansible(tmp_path, fleet, kubelet_config_delivery="checkpoint", kubelet_config_serial=3)
         run = ansible.playbook("migrate", "-e", "kubelet_config_serial=3")
-        assert run.code != 0 and f"Node {BAD}" in run.output and DENIED[2] in run.output, run.output
+        assert run.code != 0 and f"Node {BAD}" in run.output and DENIED.message in run.output, run.output
         assert (run.recap(BAD)["failed"], run.recap("n1")["failed"], run.recap("n3")["failed"]) == (1, 0, 0), run.output
         sources = {name: bool(node["spec"].get("configSource")) for name, node in fleet.nodes.items()}
         marks = {
@@ -177,23 +170,16 @@ def test_a_write_that_fails_in_a_migration_fails_its_node_alone(tmp_path: Path) 
         }
         assert sources == {"n1": False, BAD: True, "n3": False}, run.output
         assert marks == {"n1": True, BAD: False, "n3": True}
-        assert [fleet.live[name]["maxPods"] for name in NAMES] == [90, 90, 90] and fleet.steps[BAD] == []
+        assert fleet.runs() == dict.fromkeys(NAMES, 90) and fleet.steps[BAD] == []
         assert fleet.claims.items == {}
 
 
 def test_a_lease_that_must_not_be_deleted_leaves_a_finished_rollout(ansible: Ansible, fleet: Denying) -> None:
     """The operator reads that all nodes are done."""
-    begun = fleet.serve
-
-    def serve(method: str, url: str, body: t.Any, request: Request) -> tuple[int, t.Any]:
-        if method == "DELETE" and "/leases/" in url:
-            return 403, {"kind": "Status", "status": "Failure", "reason": "Forbidden", "message": "no", "code": 403}
-        return begun(method, url, body, request)
-
-    fleet.serve = serve  # type: ignore[method-assign]  # only of this fleet, which ends with the test
+    fleet.faults.add(403, method="DELETE", path="/leases/")
     run = ansible.playbook("rollout")
     assert run.code != 0 and "are done. But the Lease could not be deleted: " in " ".join(run.output.split())
-    assert [fleet.runs(name) for name in NAMES] == [80, 80, 80]
+    assert fleet.runs() == dict.fromkeys(NAMES, 80)
 
 
 @pytest.mark.parametrize("entry_point", ["main", "reset"])
@@ -208,9 +194,6 @@ def test_a_rescue_by_hand_tries_a_node_again(
     role = {"name": "livenodes.kubelet.assign", "tasks_from": f"{entry_point}.yml"}
     tasks = [{"name": "include_role", "ansible.builtin.include_role": role}]
     given = {"kubelet_config_sources": dict.fromkeys(NAMES, place)} if entry_point == "main" else {}
-    play = {"hosts": "all", "gather_facts": False, "vars": given, "tasks": [{"block": tasks, "rescue": tasks}]}
-    path = tmp_path / "by-hand.yml"
-    path.write_text(json.dumps([play]))
-    run = ansible.playbook(str(path))
-    assert run.code == 0 and DENIED[2] in run.output, run.output
+    run = ansible.playbook(playbook_of(tmp_path, {"vars": given, "tasks": [{"block": tasks, "rescue": tasks}]}))
+    assert run.code == 0 and DENIED.message in run.output, run.output
     assert [("configSource" in fleet.nodes[name]["spec"]) for name in NAMES] == [entry_point == "main"] * 3, run.output

@@ -74,7 +74,7 @@ def test_the_plan_is_the_one_that_a_rollout_carries_out(tmp_path: Path, ansible:
     assert (call["delivery"], call["disk"], call["unit"]) == ("dropin", True, "kubelet.service")
     assert plan["variants"][plan["nodes"]["n1"]["variant"]] == {**OWN, "kubeAPIQPS": 9}
     [problem] = [row for row in plan["nodes"]["n2"]["problems"] if row["rule"] == "no-own-file"]
-    assert "no route to host" in problem["message"] and "its live configuration" in problem["message"]
+    assert "No route to host" in problem["message"] and "its live configuration" in problem["message"]
     assert plan["nodes"]["n3"]["problems"] == []
     assert plan["summary"]["from_live"] == 1
     assert "1 planned from its live configuration" in run.output, run.output

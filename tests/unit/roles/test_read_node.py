@@ -48,9 +48,8 @@ class Fleet:
             "kubelet_config_read": "node",
             "kubelet_config_wait_timeout": 60,
         }
-        path = self.home / "hosts.yml"
-        path.write_text(json.dumps({"all": {"hosts": dict.fromkeys(NAMES, given)}}), encoding="utf-8")
-        return Ansible(self.home, self.cluster.kubeconfig(self.home / "kubeconfig", USER, "operators"), path)
+        kubeconfig = self.cluster.kubeconfig(self.home / "kubeconfig", USER, "operators")
+        return Ansible(self.home, kubeconfig, {"all": {"hosts": dict.fromkeys(NAMES, given)}})
 
     def leaked(self, run: Run) -> list[str]:
         """Return where a token is, of what a user or another process can see."""

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.sim.played import PlayedCluster, played_ansible
-from tests.support.ansible import Ansible
+from tests.support.ansible import Ansible, extra
 
 PLANE = {"node-role.kubernetes.io/control-plane": ""}
 
@@ -52,31 +52,26 @@ def test_a_reset_in_the_batches_of_the_operator(fleet: Ordered, ansible: Ansible
     assert run.code == 0, run.output
     assert (fleet.order[0], set(fleet.order[1:3]), fleet.order[3]) == ("n1", {"n2", "n3"}, "m1")
     assert run.output.count("Gate | Check whether this batch may begin]") == 3
-    assert {name: live["maxPods"] for name, live in fleet.live.items()} == dict.fromkeys(fleet.nodes, 110)
+    assert fleet.runs() == dict.fromkeys(fleet.nodes, 110)
     assert fleet.claims.items == {}
     assert ("POST", "") in fleet.claims.requests, "it held a lease"
     again = ansible.playbook("reset", "-e", "kubelet_config_serial=1,100%")
     assert again.code == 0 and "Gate |" not in again.output, again.output
 
 
-@pytest.mark.parametrize("playbook", ["reset", "migrate"])
-@pytest.mark.fault(case=58)
-def test_beside_a_rollout(fleet: Ordered, ansible: Ansible, playbook: str) -> None:
-    """While a rollout of another group holds a node, nothing changes and the message names the holder."""
-    options = {"state": "held", "group": "others", "nodes": ["n3"], "holder": "another user", "duration": 600}
-    held = ansible.module("kubelet_rollout_lease", {**options, "host": fleet.url})
-    assert not held["failed"], held
-    run = ansible.playbook(playbook, "-e", "kubelet_config_delivery=checkpoint")
-    assert run.code != 0 and "another user" in run.output, run.output
-    assert fleet.order == [] and len(fleet.claims.items) == 1
-
-
-@pytest.mark.parametrize("playbook", ["reset", "migrate"])
-def test_the_budget_of_the_group(fleet: Ordered, ansible: Ansible, playbook: str) -> None:
-    """A cordoned node counts, as in a rollout. The refusal names the untouched hosts and leaves no lease."""
+@pytest.mark.parametrize(
+    ("playbook", "given"),
+    [
+        ("rollout", {"kubelet_config": {"maxPods": 80}}),
+        ("reset", {}),
+        ("migrate", {"kubelet_config_delivery": "checkpoint"}),
+    ],
+)
+@pytest.mark.fault(case=15)
+def test_the_budget_of_the_group(fleet: Ordered, ansible: Ansible, playbook: str, given: dict[str, t.Any]) -> None:
+    """A cordoned node counts. The refusal names the untouched hosts and leaves no lease."""
     fleet.nodes["n3"]["spec"]["unschedulable"] = True
-    limits = ("-e", "kubelet_config_max_unavailable=1", "-e", "kubelet_config_delivery=checkpoint")
-    run = ansible.playbook(playbook, *limits)
+    run = ansible.playbook(playbook, *extra(kubelet_config_max_unavailable=1, **given))
     assert run.code != 0 and "n3: cordoned" in run.output and "Untouched hosts: n2, n3, m1" in run.output, run.output
     assert fleet.order == [] and fleet.claims.items == {}
 
@@ -87,4 +82,4 @@ def test_a_reset_is_soaked(fleet: Ordered, ansible: Ansible) -> None:
     run = ansible.playbook("reset", "-e", "kubelet_config_serial=1", "-e", "kubelet_config_soak_seconds=1")
     assert run.code != 0 and "Node n1" in run.output and "healthz" in run.output, run.output
     assert "Untouched hosts: n2, n3, m1" in run.output, run.output
-    assert (fleet.order, fleet.live["n1"]["maxPods"], fleet.claims.items) == (["n1"], 110, {})
+    assert (fleet.order, fleet.runs()["n1"], fleet.claims.items) == (["n1"], 110, {})

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The playbooks rollback and reset undo what a rollout has done, and no more, with an HTTP server as API server."""
+"""The playbooks rollback and reset undo what a rollout has done, and no more; or all nodes get one ConfigMap."""
 
 from __future__ import annotations
 
@@ -14,33 +14,39 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from tests.sim.played import PlayedCluster, played_ansible
 from tests.support import objects
-from tests.support.ansible import Ansible, Run
+from tests.support.ansible import Ansible, Run, extra
 
 NAMES = ("n1", "n2", "n3", "n4")
 GOOD, BAD, LOCAL = 90, 80, 110
 """The maxPods of what the nodes run at first, of the rollout, and of their own file."""
 KUBEADM = "kubelet-config-1.20"
+TARGET = "config-of-n1"
+
+
+def own(name: str) -> dict[str, t.Any]:
+    """Return the values that belong to one machine."""
+    return {
+        "providerID": f"cloud://{name}",
+        "address": f"10.0.0.{name[1:]}",
+        "reservedMemory": [{"numaNode": 0, "limits": {"memory": f"{name[1:]}Gi"}}],
+        "tlsCertFile": f"/pki/{name}.crt",
+        "tlsPrivateKeyFile": f"/pki/{name}.key",
+    }
 
 
 class Fleet(PlayedCluster):
-    """Remembers which nodes were cordoned."""
+    """A cluster that kubeadm made. Remembers the number of Leases at each push."""
 
     def __init__(self, *names: str, local: t.Collection[str] = ()) -> None:
         super().__init__(*names, local=local)
-        self.cordons: set[str] = set()
+        self.leases: list[int] = []
         cluster = {"ClusterConfiguration": "kind: ClusterConfiguration\nkubernetesVersion: v1.20.2\n"}
         self.configmaps["kubeadm-config"] = objects.configmap("kubeadm-config", data=cluster)
         self.configmaps[KUBEADM] = objects.configmap(KUBEADM, objects.text(eventBurst=9))
 
-    def follow(self, name: str) -> None:
-        """Let a kubelet see its Node."""
-        super().follow(name)
-        if self.nodes[name]["spec"].get("unschedulable"):
-            self.cordons.add(name)
-
-    def runs(self) -> list[int]:
-        """Return the live maxPods of all kubelets."""
-        return [self.live[name]["maxPods"] for name in self.nodes]
+    def pushing(self, body: dict[str, t.Any]) -> None:
+        """Count."""
+        self.leases.append(len(self.claims.items))
 
     def remember(self, **note: t.Any) -> None:
         """Let all nodes have run their own file before what they run."""
@@ -63,13 +69,28 @@ def fresh() -> t.Iterator[Fleet]:
         yield made
 
 
+@pytest.fixture
+def target() -> t.Iterator[Fleet]:
+    """Three nodes with native delivery, and a ConfigMap that was made from n1."""
+    with Fleet("n1", "n2", "n3") as made:
+        for name in made.live:
+            made.live[name] = {**made.live[name], **own(name), "podPidsLimit": 500}
+        made.configmaps[TARGET] = objects.configmap(TARGET, json.dumps({**made.local, **own("n1"), "maxPods": 70}))
+        yield made
+
+
+def pods(fleet: Fleet) -> list[int]:
+    """Return the live maxPods of all kubelets."""
+    return [*fleet.runs().values()]
+
+
 def playbooks(home: Path, fleet: Fleet) -> Ansible:
     return played_ansible(home, fleet, kubelet_config={"maxPods": BAD}, kubelet_config_soak_seconds=1)
 
 
 def play(ansible: Ansible, playbook: str, **more: t.Any) -> Run:
     given = {"kubelet_config_gate_timeout": 0, "kubelet_config_max_unavailable": 1, **more}
-    return ansible.playbook(playbook, "-e", json.dumps(given))
+    return ansible.playbook(playbook, *extra(**given))
 
 
 def test_a_rollback_of_a_stopped_rollout_changes_only_its_nodes(tmp_path: Path, fleet: Fleet) -> None:
@@ -78,13 +99,17 @@ def test_a_rollback_of_a_stopped_rollout_changes_only_its_nodes(tmp_path: Path, 
     fleet.refusing = {"n2"}
     stopped = play(ansible, "rollout")
     assert stopped.code != 0 and "Untouched hosts: n3, n4" in stopped.output, stopped.output
-    assert fleet.runs() == [BAD, GOOD, GOOD, GOOD]
+    assert pods(fleet) == [BAD, GOOD, GOOD, GOOD]
     fleet.assigned.clear()
     back = play(ansible, "rollback")
-    assert (back.code, fleet.runs(), fleet.assigned) == (0, [GOOD] * 4, {"n1"}), back.output
+    assert (back.code, pods(fleet), fleet.assigned) == (0, [GOOD] * 4, {"n1"}), back.output
     again = play(ansible, "rollback")
-    assert (again.code, fleet.runs(), fleet.assigned) == (0, [GOOD] * 4, {"n1"}), again.output
+    assert (again.code, pods(fleet), fleet.assigned) == (0, [GOOD] * 4, {"n1"}), again.output
     assert "is undone already" in again.output, again.output
+    # The same rollout is a new one now.
+    fleet.refusing.clear()
+    assert (play(ansible, "rollout").code, pods(fleet)) == (0, [BAD] * 4)
+    assert (play(ansible, "rollback").code, pods(fleet)) == (0, [GOOD] * 4)
 
 
 def test_nodes_without_a_way_back_are_named_at_the_end(tmp_path: Path, fleet: Fleet) -> None:
@@ -95,23 +120,9 @@ def test_nodes_without_a_way_back_are_named_at_the_end(tmp_path: Path, fleet: Fl
         fleet.nodes[name]["metadata"]["annotations"][annotation.PREVIOUS] = "{"
     run = play(ansible, "rollback")
     words = " ".join(run.output.split())
-    assert run.code != 0 and fleet.runs() == [GOOD, BAD, BAD, GOOD], run.output
+    assert run.code != 0 and pods(fleet) == [GOOD, BAD, BAD, GOOD], run.output
     assert "The rollback leaves nodes with what they run. n2: its previous configuration is unknown; n3: its" in words
     assert fleet.claims.items == {}
-
-
-def test_a_paused_rollback_continues(tmp_path: Path, fleet: Fleet) -> None:
-    """It goes on in the same direction, and a run after its end changes nothing."""
-    ansible = playbooks(tmp_path, fleet)
-    assert play(ansible, "rollout").code == 0
-    paused = play(ansible, "rollback", kubelet_config_pause=True)
-    assert paused.code != 0 and fleet.runs() == [GOOD, BAD, BAD, BAD], paused.output
-    for _run in range(2):
-        back = play(ansible, "rollback")
-        assert (back.code, fleet.runs()) == (0, [GOOD] * 4), back.output
-    # The same rollout is a new one now.
-    assert (play(ansible, "rollout").code, fleet.runs()) == (0, [BAD] * 4)
-    assert (play(ansible, "rollback").code, fleet.runs()) == (0, [GOOD] * 4)
 
 
 @pytest.mark.parametrize("playbook", ["rollback", pytest.param("reset", marks=pytest.mark.long)])
@@ -123,9 +134,9 @@ def test_a_undo_plan_has_the_effects_of_its_fields(tmp_path: Path, fresh: Fleet,
     fresh.assigned.clear()
     refused = play(ansible, playbook)
     assert refused.code != 0 and "clusterDNS" in refused.output and "allow_effect=drain" in refused.output
-    assert (fresh.assigned, fresh.cordons) == (set(), set())
+    assert (fresh.assigned, {*fresh.cordons}) == (set(), set())
     allowed = play(ansible, playbook, kubelet_config_allow_effect="drain", kubelet_config_drain="when_needed")
-    assert (allowed.code, fresh.runs(), fresh.cordons) == (0, [LOCAL] * 3, {"n1", "n2", "n3"}), allowed.output
+    assert (allowed.code, pods(fresh), {*fresh.cordons}) == (0, [LOCAL] * 3, {"n1", "n2", "n3"}), allowed.output
 
 
 @pytest.mark.parametrize(
@@ -143,10 +154,10 @@ def test_a_node_that_refused_its_configuration_blocks_no_way_out(
     ansible = playbooks(tmp_path, fresh)
     fresh.refusing = {"n2"}
     stopped = play(ansible, "rollout")
-    assert stopped.code != 0 and fresh.runs() == [BAD, LOCAL, LOCAL], stopped.output
+    assert stopped.code != 0 and pods(fresh) == [BAD, LOCAL, LOCAL], stopped.output
     fresh.refusing.clear()
     out = play(ansible, playbook, kubelet_config={"maxPods": value})
-    assert (out.code, fresh.runs()) == (0, [found] * 3), out.output
+    assert (out.code, pods(fresh)) == (0, [found] * 3), out.output
 
 
 def test_a_node_that_failed_is_first(tmp_path: Path, fresh: Fleet) -> None:
@@ -190,11 +201,11 @@ def test_a_kubelet_that_cannot_be_read(tmp_path: Path, fleet: Fleet, gone: str) 
     """What undoes a rollout is read from the Nodes. A node of the rollout is compared by what it was assigned."""
     ansible = playbooks(tmp_path, fleet)
     assert play(ansible, "rollout", kubelet_config_pause=True).code != 0
-    assert fleet.runs() == [BAD, GOOD, GOOD, GOOD]
+    assert pods(fleet) == [BAD, GOOD, GOOD, GOOD]
     live = fleet.live.pop(gone)
     back = play(ansible, "rollback", kubelet_config_wait_timeout=15)
     fleet.live.setdefault(gone, live)
-    assert (back.code, fleet.runs()) == (0, [GOOD] * 4), back.output
+    assert (back.code, pods(fleet)) == (0, [GOOD] * 4), back.output
     if gone == "n1":
         assert "its live configuration is not known" in back.output, back.output
 
@@ -206,13 +217,13 @@ def test_an_older_rollout_by_its_name(tmp_path: Path, fleet: Fleet) -> None:
     assert play(ansible, "rollout").code == 0
     old = json.loads(fleet.nodes["n2"]["metadata"]["annotations"][annotation.PREVIOUS])["rollout"]
     paused = play(ansible, "rollout", kubelet_config={"maxPods": 70}, kubelet_config_pause=True)
-    assert paused.code != 0 and fleet.runs() == [70, BAD, BAD, BAD], paused.output
+    assert paused.code != 0 and pods(fleet) == [70, BAD, BAD, BAD], paused.output
     wrong = play(ansible, "rollback", kubelet_config_rollout_id="20200101T000000Z-00000000")
-    assert wrong.code != 0 and old in wrong.output and fleet.runs() == [70, BAD, BAD, BAD], wrong.output
+    assert wrong.code != 0 and old in wrong.output and pods(fleet) == [70, BAD, BAD, BAD], wrong.output
     older = play(ansible, "rollback", kubelet_config_rollout_id=old)
-    assert (older.code, fleet.runs()) == (0, [70, GOOD, GOOD, GOOD]), older.output
+    assert (older.code, pods(fleet)) == (0, [70, GOOD, GOOD, GOOD]), older.output
     newest = play(ansible, "rollback")
-    assert (newest.code, fleet.runs()) == (0, [BAD, GOOD, GOOD, GOOD]), newest.output
+    assert (newest.code, pods(fleet)) == (0, [BAD, GOOD, GOOD, GOOD]), newest.output
 
 
 def test_a_rollout_in_several_runs_is_one(tmp_path: Path, fleet: Fleet) -> None:
@@ -220,4 +231,38 @@ def test_a_rollout_in_several_runs_is_one(tmp_path: Path, fleet: Fleet) -> None:
     assert play(ansible, "rollout", kubelet_config_pause=True).code != 0
     assert play(ansible, "rollout").code == 0
     back = play(ansible, "rollback")
-    assert (back.code, fleet.runs()) == (0, [GOOD] * 4), back.output
+    assert (back.code, pods(fleet)) == (0, [GOOD] * 4), back.output
+
+
+@pytest.mark.long
+@pytest.mark.fault(case=59)
+def test_values_of_a_machine_stay_those_of_each_node(tmp_path: Path, target: Fleet) -> None:
+    """All other fields are those of the ConfigMap, not those of the inventory; fields that it lacks are removed."""
+    ansible, to_target = playbooks(tmp_path, target), {"kubelet_config_variant": TARGET}
+    wanted = {name: {**target.local, **own(name), "maxPods": 70} for name in target.live}
+    run = play(ansible, "rollback", **to_target)
+    assert (run.code, target.live, target.assigned) == (0, wanted, {*wanted}), run.output
+    assert "providerID" in run.output and "the node keeps its own" in run.output
+    assert target.leases == [1, 1, 1], "a prune could remove what is pushed without a Lease"
+
+    target.assigned.clear()
+    again = play(ansible, "rollback", **to_target)
+    assert (again.code, target.assigned) == (0, set()), again.output
+    assert [again.recap(name)["changed"] for name in target.live] == [0, 0, 0], again.output
+
+
+@pytest.mark.long
+def test_one_configmap_is_refused_before_any_change(tmp_path: Path, target: Fleet) -> None:
+    """If it does not exist, and if its effects are not allowed, as in a rollout."""
+    ansible, before = playbooks(tmp_path, target), {*target.configmaps}
+    run = play(ansible, "rollback", kubelet_config_variant="config-gone")
+    assert run.code != 0 and "kube-system/config-gone" in run.output, run.output
+    assert "there is no such ConfigMap" in run.output and target.assigned == set(), run.output
+
+    changed = json.dumps({**target.local, "clusterDNS": ["10.96.0.99"]})
+    target.configmaps[TARGET] = objects.configmap(TARGET, changed)
+    run = play(ansible, "rollback", kubelet_config_variant=TARGET)
+    assert run.code != 0 and "clusterDNS" in run.output and "allow_effect=drain" in run.output, run.output
+    assert (target.assigned, {*target.configmaps}) == (set(), before)
+    allowed = play(ansible, "rollback", kubelet_config_variant=TARGET, kubelet_config_allow_effect="drain")
+    assert (allowed.code, target.assigned) == (0, {"n1", "n2", "n3"}), allowed.output

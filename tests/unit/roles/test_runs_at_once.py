@@ -1,46 +1,153 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Several runs at once on one group, with ansible-playbook, the real roles and an HTTP server as API server."""
+"""Several runs of ansible-playbook at once, on groups that share nodes or not."""
 
 from __future__ import annotations
 
+import concurrent.futures
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import threading
 import time
 import typing as t
 from pathlib import Path
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
+from tests.sim.api.handlers import Request
 from tests.sim.api.refusal import Refusal
 from tests.sim.played import PlayedCluster, played_ansible
-from tests.support.ansible import Ansible
+from tests.support import boundaries, objects
+from tests.support.ansible import Ansible, Run, extra
+from tests.support.calls import CONFIGMAPS, NODES
 
+LEFT, RIGHT, APART = "n1:n2", "n2:n3", "n3"
+OLD = "livenodes-kubelet-abcdefghij"
+# A run that is refused waits for a renewal of this Lease, at most a third of its duration.
+SECONDS = 24
+LOCK = "Prepare | Lock these nodes against other rollouts"
 VALUES = {"n1": 80, "n2": 81}
+"""The declared values of two nodes that have a batch each."""
+
+
+class Held(t.NamedTuple):
+    """Requests that wait, after setting `reached`, until `free` is set."""
+
+    words: str
+    text: str
+    reached: threading.Event
+    free: threading.Event
+
+
+class Watched(PlayedCluster):
+    """Three nodes, and a ConfigMap that no node uses.
+
+    `held` are requests that wait. `unlocked` are the writes of nodes, and the
+    removals of ConfigMaps, without one Lease that covers them or beside another one that does.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("n1", "n2", "n3")
+        self.configmaps[OLD] = objects.configmap(OLD)
+        self.held: list[Held] = []
+        self.unlocked: list[str] = []
+
+    def serve(self, method: str, url: str, body: t.Any, request: Request) -> tuple[int, t.Any]:
+        """Answer one request."""
+        words = f"{method} {url}"
+        for held in self.held:
+            if words.startswith(held.words) and held.text in json.dumps(body):
+                held.reached.set()
+                if not held.free.wait(20):
+                    # Sooner than the client gives up the request. It repeats this one for longer.
+                    raise Refusal(503, "busy")
+        if method == "PATCH" and url.startswith(NODES) and "configSource" in (body.get("spec") or {}):
+            self._watch(words, url.partition("?")[0].rpartition("/")[2])
+        if method == "DELETE" and url.startswith(CONFIGMAPS):
+            self._watch(words, None)
+        return super().serve(method, url, body, request)
+
+    def _watch(self, words: str, node: str | None) -> None:
+        covering = []
+        for lease in list(self.claims.items.values()):
+            notes = lease["metadata"]["annotations"]
+            names = json.loads(notes[f"{PREFIX}nodes"])
+            if notes[f"{PREFIX}state"] == "held" and (None in (names, node) or node in names):
+                covering.append(names)
+        if len(covering) != 1 or (node is None and covering != [None]):
+            self.unlocked.append(f"{words} under {covering}")
+
+    def hold(self, words: str, text: str = "") -> Held:
+        """Let requests wait that begin like this and whose body contains a text."""
+        self.held.append(Held(words, text, threading.Event(), threading.Event()))
+        return self.held[-1]
+
+    def state(self) -> tuple[dict[str, int], set[str]]:
+        """Return what all kubelets run, and the names of all ConfigMaps."""
+        return self.runs(), set(self.configmaps)
 
 
 @pytest.fixture
-def fleet() -> t.Iterator[PlayedCluster]:
-    """Two nodes with native delivery. The kubelet of n1 does not follow its source until it is woken."""
-    with PlayedCluster(*VALUES) as made:
-        made.deaf = {"n1"}
+def fleet() -> t.Iterator[Watched]:
+    """Three nodes with native delivery."""
+    with Watched() as made:
         yield made
 
 
 @pytest.fixture
-def ansible(tmp_path: Path, fleet: PlayedCluster) -> Ansible:
-    """ansible-playbook with the fleet."""
+def ansible(tmp_path: Path, fleet: Watched) -> Ansible:
+    """ansible-playbook with the fleet as its cluster."""
     return playbooks(tmp_path, fleet)
 
 
-def playbooks(tmp_path: Path, fleet: PlayedCluster) -> Ansible:
-    """ansible-playbook with the fleet as its cluster. Each node has its own variant and batch."""
-    given = {
-        "kubelet_config_wait_timeout": 500,
-        # A run that is refused waits for a renewal of this Lease, at most a third of its duration.
-        "kubelet_config_lease_seconds": 24,
-    }
-    hosts = {name: {"kubelet_config": {"maxPods": value}} for name, value in VALUES.items()}
-    return played_ansible(tmp_path, fleet, hosts, **given)
+@pytest.fixture
+def two(tmp_path: Path, fleet: Watched) -> Ansible:
+    """ansible-playbook for the nodes of VALUES. The kubelet of n1 does not follow its source until it is woken."""
+    fleet.deaf = {"n1"}
+    return playbooks(tmp_path, fleet, {name: {"kubelet_config": {"maxPods": value}} for name, value in VALUES.items()})
+
+
+def playbooks(home: Path, fleet: PlayedCluster, hosts: dict[str, t.Any] | None = None) -> Ansible:
+    given = {"kubelet_config_wait_timeout": 500, "kubelet_config_lease_seconds": SECONDS}
+    return played_ansible(home, fleet, hosts, **given)
+
+
+class Begun:
+    """`with Begun(ansible, "rollout", "--limit", "n1") as run`: a run of its own that has just begun."""
+
+    def __init__(self, ansible: Ansible, playbook: str, *arguments: str) -> None:
+        self._process = ansible.start(playbook, *arguments)
+
+    def __enter__(self) -> Begun:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.communicate()
+
+    def end(self) -> Run:
+        """Wait for its end, for 5 minutes at most."""
+        output, _nothing = self._process.communicate(timeout=300)
+        return Run(self._process.returncode, output)
+
+    def running(self) -> bool:
+        """Return whether it runs."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(0.1)
+        return self._process.returncode is None
+
+
+def of(playbook: str, hosts: str, value: int = 80) -> tuple[str, ...]:
+    """Return the arguments of a run on some hosts."""
+    if playbook == "prune":
+        return ()
+    return extra(kubelet_config_hosts=hosts, kubelet_config={"maxPods": value})
 
 
 def until(what: t.Callable[[], t.Any]) -> None:
@@ -48,69 +155,158 @@ def until(what: t.Callable[[], t.Any]) -> None:
     end = time.monotonic() + 200
     while not what():
         assert time.monotonic() < end
-        time.sleep(0.2)
+        time.sleep(0.1)
 
 
-@pytest.mark.fault(case=23)
+BUSY = "another rollout is running on nodes of"
+PAIRS = {
+    "rollout-rollout": ("rollout", "rollout", f"{BUSY} {RIGHT}"),
+    "rollout-reset": ("rollout", "reset", f"{BUSY} {RIGHT}"),
+    "reset-rollout": ("reset", "rollout", f"{BUSY} {RIGHT}"),
+    "reset-reset": ("reset", "reset", f"{BUSY} {RIGHT}"),
+    "rollout-prune": ("rollout", "prune", "a rollout is under way"),
+    "reset-prune": ("reset", "prune", "a rollout is under way"),
+}
+SHORT = ("rollout-rollout", "rollout-reset", "rollout-prune")
+
+
+@pytest.mark.parametrize(
+    "pair", [pytest.param(pair, marks=() if pair in SHORT else (pytest.mark.long,)) for pair in PAIRS]
+)
 @pytest.mark.fault(case=58)
-def test_no_other_run_begins_during_a_rollout(ansible: Ansible, fleet: PlayedCluster) -> None:
-    """The first batch takes longer than the Lease lasts without a renewal, and --limit shares the group's budget. The
-    variant of the second batch is pushed, but not assigned yet.
-    """
-    rollout = ansible.start("rollout")
-    try:
+def test_a_run_that_begins_during_another_changes_nothing(ansible: Ansible, fleet: Watched, pair: str) -> None:
+    """It names the holder and the shared node, and goes through when the other one has ended."""
+    first, second, words = PAIRS[pair]
+    fleet.deaf = {"n1"}
+    with Begun(ansible, first, *of(first, LEFT)) as one:
         until(lambda: "n1" in fleet.assigned)
-        pushed = set(fleet.configmaps)
-        time.sleep(30)
-        prune = ansible.playbook("prune")
-        limited = ansible.playbook("rollout", "--limit", "n2")
-        assert (fleet.assigned, set(fleet.configmaps)) == ({"n1"}, pushed)
+        before = fleet.state()
+        with Begun(ansible, second, *of(second, RIGHT, 70)) as other:
+            refused = other.end()
+        assert one.running() and fleet.state() == before and fleet.assigned == {"n1"}, refused.output
         fleet.wake("n1")
-        output, _nothing = rollout.communicate(timeout=300)
-    finally:
-        rollout.kill()
-    assert prune.code != 0 and "a rollout is under way" in prune.output, prune.output
-    assert limited.code != 0 and "another rollout is running on nodes of all" in limited.output, limited.output
-    assert (rollout.returncode, fleet.assigned, fleet.claims.items) == (0, {"n1", "n2"}, {}), output
-    assert {fleet.live[name]["maxPods"] for name in VALUES} == set(VALUES.values())
+        done = one.end()
+    assert refused.code != 0 and words in " ".join(refused.output.split()), refused.output
+    assert second == "prune" or "Nodes in both rollouts: n2." in " ".join(refused.output.split()), refused.output
+    value = 80 if first == "rollout" else fleet.local["maxPods"]
+    assert (done.code, fleet.runs()) == (0, {"n1": value, "n2": value, "n3": 90}), done.output
+    with Begun(ansible, second, *of(second, RIGHT, 70)) as other:
+        again = other.end()
+    assert again.code == 0, again.output
+    value = {"rollout": 70, "reset": fleet.local["maxPods"], "prune": value}[second]
+    assert fleet.live["n2"]["maxPods"] == value and (OLD in fleet.configmaps) == (second != "prune"), again.output
+    assert (fleet.claims.items, fleet.unlocked) == ({}, [])
+
+
+def test_runs_on_groups_that_share_no_node_go_on_at_once(ansible: Ansible, fleet: Watched) -> None:
+    fleet.deaf = {"n1"}
+    with Begun(ansible, "rollout", *of("rollout", LEFT)) as one:
+        until(lambda: "n1" in fleet.assigned)
+        with Begun(ansible, "reset", *of("reset", APART)) as other:
+            reset = other.end()
+        assert one.running() and (reset.code, fleet.assigned) == (0, {"n1", "n3"}), reset.output
+        fleet.wake("n1")
+        done = one.end()
+    assert done.code == 0 and fleet.runs() == {"n1": 80, "n2": 80, "n3": 110}, done.output
+    assert (fleet.claims.items, fleet.unlocked) == ({}, [])
+
+
+# Long: the Leases of this test expire on a busy machine.
+@pytest.mark.fault(case=58)
+def test_a_rollout_that_begins_during_a_prune(ansible: Ansible, fleet: Watched) -> None:
+    """It waits for the end of the prune. What it pushes is not removed."""
+    removal, ready, go_on = fleet.hold(f"DELETE {CONFIGMAPS}/{OLD}"), threading.Event(), threading.Event()
+
+    def before(_number: int, name: str) -> bool:
+        if name == LOCK:
+            ready.set()
+            assert go_on.wait(250)
+        return True
+
+    # With a Lease of SECONDS it would wait about as long as the Lease of the prune lasts, or not at all.
+    given = (*of("rollout", LEFT), *extra(kubelet_config_lease_seconds=60))
+    # The rollout waits in front of its Lease, and not in a request: on a busy machine its client would give that up.
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        begun = pool.submit(boundaries.steps, ansible, "rollout", before, *given)
+        assert ready.wait(200)
+        with Begun(ansible, "prune") as prune:
+            assert removal.reached.wait(200)
+            go_on.set()
+            # It deletes its claim while it waits, so there are two Leases for a moment only.
+            until(lambda: fleet.claims.requests.count(("POST", "")) == 2)
+            assert fleet.assigned == set() and OLD in fleet.configmaps
+            removal.free.set()
+            pruned, rolled = prune.end(), begun.result()
+    assert pruned.code == 0 and OLD not in fleet.configmaps, pruned.output
+    assert rolled.code == 0 and fleet.runs() == {"n1": 80, "n2": 80, "n3": 90}, rolled.output
+    assert (fleet.claims.items, fleet.unlocked) == ({}, [])
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        ("rollout", "rollout"),
+        *(pytest.param(pair, marks=pytest.mark.long) for pair in (("rollout", "reset"), ("rollout", "prune"))),
+    ],
+    ids="-".join,
+)
+def test_runs_that_begin_at_the_same_moment(ansible: Ansible, fleet: Watched, pair: tuple[str, str]) -> None:
+    """One goes through. The other one goes through before or after it, or changes nothing."""
+    first, second = pair
+    with Begun(ansible, first, *of(first, LEFT)) as one, Begun(ansible, second, *of(second, RIGHT, 70)) as other:
+        ended = [one.end(), other.end()]
+    outputs = "\n".join(run.output for run in ended)
+    codes, found = [run.code == 0 for run in ended], fleet.runs()
+    assert any(codes) and (fleet.claims.items, fleet.unlocked) == ({}, []), outputs
+    mine, its = 80, {"rollout": 70, "reset": 110, "prune": 90}[second]
+    assert found["n1"] == (mine if codes[0] else 90), outputs
+    assert found["n3"] == (its if codes[1] else 90), outputs
+    last = [value for value, code in zip((mine, its), codes) if code and value != 90]
+    assert found["n2"] in last, outputs
+    assert all(json.loads(fleet.configmaps[name]["data"]["kubelet"]) for name in used(fleet)), "none was pruned"
+
+
+def used(fleet: Watched) -> set[str]:
+    """Return the names of the ConfigMaps that are assigned."""
+    sources = [node["spec"].get("configSource") for node in fleet.nodes.values()]
+    return {source["configMap"]["name"] for source in sources if source}
 
 
 @pytest.mark.fault(case=23)
-def test_two_limited_rollouts_at_once(ansible: Ansible, fleet: PlayedCluster) -> None:
-    """The Lease covers the group, of which each changes another host."""
-    rollout = ansible.start("rollout", "--limit", "n1")
-    try:
+def test_two_limited_rollouts_at_once(two: Ansible, fleet: Watched) -> None:
+    """The Lease covers the group, of which each changes another host. Its batch takes longer than the Lease lasts
+    without a renewal.
+    """
+    with Begun(two, "rollout", "--limit", "n1") as one:
         until(lambda: "n1" in fleet.assigned)
-        second = ansible.playbook("rollout", "--limit", "n2")
+        time.sleep(SECONDS + 6)
+        second = two.playbook("rollout", "--limit", "n2")
         assert fleet.assigned == {"n1"}
         fleet.wake("n1")
-        output, _nothing = rollout.communicate(timeout=300)
-    finally:
-        rollout.kill()
-    assert second.code != 0 and "Nodes in both rollouts: n1, n2." in second.output, second.output
-    assert (rollout.returncode, fleet.assigned, fleet.claims.items) == (0, {"n1"}, {}), output
-    again = ansible.playbook("rollout", "--limit", "n2")
-    assert (again.code, fleet.assigned) == (0, {"n1", "n2"}), again.output
+        first = one.end()
+    assert second.code != 0 and "another rollout is running on nodes of all" in second.output, second.output
+    assert "Nodes in both rollouts: n1, n2." in second.output, second.output
+    assert (first.code, fleet.assigned, fleet.claims.items) == (0, {"n1"}, {}), first.output
+    again = two.playbook("rollout", "--limit", "n2")
+    assert (again.code, fleet.assigned, fleet.unlocked) == (0, {"n1", "n2"}, []), again.output
+    assert fleet.runs() == {**VALUES, "n3": 90}
 
 
 @pytest.mark.fault(case=56)
-def test_a_rollout_that_loses_its_lease_writes_nothing_more(ansible: Ansible, fleet: PlayedCluster) -> None:
+def test_a_rollout_that_loses_its_lease_writes_nothing_more(two: Ansible, fleet: Watched) -> None:
     """Neither a revert nor the next batch: another rollout may be changing the same nodes."""
-    rollout = ansible.start("rollout", "-e", "kubelet_config_wait_timeout=60")
-    try:
+    with Begun(two, "rollout", "-e", "kubelet_config_wait_timeout=60") as one:
         until(lambda: "n1" in fleet.assigned)
         source = fleet.nodes["n1"]["spec"]["configSource"]
         fleet.claims.items.clear()
-        output, _nothing = rollout.communicate(timeout=300)
-    finally:
-        rollout.kill()
-    assert rollout.returncode != 0 and "this rollout lost its Lease kube-system/" in output, output
-    assert "stopped at n1: this rollout lost its Lease" in " ".join(output.split()), output
+        lost = one.end()
+    assert lost.code != 0 and "this rollout lost its Lease kube-system/" in lost.output, lost.output
+    assert "stopped at n1: this rollout lost its Lease" in " ".join(lost.output.split()), lost.output
     assert (fleet.assigned, fleet.nodes["n1"]["spec"]["configSource"]) == ({"n1"}, source)
     fleet.wake("n1")
-    again = ansible.playbook("rollout")
+    again = two.playbook("rollout")
     assert (again.code, fleet.assigned, fleet.claims.items) == (0, {"n1", "n2"}, {}), again.output
-    assert {name: fleet.live[name]["maxPods"] for name in VALUES} == VALUES
+    assert fleet.runs() == {**VALUES, "n3": 90}
 
 
 class Refusing(PlayedCluster):
@@ -124,7 +320,7 @@ class Refusing(PlayedCluster):
 
 def test_what_is_pushed_is_protected_by_the_lease(tmp_path: Path) -> None:
     """It is pushed only under the Lease, so that no prune can come in between. A push that fails releases the Lease."""
-    with Refusing(*VALUES) as fleet:
-        run = playbooks(tmp_path, fleet).playbook("rollout")
+    with Refusing("n1") as fleet:
+        run = playbooks(tmp_path, fleet).playbook("rollout", *of("rollout", "n1"))
         assert (fleet.leases, fleet.claims.items, fleet.assigned) == (1, {}, set()), run.output
     assert run.code != 0 and "configmaps is forbidden" in run.output and "No node was changed" in run.output

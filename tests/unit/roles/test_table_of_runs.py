@@ -92,7 +92,7 @@ class Simulated:
 
     def runs(self) -> list[t.Any]:
         """Return the live values."""
-        return [self.fleet.live[name]["maxPods"] for name in runs.NAMES]
+        return [self.fleet.runs()[name] for name in runs.NAMES]
 
     def fail(self, playbook: str) -> None:
         """In a rollout its kubelet refuses the value; otherwise it does not react."""

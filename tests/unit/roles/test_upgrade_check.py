@@ -14,8 +14,7 @@ import pytest
 
 from tests.support.ansible import Run, bare
 from tests.support.stubs import LOST, collection
-from tests.support.table_minors import BEYOND, NEWEST
-from tests.support.upgrading import ENV, OWN, result
+from tests.support.upgrading import result
 
 STUB = """#!/usr/bin/python
 # WANT_JSON
@@ -70,29 +69,6 @@ def test_a_node_that_would_stop_ends_the_run_with_an_error(tmp_path: Path) -> No
 
     reported = nodes.check("-e", "kubelet_config_upgrade=report")
     assert reported.code == 0 and nodes.found() == found, reported.output
-
-
-def test_what_1_37_removed_ends_the_run_with_file_and_line(tmp_path: Path) -> None:
-    gates = ("AnyVolumeDataSource", "RelaxedDNSSearchValidation", "SidecarContainers")
-    config = {"featureGates": dict.fromkeys(gates, True), "memoryThrottlingFactor": 0.9}
-    lines = {OWN: {f"featureGates.{name}": line for line, name in enumerate(gates, 12)}}
-    flags = ("--boot-id-file=/etc/boot-id", "--storage-driver-db=cadvisor")
-    nodes = Nodes(tmp_path, {"n1": result("v1.36.2", *flags, config=config, lines=lines)})
-    run = nodes.check(target="1.37")
-    assert run.code == 2 and "1 would stop, 0 unknown, 0 would change" in run.output, run.output
-    where = [(one["severity"], one["name"], one["where"]) for one in nodes.found()["nodes"]["n1"]["findings"]]
-    assert where == [
-        ("stops", "--boot-id-file", f"{ENV}, line 1"),
-        ("stops", "--storage-driver-db", f"{ENV}, line 1"),
-        *(("stops", name, f"{OWN}, line {line}") for line, name in enumerate(gates, 12)),
-    ]
-
-
-def test_what_is_unknown_of_a_version_beyond_the_tables_ends_the_run(tmp_path: Path) -> None:
-    nodes = Nodes(tmp_path, {"n1": result(f"v1.{NEWEST}.0", config={"maxPods": 5})})
-    run = nodes.check(target=f"1.{BEYOND}")
-    assert run.code == 2 and "0 would stop, 1 unknown, 0 would change" in run.output, run.output
-    assert {one["severity"] for one in nodes.found()["nodes"]["n1"]["findings"]} == {"unknown"}
 
 
 def test_a_node_without_findings_is_ready(tmp_path: Path) -> None:

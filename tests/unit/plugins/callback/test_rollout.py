@@ -20,7 +20,7 @@ import pytest
 
 from tests.sim.played import PlayedCluster, played_ansible
 from tests.support import boundaries
-from tests.support.ansible import Ansible
+from tests.support.ansible import Ansible, playbook_of
 from tests.support.calls import NODES
 
 ERASE = "\r\x1b[2K"
@@ -160,10 +160,8 @@ def test_check_mode_is_reported_and_a_pause_is_not_a_failure(ansible: Ansible) -
 def test_what_is_no_rollout_leaves_no_line_and_no_report(ansible: Ansible, tmp_path: Path) -> None:
     """A module that fails on the controller, and drift. A rollout with a wrong variable is refused."""
     fails = {"name": "Fails", "livenodes.kubelet.node_config_info": {"host": "http://127.0.0.1:1"}}
-    play = {"hosts": "localhost", "gather_facts": False, "tasks": [{"block": [fails], "rescue": [{"debug": {}}]}]}
-    path = tmp_path / "mine.yml"
-    path.write_text(json.dumps([play, {"import_playbook": "livenodes.kubelet.drift"}]))
-    run = ansible.playbook(str(path))
+    play = {"hosts": "localhost", "tasks": [{"block": [fails], "rescue": [{"debug": {}}]}]}
+    run = ansible.playbook(playbook_of(tmp_path, play, {"import_playbook": "livenodes.kubelet.drift"}))
     assert run.code != 0 and "maxPods" in run.output and run.recap("localhost")["rescued"] == 1, run.output
     assert lines(run.output) == [] and not (tmp_path / "reports").exists(), run.output
 

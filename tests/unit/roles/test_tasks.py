@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A message of a role names its node once, also when it quotes a message that names the node already."""
+"""The tasks of roles: a message names its node once, also when it quotes one that does; `checkpoint` only branches."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ COLLECTED = re.compile(r"_failures?\b|_reasons\b|\.reasons\b|\.message\b|\.error
 NAMELESS = {"assign_row.error"}
 # These filters write the name, which is their argument, into a message that quotes another one.
 FAILURES = re.compile(r"livenodes\.kubelet\.(?:switch|reset|revert)_failure\(checkpoint_name,")
+
+DECIDING = re.compile(r"startswith|selectattr|\bselect\(|is (match|search)\b|\.problems\b|\.check\b|\.host\b|\.form\b")
+"""Searches in texts and in lists of problems, and facts from which a task would have to decide."""
 
 
 def messages(tasks: t.Any) -> t.Iterator[str]:
@@ -53,3 +56,9 @@ def test_a_message_that_quotes_others_goes_through_the_filter(text: str) -> None
 def test_there_are_messages_of_both_sorts() -> None:
     assert sum(NODE_MESSAGE in text for _name, text in FOUND) >= 1
     assert sum(bool(FAILURES.search(text)) for _name, text in FOUND) == 3
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "roles/checkpoint/tasks").glob("*.yml")), ids=lambda path: path.name)
+def test_no_task_searches_in_what_the_preflight_found(path: Path) -> None:
+    """The preflight decides, and the tasks branch on its decisions."""
+    assert [line for line in path.read_text().splitlines() if DECIDING.search(line)] == []

@@ -1,0 +1,89 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A run beside the Lease of another one. Leases and the pause have one place, wherever a run has its ConfigMaps."""
+
+from __future__ import annotations
+
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from tests.sim.played import PlayedCluster, played_ansible
+from tests.support import objects
+from tests.support.ansible import Ansible, extra
+
+ELSEWHERE = ("-e", "kubelet_config_namespace=apps")
+
+
+@pytest.fixture
+def fleet() -> t.Iterator[PlayedCluster]:
+    """A worker and a control-plane node."""
+    with PlayedCluster("n1", "m1") as made:
+        made.nodes["m1"]["metadata"]["labels"] = {"node-role.kubernetes.io/control-plane": ""}
+        yield made
+
+
+@pytest.fixture
+def ansible(tmp_path: Path, fleet: PlayedCluster) -> Ansible:
+    return played_ansible(tmp_path, fleet, kubelet_config={"maxPods": 80}, kubelet_config_lease_seconds=24)
+
+
+def hold(ansible: Ansible, fleet: PlayedCluster, node: str, control_plane: bool = False) -> None:
+    """Let another rollout of a node be under way for 600 s."""
+    other = {"group": "others", "nodes": [node], "control_plane": control_plane, "holder": "ops@bastion"}
+    held = ansible.module("kubelet_rollout_lease", {**other, "duration": 600, "host": fleet.url})
+    assert not held["failed"], held
+
+
+@pytest.mark.parametrize(
+    ("playbook", "more"),
+    [("rollout", {}), ("reset", {}), ("migrate", {"kubelet_config_delivery": "checkpoint"}), ("prune", {})],
+)
+@pytest.mark.fault(case=58)
+def test_a_run_in_another_namespace_waits_for_a_rollout(
+    ansible: Ansible, fleet: PlayedCluster, playbook: str, more: dict[str, str]
+) -> None:
+    """It ran through the other one, and broke it."""
+    hold(ansible, fleet, "n1")
+    run = ansible.playbook(playbook, *ELSEWHERE, *extra(**more))
+    assert run.code != 0 and "ops@bastion has been rolling out to others" in " ".join(run.output.split()), run.output
+    assert not fleet.assigned and len(fleet.claims.items) == 1
+
+
+def test_a_run_in_another_namespace_is_paused(ansible: Ansible, fleet: PlayedCluster) -> None:
+    """By the ConfigMap that the guide names."""
+    name = "livenodes-kubelet-rollout"
+    fleet.configmaps[name] = objects.configmap(name, data={"paused": "true"})
+    run = ansible.playbook("reset", *ELSEWHERE)
+    assert run.code != 0 and "rollouts are paused" in run.output and not fleet.assigned, run.output
+
+
+@pytest.mark.parametrize(("host", "refused"), [("m1", True), ("n1", False)])
+def test_control_plane_nodes_change_in_one_rollout_at_a_time(
+    ansible: Ansible, fleet: PlayedCluster, host: str, refused: bool
+) -> None:
+    """Also if the groups of the rollouts have no node in common."""
+    hold(ansible, fleet, "m9", control_plane=True)
+    run = ansible.playbook("rollout", *extra(kubelet_config_hosts=host))
+    assert (run.code != 0, fleet.assigned) == (refused, set() if refused else {host}), run.output
+    assert ("Both change control-plane nodes" in " ".join(run.output.split())) is refused, run.output
+
+
+@pytest.mark.parametrize("ahead", [pytest.param(-4000.0, marks=pytest.mark.long), 4000.0])
+@pytest.mark.fault(case=57)
+def test_a_wrong_clock_neither_ends_a_lease_nor_keeps_it(ansible: Ansible, fleet: PlayedCluster, ahead: float) -> None:
+    """The controller's clock is an hour wrong. The cluster's alone counts: the Lease holds, and expires by it."""
+    fleet.ahead = ahead
+    hold(ansible, fleet, "n1")
+    refused = ansible.playbook("rollout")
+    assert refused.code != 0 and "ops@bastion has been rolling out to others" in refused.output, refused.output
+    assert fleet.assigned == set() and len(fleet.claims.items) == 1
+
+    fleet.ahead += 700
+    run = ansible.playbook("rollout")
+    assert (run.code, fleet.assigned, fleet.claims.items) == (0, {"n1", "m1"}, {}), run.output
+    fleet.assigned.clear()
+    again = ansible.playbook("rollout")
+    assert (again.code, fleet.assigned) == (0, set()), again.output
