@@ -41,11 +41,11 @@ class NodePlan:
         self._source = source
         self._records: dict[str, Record] = {}
         self._rows = change_rows
-        self._applied_rows = [
-            row
-            for row in change_rows
-            if (row["known"] or row["after"] is not None) and row["path"] not in source.by_restart
-        ]
+        self._applied_rows = []
+        for row in change_rows:
+            has_result = row["known"] or row["after"] is not None
+            if has_result and row["path"] not in source.by_restart:
+                self._applied_rows.append(row)
         self._problem_rows = {False: _rows_of(problems), True: _rows_of([*problems, *on_assign])}
 
     def rows(self, assign: bool) -> list[dict[str, Any]]:

@@ -170,8 +170,9 @@ def _tls_ciphers(config: EffectiveConfig) -> Iterator[Finding]:
 def _curves(config: EffectiveConfig) -> Iterator[Finding]:
     # staging/src/k8s.io/component-base/cli/flag/curves_flag.go of 1.36
     value = config.value("tlsCurvePreferences")
-    known = config.minor >= 36 and isinstance(value, list)
-    numbers = [one for one in value if isinstance(one, int)] if known else []
+    if config.minor < 36 or not isinstance(value, list):
+        return
+    numbers = [one for one in value if isinstance(one, int)]
     for position, number in enumerate(numbers):
         message = ""
         if not 1 <= number <= 65535:

@@ -54,8 +54,10 @@ def _one(name: str, value: bool, minor: int) -> Iterator[Problem]:
     state = gates.state(name, minor)
     if state is None:
         yield _unrecognized(name, value, minor)
+    elif state.locked:
+        yield from _limited(name, value, state.default, minor)
     else:
-        yield from _limited(name, value, state.default if state.locked else None, minor)
+        yield from _limited(name, value, None, minor)
 
 
 def _answered(name: str, value: bool, binary: BinaryFacts, minor: int) -> Iterator[Problem]:

@@ -49,7 +49,8 @@ def check(config: Mapping[str, Any], minor: int, binary: BinaryFacts | None = No
         judged = form.judge(key, value)
         if judged is not None:
             cause, remedy = judged
-            yield from [Problem(REFUSAL, key, cause, remedy, "first-fields")] if cause else []
+            if cause:
+                yield Problem(REFUSAL, key, cause, remedy, "first-fields")
         else:
             yield from _check_field((key,), value, minor, binary)
 
@@ -61,7 +62,8 @@ def _check_field(at: paths.Path, value: Any, minor: int, binary: BinaryFacts | N
     has = binary.has(at) if binary else None
     if field is None:
         # Its binary has judged the type of a field that no table has.
-        yield from [] if has else [unknown(at, minor, has)]
+        if not has:
+            yield unknown(at, minor, has)
         return
     if not (field.exists_at(minor) if has is None else has):
         yield _not_in_binary(at) if field.exists_at(minor) else _other_version(field, at, minor)

@@ -296,14 +296,13 @@ def _hidden_metrics(config: EffectiveConfig) -> Iterator[Finding]:
         )
 
 
-_FORMATS = "Use text or json."
-
-
 def _log_format(config: EffectiveConfig) -> Iterator[Finding]:
     value = config.text("logging.format")
     if value not in ("", "text", "json"):
         message = f'logging.format: Invalid value: "{value}": Unsupported log format'
-        yield "logging.format", message if config.minor >= 22 else f"unsupported log format: {value}", _FORMATS
+        if config.minor < 22:
+            message = f"unsupported log format: {value}"
+        yield "logging.format", message, "Use text or json."
 
 
 def _listed(words: Sequence[str]) -> str:
