@@ -308,20 +308,24 @@ OTHER_WORDS = (
     # A kubelet writes this number in hexadecimal, and up to 1.29 a comma before the last of the words.
     f"Must be <= {2**31 - 1}",
     'or "UnlimitedSwap"',
-    # These words of ours name no cause: the kubelet's say which part of the pattern is wrong.
+    # These words of ours name no cause: the kubelet's name the wrong part of the pattern.
     "invalid image pattern in",
 )
 
 
 @pytest.mark.parametrize("version", binary_corpus.WHOLE)
 def test_a_rule_has_the_words_of_a_real_kubelet(version: str) -> None:
-    """A kubelet that refuses a gate names nothing else. What has the wrong type is named in words of ours."""
     for config, verdict, messages in binary_corpus.recorded_values(version):
-        found = [one for one in checks.problems(config, minor_of(version) or 0) if one.severity == REFUSAL]
-        of_gates = [one.message for one in found if one.rule in feature_gates.NAMES]
-        words = of_gates or [one.message for one in found if one.rule in validation.NAMES]
-        for message in words if verdict == "invalid" else ():
-            assert message.removeprefix(IC) in "".join(messages) or any(one in message for one in OTHER_WORDS), messages
+        for words in words_of(config, minor_of(version) or 0) if verdict == "invalid" else ():
+            assert words in "".join(messages) or any(one in words for one in OTHER_WORDS), messages
+
+
+def words_of(config: dict[str, Any], minor: int) -> list[str]:
+    """Return the words that a kubelet should use. A refused gate is all that it names. Of types, the words are ours."""
+    found = [one for one in checks.problems(config, minor) if one.severity == REFUSAL]
+    of_gates = [one for one in found if one.rule in feature_gates.NAMES]
+    of_values = [one for one in found if one.rule in validation.NAMES]
+    return [one.message.removeprefix(IC) for one in of_gates or of_values]
 
 
 OF_BINARIES: dict[str, asked_rules.Answers] = {
