@@ -104,11 +104,6 @@ UNREACHABLE = "unreachable"
 """State of the result of a call on a node whose host cannot be reached."""
 
 
-def config_text(config: t.Mapping[str, t.Any]) -> str:
-    """Return the text of a configuration as the role C(push) writes it into a ConfigMap."""
-    return document.render(config)
-
-
 def switch_failure(reason: t.Any, name: str, host: str, assigned: t.Any = None, reverted: t.Any = None) -> str:
     """Return why a node was not switched, and what it runs.
 
@@ -189,7 +184,7 @@ class FilterModule:
             "found_by": found_by,
             "unsealed": unsealed,
             "node_message": node_message,
-            "config_text": config_text,
+            "config_text": document.render,
             "switch_failure": switch_failure,
             "reset_failure": reset_failure,
             "revert_failure": revert_failure,

@@ -34,15 +34,20 @@ def off(*gates: str) -> dict[str, t.Any]:
     return {"featureGates": dict.fromkeys(gates, False)}
 
 
-def refuses_in(config: dict[str, t.Any], rule: str, refused: t.Iterable[int]) -> None:
-    """Assert that a rule refuses a configuration in these minors only. Beyond those read it is only a warning."""
+def severities(config: dict[str, t.Any], rule: str = "") -> dict[str, set[int]]:
+    """Return the minors in which a rule, by default any, refuses a configuration, and those in which it warns."""
     found: dict[str, set[int]] = {WARNING: set(), REFUSAL: set()}
     for minor in MINORS:
         for problem in validation.check(EffectiveConfig(config, minor)):
-            if problem.rule == rule:
+            if rule in ("", problem.rule):
                 assert problem.value not in ("", "null") and problem.remedy, problem
                 found[problem.severity].add(minor)
-    assert found == {REFUSAL: set(refused), WARNING: {BEYOND} if NEWEST in refused else set()}
+    return found
+
+
+def refuses_in(config: dict[str, t.Any], rule: str, refused: t.Iterable[int]) -> None:
+    """Assert that a rule refuses a configuration in these minors only. Beyond those read it is only a warning."""
+    assert severities(config, rule) == {REFUSAL: set(refused), WARNING: {BEYOND} if NEWEST in refused else set()}
 
 
 def messages(config: dict[str, t.Any], minor: int) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any, Collection, Iterable, Iterator, Mapping
 
 from ..values import document, paths
 from . import fields
+from .compare import without_header
 
 
 class OverlayError(ValueError):
@@ -45,7 +46,7 @@ def written(layer: Mapping[str, Any], by_key: bool = False) -> Iterator[tuple[pa
 
     With ``by_key``, as in a drop-in, no map is replaced as a whole.
     """
-    return _written({key: value for key, value in layer.items() if key not in ("kind", "apiVersion")}, (), by_key)
+    return _written(without_header(layer), (), by_key)
 
 
 def is_set(path: str, names: Collection[str]) -> bool:

@@ -19,11 +19,11 @@ from . import fields
 HIDDEN = "********"
 UNKNOWN = object()
 """The value of a field whose flag has a form that is not understood here."""
-# As Go's strconv.ParseBool.
-_BOOLEANS = {
+BOOLEANS = {
     **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
     **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),
 }
+"""What Go's strconv.ParseBool makes of a text."""
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
 """In Go's strconv.ParseInt, other forms are octal, hexadecimal or not a number."""
 _RUNTIME_DRIVER_MINOR = 28
@@ -77,7 +77,7 @@ def _value(path: str, uses: list[str]) -> Any:
     field, last = fields.ALL.get(path), uses[-1]
     kind = field.type if field else "bool"
     if kind == "bool":
-        return _BOOLEANS.get(last, UNKNOWN)
+        return BOOLEANS.get(last, UNKNOWN)
     if kind in ("int32", "int64", "uint32") and _INTEGER.fullmatch(last):
         return int(last)
     if kind in ("string", "duration"):

@@ -37,7 +37,7 @@ def undeclared(
     values = compare.normalise(live, minor, runs=by_key)
     known: dict[str, Any] = {}
     unknown = []
-    for path in left(record, declared, by_key):
+    for path in no_longer_set(record, declared, by_key):
         held = record["own"][path]
         if not held or not _fits(live, paths.parse(path)):
             unknown.append(path)
@@ -46,7 +46,7 @@ def undeclared(
     return Undeclared(known, unknown)
 
 
-def left(record: Record, declared: Declared, by_key: bool) -> list[str]:
+def no_longer_set(record: Record, declared: Declared, by_key: bool) -> list[str]:
     """Return the paths that a record has and no layer sets. ``by_key`` as in undeclared()."""
     names = declared.paths(by_key)
     return sorted(path for path in record["own"] if not overlay.overlaps(path, names))

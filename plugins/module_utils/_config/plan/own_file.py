@@ -142,14 +142,14 @@ def certain(
     changes: Sequence[compare.Change], files: Files, live: Mapping[str, Any], minor: int
 ) -> list[compare.Change]:
     """Return those changes of the files that a kubelet certainly takes up at its next start."""
-    return [
-        change
-        for change in changes
-        if change.known
-        and not overlay.is_set(change.path, files.overridden)
-        and not shadow.computed(change.path, live, minor)
-        and not (change.after is None and fields.is_of_machine(change.path))
-    ]
+    found = []
+    for change in changes:
+        overridden = overlay.is_set(change.path, files.overridden)
+        computed = shadow.computed(change.path, live, minor)
+        set_by_kubelet = change.after is None and fields.is_of_machine(change.path)
+        if change.known and not (overridden or computed or set_by_kubelet):
+            found.append(change)
+    return found
 
 
 def _revealed(config: Mapping[str, Any], live: Mapping[str, Any]) -> dict[str, Any]:

@@ -356,12 +356,11 @@ def _no_config(name: str) -> Problem:
 
 def _no_own_file(cause: str, severity: str, then: str, stops: bool = False) -> Problem:
     """Return the problem. `stops`: the rollout must change the node, which needs its host."""
-    remedy = (
-        "A rollout stops at this node. " if stops else ""
-    ) + "Plan again when the host answers and root may read the file."
-    return Problem(
-        severity, "", f"the node's own config file is not known ({cause}), so {then}", remedy, plan_text.NO_OWN_FILE
-    )
+    message = f"the node's own config file is not known ({cause}), so {then}"
+    remedy = "Plan again when the host answers and root may read the file."
+    if stops:
+        remedy = f"A rollout stops at this node. {remedy}"
+    return Problem(severity, "", message, remedy, plan_text.NO_OWN_FILE)
 
 
 def _unknown_node(name: str) -> Problem:

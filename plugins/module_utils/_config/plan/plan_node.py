@@ -19,7 +19,6 @@ from ..values.document import DocumentError, check_size, render
 from ..values.identity import variant
 from ..values.own_values import Record
 from . import delivery_rules, former, own_file, sources
-from . import sources as targets
 from .costs import Costs
 from .layers import Declared
 
@@ -42,11 +41,11 @@ class NodePlan:
         self._source = source
         self._records: dict[str, Record] = {}
         self._rows = change_rows
-        self._applied_rows = [
-            row
-            for row in change_rows
-            if (row["known"] or row["after"] is not None) and row["path"] not in source.by_restart
-        ]
+        self._applied_rows = []
+        for row in change_rows:
+            has_result = row["known"] or row["after"] is not None
+            if has_result and row["path"] not in source.by_restart:
+                self._applied_rows.append(row)
         self._problem_rows = {False: _rows_of(problems), True: _rows_of([*problems, *on_assign])}
 
     def rows(self, assign: bool) -> list[dict[str, Any]]:
@@ -111,7 +110,7 @@ class Planner:
         self._target = target
         self._target_layers: Layers = ()
         if target is not None:
-            self._target_layers = (targets.declared(target),)
+            self._target_layers = (sources.declared(target),)
         self._allow = allow_effect
         self._allow_invalid = allow_invalid
         self._shared = shared
@@ -156,7 +155,7 @@ class Planner:
     @staticmethod
     def _takes_files_up(asked: Asked, declared: Declared, reverts: bool) -> bool:
         """Return whether the restart of a node with a drop-in takes up what is in its files."""
-        if reverts and former.left(asked.record, declared, True):
+        if reverts and former.no_longer_set(asked.record, declared, True):
             return True
         return asked.files is not None and asked.files.outdated
 
@@ -191,11 +190,11 @@ class Planner:
         settled: Mapping[str, Any] = source.expected
         if source.without_file is not None:
             settled = source.without_file
-        found = self._problems(settled, asked.live, node.minor, flags, asked.binary)
+        found = self._problems(settled, asked, flags)
         if not asked.delivery.whole:
             types_of_dropin = types.check(source.config, node.minor, asked.binary)
             of_dropin = {*delivery_rules.check(source.config, node.minor), *types_of_dropin}
-            found += of_dropin - {*found} - self._known_harmless(asked.live, node.minor, asked.binary)
+            found += of_dropin - {*found} - self._known_harmless(asked)
         found += _shadowed([change for change in source.changes if change.path not in source.by_restart], flags)
         if asked.delivery.whole:
             found += former.warnings(source.former.unknown)
@@ -212,7 +211,7 @@ class Planner:
     ) -> Iterator[Problem]:
         """Yield the problems of a change that is going to be assigned."""
         if source.without_file is not None:
-            yield from self._problems(source.expected, asked.live, node.minor, flags, asked.binary)
+            yield from self._problems(source.expected, asked, flags)
         own = {*source.from_file, *no_longer}
         yield from costs.refusals(source.changes, asked.allow_effect or self._allow, own)
         if asked.delivery.whole:
@@ -223,25 +222,18 @@ class Planner:
         yield from checks.checkpoint_paths(compare.normalise(source.config, node.minor).items())
         yield from _not_for_all(source.changes, node.declared.layers, set(map(id, self._shared)))
         if self._target is not None:
-            yield from targets.kept(self._target, node.live)
+            yield from sources.kept(self._target, node.live)
 
-    def _problems(
-        self,
-        config: Mapping[str, Any],
-        live: str,
-        minor: int,
-        flags: Mapping[str, str],
-        binary: BinaryFacts | None = None,
-    ) -> list[Problem]:
+    def _problems(self, config: Mapping[str, Any], asked: Asked, flags: Mapping[str, str]) -> list[Problem]:
         """Return the problems of a configuration, each refusal that is allowed or not certain as a warning.
 
         A kubelet that runs with a value that breaks a rule does not check this rule. A flag overrides the value.
         """
-        harmless = self._known_harmless(live, minor, binary)
+        harmless = self._known_harmless(asked)
         unchecked = {(problem.rule, problem.path) for problem in harmless}
-        undecided = self._undecided(config, live, minor, flags)
+        undecided = self._undecided(config, asked, flags)
         found = []
-        for problem in set(checks.problems(config, minor, binary)) - harmless:
+        for problem in set(checks.problems(config, asked.minor, asked.binary)) - harmless:
             is_unchecked = (problem.rule, problem.path) in unchecked or overlay.is_set(problem.path, flags)
             if problem in undecided:
                 problem = checks.warned(problem)
@@ -250,22 +242,21 @@ class Planner:
             found.append(problem)
         return found
 
-    def _undecided(
-        self, config: Mapping[str, Any], live: str, minor: int, flags: Mapping[str, str]
-    ) -> Container[Problem]:
+    def _undecided(self, config: Mapping[str, Any], asked: Asked, flags: Mapping[str, str]) -> Container[Problem]:
         """Return the problems of several fields together that flags solve: the live configuration has their values."""
         hidden = set(map(paths.top, flags))
         if not hidden:
             return ()
-        runs = {**config, **{field: self._variants[live].get(field) for field in hidden}}
-        kills = {problem for problem in checks.problems(config, minor) if problem.rule in start_rules.NAMES}
-        return kills - {*checks.problems(runs, minor)}
+        runs = {**config, **{field: self._variants[asked.live].get(field) for field in hidden}}
+        kills = {problem for problem in checks.problems(config, asked.minor) if problem.rule in start_rules.NAMES}
+        return kills - {*checks.problems(runs, asked.minor)}
 
-    def _known_harmless(self, live: str, minor: int, binary: BinaryFacts | None = None) -> set[Problem]:
+    def _known_harmless(self, asked: Asked) -> set[Problem]:
         """Return the problems of the live configuration: the kubelet runs with them, so they are harmless."""
-        key = live, minor, id(binary)
+        key = asked.live, asked.minor, id(asked.binary)
         if key not in self._live_problems:
-            self._live_problems[key] = set(checks.problems(self._variants[live], minor, binary))
+            live = self._variants[asked.live]
+            self._live_problems[key] = set(checks.problems(live, asked.minor, asked.binary))
         return self._live_problems[key]
 
 

@@ -181,17 +181,12 @@ def is_empty(config: Config) -> bool:
     return set(config) <= set(compare.HEADER)
 
 
-def is_whole(row: Mapping[str, Any]) -> bool:
-    """Return whether the variant of a plan's row is the whole configuration that the node then runs."""
-    return bool(row["whole"])
-
-
 def way(row: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return what the rows of a plan have in common whose nodes of one live variant change in the same way.
 
     Nodes whose variant is not the whole configuration may change in different ways. Equal ones share their list.
     """
-    if is_whole(row):
+    if row["whole"]:
         return (row["variant"],)
     return row["variant"], id(row["changes"])
 
@@ -201,7 +196,7 @@ def outcome(current: Mapping[str, Config], planned: Mapping[str, Config], row: M
 
     Unless its variant is whole, changed secrets are masked. Raises KeyError if they do not have those of the row.
     """
-    if is_whole(row):
+    if row["whole"]:
         return planned[row["variant"]]
     return former.revert(current[row["live_variant"]], {change["path"]: change["after"] for change in row["changes"]})
 

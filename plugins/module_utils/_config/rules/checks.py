@@ -62,6 +62,11 @@ def warned(problem: Problem) -> Problem:
 
 
 _FILE = "A kubelet that cannot load it does not start"
+_PAIR = (
+    None,
+    f"{_FILE}: certificate and key must exist and match",
+    "Make sure that both files are on every node concerned.",
+)
 # path -> (the value that causes the warning or None for any, message, remedy)
 _RULES: dict[str, tuple[Any, str, str]] = {
     "authentication.x509.clientCAFile": (
@@ -69,16 +74,8 @@ _RULES: dict[str, tuple[Any, str, str]] = {
         f"{_FILE}: unable to load client CA file",
         "Make sure that the file is on every node concerned.",
     ),
-    "tlsCertFile": (
-        None,
-        f"{_FILE}: certificate and key must exist and match",
-        "Make sure that both files are on every node concerned.",
-    ),
-    "tlsPrivateKeyFile": (
-        None,
-        f"{_FILE}: certificate and key must exist and match",
-        "Make sure that both files are on every node concerned.",
-    ),
+    "tlsCertFile": _PAIR,
+    "tlsPrivateKeyFile": _PAIR,
     "resolvConf": (
         None,
         "new pods fail when the file does not exist on the node",

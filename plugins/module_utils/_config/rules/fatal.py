@@ -12,11 +12,11 @@ about CPU, memory and topology are in managers.py.
 from __future__ import annotations
 
 import re
-from typing import Iterator
+from typing import Callable, Iterator, Mapping
 
 from ..values import amounts, paths, short_texts
 from . import eviction
-from .problem import LAST_READ, REFUSAL, EffectiveConfig, Problem
+from .problem import LAST_READ, REFUSAL, EffectiveConfig, Finding, Problem
 
 VERSIONS = ("VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13")
 
@@ -58,82 +58,61 @@ _CURVES = (23, 24, 25, 29, 4587, 4588, 4589)
 
 def check(config: EffectiveConfig) -> Iterator[Problem]:
     """Yield a refusal for every value that would crash a kubelet of this minor."""
-    for rule in (
-        _gate,
-        _run_once,
-        eviction.check,
-        _reserved,
-        _qos_reserved,
-        _choices,
-        _static_cpu_policy,
-        _tls,
-        _curves,
-        _seccomp,
-        _log_files,
-        _log_size,
-        _sysctls,
-        _addresses,
-    ):
-        yield from rule(config)
+    yield from eviction.check(config)
+    for name, find in _RULES.items():
+        for path, message, remedy in find(config):
+            yield Problem(REFUSAL, path, message, remedy, name)
 
 
-def _refuse(path: str, message: str, remedy: str, rule: str) -> Problem:
-    return Problem(REFUSAL, path, message, remedy, rule)
-
-
-def _gate(config: EffectiveConfig) -> Iterator[Problem]:
+def _gate(config: EffectiveConfig) -> Iterator[Finding]:
     # cmd/kubelet/app/options/options.go: fatal with --dynamic-config-dir, on every start. 1.24 removed the flag.
     gates = config.value("featureGates")
     if config.minor < 24 and isinstance(gates, dict) and gates.get("DynamicKubeletConfig") is False:
-        yield _refuse(
+        yield (
             "featureGates.DynamicKubeletConfig",
             "the DynamicKubeletConfig feature gate must be enabled in order to use the --dynamic-config-dir flag: "
             "the kubelet would crash at every start and would no longer be reachable through the API",
             "Remove it. To leave dynamic configuration, remove the node's config source, then the flag.",
-            "dynamic-gate-off",
         )
 
 
-def _run_once(config: EffectiveConfig) -> Iterator[Problem]:
+def _run_once(config: EffectiveConfig) -> Iterator[Finding]:
     # cmd/kubelet/app/server.go: the process starts no sync loop, exits after one pass and is restarted.
     if config.truth("runOnce"):
         message = (
             "the kubelet would run its pods once, exit without reading its configuration source again, and repeat this"
         )
-        yield _refuse("runOnce", message, "Remove runOnce.", "run-once")
+        yield "runOnce", message, "Remove runOnce."
 
 
-def _reserved(config: EffectiveConfig) -> Iterator[Problem]:
+def _reserved(config: EffectiveConfig) -> Iterator[Finding]:
     # cmd/kubelet/app/server.go parseResourceList
     for field in ("kubeReserved", "systemReserved"):
         for name, amount in config.pairs(field).items():
             path = paths.show((field, name))
             if name not in ("cpu", "memory", "ephemeral-storage", "pid"):
                 message = f'cannot reserve "{name}" resource'
-                yield _refuse(path, message, "Reserve cpu, memory, ephemeral-storage or pid.", "reserved-resource")
+                yield path, message, "Reserve cpu, memory, ephemeral-storage or pid."
                 continue
             try:
                 value = amounts.parse_quantity(amount)
             except ValueError as error:
                 message = f'failed to parse quantity "{amount}" for "{name}" resource: {error}'
-                yield _refuse(path, message, 'Write a quantity such as "500m" or "1Gi".', "reserved-resource")
+                yield path, message, 'Write a quantity such as "500m" or "1Gi".'
                 continue
             if value < 0:
                 message = f'resource quantity for "{name}" cannot be negative: {amount}'
-                yield _refuse(path, message, "Give 0 or more.", "reserved-resource")
+                yield path, message, "Give 0 or more."
 
 
-def _qos_reserved(config: EffectiveConfig) -> Iterator[Problem]:
+def _qos_reserved(config: EffectiveConfig) -> Iterator[Finding]:
     # pkg/kubelet/cm/qos_container_manager / helpers.go ParseQOSReserved
     for name, amount in config.pairs("qosReserved").items():
         path = paths.show(("qosReserved", name))
         if name != "memory":
-            yield _refuse(
-                path, f'cannot reserve "{name}" resource', "Only memory can be reserved by QoS class.", "qos-reserved"
-            )
+            yield path, f'cannot reserve "{name}" resource', "Only memory can be reserved by QoS class."
         elif not re.fullmatch(r"[0-9]+%", amount) or int(amount[:-1]) > 100:
-            message = f"percentage expected, got '{amount}'"
-            yield _refuse(path, message, 'Write a whole percentage from "0%" to "100%".', "qos-reserved")
+            yield path, f"percentage expected, got '{amount}'", 'Write a whole percentage from "0%" to "100%".'
 
 
 # field, allowed values, the kubelet's message. Sources: cm/cpumanager/cpu_manager.go, cmd/kubelet/app/auth.go,
@@ -150,17 +129,15 @@ _CHOICES = (
 )
 
 
-def _choices(config: EffectiveConfig) -> Iterator[Problem]:
+def _choices(config: EffectiveConfig) -> Iterator[Finding]:
     for path, allowed, message in _CHOICES:
         value = config.text(path)
         if value and value not in allowed:
             near = next((word for word in allowed if word.lower() == value.lower()), None)
-            yield _refuse(
-                path, message.format(value), f"Write {near}." if near else f"Use one of {', '.join(allowed)}.", "choice"
-            )
+            yield path, message.format(value), f"Write {near}." if near else f"Use one of {', '.join(allowed)}."
 
 
-def _static_cpu_policy(config: EffectiveConfig) -> Iterator[Problem]:
+def _static_cpu_policy(config: EffectiveConfig) -> Iterator[Finding]:
     # pkg/kubelet/cm/cpumanager/cpu_manager.go NewManager
     if config.text("cpuManagerPolicy") != "static" or config.text("reservedSystemCPUs"):
         return
@@ -171,29 +148,31 @@ def _static_cpu_policy(config: EffectiveConfig) -> Iterator[Problem]:
         except ValueError:
             return  # _reserved reports it
     message = "the static policy requires systemreserved.cpu + kubereserved.cpu to be greater than zero"
-    remedy = "Set kubeReserved.cpu, systemReserved.cpu or reservedSystemCPUs."
-    yield _refuse("cpuManagerPolicy", message, remedy, "static-cpu-policy")
+    yield "cpuManagerPolicy", message, "Set kubeReserved.cpu, systemReserved.cpu or reservedSystemCPUs."
 
 
-def _tls(config: EffectiveConfig) -> Iterator[Problem]:
+def _tls_version(config: EffectiveConfig) -> Iterator[Finding]:
     # staging/src/k8s.io/component-base/cli/flag/ciphersuites_flag.go
     version = config.text("tlsMinVersion")
     if version and version not in VERSIONS:
-        yield _refuse(
-            "tlsMinVersion", f'unknown tls version "{version}"', f"Use one of {', '.join(VERSIONS)}.", "tls-version"
-        )
+        yield "tlsMinVersion", f'unknown tls version "{version}"', f"Use one of {', '.join(VERSIONS)}."
+
+
+def _tls_ciphers(config: EffectiveConfig) -> Iterator[Finding]:
+    # As above.
     for position, name in enumerate(config.texts("tlsCipherSuites")):
         if name not in CIPHERS:
             message = f"Cipher suite {name} not supported or doesn't exist"
             remedy = "Use Go's names, such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256."
-            yield _refuse(paths.show(("tlsCipherSuites", position)), message, remedy, "tls-cipher")
+            yield paths.show(("tlsCipherSuites", position)), message, remedy
 
 
-def _curves(config: EffectiveConfig) -> Iterator[Problem]:
+def _curves(config: EffectiveConfig) -> Iterator[Finding]:
     # staging/src/k8s.io/component-base/cli/flag/curves_flag.go of 1.36
     value = config.value("tlsCurvePreferences")
-    known = config.minor >= 36 and isinstance(value, list)
-    numbers = [one for one in value if isinstance(one, int)] if known else []
+    if config.minor < 36 or not isinstance(value, list):
+        return
+    numbers = [one for one in value if isinstance(one, int)]
     for position, number in enumerate(numbers):
         message = ""
         if not 1 <= number <= 65535:
@@ -204,12 +183,10 @@ def _curves(config: EffectiveConfig) -> Iterator[Problem]:
             message = f"curve preference {number} is not supported by the Go of 1.{LAST_READ}"
         if message:
             at = paths.show(("tlsCurvePreferences", position))
-            yield _refuse(
-                at, message, "Write each of Go's tls.CurveID numbers once, such as 29 for X25519.", "tls-curve"
-            )
+            yield at, message, "Write each of Go's tls.CurveID numbers once, such as 29 for X25519."
 
 
-def _seccomp(config: EffectiveConfig) -> Iterator[Problem]:
+def _seccomp(config: EffectiveConfig) -> Iterator[Finding]:
     # cmd/kubelet/app/server.go of 1.22 to 1.26
     gate = "SeccompDefault"
     if (
@@ -219,18 +196,17 @@ def _seccomp(config: EffectiveConfig) -> Iterator[Problem]:
         and config.knows_gate(gate)
     ):
         message = f"the {gate} feature gate must be enabled in order to use the {gate} configuration"
-        remedy = f"Set featureGates.{gate}: true, or seccompDefault: false."
-        yield _refuse("seccompDefault", message, remedy, "seccomp-gate")
+        yield "seccompDefault", message, f"Set featureGates.{gate}: true, or seccompDefault: false."
 
 
-def _log_files(config: EffectiveConfig) -> Iterator[Problem]:
+def _log_files(config: EffectiveConfig) -> Iterator[Finding]:
     # pkg/kubelet/logs/container_log_manager.go NewContainerLogManager; with a CRI runtime
     value = config.number("containerLogMaxFiles")
     if value is not None and value <= 1:
-        yield _refuse("containerLogMaxFiles", f"invalid MaxFiles {value}, must be > 1", "Give 2 or more.", "log-files")
+        yield "containerLogMaxFiles", f"invalid MaxFiles {value}, must be > 1", "Give 2 or more."
 
 
-def _log_size(config: EffectiveConfig) -> Iterator[Problem]:
+def _log_size(config: EffectiveConfig) -> Iterator[Finding]:
     # pkg/kubelet/logs/container_log_manager.go parseMaxSize; a size below 0 stops the rotation from 1.21 on
     value = config.text("containerLogMaxSize")
     if not value:
@@ -243,8 +219,7 @@ def _log_size(config: EffectiveConfig) -> Iterator[Problem]:
         problem = str(error)
     if problem:
         message = f'failed to parse container log max size "{value}": {problem}'
-        remedy = 'Write whole bytes without a decimal point, such as "10Mi".'
-        yield _refuse("containerLogMaxSize", message, remedy, "log-size")
+        yield "containerLogMaxSize", message, 'Write whole bytes without a decimal point, such as "10Mi".'
 
 
 _SYSCTL = re.compile(r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?\.)*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]", re.ASCII)
@@ -256,7 +231,7 @@ _NAMESPACED_WORDS = {
 }
 
 
-def _sysctls(config: EffectiveConfig) -> Iterator[Problem]:
+def _sysctls(config: EffectiveConfig) -> Iterator[Finding]:
     # pkg/kubelet/sysctl/whitelist.go NewWhitelist, namespace.go
     for position, given in enumerate(config.texts("allowedUnsafeSysctls")):
         path = paths.show(("allowedUnsafeSysctls", position))
@@ -265,10 +240,10 @@ def _sysctls(config: EffectiveConfig) -> Iterator[Problem]:
         if len(pattern) > 253 or not _SYSCTL.fullmatch(pattern):
             message = f'sysctl "{given}" must have at most 253 characters and match regex {_SYSCTL.pattern}'
             remedy = 'Write a sysctl name or a pattern that ends in "*", such as "net.core.*".'
-            yield _refuse(path, message, remedy, "sysctl")
+            yield path, message, remedy
         elif not _is_namespaced(pattern, config.minor):
             remedy = "Only kernel.shm*, kernel.msg*, kernel.sem, fs.mqueue.* and net.* can be allowed."
-            yield _refuse(path, f'the sysctls "{given}" are not known to be namespaced', remedy, "sysctl")
+            yield path, f'the sysctls "{given}" are not known to be namespaced', remedy
 
 
 def _is_namespaced(pattern: str, minor: int) -> bool:
@@ -278,7 +253,7 @@ def _is_namespaced(pattern: str, minor: int) -> bool:
     return pattern in ("kernel.sem", "kernel.sem*") or pattern.startswith(_NAMESPACED)
 
 
-def _addresses(config: EffectiveConfig) -> Iterator[Problem]:
+def _addresses(config: EffectiveConfig) -> Iterator[Finding]:
     # pkg/kubelet/kubelet.go drops an entry of clusterDNS that it cannot parse, with a line in its log only. A server
     # at such an address cannot listen (server/server.go), and ends the kubelet. healthzBindAddress may be a name.
     named: list[tuple[paths.Path, str, str]] = [
@@ -292,4 +267,23 @@ def _addresses(config: EffectiveConfig) -> Iterator[Problem]:
             short_texts.address(value)
         except ValueError:
             message = f'"{value}" is not an IP address; the kubelet would {then}'
-            yield _refuse(paths.show(path), message, "Write an IPv4 or IPv6 address, without a zone.", "address")
+            yield paths.show(path), message, "Write an IPv4 or IPv6 address, without a zone."
+
+
+_RULES: Mapping[str, Callable[[EffectiveConfig], Iterator[Finding]]] = {
+    "dynamic-gate-off": _gate,
+    "run-once": _run_once,
+    "reserved-resource": _reserved,
+    "qos-reserved": _qos_reserved,
+    "choice": _choices,
+    "static-cpu-policy": _static_cpu_policy,
+    "tls-version": _tls_version,
+    "tls-cipher": _tls_ciphers,
+    "tls-curve": _curves,
+    "seccomp-gate": _seccomp,
+    "log-files": _log_files,
+    "log-size": _log_size,
+    "sysctl": _sysctls,
+    "address": _addresses,
+}
+"""All rules but those about eviction, by their names."""

@@ -54,20 +54,25 @@ def _one(name: str, value: bool, minor: int) -> Iterator[Problem]:
     state = gates.state(name, minor)
     if state is None:
         yield _unrecognized(name, value, minor)
-    elif state.locked and value is not state.default:
-        yield _locked(name, value, state.default)
-    elif name == _DYNAMIC and value and minor >= 24:
-        # Not locked, but the kubelet checks it by itself.
-        yield _locked(name, value, False)
+    elif state.locked:
+        yield from _limited(name, value, state.default, minor)
+    else:
+        yield from _limited(name, value, None, minor)
 
 
 def _answered(name: str, value: bool, binary: BinaryFacts, minor: int) -> Iterator[Problem]:
-    only = binary.locked(name)
     if binary.lacks_gate(name):
         yield _unrecognized(name, value, minor)
-    elif only is not None and value is not only:
+    else:
+        yield from _limited(name, value, binary.locked(name), minor)
+
+
+def _limited(name: str, value: bool, only: bool | None, minor: int) -> Iterator[Problem]:
+    """Yield a refusal if a known gate takes another value only; `only` is None if it takes both."""
+    if only is not None and value is not only:
         yield _locked(name, value, only)
     elif name == _DYNAMIC and value and minor >= 24:
+        # Not locked, but the kubelet checks it by itself.
         yield _locked(name, value, False)
 
 

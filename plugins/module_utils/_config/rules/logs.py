@@ -16,7 +16,6 @@ from .problem import EffectiveConfig, Finding, Rule
 from .types import show
 
 _MOST = 2**31 - 1
-_OFF = "is disabled"
 _FLUSH_VALIDATED = 35
 """The first minor whose validation refuses a negative flushFrequency."""
 
@@ -88,7 +87,7 @@ def _tracing_endpoint(config: EffectiveConfig) -> Iterator[Finding]:
 
 def _tracing_gate(config: EffectiveConfig) -> Iterator[Finding]:
     if config.value("tracing") is not None and not config.gate("KubeletTracing"):
-        message = f"tracing should not be configured if KubeletTracing feature flag {_OFF}."
+        message = "tracing should not be configured if KubeletTracing feature flag is disabled."
         yield "tracing", message, "Remove it, or set featureGates.KubeletTracing: true."
 
 

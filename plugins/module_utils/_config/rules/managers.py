@@ -14,6 +14,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any, Iterator, Mapping, NamedTuple
 
+from ..fields.shadow import BOOLEANS
 from ..values import amounts, paths
 from .problem import EffectiveConfig, Finding, Rule
 
@@ -57,8 +58,6 @@ TOPOLOGY_OPTIONS = {
 _LEAST_NUMA_NODES = 8
 _MOST_NUMA_NODES = 1024
 """As many as a Linux kernel can have (NODES_SHIFT in its Kconfig files)."""
-_BOOLEANS = {"1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"}
-_TRUE = {"1", "t", "T", "TRUE", "true", "True"}
 
 
 def objects(config: EffectiveConfig, path: str) -> list[Mapping[str, Any]]:
@@ -165,9 +164,9 @@ def _cpu_options(config: EffectiveConfig) -> Iterator[Finding]:
     for name, value in options.items():
         at = paths.show((path, name))
         yield from _unavailable(config, at, CPU_OPTIONS, name, "CPU Manager Policy")
-        if name in CPU_OPTIONS and value not in _BOOLEANS:
+        if name in CPU_OPTIONS and value not in BOOLEANS:
             yield at, f'bad value for option "{name}": strconv.ParseBool: parsing "{value}"', 'Write "true" or "false".'
-    chosen = {name for name, value in options.items() if value in _TRUE}
+    chosen = {name for name, value in options.items() if BOOLEANS.get(value)}
     for pair in combinations(sorted(chosen), 2):
         if set(pair) in _EXCLUSIVE and all(CPU_OPTIONS[name].stage(config.minor) is not None for name in pair):
             message = f"static policy options {pair[0]} and {pair[1]} can not be used at the same time"
@@ -195,7 +194,7 @@ def _topology_options(config: EffectiveConfig) -> Iterator[Finding]:
     for name, value in options.items():
         at = paths.show((path, name))
         yield from _unavailable(config, at, TOPOLOGY_OPTIONS, name, "Topology Manager Policy")
-        if name == "prefer-closest-numa-nodes" and value not in _BOOLEANS:
+        if name == "prefer-closest-numa-nodes" and value not in BOOLEANS:
             yield at, f'bad value for option "{name}": strconv.ParseBool: parsing "{value}"', 'Write "true" or "false".'
         if name == "max-allowable-numa-nodes" and config.minor >= 31:
             if not value.isdigit():

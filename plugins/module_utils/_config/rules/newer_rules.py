@@ -19,7 +19,6 @@ from .managers import objects
 from .problem import IC, EffectiveConfig, Finding, Rule, quoted
 
 _SECOND = 10**9
-_OFF = "is disabled"
 _LABEL = r"([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]"
 _TAINT_KEY = re.compile(rf"([a-z0-9.-]{{1,253}}/)?{_LABEL}", re.ASCII)
 _TAINT_VALUE = re.compile(rf"({_LABEL})?", re.ASCII)
@@ -30,7 +29,7 @@ def _swap(config: EffectiveConfig) -> Iterator[Finding]:
     path, value = "memorySwap.swapBehavior", config.text("memorySwap.swapBehavior")
     other = "NoSwap" if config.minor >= 30 else "UnlimitedSwap"
     if value and not config.gate("NodeSwap"):
-        message = f"{IC}{path} cannot be set when NodeSwap feature flag {_OFF}"
+        message = f"{IC}{path} cannot be set when NodeSwap feature flag is disabled"
         yield path, message, "Remove it, or set featureGates.NodeSwap: true."
     elif value not in ("", "LimitedSwap", other):
         message = f'{IC}memorySwap.swapBehavior "{value}" must be one of: "", "LimitedSwap" or "{other}"'

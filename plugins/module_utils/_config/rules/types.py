@@ -15,7 +15,7 @@ from typing import Any, Callable, Iterator, Mapping
 
 from ..fields import fields
 from ..fields.binary_facts import BinaryFacts
-from ..fields.compare import FLUSH_TEXT, moment
+from ..fields.compare import FLUSH_TEXT, moment, without_header
 from ..fields.field_row import Field
 from ..minors import fields_of
 from ..values import amounts, document, paths
@@ -45,13 +45,12 @@ def check(config: Mapping[str, Any], minor: int, binary: BinaryFacts | None = No
                 f"Write `{key}: {wanted}` or leave it out.",
                 "header",
             )
-    for key, value in config.items():
-        if key in ("kind", "apiVersion"):
-            continue
+    for key, value in without_header(config).items():
         judged = form.judge(key, value)
         if judged is not None:
             cause, remedy = judged
-            yield from [Problem(REFUSAL, key, cause, remedy, "first-fields")] if cause else []
+            if cause:
+                yield Problem(REFUSAL, key, cause, remedy, "first-fields")
         else:
             yield from _check_field((key,), value, minor, binary)
 
@@ -63,18 +62,15 @@ def _check_field(at: paths.Path, value: Any, minor: int, binary: BinaryFacts | N
     has = binary.has(at) if binary else None
     if field is None:
         # Its binary has judged the type of a field that no table has.
-        yield from [] if has else [unknown(at, minor, has)]
+        if not has:
+            yield unknown(at, minor, has)
         return
     if not (field.exists_at(minor) if has is None else has):
         yield _not_in_binary(at) if field.exists_at(minor) else _other_version(field, at, minor)
         return
     if field.type == "object":
-        if isinstance(value, Mapping):
-            for key, inner in value.items():
-                yield from _check_field((*at, key), inner, minor, binary)
-        else:
-            members = ", ".join(fields.children(field.path)) or "see the Kubernetes reference"
-            yield _wrong(at, value, "a mapping", f"Write its members below it: {members}.", field)
+        members = ", ".join(fields.children(field.path)) or "see the Kubernetes reference"
+        yield from _check_members(at, value, field, minor, binary, f"Write its members below it: {members}.")
     else:
         yield from _check_value(field.type, at, value, field, minor, binary)
 
@@ -88,7 +84,8 @@ def _check_value(
             return
         for position, inner in enumerate(value):
             if kind == "list[object]":
-                yield from _check_element((*at, position), inner, field, minor, binary)
+                remedy = "Write each entry as `key: value` lines."
+                yield from _check_members((*at, position), inner, field, minor, binary, remedy)
             else:
                 yield from _check_value(kind[5:-1], (*at, position), inner, field, minor, binary)
     elif kind.startswith("map["):
@@ -102,11 +99,11 @@ def _check_value(
         yield from _SCALARS[kind](at, value, field)
 
 
-def _check_element(
-    at: paths.Path, value: Any, field: Field, minor: int, binary: BinaryFacts | None
+def _check_members(
+    at: paths.Path, value: Any, field: Field, minor: int, binary: BinaryFacts | None, remedy: str
 ) -> Iterator[Problem]:
     if not isinstance(value, Mapping):
-        yield _wrong(at, value, "a mapping", "Write each entry as `key: value` lines.", field)
+        yield _wrong(at, value, "a mapping", remedy, field)
         return
     for key, inner in value.items():
         yield from _check_field((*at, key), inner, minor, binary)

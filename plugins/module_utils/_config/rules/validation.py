@@ -15,8 +15,7 @@ from typing import Iterator, Sequence
 from ..fields import difftext
 from ..values import amounts, paths, short_texts
 from . import logs, managers, newer_rules, start_rules
-from .problem import IC as _IC
-from .problem import REFUSAL, WARNING, EffectiveConfig, Finding, Problem, Rule, quoted
+from .problem import IC, REFUSAL, WARNING, EffectiveConfig, Finding, Problem, Rule, quoted
 from .types import show
 
 
@@ -81,7 +80,7 @@ def _ranges(config: EffectiveConfig) -> Iterator[Finding]:
     for path, flag, low, named, high in _RANGES:
         value = config.number(path)
         if value is not None and not low <= value <= high:
-            message = f"{_IC}{path} (--{flag}) {value} must be between {named} and {high}, inclusive"
+            message = f"{IC}{path} (--{flag}) {value} must be between {named} and {high}, inclusive"
             yield path, message, f"Give a number from {low} to {high}."
 
 
@@ -89,13 +88,13 @@ def _not_negative(config: EffectiveConfig) -> Iterator[Finding]:
     for path, flag in _NOT_NEGATIVE.items():
         value = config.number(path)
         if value is not None and value < 0:
-            yield path, f"{_IC}{path} (--{flag}) {value} must not be a negative number", "Give 0 or more."
+            yield path, f"{IC}{path} (--{flag}) {value} must not be a negative number", "Give 0 or more."
 
 
 def _lease(config: EffectiveConfig) -> Iterator[Finding]:
     value = config.number("nodeLeaseDurationSeconds")
     if value is not None and value < 0:
-        message = f"{_IC}nodeLeaseDurationSeconds must be greater than 0"
+        message = f"{IC}nodeLeaseDurationSeconds must be greater than 0"
         yield "nodeLeaseDurationSeconds", message, "Give 1 or more seconds; 40 is the default."
 
 
@@ -104,7 +103,7 @@ def _image_thresholds(config: EffectiveConfig) -> Iterator[Finding]:
     if low is not None and high is not None and low >= high:
         yield (
             "imageGCLowThresholdPercent",
-            f"{_IC}imageGCLowThresholdPercent (--image-gc-low-threshold) {low} must be less than "
+            f"{IC}imageGCLowThresholdPercent (--image-gc-low-threshold) {low} must be less than "
             f"imageGCHighThresholdPercent (--image-gc-high-threshold) {high}",
             "Lower imageGCLowThresholdPercent or raise imageGCHighThresholdPercent.",
         )
@@ -114,7 +113,7 @@ def _status_images(config: EffectiveConfig) -> Iterator[Finding]:
     value = config.number("nodeStatusMaxImages")
     if value is not None and value < -1:
         shown = f"{value} " if config.minor >= 24 else ""
-        message = f"{_IC}nodeStatusMaxImages (--node-status-max-images) {shown}must be -1 or greater"
+        message = f"{IC}nodeStatusMaxImages (--node-status-max-images) {shown}must be -1 or greater"
         yield "nodeStatusMaxImages", message, "Give -1 for all images, or a count."
 
 
@@ -125,10 +124,10 @@ def _allocatable_needs_qos(config: EffectiveConfig) -> Iterator[Finding]:
     if config.truth("cgroupsPerQOS") is False and enforced:
         yield (
             "enforceNodeAllocatable",
-            f'{_IC}cgroupsPerQOS (--cgroups-per-qos) must be set to true when "{enforced[0]}" contained in '
+            f'{IC}cgroupsPerQOS (--cgroups-per-qos) must be set to true when "{enforced[0]}" contained in '
             "enforceNodeAllocatable (--enforce-node-allocatable)"
             if config.minor >= 31
-            else f"{_IC}enforceNodeAllocatable (--enforce-node-allocatable) is not supported "
+            else f"{IC}enforceNodeAllocatable (--enforce-node-allocatable) is not supported "
             "unless cgroupsPerQOS (--cgroups-per-qos) is set to true",
             "Set enforceNodeAllocatable: [] (its default is [pods]), or cgroupsPerQOS: true.",
         )
@@ -141,14 +140,14 @@ def _allocatable_values(config: EffectiveConfig) -> Iterator[Finding]:
     for value in sorted(set(named) - set(allowed)):
         yield (
             path,
-            f'{_IC}option "{value}" specified for enforceNodeAllocatable (--enforce-node-allocatable). '
+            f'{IC}option "{value}" specified for enforceNodeAllocatable (--enforce-node-allocatable). '
             f"Valid options are {quoted(allowed, comma=not newer)}",
             f"Use any of {', '.join(allowed)}.",
         )
     if "none" in named and len(named) > 1:
         yield (
             path,
-            f"{_IC}enforceNodeAllocatable (--enforce-node-allocatable) may not contain additional enforcements "
+            f"{IC}enforceNodeAllocatable (--enforce-node-allocatable) may not contain additional enforcements "
             f"when {_mark('none', newer)} is specified",
             "Keep [none] alone, or remove none.",
         )
@@ -158,7 +157,7 @@ def _allocatable_values(config: EffectiveConfig) -> Iterator[Finding]:
             words = f'"{plain}" or "{plain}-compressible" included' if newer else f"'{value}' contained"
             yield (
                 path,
-                f"{_IC}{field} (--{plain}-cgroup) must be specified when {words} in "
+                f"{IC}{field} (--{plain}-cgroup) must be specified when {words} in "
                 "enforceNodeAllocatable (--enforce-node-allocatable)",
                 f"Set {field} on this node, or remove {value}.",
             )
@@ -168,7 +167,7 @@ def _system_cgroups(config: EffectiveConfig) -> Iterator[Finding]:
     if config.text("systemCgroups") and not config.text("cgroupRoot"):
         yield (
             "systemCgroups",
-            f"{_IC}systemCgroups (--system-cgroups) was specified and cgroupRoot (--cgroup-root) was not specified",
+            f"{IC}systemCgroups (--system-cgroups) was specified and cgroupRoot (--cgroup-root) was not specified",
             "Set cgroupRoot, usually to /, or remove systemCgroups.",
         )
 
@@ -180,7 +179,7 @@ def _cfs_period(config: EffectiveConfig) -> Iterator[Finding]:
     if not config.gate("CustomCPUCFSQuotaPeriod"):
         yield (
             path,
-            f"{_IC}cpuCFSQuotaPeriod {{{amounts.format_duration(period)}}} requires feature gate "
+            f"{IC}cpuCFSQuotaPeriod {{{amounts.format_duration(period)}}} requires feature gate "
             "CustomCPUCFSQuotaPeriod",
             "Set featureGates.CustomCPUCFSQuotaPeriod: true, or use 100ms.",
         )
@@ -189,7 +188,7 @@ def _cfs_period(config: EffectiveConfig) -> Iterator[Finding]:
     if not low <= period <= 10**9:
         yield (
             path,
-            f"{_IC}cpuCFSQuotaPeriod (--cpu-cfs-quota-period) {{{amounts.format_duration(period)}}} "
+            f"{IC}cpuCFSQuotaPeriod (--cpu-cfs-quota-period) {{{amounts.format_duration(period)}}} "
             f"must be between {word} and 1sec, inclusive",
             f"Give a duration from {unit} to 1s.",
         )
@@ -197,7 +196,7 @@ def _cfs_period(config: EffectiveConfig) -> Iterator[Finding]:
 
 def _server_certificate(config: EffectiveConfig) -> Iterator[Finding]:
     if config.truth("serverTLSBootstrap") and not config.gate("RotateKubeletServerCertificate"):
-        message = f"{_IC}serverTLSBootstrap true requires feature gate RotateKubeletServerCertificate"
+        message = f"{IC}serverTLSBootstrap true requires feature gate RotateKubeletServerCertificate"
         remedy = "Remove RotateKubeletServerCertificate: false from featureGates, or set serverTLSBootstrap: false."
         yield "serverTLSBootstrap", message, remedy
 
@@ -206,7 +205,7 @@ def _topology_gate(config: EffectiveConfig) -> Iterator[Finding]:
     for path, plain in (("topologyManagerPolicy", "none"), ("topologyManagerScope", "container")):
         value = config.text(path)
         if value not in ("", plain) and not config.gate("TopologyManager"):
-            message = f"{_IC}{path} {value} requires feature gate TopologyManager"
+            message = f"{IC}{path} {value} requires feature gate TopologyManager"
             yield path, message, "Set featureGates.TopologyManager: true, or use the default."
 
 
@@ -221,7 +220,7 @@ def _topology_values(config: EffectiveConfig) -> Iterator[Finding]:
             if config.minor >= 24:
                 words = quoted(allowed) if flag == "scope" else _listed(allowed)
                 message = f'{path} (--topology-manager-{flag}) "{value}" must be one of: {words}'
-            yield path, f"{_IC}{message}", f"Use one of {', '.join(allowed)}."
+            yield path, f"{IC}{message}", f"Use one of {', '.join(allowed)}."
 
 
 def _shutdown(config: EffectiveConfig) -> Iterator[Finding]:
@@ -231,7 +230,7 @@ def _shutdown(config: EffectiveConfig) -> Iterator[Finding]:
         if total > 0 or critical > 0:
             yield (
                 path,
-                f"{_IC}Specifying ShutdownGracePeriod or ShutdownGracePeriodCriticalPods "
+                f"{IC}Specifying ShutdownGracePeriod or ShutdownGracePeriodCriticalPods "
                 "requires feature gate GracefulNodeShutdown",
                 "Set featureGates.GracefulNodeShutdown: true, or remove both periods.",
             )
@@ -241,9 +240,9 @@ def _shutdown(config: EffectiveConfig) -> Iterator[Finding]:
     if critical > total or (not newer and min(total, critical) < 0):
         yield (
             path,
-            f"{_IC}{part} {shown_critical} must be <= {path} {shown_total}"
+            f"{IC}{part} {shown_critical} must be <= {path} {shown_total}"
             if newer
-            else f"{_IC}ShutdownGracePeriod {shown_total} must be >= 0, "
+            else f"{IC}ShutdownGracePeriod {shown_total} must be >= 0, "
             f"ShutdownGracePeriodCriticalPods {shown_critical} must be >= 0, "
             f"and ShutdownGracePeriodCriticalPods {shown_critical} must be <= ShutdownGracePeriod {shown_total}",
             "shutdownGracePeriodCriticalPods is the last part of shutdownGracePeriod: give it at most the same time.",
@@ -251,7 +250,7 @@ def _shutdown(config: EffectiveConfig) -> Iterator[Finding]:
     for name, value, shown in ((path, total, shown_total), (part, critical, shown_critical)):
         if 0 < value < 10**9 or (newer and value < 0):
             word = name if newer else name[0].upper() + name[1:]
-            yield (name, f"{_IC}{word} {shown} must be either zero or otherwise >= 1 sec", "Give 0s, or 1s and more.")
+            yield (name, f"{IC}{word} {shown} must be either zero or otherwise >= 1 sec", "Give 0s, or 1s and more.")
 
 
 def _hairpin(config: EffectiveConfig) -> Iterator[Finding]:
@@ -259,7 +258,7 @@ def _hairpin(config: EffectiveConfig) -> Iterator[Finding]:
     if value not in ("", "none", "hairpin-veth", "promiscuous-bridge"):
         yield (
             "hairpinMode",
-            f'{_IC}option "{value}" specified for hairpinMode (--hairpin-mode). '
+            f'{IC}option "{value}" specified for hairpinMode (--hairpin-mode). '
             'Valid options are "none", "hairpin-veth" or "promiscuous-bridge"',
             "Use one of them.",
         )
@@ -269,7 +268,7 @@ def _reserved_cpus(config: EffectiveConfig) -> Iterator[Finding]:
     path, value = "reservedSystemCPUs", config.text("reservedSystemCPUs")
     if not value:
         return
-    start, shown = (_IC, f" {value}") if config.minor >= 24 else ("", "")
+    start, shown = (IC, f" {value}") if config.minor >= 24 else ("", "")
     if config.text("systemReservedCgroup") or config.text("kubeReservedCgroup"):
         yield (
             path,
@@ -297,14 +296,13 @@ def _hidden_metrics(config: EffectiveConfig) -> Iterator[Finding]:
         )
 
 
-_FORMATS = "Use text or json."
-
-
 def _log_format(config: EffectiveConfig) -> Iterator[Finding]:
     value = config.text("logging.format")
     if value not in ("", "text", "json"):
         message = f'logging.format: Invalid value: "{value}": Unsupported log format'
-        yield "logging.format", message if config.minor >= 22 else f"unsupported log format: {value}", _FORMATS
+        if config.minor < 22:
+            message = f"unsupported log format: {value}"
+        yield "logging.format", message, "Use text or json."
 
 
 def _listed(words: Sequence[str]) -> str:

@@ -41,7 +41,7 @@ _SCALE = {
 _BINARY = ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _DECIMAL = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
 _MOST = 2**63 - 1
-"""Go caps binary quantities there."""
+"""Of an int64: Go caps binary quantities there, and no duration is longer."""
 NO_QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 """The kubelet's message for a text that is not a quantity."""
 
@@ -52,9 +52,7 @@ def parse_quantity(text: str) -> Fraction:
     Raises ValueError with the kubelet's message for anything else. An exponent of more than three digits is refused
     too: Go caps such values.
     """
-    found = _QUANTITY.fullmatch(text)
-    if found is None or len((found.group("exponent") or "").lstrip("eE+-")) > 3:
-        raise ValueError(NO_QUANTITY)
+    found = _matched(text)
     scale = (
         Fraction(10) ** int(found.group("exponent")[1:])
         if found.group("exponent")
@@ -66,11 +64,10 @@ def parse_quantity(text: str) -> Fraction:
 def int64_of_quantity(text: str) -> int | None:
     """Return the value of a quantity as Go's AsInt64 does; None where Go has none, as for ``0.5Gi`` and ``1024Ti``.
 
-    Raises ValueError as parse(). Source: ParseQuantity and AsInt64 in apimachinery/pkg/api/resource/quantity.go.
+    Raises ValueError as parse_quantity().
+    Source: ParseQuantity and AsInt64 in apimachinery/pkg/api/resource/quantity.go.
     """
-    value, found = parse_quantity(text), _QUANTITY.fullmatch(text)
-    if found is None:
-        raise ValueError(NO_QUANTITY)
+    value, found = parse_quantity(text), _matched(text)
     whole, _point, after = found.group("number").lstrip("+-").partition(".")
     digits = len(whole.lstrip("0") or "0") + len(after)
     suffix = found.group("suffix") or ""
@@ -87,7 +84,7 @@ def canonical_quantity(text: str, digits: int = 9) -> str:
     """Return a quantity as Go writes it: ``2Gi`` for ``2048Mi``, ``1500m`` for ``1.5``, ``1k`` for ``1000``.
 
     ``digits`` after the decimal point count, and what is beyond them is rounded away from zero. A sign, leading zeros
-    and the like, which Go sometimes keeps as written, are left out here. Raises ValueError as parse().
+    and the like, which Go sometimes keeps as written, are left out here. Raises ValueError as parse_quantity().
     Source: ParseQuantity and CanonicalizeBytes in apimachinery/pkg/api/resource/quantity.go.
     """
     value, binary = parse_quantity(text), text.endswith("i")
@@ -104,11 +101,18 @@ def canonical_quantity(text: str, digits: int = 9) -> str:
     whole, exponent = whole * 10 ** (exponent % 3), exponent - exponent % 3
     if not whole:
         return "0"
-    found = _QUANTITY.fullmatch(text)
-    if found and found.group("exponent"):
+    if _matched(text).group("exponent"):
         return f"{sign}{whole}e{exponent}" if exponent else f"{sign}{whole}"
     # Go writes no suffix beyond the last one, which gives another number.
     return f"{sign}{whole}{_DECIMAL[exponent // 3 + 3]}" if exponent <= 18 else text
+
+
+def _matched(text: str) -> re.Match[str]:
+    """Return the parts of a quantity. Raises ValueError as parse_quantity()."""
+    found = _QUANTITY.fullmatch(text)
+    if found is None or len((found.group("exponent") or "").lstrip("eE+-")) > 3:
+        raise ValueError(NO_QUANTITY)
+    return found
 
 
 def _without_factor(value: int, factor: int) -> tuple[int, int]:
@@ -149,7 +153,6 @@ _NANOSECONDS = {
     "h": 3600 * 10**9,
 }
 _DURATION_PART = re.compile("([0-9]*)(?:\\.([0-9]*))?(ns|us|\u00b5s|\u03bcs|ms|s|m|h)", re.ASCII)
-_LONGEST = 2**63 - 1
 
 
 def parse_duration(text: str) -> int:
@@ -171,7 +174,7 @@ def parse_duration(text: str) -> int:
         if part is None or not (part.group(1) or part.group(2)):
             raise invalid
         total += _nanoseconds_of_part(part)
-        if total > _LONGEST:
+        if total > _MOST:
             raise invalid
         at = part.end()
     return -total if text[0] == "-" else total
@@ -187,7 +190,7 @@ def _nanoseconds_of(digits: str, unit: int) -> int:
     """Return the nanoseconds of the digits after the point, with the float arithmetic that Go uses."""
     value, scale = 0, 1.0
     for digit in digits:
-        if value > _LONGEST // 10 or value * 10 + int(digit) > _LONGEST:
+        if value > _MOST // 10 or value * 10 + int(digit) > _MOST:
             break
         value = value * 10 + int(digit)
         scale *= 10

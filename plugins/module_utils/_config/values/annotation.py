@@ -14,7 +14,7 @@ from __future__ import annotations
 import datetime
 import json
 import re
-from typing import Any, Callable, Mapping, NamedTuple
+from typing import Any, Callable, Mapping, NamedTuple, Tuple
 
 from . import reference
 
@@ -229,7 +229,19 @@ def status(holder: Any) -> tuple[dict[str, Any] | None, str]:
                 found[part] = {"configMap": source_of_part}
         except ValueError as error:
             fault = fault or str(error)
-    for field, (fits, meaning) in _TEXTS.items():
+    texts, wrong = _texts(holder, _OF_STATUS)
+    return {**found, **texts}, fault or wrong
+
+
+def mark(holder: Mapping[str, Any] | None) -> tuple[dict[str, str], str]:
+    """Return a mark of a cordon without its malformed and unknown fields, and what is wrong with the first of them."""
+    return _texts(holder or {}, _OF_MARK)
+
+
+def _texts(holder: Mapping[str, Any], fields: Mapping[str, _Form]) -> tuple[dict[str, str], str]:
+    """Return the fields with texts of the right form, and what is wrong with the first other one."""
+    found, fault = {}, ""
+    for field, (fits, meaning) in fields.items():
         value = holder.get(field)
         if value is None:
             continue
@@ -237,18 +249,6 @@ def status(holder: Any) -> tuple[dict[str, Any] | None, str]:
             found[field] = value
         else:
             fault = fault or f"{field} is {reference.shown(value)}, not {meaning}"
-    return found, fault
-
-
-def mark(holder: Mapping[str, Any] | None) -> tuple[dict[str, str], str]:
-    """Return a mark of a cordon without its malformed and unknown fields, and what is wrong with the first of them."""
-    found, fault = {}, ""
-    for field in ("holder", "time"):
-        value = (holder or {}).get(field)
-        if isinstance(value, str) and _unicode(value):
-            found[field] = value
-        elif value is not None:
-            fault = fault or f"{field} is {reference.shown(value)}, not a text"
     return found, fault
 
 
@@ -272,9 +272,8 @@ def _time(value: str) -> bool:
     return True
 
 
-_TEXTS: dict[str, tuple[Callable[[str], bool], str]] = {
-    "error": (_unicode, "a text"),
-    "reason": (_unicode, "a text"),
-    "time": (_time, "a time"),
-    "started": (_time, "a time"),
-}
+_Form = Tuple[Callable[[str], bool], str]
+_TEXT: _Form = (_unicode, "a text")
+_TIME_OF_GUARD: _Form = (_time, "a time")
+_OF_STATUS = {"error": _TEXT, "reason": _TEXT, "time": _TIME_OF_GUARD, "started": _TIME_OF_GUARD}
+_OF_MARK = {"holder": _TEXT, "time": _TEXT}

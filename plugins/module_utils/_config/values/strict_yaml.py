@@ -105,7 +105,7 @@ def _too_deep(line: int | None = None) -> YamlError:
 
 
 def load(text: str) -> Any:
-    """Return the value of the only document in the text, None when there is no document. Raises Problem."""
+    """Return the value of the only document in the text, None when there is no document. Raises YamlError."""
     if yaml is None:
         raise YamlError(
             "the Python package PyYAML is not installed here, so only JSON without errors can be read",
@@ -146,7 +146,7 @@ def _explain(error: Any, text: str) -> YamlError:
 
 
 def _check(node: Any, seen: set[int]) -> None:
-    """Raise Problem for ambiguous scalars and keys below a node.
+    """Raise YamlError for ambiguous scalars and keys below a node.
 
     This runs before merge keys (<<) are resolved, while each value still has its line.
     """
@@ -200,7 +200,7 @@ def _is_template(key: Any) -> bool:
 
 
 def _check_merge(value: Any, at: int, line: int) -> None:
-    """Raise Problem for a merge key (<<) that is not the first key of its map, or has several maps.
+    """Raise YamlError for a merge key (<<) that is not the first key of its map, or has several maps.
 
     Go's yaml.v2 (sigs.k8s.io/yaml in the kubelet) lets a merge key override the keys before it, PyYAML never does. Of
     several maps the first wins, and the last one with PyYAML 6.0.4.

@@ -19,7 +19,6 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields i
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.binary_facts import BinaryFacts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.field_row import EFFECTS, Field
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.gates import State
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import EffectiveConfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import amounts, paths
 from tests.support.table_minors import BEYOND, EVERY
 
@@ -363,10 +362,3 @@ def test_what_is_asked_of_a_configuration(config: t.Any, names: list[str]) -> No
 def test_facts_of_a_module() -> None:
     assert binary_facts.read(FACTS._asdict()) == FACTS and binary_facts.read(None) is None
     assert FACTS.minor == 36 and FACTS._replace(version="what?").minor is None
-
-
-def test_the_default_of_a_gate_is_that_of_the_binary() -> None:
-    answer = FACTS._replace(gates={"NodeSwap": "b-"})
-    assert EffectiveConfig({}, 36).gate("NodeSwap") is True
-    assert EffectiveConfig({}, 36, answer).gate("NodeSwap") is False
-    assert EffectiveConfig({"featureGates": {"NodeSwap": True}}, 36, answer).gate("NodeSwap") is True

@@ -10,6 +10,7 @@ from typing import Any
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config, merged_dropins
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, identity
+from tests.support import objects
 
 from .. import kubelet_model as model
 
@@ -54,9 +55,7 @@ def applied(table: dict[str, Any], made: dict[str, Any]) -> dict[str, Any]:
         live, source, status = table["variants"][row["variant"]], row["source"], row["status"]
         if planned["action"] == "assign":
             live = complete_config.restore(model.configz(made["variants"][planned["variant"]]))
-            source = {"namespace": "kube-system", "name": planned["configmap"], "kubeletConfigKey": "kubelet"}
-            full = {"configMap": {**source, "uid": "u", "resourceVersion": "1"}}
-            status = {"assigned": full, "active": full, "lastKnownGood": None}
+            source, status = reference(planned["configmap"]), running(planned["configmap"])
         variants[identity.variant(live)] = live
         own = planned.get("own") or row.get("own")
         nodes[name] = {**row, "variant": identity.variant(live), "source": source, "status": status, "own": own}
@@ -64,14 +63,17 @@ def applied(table: dict[str, Any], made: dict[str, Any]) -> dict[str, Any]:
 
 
 def reference(name: str = "other") -> dict[str, Any]:
-    return {"namespace": "kube-system", "name": name, "kubeletConfigKey": "kubelet"}
+    return objects.place(name)
 
 
-def status(active: str | None, assigned: str | None = None, error: str | None = None) -> dict[str, Any]:
-    def full(name: str | None) -> dict[str, Any] | None:
-        return {"configMap": {**reference(name), "uid": "u", "resourceVersion": "1"}} if name else None
+def running(active: str = "other", assigned: str = "", error: str = "") -> dict[str, Any]:
+    """Return the status of a kubelet that runs a source; by default it is also the assigned one."""
+    return objects.status(objects.reference(assigned or active), objects.reference(active), error=error)
 
-    return {"assigned": full(assigned or active), "active": full(active), "error": error}
+
+def record(source: str = "c", **own: list[Any]) -> dict[str, Any]:
+    """Return the record of these values of the node's own."""
+    return {"complete": True, "source": source, "absent": [], "own": own}
 
 
 HEADER = {"kind": document.KIND, "apiVersion": document.API_VERSION}
@@ -83,7 +85,7 @@ OWN: dict[str, Any] = {
     "maxPods": 100,
     "staticPodPath": "/etc/kubernetes/manifests",
 }
-SOURCE = {"namespace": "kube-system", "name": "c", "kubeletConfigKey": "kubelet"}
+SOURCE = reference("c")
 
 
 def facts(own: Any, read: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -108,10 +110,9 @@ def facts_36(own: Any, read: dict[str, Any], **dropins: dict[str, Any] | None) -
     return {**facts(own, read), "own": [{"path": PATH, "content": own}, *rows], "dropin": place}
 
 
-def assigned(record: dict[str, Any]) -> dict[str, Any]:
-    reference = {"configMap": {**SOURCE, "uid": "u", "resourceVersion": "1"}}
-    status = {"assigned": reference, "active": reference, "lastKnownGood": reference}
-    return {"delivery": "checkpoint", "source": SOURCE, "status": status, "own": record}
+def assigned(record: dict[str, Any], delivery: str = "checkpoint", name: str = "c") -> dict[str, Any]:
+    """Return what the dump of a node has that runs a source of this name."""
+    return {"delivery": delivery, "source": reference(name), "status": running(name), "own": record}
 
 
 def changes(made: dict[str, Any]) -> dict[str, tuple[Any, Any]]:

@@ -135,7 +135,7 @@ def test_a_reason_of_the_other_direction_is_left_out(path: str, before: object, 
     assert found.startswith(reason), found
 
 
-NATIVE = {"delivery": "native", "source": tables.reference(), "status": tables.status("other")}
+NATIVE = {"delivery": "native", "source": tables.reference(), "status": tables.running("other")}
 
 
 @pytest.mark.parametrize(

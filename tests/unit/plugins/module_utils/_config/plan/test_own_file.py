@@ -35,7 +35,7 @@ def test_the_source_is_the_own_file_and_what_is_declared() -> None:
     row = made["nodes"]["n1"]
     assert made["variants"][row["variant"]] == {**OWN, "kubeAPIQPS": 9}
     assert tables.changes(made) == {"kubeAPIQPS": (50, 9)}
-    assert row["own"] == {"complete": True, "source": row["configmap"], "absent": [], "own": {"kubeAPIQPS": [50]}}
+    assert row["own"] == tables.record(row["configmap"], kubeAPIQPS=[50])
     assert not row["whole"]
 
 
@@ -52,7 +52,7 @@ def test_a_later_change_of_the_own_file_is_taken_up() -> None:
         _live(read),
         tables.facts(own, read),
         {"kubeAPIQPS": 9},
-        **tables.assigned({"complete": True, "source": "c", "absent": [], "own": {"kubeAPIQPS": [50]}}),
+        **tables.assigned(tables.record(kubeAPIQPS=[50])),
     )
     assert tables.changes(made) == {"clusterDNS": (["10.96.0.10"], ["10.0.0.1"]), "containerLogMaxFiles": (5, 7)}
     assert all(change["own_file_changed"] for change in made["nodes"]["n1"]["changes"])
@@ -62,7 +62,7 @@ def test_a_later_change_of_the_own_file_is_taken_up() -> None:
 
 def test_what_is_no_longer_declared_reverts_to_the_own_file() -> None:
     read = {**OWN, "maxPods": 70, "kubeAPIQPS": 9}
-    record = {"complete": True, "source": "c", "absent": [], "own": {"maxPods": [100], "kubeAPIQPS": [50]}}
+    record = tables.record(maxPods=[100], kubeAPIQPS=[50])
     made = _plan(_live(read), tables.facts(OWN, read), {"kubeAPIQPS": 9}, **tables.assigned(record))
     assert tables.changes(made) == {"maxPods": (70, 100)}
     (change,) = made["nodes"]["n1"]["changes"]
@@ -73,7 +73,7 @@ def test_what_is_no_longer_declared_reverts_to_the_own_file() -> None:
 def test_a_snapshot_of_an_earlier_release_that_means_the_same_stays() -> None:
     """It holds all defaults, and the next change replaces it."""
     snapshot = _live({**OWN, "kubeAPIQPS": 9})
-    record = {"complete": True, "source": "c", "absent": [], "own": {"kubeAPIQPS": [50]}}
+    record = tables.record(kubeAPIQPS=[50])
     made = _plan(snapshot, tables.facts(OWN, snapshot), {"kubeAPIQPS": 9}, **tables.assigned(record))
     assert (made["nodes"]["n1"]["action"], tables.changes(made)) == ("none", {})
 
@@ -112,7 +112,7 @@ def test_a_node_whose_own_file_is_not_known(facts: Any, message: str) -> None:
 def test_the_own_file_of_a_node_that_keeps_its_local_config_does_not_matter() -> None:
     """A source that stays is built on the live configuration as long as the file cannot be read."""
     assert _plan(_live(OWN), None)["nodes"]["n1"]["problems"] == []
-    made = _plan(_live(OWN), None, **tables.assigned({"complete": True, "source": "c", "absent": [], "own": {}}))
+    made = _plan(_live(OWN), None, **tables.assigned(tables.record()))
     assert made["nodes"]["n1"]["action"] == "none"
     assert [problem["rule"] for problem in made["nodes"]["n1"]["problems"]] == ["no-own-file"]
 
@@ -256,7 +256,7 @@ def test_a_deleted_line_reverts_to_the_nodes_own_value(
 
 def test_an_own_value_that_is_not_known_is_reported_and_nothing_changes() -> None:
     """The source is older than the records, so the value that a layer replaces may be that of an earlier layer."""
-    old = {"source": tables.reference(), "status": tables.status("other")}
+    old = {"source": tables.reference(), "status": tables.running("other")}
     table = tables.table({**LIVE, "maxPods": 50}, **old)
     table = tables.applied(table, tables.planned(table, {"maxPods": 60}))
     made = tables.planned(table, [{}])
@@ -321,7 +321,7 @@ def test_a_removal_that_is_applied_asks_for_no_permission_again() -> None:
         assert "cgroupDriver" not in made["variants"][row["variant"]]
         table = tables.applied(table, made)
     # Where the kubelet runs another source, its value may be another one.
-    table["nodes"]["n0"].update(source=tables.reference(), status=tables.status("other"))
+    table["nodes"]["n0"].update(source=tables.reference(), status=tables.running("other"))
     assert ("refusal", "effect", "cgroupDriver") in tables.rules(
         tables.planned(table, {**layer, "maxPods": 70}, deliveries=CHECKPOINTS)
     )

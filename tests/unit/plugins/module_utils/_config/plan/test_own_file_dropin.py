@@ -12,7 +12,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
 
 from . import tables
-from .tables import HEADER, OWN, PATH, SOURCE
+from .tables import HEADER, OWN, PATH
 
 NODEFS = 'evictionHard["nodefs.available"]'
 MERGED = {"mergeDefaultEvictionSettings": True, "evictionHard": {"memory.available": "1Gi"}}
@@ -20,7 +20,7 @@ REMOVED = {"kubeAPIQPS": 9, "evictionHard": {"nodefs.available": None}}
 
 
 def _migrated(live: dict[str, Any], facts: Any, *layers: dict[str, Any], **options: Any) -> dict[str, Any]:
-    record = {"complete": True, "source": "c", "absent": [], "own": {"kubeAPIQPS": [50]}}
+    record = tables.record(kubeAPIQPS=[50])
     table = tables.of_n1(live, **{**tables.assigned(record), **options.pop("row", {})})
     options = {"migrate": "equal", "allow_effect": "reboot", **options}
     return tables.planned(table, None, {"n1": list(layers)}, deliveries={"n1": "dropin"}, own={"n1": facts}, **options)
@@ -72,8 +72,8 @@ def test_a_removal_that_the_checkpoint_made_is_no_change_of_a_migration_and_of_l
     assert (made["refused"], tables.changes(made)) == (False, {})
     own = made["nodes"]["n1"]["own"]
     assert own["absent"] == ["cgroupDriver"]
-    later = {**tables.assigned({**own, "source": "c"}), "delivery": "dropin"}
-    made = tables.planned(tables.of_n1(live, **later), {**layer, "kubeAPIQPS": 8})
+    later = tables.of_n1(live, **tables.assigned({**own, "source": "c"}, "dropin"))
+    made = tables.planned(later, {**layer, "kubeAPIQPS": 8})
     assert (made["refused"], tables.changes(made)) == (False, {"kubeAPIQPS": (9, 8)})
 
 
@@ -150,11 +150,10 @@ def test_a_node_whose_own_file_is_not_known_is_not_migrated() -> None:
 
 def test_a_node_that_cannot_be_migrated_does_not_hide_the_others() -> None:
     live = tables.of_36(OWN)
-    row = {**tables.assigned({"complete": True, "source": "c", "absent": [], "own": {}}), "kubelet_version": "v1.36.2"}
-    table = {"variants": {"a": live}, "nodes": {name: {**row, "variant": "a"} for name in ("n1", "n2")}}
+    table = tables.table(live, live, kubelet_version="v1.36.2", **tables.assigned(tables.record()))
     deliveries = dict.fromkeys(table["nodes"], "dropin")
-    made = tables.planned(table, {}, deliveries=deliveries, own={"n2": tables.facts_36(OWN, OWN)}, migrate="equal")
-    assert [made["nodes"][name]["action"] for name in ("n1", "n2")] == ["none", "assign"]
+    made = tables.planned(table, {}, deliveries=deliveries, own={"n1": tables.facts_36(OWN, OWN)}, migrate="equal")
+    assert [row["action"] for row in made["nodes"].values()] == ["none", "assign"]
 
 
 def _dropin(own: dict[str, Any], *layers: dict[str, Any], **options: Any) -> dict[str, Any]:
@@ -162,10 +161,7 @@ def _dropin(own: dict[str, Any], *layers: dict[str, Any], **options: Any) -> dic
     live = options.pop("live", tables.of_36(OWN, {"kubeAPIQPS": 9}))
     facts = options.pop("facts", None) or tables.facts_36(own, own)
     facts["disk"].update(checkpoint=None, started=5.0, changed=options.pop("changed", 6.0))
-    record = {"complete": True, "source": "c", "absent": [], "own": options.pop("former", {"kubeAPIQPS": [50]})}
-    row = {**tables.assigned(record), "delivery": "dropin"}
-    if "source" in options:
-        row["source"] = {**SOURCE, "name": options.pop("source")}
+    row = tables.assigned(tables.record(**options.pop("former", {"kubeAPIQPS": [50]})), "dropin")
     return tables.planned(tables.of_n1(live, **row), None, {"n1": list(layers)}, own={"n1": facts}, **options)
 
 
@@ -326,14 +322,10 @@ def test_the_record_of_a_threshold_that_a_flag_overrides_stays() -> None:
 
 def test_nothing_is_taken_up_without_a_restart() -> None:
     name = _dropin(OWN, {"kubeAPIQPS": 9})["nodes"]["n1"]["configmap"]
-    reference = {**SOURCE, "name": name, "uid": "u", "resourceVersion": "1"}
     live = tables.of_36(OWN, {"kubeAPIQPS": 9})
     facts = tables.facts_36({**CHANGED, "maxPods": -3}, OWN)
     facts["disk"].update(checkpoint=None, started=5.0, changed=6.0)
-    status = {part: {"configMap": reference} for part in ("assigned", "active", "lastKnownGood")}
-    record = {"complete": True, "source": name, "absent": [], "own": {"kubeAPIQPS": [50]}}
-    source = {**SOURCE, "name": name}
-    table = tables.of_n1(live, delivery="dropin", own=record, source=source, status=status)
+    table = tables.of_n1(live, **tables.assigned(tables.record(name, kubeAPIQPS=[50]), "dropin", name))
     made = tables.planned(table, None, {"n1": [{"kubeAPIQPS": 9}]}, own={"n1": facts})
     planned = made["nodes"]["n1"]
     assert (planned["action"], planned["changes"], planned["problems"]) == ("none", [], [])

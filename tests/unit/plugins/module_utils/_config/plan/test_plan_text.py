@@ -9,7 +9,6 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan_text
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import identity
 from tests.support.table_minors import BEYOND, NEWEST
 
 from .. import kubelet_model as model
@@ -19,13 +18,7 @@ from .tables import LIVE
 
 def _plan(configs: list[dict[str, Any]], *args: Any, version: str = "v1.20.2", **options: Any) -> dict[str, Any]:
     lives = [complete_config.restore(model.configz(config)) for config in configs]
-    nodes = {
-        f"n{position}": {"variant": identity.variant(live), "kubelet_version": version, "source": None, "status": None}
-        for position, live in enumerate(lives)
-    }
-    return tables.planned(
-        {"variants": {identity.variant(live): live for live in lives}, "nodes": nodes}, *args, **options
-    )
+    return tables.planned(tables.table(*lives, kubelet_version=version), *args, **options)
 
 
 MAX_PODS = (
@@ -158,11 +151,10 @@ def test_the_diff_has_one_entry_for_nodes_that_change_alike() -> None:
 
 
 def test_the_diff_of_nodes_with_one_drop_in_shows_each_own_value_that_comes_back() -> None:
-    record = {"complete": True, "source": "other", "absent": []}
-    row = {"source": tables.reference(), "status": tables.status("other"), "delivery": "dropin"}
+    row = tables.assigned({}, "dropin", "other")
     table = tables.table(*[{**LIVE, "maxPods": 50}] * 2, kubelet_version="v1.36.2", **row)
     for name, own in (("n0", 110), ("n1", 200)):
-        table["nodes"][name]["own"] = {**record, "own": {"maxPods": [own]}}
+        table["nodes"][name]["own"] = tables.record("other", maxPods=[own])
     found = plan_text.diffs(table, tables.planned(table, [{}]))
     assert [f'"maxPods": {own}' in entry["after"] for own, entry in zip((110, 200), found, strict=True)] == [True, True]
 
@@ -238,13 +230,8 @@ def test_variants_that_mean_the_same_do_not_differ() -> None:
 def test_variants_of_two_deliveries_are_not_compared() -> None:
     """One holds a whole configuration, the other what is declared: nearly every field would differ."""
     lives = [complete_config.restore(model.configz(config)) for config in ({}, {"kubeAPIQPS": 7})]
-    variants = {identity.variant(live): live for live in lives}
-    row = {"source": None, "status": None}
-    nodes = {
-        "n1": {**row, "variant": identity.variant(lives[0]), "kubelet_version": "v1.20.2", "delivery": "native"},
-        "n2": {**row, "variant": identity.variant(lives[1]), "kubelet_version": "v1.20.2", "delivery": "native"},
-        "n3": {**row, "variant": identity.variant(lives[0]), "kubelet_version": "v1.36.2"},
-    }
-    made = tables.planned({"variants": variants, "nodes": nodes}, {"maxPods": 50}, deliveries={"n3": "dropin"})
+    table = tables.table(*lives, lives[0], delivery="native")
+    table["nodes"]["n2"].update(kubelet_version="v1.36.2", delivery="none")
+    made = tables.planned(table, {"maxPods": 50}, deliveries={"n2": "dropin"})
     assert len({node["variant"] for node in made["nodes"].values()}) == 3
     assert [row["path"] for row in made["summary"]["differences"]] == ["kubeAPIQPS"]

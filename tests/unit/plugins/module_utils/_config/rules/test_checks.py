@@ -12,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, fields
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.binary_facts import BinaryFacts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks, feature_gates, validation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import (
+    IC,
     LAST_READ,
     REFUSAL,
     WARNING,
@@ -21,6 +23,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.pr
     Problem,
     Rule,
 )
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.short_texts import minor_of
 from tests.support import asked_rules, binary_corpus
 from tests.support.kubelet_starts import ENDS, HIDES, STARTS
 from tests.support.table_minors import BEYOND
@@ -29,9 +32,11 @@ from .. import kubelet_model as model
 
 
 def test_only_refusals_by_the_validation_can_be_softened() -> None:
-    found = checks.problems({"maxPods": "5", "eventBurst": -1, "runOnce": True}, 20)
+    gate = {"featureGates": {"NoSuchGate": True}}
+    found = checks.problems({"maxPods": "5", "eventBurst": -1, "runOnce": True, **gate}, 20)
     assert [(one.path, one.severity) for one in map(checks.softened, found)] == [
         ("eventBurst", "warning"),
+        ("featureGates.NoSuchGate", "warning"),
         ("maxPods", "refusal"),
         ("runOnce", "refusal"),
     ]
@@ -217,16 +222,21 @@ def test_a_zero_that_means_an_unknown_default_is_unknown(path: str, zero: object
 
 
 @pytest.mark.parametrize(
-    ("gates", "minor", "on"),
+    ("gates", "minor", "answer", "on"),
     [
-        ({}, 20, False),
-        ({}, 21, True),
-        ({"GracefulNodeShutdown": False}, 21, False),
-        ({"GracefulNodeShutdown": True}, 20, True),
+        ({}, 20, {}, False),
+        ({}, 21, {}, True),
+        ({"GracefulNodeShutdown": False}, 21, {}, False),
+        ({"GracefulNodeShutdown": True}, 20, {}, True),
+        ({}, 36, {"GracefulNodeShutdown": "b-"}, False),
+        ({"GracefulNodeShutdown": True}, 36, {"GracefulNodeShutdown": "b-"}, True),
     ],
 )
-def test_a_gate_has_the_default_of_the_minor(gates: dict[str, bool], minor: int, on: bool) -> None:
-    assert EffectiveConfig({"featureGates": gates}, minor).gate("GracefulNodeShutdown") is on
+def test_a_gate_has_the_default_of_the_minor_or_of_the_binary(
+    gates: dict[str, bool], minor: int, answer: dict[str, str], on: bool
+) -> None:
+    binary = BinaryFacts("v1.36.2", [], answer, {})
+    assert EffectiveConfig({"featureGates": gates}, minor, binary).gate("GracefulNodeShutdown") is on
 
 
 @pytest.mark.parametrize(
@@ -292,6 +302,30 @@ def test_what_ends_or_hides_a_kubelet_is_refused(config: dict[str, Any], rule: s
 @pytest.mark.parametrize("config", STARTS)
 def test_what_starts_is_not_refused(config: dict[str, Any]) -> None:
     assert refusals(config) == set()
+
+
+OTHER_WORDS = (
+    # A kubelet writes this number in hexadecimal, and up to 1.29 a comma before the last of the words.
+    f"Must be <= {2**31 - 1}",
+    'or "UnlimitedSwap"',
+    # These words of ours name no cause: the kubelet's name the wrong part of the pattern.
+    "invalid image pattern in",
+)
+
+
+@pytest.mark.parametrize("version", binary_corpus.WHOLE)
+def test_a_rule_has_the_words_of_a_real_kubelet(version: str) -> None:
+    for config, verdict, messages in binary_corpus.recorded_values(version):
+        for words in words_of(config, minor_of(version) or 0) if verdict == "invalid" else ():
+            assert words in "".join(messages) or any(one in words for one in OTHER_WORDS), messages
+
+
+def words_of(config: dict[str, Any], minor: int) -> list[str]:
+    """Return the words that a kubelet should use. A refused gate is all that it names. Of types, the words are ours."""
+    found = [one for one in checks.problems(config, minor) if one.severity == REFUSAL]
+    of_gates = [one for one in found if one.rule in feature_gates.NAMES]
+    of_values = [one for one in found if one.rule in validation.NAMES]
+    return [one.message.removeprefix(IC) for one in of_gates or of_values]
 
 
 OF_BINARIES: dict[str, asked_rules.Answers] = {

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import gates, gates_table
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks, eviction, feature_gates
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import eviction, feature_gates
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import (
     REFUSAL,
     WARNING,
@@ -137,11 +137,6 @@ def test_a_kubelet_newer_than_the_table_decides_by_itself() -> None:
 @pytest.mark.parametrize("value", [None, 5, {"NodeSwap": "true"}, {"NodeSwap": None}])
 def test_what_is_no_gate_is_the_type_check_s_concern(value: Any) -> None:
     assert list(feature_gates.check(EffectiveConfig({"featureGates": value}, 21))) == []
-
-
-def test_allow_invalid_softens_them() -> None:
-    [problem] = [one for one in checks.problems({"featureGates": {"NoSuchGate": True}}, 33) if one.rule == UNKNOWN]
-    assert checks.softened(problem).severity == WARNING
 
 
 @given(st.sampled_from(sorted(gates_table.GATES)), st.integers(20, 36), st.booleans())

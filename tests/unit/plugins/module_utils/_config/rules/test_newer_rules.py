@@ -203,15 +203,12 @@ def test_what_every_version_accepts(config: dict[str, Any], minor: int) -> None:
 
 
 FLUSH = "logging.flushFrequency"
-SAMPLING = "tracing.samplingRatePerMillion: Invalid value"
 PANIC = "ends the kubelet in a Go panic: non-positive interval for NewTicker"
 
 
 @pytest.mark.parametrize(
     ("config", "minor", "message"),
     [
-        ({"maxParallelImagePulls": 0}, 36, f"{IC}maxParallelImagePulls 0 must be a positive number"),
-        ({"containerLogMaxWorkers": 0}, 36, f"{IC}containerLogMaxWorkers must be greater than or equal to 1"),
         (
             {"enableSystemLogQuery": True, "enableSystemLogHandler": True},
             34,
@@ -222,66 +219,38 @@ PANIC = "ends the kubelet in a Go panic: non-positive interval for NewTicker"
             35,
             f"{IC}NodeLogQuery feature gate is required for enableSystemLogQuery",
         ),
-        (
-            {**restart("301500ms"), **on("KubeletCrashLoopBackOffMax")},
-            36,
-            f"{IC}CrashLoopBackOff.MaxContainerRestartPeriod (got: 301.5 seconds) must be set between 1s and 300s",
-        ),
-        (
-            {POLICY: "AlwaysVerify", **ALLOWLIST},
-            36,
-            f"{IC}can't set `preloadedImagesVerificationAllowlist` if `imagePullCredentialsVertificationPolicy` is not "
-            '"NeverVerifyAllowlistedImages"',
-        ),
         ({"logging": {"flushFrequency": -1}}, 27, f"{FLUSH}: -1 {PANIC}"),
         ({"logging": {"flushFrequency": "-1s"}}, 34, f'{FLUSH}: "-1s" {PANIC}'),
         ({"logging": {"flushFrequency": "-1s"}}, 35, f'{FLUSH}: Invalid value: "-1s": Must be greater than zero'),
-        ({"tracing": {"samplingRatePerMillion": -1}}, 36, f"{SAMPLING}: -1: sampling rate must be positive"),
-        (
-            {"tracing": {"samplingRatePerMillion": 10**6 + 1}},
-            36,
-            f"{SAMPLING}: 1000001: sampling rate per million must be less than or equal to one million",
-        ),
-        (
-            {"tracing": {"endpoint": "http://a:4317"}},
-            36,
-            'tracing.endpoint: Invalid value: "http://a:4317": unsupported scheme: http.  '
-            "Options are none, dns, unix, or unix-abstract.",
-        ),
     ],
 )
 def test_the_words_of_the_version(config: dict[str, Any], minor: int, message: str) -> None:
+    """Beside those that a real kubelet was asked for, see test_checks.py."""
     assert messages(config, minor) == [message]
 
 
 @pytest.mark.parametrize(
-    ("config", "remedy"),
+    ("config", "minor", "remedy"),
     [
-        ({"podLogsDir": "//var/./log/"}, "Write /var/log."),
+        ({"podLogsDir": "//var/./log/"}, NEWEST, "Write /var/log."),
         (
             taint(effect="Never"),
+            NEWEST,
             "Correct key, value or effect. An effect is one of NoSchedule, PreferNoSchedule, NoExecute.",
         ),
+        # The type that the version takes.
+        ({"logging": {"flushFrequency": -1}}, 27, "Write nanoseconds: 5000000000."),
+        ({"logging": {"flushFrequency": -1}}, 28, 'Write a duration such as "5s".'),
     ],
 )
-def test_the_remedy_names_what_to_write(config: dict[str, Any], remedy: str) -> None:
-    [problem] = validation.check(EffectiveConfig(config, NEWEST))
+def test_the_remedy_names_what_to_write(config: dict[str, Any], minor: int, remedy: str) -> None:
+    [problem] = validation.check(EffectiveConfig(config, minor))
     assert problem.remedy == remedy
-
-
-def test_a_minimum_of_another_type_is_left_to_the_check_of_types() -> None:
-    assert accepted({"imageMaximumGCAge": "1ns", "imageMinimumGCAge": 5}, NEWEST)
 
 
 def test_every_rule_has_a_name_of_its_own_and_is_checked() -> None:
     names = [rule.name for rule in validation.RULES]
     assert len(names) == len(set(names)) and {*newer_rules.RULES, *logs.RULES, *managers.RULES} <= set(validation.RULES)
-
-
-@pytest.mark.parametrize(("minor", "example"), [(27, "nanoseconds: 5000000000."), (28, 'a duration such as "5s".')])
-def test_the_remedy_has_the_type_that_the_version_takes(minor: int, example: str) -> None:
-    [problem] = validation.check(EffectiveConfig({"logging": {"flushFrequency": -1}}, minor))
-    assert problem.remedy == f"Write {example}"
 
 
 def test_the_value_of_one_pattern_is_shown() -> None:
@@ -292,4 +261,5 @@ def test_the_value_of_one_pattern_is_shown() -> None:
 def test_a_zero_is_the_default_and_other_types_are_left_to_the_check_of_types() -> None:
     """Kubelets before 1.28 refuse the text, not the zero in it."""
     assert accepted({"logging": {"flushFrequency": "0s"}}, NEWEST)
+    assert accepted({"imageMaximumGCAge": "1ns", "imageMinimumGCAge": 5}, NEWEST)
     assert accepted(vmodule("kubelet", format=5), NEWEST)

@@ -10,12 +10,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import (
-    checks,
-    fatal,
-    start_rules,
-    validation,
-)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks, fatal, start_rules
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import (
     REFUSAL,
     WARNING,
@@ -23,7 +18,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.pr
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import amounts
 from tests.support.kubelet_starts import RSA_ONLY, enforced
-from tests.support.rule_minors import MINORS, NEWEST, off, since
+from tests.support.rule_minors import MINORS, NEWEST, off, severities, since
 
 SECCOMP = {"seccompDefault": True}
 
@@ -231,12 +226,7 @@ HALF = {"tlsCertFile": "/a.crt"}
 )
 def test_the_minors_that_refuse(config: dict[str, Any], rule: str, minors: Any) -> None:
     """Of the minors whose start was not read, it is a warning."""
-    found: dict[str, set[int]] = {WARNING: set(), REFUSAL: set()}
-    for minor in MINORS:
-        for problem in validation.check(EffectiveConfig(config, minor)):
-            if problem.rule == rule:
-                assert problem.value not in ("", "null") and problem.remedy
-                found[problem.severity].add(minor)
+    found = severities(config, rule)
     assert found[REFUSAL] == set(minors)
     assert bool(found[WARNING]) == (NEWEST in minors)
 
@@ -258,10 +248,7 @@ LATE = "TLS_AES_128_GCM_SHA256"
 )
 def test_the_minors_that_warn(config: dict[str, Any], rule: str, minors: Any) -> None:
     """What decides is not in the configuration: the Go of the build, and a user of the node."""
-    for minor in MINORS:
-        found = [problem for problem in validation.check(EffectiveConfig(config, minor)) if problem.rule == rule]
-        assert [problem.severity for problem in found] == [WARNING] * (minor in minors), minor
-        assert all(problem.remedy for problem in found)
+    assert severities(config, rule) == {WARNING: {*minors} & {*MINORS}, REFUSAL: set()}
 
 
 @pytest.mark.parametrize(

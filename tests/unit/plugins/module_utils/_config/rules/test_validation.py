@@ -17,11 +17,11 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.pr
     WARNING,
     EffectiveConfig,
 )
-from tests.support.rule_minors import messages, off, on
+from tests.support.rule_minors import MINORS, messages, off, on, severities
 
 IC = "invalid configuration: "
 READ = range(FIRST_READ, LAST_READ + 1)
-OUTSIDE = {12, 19, LAST_READ + 1, LAST_READ + 4}
+OUTSIDE = {*MINORS} - {*READ}
 """Minors whose validation was not read."""
 CFS = on("CustomCPUCFSQuotaPeriod")
 SHUTDOWN_GATE = (
@@ -232,11 +232,7 @@ def test_what_is_allowed_or_not_for_these_rules(config: dict[str, Any], minor: i
 )
 def test_the_versions_that_refuse(config: dict[str, Any], warned: set[int], refused: Iterable[int]) -> None:
     """Only the minors whose validation was read refuse. The rules of later kubelets and of 1.19 are not known."""
-    found: dict[str, set[int]] = {WARNING: set(), REFUSAL: set()}
-    for minor in (*READ, *OUTSIDE):
-        for problem in validation.check(EffectiveConfig(config, minor)):
-            found[problem.severity].add(minor)
-    assert found == {WARNING: warned, REFUSAL: set(refused)}
+    assert severities(config) == {WARNING: warned, REFUSAL: set(refused)}
 
 
 @pytest.mark.parametrize(
