@@ -37,7 +37,9 @@ SPEC: dict[str, t.Any] = {
 }
 
 
-def run(call: t.Callable[..., t.Any], verbosity: int = 0, **arguments: t.Any) -> dict[str, t.Any]:
+def run(
+    call: t.Callable[..., t.Any], verbosity: int = 0, invocation: bool = False, **arguments: t.Any
+) -> dict[str, t.Any]:
     return in_process.run(
         Definition(SPEC, call),
         "some.module",
@@ -45,7 +47,7 @@ def run(call: t.Callable[..., t.Any], verbosity: int = 0, **arguments: t.Any) ->
         check_mode=False,
         diff=False,
         verbosity=verbosity,
-        invocation=False,
+        invocation=invocation,
     )
 
 
@@ -143,16 +145,7 @@ def test_large_mappings_are_not_repeated(value: t.Any, large: bool) -> None:
 
 def test_the_invocation_of_a_large_plan_is_short() -> None:
     plan = {f"n{number}": {"variant": "a", "changes": []} for number in range(1000)}
-    result = in_process.run(
-        Definition(SPEC, lambda *_given: {}),
-        "some.module",
-        {"any": plan, "word": "w"},
-        check_mode=False,
-        diff=False,
-        verbosity=0,
-        invocation=True,
-    )
-    arguments = result["invocation"]["module_args"]
+    arguments = run(lambda *_given: {}, invocation=True, any=plan, word="w")["invocation"]["module_args"]
     assert (arguments["word"], arguments["any"]) == ("w", "(1000 entries, not repeated in the result)")
 
 
