@@ -344,7 +344,7 @@ def test_secrets_in_a_kubeconfig(users: list[t.Any], secrets: set[str]) -> None:
 
 @pytest.mark.parametrize(
     "kubeconfig",
-    [{}, "/some/path", None, *({"users": users} for users in (None, "text", 5, ["text", None, {"name": "b"}]))],
+    [{}, "/some/path", None, 5, *({"users": users} for users in (None, "text", 5, ["text", None, {"name": "b"}]))],
 )
 def test_a_kubeconfig_without_secrets(kubeconfig: t.Any) -> None:
     assert cluster_options.kubeconfig_secrets(kubeconfig) == set()
