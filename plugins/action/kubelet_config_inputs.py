@@ -73,7 +73,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         result.update(changed=False, began=began, cluster="", warnings=list(filter(None, warnings)))
         if message:
             result.update(failed=True, msg=message)
-        elif set(roles) - differing.WITHOUT:
+        elif set(roles) - differing.WITHOUT_CLUSTER:
             result.update(cluster=self._cluster(variables))
         return result
 

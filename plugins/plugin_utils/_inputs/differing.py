@@ -113,7 +113,7 @@ def _cluster(value: t.Any) -> str:
     return ", ".join(parts) or f"the cluster of the environment ({specs.AUTH} does not name any)"
 
 
-WITHOUT = frozenset({"upgrade_check"})
+WITHOUT_CLUSTER = frozenset({"upgrade_check"})
 """The roles that send no request to an API server."""
 
 

@@ -37,9 +37,9 @@ class Hosts:
                 continue
             fault = ""
             if layer == PROFILE:
-                fault = _fault_of_profile(value)
+                fault = _fault(profiles.named, value)
             elif isinstance(value, (str, int, float)):
-                fault = _fault(str(value))
+                fault = _fault_of_text(str(value))
             if fault:
                 self._wrong.setdefault((layer, fault), []).append(host)
 
@@ -51,19 +51,15 @@ class Hosts:
 
 
 @functools.lru_cache(maxsize=64)
-def _fault(text: str) -> str:
+def _fault_of_text(text: str) -> str:
     """Return what is wrong with a configuration that is not a mapping, empty if nothing is."""
-    try:
-        document.parse(text, "its value")
-    except document.DocumentError as error:
-        return str(error)
-    return ""
+    return _fault(document.parse, text)
 
 
-def _fault_of_profile(value: t.Any) -> str:
-    """Return what is wrong with the names of profiles, empty if nothing is."""
+def _fault(read: t.Callable[[t.Any, str], t.Any], value: t.Any) -> str:
+    """Return why a value cannot be read, empty if it can."""
     try:
-        profiles.named(value, "its value")
+        read(value, "its value")
     except document.DocumentError as error:
         return str(error)
     return ""

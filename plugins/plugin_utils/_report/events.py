@@ -16,18 +16,8 @@ from ...module_utils._config.values import following
 STEPS = ("drained", "staged", "switched", "restarted", "verified", "soaked", "confirmed", "reverted", "restored")
 """The steps of a node, in the usual order. `restored`: uncordoned again."""
 
-PLAN, FORECAST, BATCH, GROUP, DELIVERY, FAILED, NOT_REVERTED, KEPT, REFUSED, PAUSED = (
-    "plan",
-    "forecast",
-    "batch",
-    "group",
-    "delivery",
-    "failed",
-    "not_reverted",
-    "kept",
-    "refused",
-    "paused",
-)
+PLAN, FORECAST, BATCH, GROUP, DELIVERY = "plan", "forecast", "batch", "group", "delivery"
+FAILED, NOT_REVERTED, KEPT, REFUSED, PAUSED = "failed", "not_reverted", "kept", "refused", "paused"
 
 UNREACHABLE = "unreachable"
 _SWITCHED = ("active", "fell_back", "differs", "not_ready")

@@ -11,17 +11,9 @@ import typing as t
 from ...module_utils._config import delivery as deliveries
 from . import events
 
-TO_DO, RUNNING, DONE, FAILED, REVERTED, REFUSED, UNTOUCHED, UNCHANGED, UNFINISHED = (
-    "waiting",
-    "running",
-    "done",
-    "failed",
-    "reverted",
-    "refused",
-    "untouched",
-    "unchanged",
-    "unfinished",
-)
+TO_DO, RUNNING, DONE = "waiting", "running", "done"
+FAILED, REVERTED, REFUSED = "failed", "reverted", "refused"
+UNTOUCHED, UNCHANGED, UNFINISHED = "untouched", "unchanged", "unfinished"
 FAILURES = (FAILED, REVERTED, REFUSED)
 """A node that refused the configuration before it was switched was never changed, so it is not reverted."""
 STATES = (*FAILURES, UNFINISHED, RUNNING, DONE, UNTOUCHED, TO_DO, UNCHANGED)

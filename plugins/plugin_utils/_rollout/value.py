@@ -208,17 +208,7 @@ def source(row: Value, delivery: str) -> dict[str, Any]:
 
 
 def of_host(rollout: Value, host: str) -> dict[str, Any]:
-    """Return the batch of a host, with C(lease), C(group), C(name) and C(undoes) of the rollout.
-
-    C(hosts): its node names by host, as planned (Ansible drops failed hosts from a play's own list). C(names): these
-    names. C(steps): the entry point of the role `assign` that changes them. C(sources), C(expected), C(texts): as in
-    C(of_plan). C(drain): the nodes to drain. C(reach): those of them whose host must be reached first. C(soak): its
-    seconds. C(on_nodes): whether steps on nodes are needed. C(before): the variant of each node before the rollout.
-    C(started): whether an earlier batch exists. C(done): how many hosts are done when the batch ends. C(continues):
-    whether so few nodes have failed that the rollout goes on.
-
-    Raises ValueError when the host is in no batch.
-    """
+    """Return the batch of a host, with the keys of batch.Batch. Raises ValueError when the host is in no batch."""
     for batch in rollout["batches"]:
         if host in batch["hosts"]:
             goes_on = len(rollout["failed"]) <= rollout["max_failed"]

@@ -17,13 +17,13 @@ from kubernetes.client.exceptions import ApiException
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 
 
-class Answering:
+class Answering(Session):
     """A session of which each request has the same answer."""
 
     kubelets = None
     concurrency = 1
 
-    def __init__(self, value: t.Any) -> None:
+    def __init__(self, value: t.Any) -> None:  # pylint: disable=super-init-not-called  # that connects
         self.value = value
         self.seen: dict[str, t.Any] = {}
         self.nodes_listed, self.nodes_revision = 0, None

@@ -109,16 +109,16 @@ class DirectClients(Kubelets):
 
     def ask(self, node: str, question: t.Callable[[KubeletClient], _Answer]) -> _Answer:
         """Return what a question got from the kubelet of a node. Raises ApiError."""
-        door = self._of(node)
+        client = self._of(node)
         try:
-            return question(door)
+            return question(client)
         except ApiError as error:
             if not error.status:
                 # A change of its configuration may move its port.
                 with self._lock:
                     self._known.pop(node, None)
                     self._session.seen.pop(node, None)
-            raise _explained(error, door.host) from error
+            raise _explained(error, client.host) from error
 
     def _of(self, node: str) -> Session:
         """Return the session with a kubelet. Raises ApiError."""
@@ -149,12 +149,12 @@ class DirectClients(Kubelets):
 
 def read(session: Session, node: str, path: str, budget: float | None = None) -> t.Any:
     """Return the JSON that a kubelet serves at a path, such as `configz` (one GET). Raises ApiError."""
-    return _ask(session, node, lambda door: door.request("GET", f"/{path}", budget=budget))
+    return _ask(session, node, lambda client: client.request("GET", f"/{path}", budget=budget))
 
 
 def text(session: Session, node: str, path: str, budget: float | None = None) -> str:
     """Return the text that a kubelet serves at a path (one GET). Raises ApiError."""
-    return _ask(session, node, lambda door: door.text(f"/{path}", budget))
+    return _ask(session, node, lambda client: client.text(f"/{path}", budget))
 
 
 def _ask(session: Session, node: str, question: t.Callable[[KubeletClient], _Answer]) -> _Answer:
@@ -168,15 +168,20 @@ def is_proxied(session: Session, node: str) -> bool:
     return session.kubelets is None or session.kubelets.is_proxied(node)
 
 
+def untrusted(certificate: str, why: str) -> str:
+    """Return that a certificate cannot be verified, and what to do."""
+    return (
+        f"{certificate} cannot be verified ({why}): it must be for the name of the node. Let the cluster sign it "
+        "(serverTLSBootstrap: true, and approve its CertificateSigningRequest), or set kubelet_ca_cert to a file with "
+        "the certificates of all kubelets"
+    )
+
+
 def _explained(error: ApiError, host: str) -> ApiError:
     """Return the error of a request straight to a kubelet: what happened, and what to do."""
     message, status = error.message.replace(f"no usable answer from the API server {host}: ", ""), error.status
     if "CERTIFICATE_VERIFY_FAILED" in message or "SSLError" in message:
-        message = (
-            f"the certificate of its kubelet at {host} cannot be verified ({message}): it must be for the name of the "
-            "node. Let the cluster sign it (serverTLSBootstrap: true, and approve its CertificateSigningRequest), or "
-            "set kubelet_ca_cert to a file with the certificates of all kubelets"
-        )
+        message = untrusted(f"the certificate of its kubelet at {host}", message)
     elif status == 401:
         # Unlike a 401 of the API server, it concerns this node only.
         status = 403

@@ -76,7 +76,7 @@ class HostKubelets(kubelet_endpoint.Kubelets):
 
     def __init__(self, session: Session, account: str, authorities: str | None, verify: bool, seconds: float) -> None:
         self._session = session
-        self._tokens = _Tokens(session, account)
+        self.tokens = _Tokens(session, account)
         self._reach = _given[-1] if _given else None
         trusted = _read(authorities) if verify else None
         self.request = {"authorities": trusted, "own": OWN_CERTIFICATE, "verify": verify, "seconds": seconds}
@@ -96,15 +96,6 @@ class HostKubelets(kubelet_endpoint.Kubelets):
                 # A change of its configuration may move its port.
                 self._session.seen.pop(node, None)
             raise
-
-    def token(self, node: str) -> str:
-        """Return a token for a node. Raises ApiError."""
-        return self._tokens.of(node)
-
-    @property
-    def account(self) -> str:
-        """Return the service account, for messages."""
-        return self._tokens.account
 
     def _port(self, node: str) -> int:
         about = kubelet_endpoint.seen(self._session, node)
@@ -132,7 +123,7 @@ class _Client:
         return persist(lambda: self._once(path), _PATIENCE if budget is None else budget)
 
     def _once(self, path: str) -> str:
-        token = self._hosts.token(self._node)
+        token = self._hosts.tokens.of(self._node)
         asked = {**self._hosts.request, "name": self._node, "port": self._port, "path": path, "token": token}
         try:
             status, body = answer_in(self._reach(self._node, _program(asked)))
@@ -147,7 +138,7 @@ class _Client:
         return body
 
     def _refusal(self, status: int, text: str) -> ApiError:
-        account = self._hosts.account
+        account = self._hosts.tokens.account
         if status == 401:
             # Unlike a 401 of the API server, it concerns this node only.
             return ApiError(
@@ -269,12 +260,7 @@ def answer_in(printed: str) -> tuple[int, str]:
     except (IndexError, KeyError, TypeError, ValueError, OverflowError, RecursionError, zlib.error) as error:
         raise ApiError(0, "its host did not run the request: what its Python printed is not an answer") from error
     if untrusted:
-        raise ApiError(
-            0,
-            f"the certificate of its kubelet cannot be verified ({text}): it must be for the name of the node. Let the "
-            "cluster sign it (serverTLSBootstrap: true, and approve its CertificateSigningRequest), or set "
-            "kubelet_ca_cert to a file with the certificates of all kubelets",
-        )
+        raise ApiError(0, kubelet_endpoint.untrusted("the certificate of its kubelet", text))
     raise ApiError(
         0,
         f"its kubelet does not answer at the loopback address of its host ({text}); see `systemctl status kubelet` "

@@ -131,16 +131,16 @@ def remembered_in(folder: str) -> t.Iterator[None]:
 class _Hurried:
     """A way to a kubelet by which each question is asked once, since there may be another way."""
 
-    def __init__(self, door: KubeletClient) -> None:
-        self._door = door
+    def __init__(self, client: KubeletClient) -> None:
+        self._client = client
 
     def request(self, method: str, path: str, *, budget: float | None = None) -> t.Any:  # pylint: disable=unused-argument
         """Return the JSON of an answer. Raises ApiError."""
-        return self._door.request(method, path, budget=0.0)
+        return self._client.request(method, path, budget=0.0)
 
     def text(self, path: str, budget: float | None = None) -> str:  # pylint: disable=unused-argument
         """Return the text of an answer. Raises ApiError."""
-        return self._door.text(path, 0.0)
+        return self._client.text(path, 0.0)
 
 
 class BestKubelets(kubelet_endpoint.Kubelets):
@@ -228,8 +228,8 @@ class BestKubelets(kubelet_endpoint.Kubelets):
     ) -> Outcome[str, _Answer] | None:
         """Return what came of a way, None if it is closed. The others wait for the first node. Raises ApiError."""
 
-        def hurried(door: KubeletClient) -> _Answer:
-            return question(_Hurried(door))
+        def hurried(client: KubeletClient) -> _Answer:
+            return question(_Hurried(client))
 
         with self._first[way]:
             if self._known.is_closed(way):

@@ -172,6 +172,40 @@ class Session:
             "utf-8", "replace"
         )
 
+    def find(self, path: str) -> t.Any:
+        """Return the object at a path (one GET), None if it does not exist. Raises ApiError."""
+        try:
+            return self.request("GET", path)
+        except ApiError as error:
+            if error.status != 404:
+                raise
+        return None
+
+    def delete_exactly(self, path: str, preconditions: t.Mapping[str, str], dry_run: bool = False) -> bool:
+        """Delete exactly the object that was read; return whether it was there. Raises ApiError, 409 for another."""
+        body = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": preconditions}
+        if dry_run:
+            # In the body: if there is a body, the API server ignores the query parameter and really deletes.
+            body["dryRun"] = ["All"]
+        try:
+            self.request("DELETE", path, body=body)
+        except ApiError as error:
+            if error.status != 404:
+                raise
+            return False
+        return True
+
+    def events(self, path: str, query: t.Sequence[tuple[str, t.Any]]) -> list[t.Any]:
+        """Return the events of a watch that has ended (one GET). Raises ApiError."""
+        events = []
+        for line in self.text(path, query=query).split("\n"):
+            try:
+                events.append(json.loads(line))
+            except ValueError:
+                # The watch ended within this event, which the next one repeats.
+                break
+        return events
+
     def server_time(self) -> float:
         """Return the seconds since 1970 by the API server's clock (one GET if it has not answered yet).
 
@@ -217,10 +251,14 @@ class Session:
         if self._lost:
             # One request has already waited for the whole time; the requests after it must not wait as long again.
             limit = 0.0
+
+        def once() -> bytes:
+            # The body is read with the request, and the connection may break during the read.
+            content: bytes = self._received(lambda answer: answer.data, method, path, query, body, self.timeout, **more)
+            return content
+
         try:
-            return persist(
-                lambda: self._once(method, path, query, body, **more), limit if budget is None else min(budget, limit)
-            )
+            return persist(once, limit if budget is None else min(budget, limit))
         except ApiError as error:
             self._lost = error.status == 0
             raise
@@ -244,21 +282,6 @@ class Session:
             yield from parts
         except (library.urllib3.exceptions.HTTPError, OSError) as error:
             raise _no_answer(self.host, error) from error
-
-    def _once(
-        self,
-        method: str,
-        path: str,
-        query: t.Sequence[tuple[str, t.Any]],
-        body: t.Any,
-        content_type: str = "application/json",
-        headers: t.Mapping[str, str] = MappingProxyType({}),
-    ) -> bytes:
-        # The body is read with the request, and the connection may break during the read.
-        content: bytes = self._received(
-            lambda answer: answer.data, method, path, query, body, self.timeout, content_type, headers
-        )
-        return content
 
     def _received(
         self,

@@ -27,12 +27,7 @@ def path(namespace: str, name: str = "") -> str:
 
 def read(session: Session, namespace: str, name: str) -> dict[str, t.Any] | None:
     """Return the ConfigMap, None if it does not exist (one GET). Raises ApiError."""
-    try:
-        return t.cast("dict[str, t.Any]", session.request("GET", path(namespace, name)))
-    except ApiError as error:
-        if error.status == 404:
-            return None
-        raise
+    return t.cast("dict[str, t.Any] | None", session.find(path(namespace, name)))
 
 
 def read_managed(session: Session, namespace: str) -> list[dict[str, t.Any]]:
@@ -84,22 +79,11 @@ def write_key(
 
 def delete(session: Session, configmap: dict[str, t.Any], dry_run: bool) -> None:
     """Delete exactly the object that was read; one that no longer exists is not an error. Raises ApiError."""
-    meta = configmap["metadata"]
-    body: dict[str, t.Any] = {
-        "kind": "DeleteOptions",
-        "apiVersion": "v1",
-        "preconditions": {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]},
-    }
     if dry_run and not session.dry_runs():
         return
-    if dry_run:
-        # In the body: if there is a body, the API server ignores the query parameter and really deletes.
-        body["dryRun"] = ["All"]
-    try:
-        session.request("DELETE", path(meta["namespace"], meta["name"]), body=body)
-    except ApiError as error:
-        if error.status != 404:
-            raise
+    meta = configmap["metadata"]
+    preconditions = {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]}
+    session.delete_exactly(path(meta["namespace"], meta["name"]), preconditions, dry_run)
 
 
 def is_ours(item: t.Mapping[str, t.Any]) -> bool:

@@ -142,7 +142,9 @@ def _claim(
             lease_objects.renew(session, own.lease(), held=True)
             return own, []
     except BaseException:
-        _withdraw(session, own)
+        # Only this failure is reported: a claim that cannot be deleted expires.
+        with contextlib.suppress(ApiError):
+            lease_objects.delete(session, own.namespace, own.name, own.uid)
         raise
     lease_objects.delete(session, own.namespace, own.name, own.uid)
     return None, obstacles
@@ -162,14 +164,6 @@ def _take_over(
             # Another rollout deleted it first, or its holder has renewed it.
             kept.append(claim)
     return kept
-
-
-def _withdraw(session: Session, own: lease_objects.Claim) -> None:
-    """Delete our claim after a failure. Only that failure is reported: a claim that cannot be deleted expires."""
-    try:
-        lease_objects.delete(session, own.namespace, own.name, own.uid)
-    except ApiError:
-        return
 
 
 def _wait_for_others(

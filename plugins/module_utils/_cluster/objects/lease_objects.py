@@ -208,21 +208,15 @@ def delete(session: Session, namespace: str, name: str, uid: str, revision: str 
     preconditions = {"uid": uid}
     if revision:
         preconditions["resourceVersion"] = revision
-    body = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": preconditions}
     try:
-        session.request("DELETE", path(namespace, name), body=body)
+        return session.delete_exactly(path(namespace, name), preconditions)
     except ApiError as error:
-        if error.status not in (404, 409):
+        if error.status != 409:
             raise
         return False
-    return True
 
 
 def exists(session: Session, lease: dict[str, t.Any]) -> bool:
     """Return whether a Lease exists with the uid it was created with (one GET). Raises ApiError."""
-    try:
-        return bool(session.request("GET", path(lease["namespace"], lease["name"]))["metadata"]["uid"] == lease["uid"])
-    except ApiError as error:
-        if error.status != 404:
-            raise
-        return False
+    there = session.find(path(lease["namespace"], lease["name"]))
+    return there is not None and bool(there["metadata"]["uid"] == lease["uid"])

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 import typing as t
 import urllib.parse
@@ -135,7 +134,12 @@ def lost(session: Session, uids: t.Mapping[str, str], found: t.Mapping[str, Node
 
 def find_known(session: Session, uids: t.Mapping[str, str]) -> tuple[dict[str, Node], dict[str, node_row.Row]]:
     """Return the nodes of `uids` that are there as known, and the rows of the others, as `find` and `lost`."""
-    found = find(session, uids)
+    return _as_known(session, uids, find(session, uids))
+
+
+def _as_known(
+    session: Session, uids: t.Mapping[str, str], found: t.Mapping[str, Node]
+) -> tuple[dict[str, Node], dict[str, node_row.Row]]:
     gone = lost(session, uids, found)
     return {name: node for name, node in found.items() if name not in gone}, gone
 
@@ -155,9 +159,12 @@ def changed(
     if last is None:
         return find_known(session, uids)
     known = {name: uids[name] for name in uids if name in last}
-    found = {name: trim(item) for name in known for item in [last[name]] if item is not None}
-    gone = lost(session, known, found)
-    return {name: node for name, node in found.items() if name not in gone}, gone
+    found = {}
+    for name in known:
+        item = last[name]
+        if item is not None:
+            found[name] = trim(item)
+    return _as_known(session, known, found)
 
 
 def _events(session: Session, seconds: int) -> dict[str, dict[str, t.Any] | None] | None:
@@ -167,19 +174,14 @@ def _events(session: Session, seconds: int) -> dict[str, dict[str, t.Any] | None
     """
     query = [("watch", "true"), ("allowWatchBookmarks", "true"), ("resourceVersion", session.nodes_revision)]
     try:
-        text = session.text(_NODES, query=[*query, ("timeoutSeconds", seconds)])
+        events = session.events(_NODES, [*query, ("timeoutSeconds", seconds)])
     except ApiError as error:
         if error.status not in (403, 410):
             raise
         session.nodes_listed, session.nodes_revision = 0, None if error.status == 403 else ""
         return None
     last: dict[str, dict[str, t.Any] | None] = {}
-    for line in text.split("\n"):
-        try:
-            event = json.loads(line)
-        except ValueError:
-            # The watch ended within this event, which the next one repeats.
-            break
+    for event in events:
         if event["type"] == "ERROR":
             session.nodes_listed, session.nodes_revision = 0, ""
             return None

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import typing as t
 
 from ..._config.forecast import admission
@@ -74,18 +73,13 @@ def deleted_since(session: Session, name: str, revision: str) -> Rows:
         ("timeoutSeconds", _WATCH),
     ]
     try:
-        text = session.text(PODS, query=query)
+        events = session.events(PODS, query)
     except ApiError as error:
         if error.transient or not error.status:
             raise
         return {}
     found = {}
-    for line in text.splitlines():
-        try:
-            event = json.loads(line)
-        except ValueError:
-            # The watch ended within this event.
-            break
+    for event in events:
         if event["type"] == "DELETED":
             found[event["object"]["metadata"]["uid"]] = row(event["object"], revision)
     return found

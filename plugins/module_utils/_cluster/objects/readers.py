@@ -64,8 +64,12 @@ def grant(
 def _grant(session: Session, place: Place, names: list[str], check_mode: bool) -> list[str]:
     namespace, reader = place[0], place[1] + _SUFFIX
     try:
-        changed = [f"Role {namespace}/{reader}"] * _ensure_role(session, place, check_mode)
-        return changed + [f"RoleBinding {namespace}/{reader}"] * _ensure_binding(session, place, names, check_mode)
+        changed = []
+        if _ensure_role(session, place, check_mode):
+            changed.append(f"Role {namespace}/{reader}")
+        if _ensure_binding(session, place, names, check_mode):
+            changed.append(f"RoleBinding {namespace}/{reader}")
+        return changed
     except ApiError as error:
         if error.status != 403:
             raise
@@ -79,7 +83,7 @@ def _ensure_role(session: Session, place: Place, check_mode: bool) -> bool:
     """Create or repair the Role of a ConfigMap; return whether it changes."""
     namespace, name = place
     rule = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [name], "verbs": ["get"]}
-    there = _read(session, _ROLES, namespace, name + _SUFFIX)
+    there = session.find(_path(_ROLES, namespace, name + _SUFFIX))
     if there is None:
         if not check_mode:
             body = {"kind": "Role", "apiVersion": f"{GROUP}/v1", "metadata": _meta(place), "rules": [rule]}
@@ -106,7 +110,7 @@ def _ensure_binding(session: Session, place: Place, names: list[str], check_mode
     """Bind nodes to the Role of a ConfigMap, beside those that are bound; return whether that changes anything."""
     namespace, reader = place[0], place[1] + _SUFFIX
     for _attempt in range(_TRIES):
-        there = _read(session, _BINDINGS, namespace, reader)
+        there = session.find(_path(_BINDINGS, namespace, reader))
         if there is not None and (there.get("roleRef") or {}).get("name") != reader:
             raise ClusterError(f"the RoleBinding {namespace}/{reader} exists for another Role than {reader}: delete it")
         if there is not None and _nodes_of(there) >= {*names}:
@@ -185,23 +189,8 @@ def _unbind(session: Session, binding: t.Mapping[str, t.Any], needed: set[str]) 
 
 
 def _delete(session: Session, resource: str, item: t.Mapping[str, t.Any]) -> None:
-    """Delete exactly the object that was read; one that no longer exists is not an error."""
     meta = item["metadata"]
-    body = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": meta["uid"]}}
-    try:
-        session.request("DELETE", _path(resource, meta["namespace"], meta["name"]), body=body)
-    except ApiError as error:
-        if error.status != 404:
-            raise
-
-
-def _read(session: Session, resource: str, namespace: str, name: str) -> dict[str, t.Any] | None:
-    try:
-        return t.cast("dict[str, t.Any]", session.request("GET", _path(resource, namespace, name)))
-    except ApiError as error:
-        if error.status != 404:
-            raise
-        return None
+    session.delete_exactly(_path(resource, meta["namespace"], meta["name"]), {"uid": meta["uid"]})
 
 
 def _create(session: Session, resource: str, namespace: str, body: dict[str, t.Any]) -> None:

@@ -26,7 +26,6 @@ from . import formats
 
 _SHOWN = 3
 _LATER = "Nothing was written"
-_FILE = "seed"
 _UNIQUE = ("podCIDR", "providerID")
 """What no two machines share. Other fields of a machine, such as cgroupDriver, are checked on the new one."""
 
@@ -53,7 +52,7 @@ def build(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict
     changed, files = pushed["changed"], []
     for name in options["formats"]:
         end, encode = formats.BY_NAME[name]
-        path = os.path.join(options["dest"], f"{_FILE}.{end}")
+        path = os.path.join(options["dest"], f"seed.{end}")
         changed = _written(path, encode(entries), check_mode) or changed
         files.append(path)
     return {"changed": changed, "files": files, "source": pushed["source"], "kept_until": pushed["until"]}

@@ -32,12 +32,14 @@ class Action(ControllerAction):
     module = Definition({}, lambda *_given: HERE)
 
 
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., bool]:
-    """Run a task and return whether it ran in this process."""
-    monkeypatch.setattr(Normal, "run", lambda *_given, **_named: THERE)
+class Run:
+    """Runs tasks. `result` and `args` are what callbacks get of the last one."""
 
-    def runner(
+    result: dict[str, t.Any]
+    args: dict[str, t.Any]
+
+    def __call__(
+        self,
         variables: dict[str, t.Any] | None = None,
         action: type[ControllerAction] = Action,
         environment: dict[str, t.Any] | None = None,
@@ -45,6 +47,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., bool]:
         become: t.Any = None,
         **keywords: t.Any,
     ) -> bool:
+        """Run a task and return whether it ran in this process."""
         task = types.SimpleNamespace(
             **{
                 "action": "some.module",
@@ -64,19 +67,18 @@ def run(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., bool]:
         templar = types.SimpleNamespace(template=lambda value: value)
         loader = types.SimpleNamespace(get_basedir=lambda: "/")
         context = types.SimpleNamespace(no_log=False)
-        result = action(task, connection, context, loader, templar, None).run(task_vars=variables or {})
-        runner.result = result  # type: ignore[attr-defined]
-        # A function's own attributes have no type.
-        runner.args = task.args  # type: ignore[attr-defined]
-        assert not result.get("failed"), result
+        self.result = action(task, connection, context, loader, templar, None).run(task_vars=variables or {})
+        self.args = task.args
+        assert not self.result.get("failed"), self.result
         # With -vvv, the connection ssh prints what a module has printed.
         assert context.no_log == (transport != "local")
-        return t.cast("bool", result["here"])
-
-    return runner
+        return bool(self.result["here"])
 
 
-Run = t.Callable[..., bool]
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setattr(Normal, "run", lambda *_given, **_named: THERE)
+    return Run()
 
 
 def python(path: str) -> dict[str, str]:
@@ -145,7 +147,7 @@ def test_large_arguments_do_not_return_with_the_result(run: Run, keywords: dict[
         "Takes", (ControllerAction,), {"module": Definition({"plan": {"type": "dict"}}, lambda *_given: HERE)}
     )
     run(action=action, args={"plan": PLAN}, **keywords)
-    assert run.args == {"plan": "(1 entries, not repeated in the result)" if short else PLAN}  # type: ignore[attr-defined]
+    assert run.args == {"plan": "(1 entries, not repeated in the result)" if short else PLAN}
 
 
 CONFIG = {"maxPods": 5, "staticPodURLHeader": {"Authorization": ["Bearer 4711"]}}
@@ -170,9 +172,9 @@ def test_results_and_arguments_without_secrets(
     given = {"plan": sealed.seal(TABLE), "api_key": "token-4711", "header": {"basic_auth": "user:4711"}}
     run(action=action, args=given, **keywords)
     assert taken == [TABLE]
-    assert "4711" not in str((run.result, run.args))  # type: ignore[attr-defined]
-    assert sealed.unseal(run.result["plan"]) == TABLE  # type: ignore[attr-defined]
-    assert run.args["plan"]["variants"]["a"]["maxPods"] == 5  # type: ignore[attr-defined]
+    assert "4711" not in str((run.result, run.args))
+    assert sealed.unseal(run.result["plan"]) == TABLE
+    assert run.args["plan"]["variants"]["a"]["maxPods"] == 5
 
 
 @pytest.mark.parametrize("keywords", [{}, {"become": object()}], ids=["in this process", "as a module"])
@@ -187,8 +189,8 @@ def test_credentials_that_are_no_options_are_not_shown(
     action = type("Takes", (ControllerAction,), {"module": Definition(spec, lambda *_given: HERE)})
     with pytest.raises(AssertionError, match="Unsupported"):
         run(action=action, args=given, **keywords)
-    assert "4711" not in str((run.result, run.args))  # type: ignore[attr-defined]
-    assert {"token", "kubeconfig", "host"} <= set(run.args)  # type: ignore[attr-defined]
+    assert "4711" not in str((run.result, run.args))
+    assert {"token", "kubeconfig", "host"} <= set(run.args)
 
 
 def test_a_strategy_whose_workers_share_no_key_hides_the_result(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,7 +204,7 @@ def test_a_strategy_whose_workers_share_no_key_hides_the_result(run: Run, monkey
 
 def without_arguments(run: Run) -> dict[str, t.Any]:
     """Return the last result without the task's arguments, which ansible-core repeats in it before 2.21 only."""
-    return {key: value for key, value in run.result.items() if key != "invocation"}  # type: ignore[attr-defined]
+    return {key: value for key, value in run.result.items() if key != "invocation"}
 
 
 @pytest.mark.parametrize("name", C.LOCALHOST)

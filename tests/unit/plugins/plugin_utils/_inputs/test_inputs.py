@@ -18,7 +18,7 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.vars.manager import VariableManager
 
 from ansible_collections.livenodes.kubelet.plugins.modules import kubelet_config_inputs
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import check, specs, stages
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import specs, stages
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.hosts import Groups
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.inputs import Inputs
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.rendered import UNKNOWN
@@ -336,10 +336,6 @@ def test_an_entry_point_without_options(tmp_path: Path) -> None:
 def test_one_entry_point() -> None:
     assert "kubelet_config_prune_access_only" in specs.by_role(entry_point="prune")["push"]
     assert "kubelet_config_immutable" not in specs.by_role(entry_point="prune")["push"]
-
-
-def test_every_type_can_be_checked() -> None:
-    assert all(check.accepted(name, option, []) is not None for name, option in specs.known(specs.by_role()).items())
 
 
 def test_the_module_documents_all_roles() -> None:

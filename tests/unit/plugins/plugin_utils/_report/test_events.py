@@ -347,13 +347,6 @@ def test_failures_without_an_event_are_not_a_success(tmp_path: Path) -> None:
     assert run.outcome() == "failed"
 
 
-def test_a_playbook_without_kubelets_leaves_nothing(tmp_path: Path) -> None:
-    run = Run(tmp_path)
-    run.recorder.play("all")
-    run.recorder.end()
-    assert run.printed == [] and not run.json.exists()
-
-
 @pytest.mark.parametrize("restarts", [True, False])
 def test_only_a_rollout_is_refused(tmp_path: Path, restarts: bool) -> None:
     """Drift fails with a message, too. It must not replace the report of the last rollout."""

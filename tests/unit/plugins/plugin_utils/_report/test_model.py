@@ -167,12 +167,6 @@ def test_time_left_is_known_after_the_first_batch() -> None:
     assert made.seconds_left(112) == pytest.approx(10)
 
 
-def test_interrupted_is_not_done() -> None:
-    made = rollout(PLAN, BATCH)
-    made.end(110, "interrupted")
-    assert made.outcome == "interrupted"
-
-
 def test_nodes_with_the_same_to_do_share_an_entry() -> None:
     report = report_document.make(example(100))
     assert [entry["nodes"] for entry in report["changes"]] == [82, 16]

@@ -162,15 +162,6 @@ def test_batches_are_those_that_ansible_makes(numbers: set[int], local: set[int]
     assert [[host.name for host in one] for one in made] == [list(one["nodes"]) for one in found["batches"]]
 
 
-def test_the_first_batch_is_a_canary_and_the_others_fill_the_budget() -> None:
-    """The gate reads the budget in the same forms."""
-    names = [f"n{number}" for number in range(5)]
-    live = {name: {"ready": True, "control_plane": False} for name in names}
-    for most in ("50%", " 50 %", 2, "2"):
-        found = ordered(plan(**dict.fromkeys(names, "assign")), table(*names), live, serial=None, most=most)
-        assert found["stages"][0]["serial"] == [1, 2, 2], most
-
-
 @pytest.mark.parametrize(
     ("most", "serial", "lost", "expected"),
     [

@@ -233,6 +233,8 @@ REVERTED = "its kubelet still runs its previous configuration"
         (None, {}, f"Node n1: {rows.UNKNOWN}"),
         (["wasted time", "was"], {}, "Node n1: wasted time"),
         (["Node n1: a\n  b"], {"node": ""}, "a b"),
+        # Nothing that a terminal would obey.
+        ("bad\x1b[31m value\x07", {}, "Node n1: bad value"),
     ],
 )
 def test_a_message_names_its_node_once(reasons: t.Any, more: dict[str, t.Any], expected: str) -> None:
@@ -253,7 +255,3 @@ def test_no_combination_of_reasons_repeats_a_name_or_a_mark(reasons: list[tuple[
     found = rows.node_message(["".join(before) + text for before, text in reasons], "n1", "host-1", then)
     assert found.startswith(("Node n1: ", "Node n1 was ")) and found.count("n1") == 1 and "host-1" not in found
     assert ".;" not in found and ".." not in found and "; ;" not in found and not found.endswith((".", ";", " "))
-
-
-def test_a_message_has_nothing_that_a_terminal_would_obey() -> None:
-    assert rows.node_message("bad\x1b[31m value\x07", "n1") == "Node n1: bad value"

@@ -157,23 +157,23 @@ def test_the_soak_of_the_canary_is_that_of_all_unless_it_is_set(options: Options
     assert [batch["soak"] for batch in made(plan, options=options)["batches"]] == soaks
 
 
-@pytest.mark.parametrize(("drain", "drained"), [("never", []), ("when_needed", ["n1"]), ("always", ["n1", "n2"])])
-def test_who_drains(drain: str, drained: list[str]) -> None:
-    assert of_host(made(options=Options(drain)), "host-n1")["drain"] == drained
-
-
 @pytest.mark.parametrize(
-    ("own", "drained"),
-    [({}, ["n1"]), ({"n1": "never"}, []), ({"n2": "always"}, ["n1", "n2"]), ({"n1": "never", "n2": "when_needed"}, [])],
+    ("drain", "own", "host", "drained"),
+    [
+        ("never", {}, "host-n1", []),
+        ("when_needed", {}, "host-n1", ["n1"]),
+        ("always", {}, "host-n1", ["n1", "n2"]),
+        # Each host may have its own.
+        ("when_needed", {"n1": "never"}, "host-n1", []),
+        ("when_needed", {"n2": "always"}, "host-n1", ["n1", "n2"]),
+        ("when_needed", {"n1": "never", "n2": "when_needed"}, "host-n1", []),
+        # A reset has no known effect.
+        ("when_needed", {}, "host-n4", []),
+        ("always", {}, "host-n4", ["n4"]),
+    ],
 )
-def test_each_host_has_its_own_drain(own: dict[str, str], drained: list[str]) -> None:
-    assert of_host(made(options=Options("when_needed"), drains=own), "host-n1")["drain"] == drained
-
-
-@pytest.mark.parametrize("drain", ["when_needed", "always"])
-def test_resets_and_migrations_drain_where_a_rollout_would(drain: str) -> None:
-    """They have no known effect."""
-    assert of_host(made(options=Options(drain)), "host-n4")["drain"] == (["n4"] if drain == "always" else [])
+def test_who_drains(drain: str, own: dict[str, str], host: str, drained: list[str]) -> None:
+    assert of_host(made(options=Options(drain), drains=own), host)["drain"] == drained
 
 
 def test_whose_host_must_be_reached_before_its_node_drains() -> None:

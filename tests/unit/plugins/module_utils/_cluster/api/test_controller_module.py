@@ -132,11 +132,6 @@ def test_secrets_are_in_no_output(run: Run) -> None:
     assert not [secret for secret in ("hunter2", "swordfish", "xyzzy-plugh") if secret in text]
 
 
-@pytest.mark.parametrize("kubeconfig", [{"users": "text"}, {"users": ["text"]}, 5])
-def test_a_kubeconfig_that_is_none(run: Run, kubeconfig: t.Any) -> None:
-    assert "kubeconfig" in run(lambda *_given: {}, {"kubeconfig": kubeconfig, "host": None})["msg"]
-
-
 def test_nodes_failed_names_every_node() -> None:
     error = NodesFailed("assigning", {"n1": "why one", "n2": "why two"}, {"nodes": {}})
     assert str(error) == error.message == "assigning: 2 nodes failed.\nn1: why one\nn2: why two"

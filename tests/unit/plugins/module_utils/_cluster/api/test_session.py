@@ -57,16 +57,6 @@ def test_text() -> None:
     assert (seen.method, seen.path, seen.headers["accept-encoding"]) == ("GET", f"{NODES}/n1/proxy/metrics", "gzip")
 
 
-def test_text_that_is_refused(clock: Clock) -> None:
-    """As for other requests; with a budget of 0 it is not repeated."""
-    with (
-        Server(Answer(503, b"error trying to reach service")) as server,
-        pytest.raises(ApiError, match="error trying to reach") as caught,
-    ):
-        session.Session({"host": server.url}).text(f"{NODES}/n1/proxy/healthz", 0.0)
-    assert (caught.value.status, caught.value.transient, len(server.seen), clock.slept) == (503, True, 1, [])
-
-
 def test_causes_are_kept() -> None:
     """By reason, as the Eviction API names a disruption budget."""
     causes = [{"reason": "DisruptionBudget", "message": "The disruption budget web needs 1 healthy pods"}]

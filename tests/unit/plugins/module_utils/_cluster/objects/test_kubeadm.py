@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 import pytest
@@ -37,6 +38,19 @@ WANTED = document.render({**CONFIG, "eventBurst": 31})
 def options(node_configs: t.Any = None, **given: t.Any) -> dict[str, t.Any]:
     chosen = EVENTS if node_configs is None else node_configs
     return {"state": "kubeadm", "node_configs": chosen, "other_configs": None, **given}
+
+
+def pushed(*calls: Call | list[Call], check_mode: bool = False, **given: t.Any) -> dict[str, t.Any]:
+    """Return the result of a call with these requests."""
+    with Calls(*calls) as session:
+        return push.push(session, options(**given), check_mode)
+
+
+def refused(*calls: Call | list[Call], **given: t.Any) -> ClusterError:
+    """Return the error of a call with these requests."""
+    with pytest.raises(ClusterError) as caught:
+        pushed(*calls, **given)
+    return caught.value
 
 
 def listed(*names: str) -> Call:
@@ -87,8 +101,7 @@ def test_names(minor: int, names: tuple[str, ...]) -> None:
 
 def test_what_is_common_is_written_and_nothing_else() -> None:
     """Two GETs and a PATCH of one key, which contains the resourceVersion that was read."""
-    with Calls(cluster(), get(), listed(), patch()) as session:
-        result = push.push(session, options(), False)
+    result = pushed(cluster(), get(), listed(), patch())
     row = {
         "changed": True,
         "changes": ["eventBurst"],
@@ -96,23 +109,16 @@ def test_what_is_common_is_written_and_nothing_else() -> None:
         "variant": identity.variant({**CONFIG, "eventBurst": 31}),
         **reference(NAME, "8"),
     }
-    assert (result["changed"], result["configmaps"], result["summary"]) == (
-        True,
-        {NAME: row},
-        {"configmaps": 1, "updated": 1},
-    )
+    assert result["changed"] and result["summary"] == {"configmaps": 1, "updated": 1}
+    assert result["configmaps"] == {NAME: row}
     (diff,) = result["diff"]
-    assert (diff["before"], diff["after"], diff["after_header"]) == (
-        document.render(CONFIG),
-        WANTED,
-        f"ConfigMap kube-system/{NAME}",
-    )
+    assert (diff["before"], diff["after"]) == (document.render(CONFIG), WANTED)
+    assert diff["after_header"] == f"ConfigMap kube-system/{NAME}"
     assert result["warnings"] == []
 
 
 def test_check_mode_is_a_dry_run_and_warns() -> None:
-    with Calls(cluster(), get(), listed(), patch(configmap(NAME, WANTED), dry_run=True)) as session:
-        result = push.push(session, options(), True)
+    result = pushed(cluster(), get(), listed(), patch(configmap(NAME, WANTED), dry_run=True), check_mode=True)
     (warning,) = result["warnings"]
     assert (result["changed"], result["configmaps"][NAME]["changes"]) == (True, ["eventBurst"])
     assert f"ConfigMap kube-system/{NAME} is not in sync with the nodes: eventBurst. " in warning
@@ -132,24 +138,17 @@ def test_check_mode_is_a_dry_run_and_warns() -> None:
     ],
 )
 def test_nothing_is_written_when_it_means_the_same_already(node_configs: dict[str, t.Any], check_mode: bool) -> None:
-    with Calls(cluster(), get()) as session:
-        result = push.push(session, options(node_configs), check_mode)
+    result = pushed(cluster(), get(), check_mode=check_mode, node_configs=node_configs)
     row = {"changed": False, "changes": [], "refused": "", **reference(NAME)}
     assert {key: value for key, value in result["configmaps"][NAME].items() if key != "variant"} == row
-    assert (result["changed"], result["summary"], result["diff"], result["warnings"]) == (
-        False,
-        {"configmaps": 1, "updated": 0},
-        [],
-        [],
-    )
+    assert (result["changed"], result["summary"]) == (False, {"configmaps": 1, "updated": 0})
+    assert (result["diff"], result["warnings"]) == ([], [])
 
 
 def test_removing_a_field_is_a_change() -> None:
     wanted = document.render({key: value for key, value in CONFIG.items() if key != "clusterDNS"})
-    with Calls(cluster(), get(), listed(), patch(content=wanted)) as session:
-        assert push.push(session, options({"n1": {"clusterDNS": None}}), False)["configmaps"][NAME]["changes"] == [
-            "clusterDNS"
-        ]
+    result = pushed(cluster(), get(), listed(), patch(content=wanted), node_configs={"n1": {"clusterDNS": None}})
+    assert result["configmaps"][NAME]["changes"] == ["clusterDNS"]
 
 
 # Not in the inventory, nothing declared, another value, removed again, declared for no node of the cluster.
@@ -160,15 +159,13 @@ PART = [None, {"n3": {}}, {"n3": {"eventBurst": 32}}, REMOVED, {"n4": {"eventBur
 @pytest.mark.parametrize("other_configs", PART)
 def test_values_of_one_group_are_refused(other_configs: t.Any) -> None:
     """Nodes of every group join with this ConfigMap. Check mode states it."""
-    with Calls(cluster(), get(), listed("n1", "n2", "n3")) as session, pytest.raises(ClusterError) as caught:
-        push.push(session, options(other_configs=other_configs), False)
-    message = caught.value.message
+    reads = [cluster(), get(), listed("n1", "n2", "n3")]
+    error = refused(reads, other_configs=other_configs)
     texts = (f"{NAME}: eventBurst ", "n3", "Nothing was written", "name all groups in kubelet_config_hosts")
-    assert [text for text in texts if text not in message] == []
-    assert len(message) <= 3 * 120 and caught.value.result["changed"] is False
-    calls = cluster(), get(), listed("n1", "n2", "n3"), patch(configmap(NAME, WANTED), dry_run=True)
-    with Calls(*calls) as session:
-        result = push.push(session, options(other_configs=other_configs), True)
+    assert [text for text in texts if text not in error.message] == []
+    assert len(error.message) <= 3 * 120 and error.result["changed"] is False
+    dry = patch(configmap(NAME, WANTED), dry_run=True)
+    result = pushed(reads, dry, check_mode=True, other_configs=other_configs)
     (warning,) = result["warnings"]
     assert f"ConfigMap kube-system/{NAME} is not in sync with the nodes: eventBurst. " in warning
     assert result["configmaps"][NAME]["refused"] in warning and "n3" in warning
@@ -185,26 +182,23 @@ def test_values_of_one_group_are_refused(other_configs: t.Any) -> None:
     ],
 )
 def test_values_that_are_those_of_all_nodes_are_written(nodes: tuple[str, ...], other_configs: t.Any) -> None:
-    with Calls(cluster(), get(), listed(*nodes), patch()) as session:
-        assert push.push(session, options(other_configs=other_configs), False)["changed"]
+    assert pushed(cluster(), get(), listed(*nodes), patch(), other_configs=other_configs)["changed"]
 
 
 def test_a_profile_of_all_nodes_is_written_for_the_minor_of_the_cluster() -> None:
-    names = ("n1", "n2")
     profile = {"kubelet_config_profile": "cis-1.12", "kubelet_config": {"podPidsLimit": 900}}
     after = document.render({**CONFIG, **profiles.layer(["cis-1.12"], 20), "podPidsLimit": 900})
-    with Calls(cluster(), get(), listed(*names), patch(content=after)) as session:
-        chosen = options({"n1": profile}, other_configs={"n2": profile})
-        assert push.push(session, chosen, False)["changed"] and "seccompDefault" not in after
+    calls = [cluster(), get(), listed("n1", "n2"), patch(content=after)]
+    assert pushed(calls, node_configs={"n1": profile}, other_configs={"n2": profile})["changed"]
+    assert "seccompDefault" not in after
 
 
 def test_many_nodes_and_fields_fit_into_the_message() -> None:
     values = dict.fromkeys(("eventBurst", "eventRecordQPS", "kubeAPIQPS", "kubeAPIBurst", "maxPods"), 9)
     names = [f"worker-{number}.region.example.org" for number in range(1000)]
-    with Calls(cluster(), get(), listed(*names)) as session, pytest.raises(ClusterError) as caught:
-        push.push(session, options({names[0]: values}), False)
-    assert len(caught.value.message) <= 3 * 120 + 60
-    assert "and 997 more" in caught.value.message and "and 3 more" in caught.value.message
+    message = refused(cluster(), get(), listed(*names), node_configs={names[0]: values}).message
+    assert len(message) <= 3 * 120 + 60
+    assert "and 997 more" in message and "and 3 more" in message
 
 
 @pytest.mark.parametrize(
@@ -219,8 +213,7 @@ def test_many_nodes_and_fields_fit_into_the_message() -> None:
 )
 def test_the_version_of_the_cluster_names_the_configmap(version: str, there: list[str], gone: list[str]) -> None:
     reads = [get(TEXT if name in there else GONE, name) for name in sorted([*there, *gone])]
-    with Calls(cluster(version), *reads, listed(), *(patch(name=name) for name in there)) as session:
-        result = push.push(session, options(), False)
+    result = pushed(cluster(version), reads, listed(), [patch(name=name) for name in there])
     assert list(result["configmaps"]) == there
     assert result["summary"] == {"configmaps": len(there), "updated": len(there)}
 
@@ -258,9 +251,8 @@ def test_the_version_of_the_cluster_names_the_configmap(version: str, there: lis
     ],
 )
 def test_what_is_missing_or_wrong_is_named(calls: list[Call], texts: list[str]) -> None:
-    with Calls(*calls) as session, pytest.raises(ClusterError) as caught:
-        push.push(session, options(), False)
-    assert [text for text in texts if text not in caught.value.message] == []
+    message = refused(calls).message
+    assert [text for text in texts if text not in message] == []
 
 
 NOT_STARTED = (NAME, "nothing was written", "kubelet 1.20")
@@ -278,9 +270,8 @@ NOT_STARTED = (NAME, "nothing was written", "kubelet 1.20")
     ],
 )
 def test_overrides_that_cannot_be_used(node_configs: t.Any, texts: tuple[str, ...]) -> None:
-    with Calls(cluster(), get()) as session, pytest.raises(ClusterError) as caught:
-        push.push(session, options(node_configs), False)
-    assert [text for text in texts if text not in caught.value.message] == []
+    message = refused(cluster(), get(), node_configs=node_configs).message
+    assert [text for text in texts if text not in message] == []
 
 
 @pytest.mark.parametrize(
@@ -292,48 +283,36 @@ def test_overrides_that_cannot_be_used(node_configs: t.Any, texts: tuple[str, ..
     ],
 )
 def test_overrides_that_cannot_be_read(node_configs: t.Any, text: str) -> None:
-    with Calls() as session, pytest.raises(ClusterError, match=text):
-        push.push(session, options(node_configs), False)
+    assert text in refused(node_configs=node_configs).message
 
 
 def test_existing_faults_are_not_reported() -> None:
     config = {**CONFIG, "oldField": 1, "kubeAPIQPS": -1}
     wanted = document.render({**config, "eventBurst": 31})
-    with Calls(cluster(), get(document.render(config)), listed(), patch(content=wanted)) as session:
-        assert push.push(session, options(), False)["changed"]
+    assert pushed(cluster(), get(document.render(config)), listed(), patch(content=wanted))["changed"]
 
 
 def test_a_field_of_a_minor_that_is_not_known_here_is_written() -> None:
     wanted = document.render({**CONFIG, "newField": 1})
-    with Calls(
-        cluster("v1.99.0"), get(name="kubelet-config"), listed(), patch(content=wanted, name="kubelet-config")
-    ) as session:
-        assert push.push(session, options({"n1": {"newField": 1}}), False)["changed"]
+    calls = [cluster("v1.99.0"), get(name="kubelet-config"), listed(), patch(content=wanted, name="kubelet-config")]
+    assert pushed(calls, node_configs={"n1": {"newField": 1}})["changed"]
 
 
 def test_a_change_by_another_writer_is_kept() -> None:
     """After a conflict the ConfigMap is read and computed again."""
     theirs = {**CONFIG, "maxPods": 7}
     wanted = document.render({**theirs, "eventBurst": 31})
-    calls = (
-        get(),
-        listed(),
-        patch(CONFLICT),
-        get(document.render(theirs), revision="9"),
-        patch(content=wanted, revision="9"),
-    )
-    with Calls(cluster(), *calls) as session:
-        result = push.push(session, options(), False)
+    again = [get(document.render(theirs), revision="9"), patch(content=wanted, revision="9")]
+    result = pushed(cluster(), get(), listed(), patch(CONFLICT), again)
     assert (result["diff"][0]["before"], result["diff"][0]["after"]) == (document.render(theirs), wanted)
 
 
 def test_the_same_change_by_another_writer_or_a_lost_answer() -> None:
     """An identical text counts as our write, an equivalent one as that of the other writer."""
-    with Calls(cluster(), get(), listed(), patch(CONFLICT), get(WANTED, revision="8")) as session:
-        result = push.push(session, options(), False)
+    calls = [cluster(), get(), listed(), patch(CONFLICT)]
+    result = pushed(calls, get(WANTED, revision="8"))
     assert (result["changed"], len(result["diff"]), result["configmaps"][NAME]["resourceVersion"]) == (True, 1, "8")
-    with Calls(cluster(), get(), listed(), patch(CONFLICT), get(TEXT + "eventBurst: 31\n", revision="8")) as session:
-        result = push.push(session, options(), False)
+    result = pushed(calls, get(TEXT + "eventBurst: 31\n", revision="8"))
     assert (result["changed"], result["diff"], result["configmaps"][NAME]["resourceVersion"]) == (False, [], "8")
 
 
@@ -346,33 +325,21 @@ def test_the_same_change_by_another_writer_or_a_lost_answer() -> None:
     ],
 )
 def test_conflicts_that_cannot_be_solved(after: list[Call], text: str) -> None:
-    with (
-        Calls(cluster(), get(), listed(), patch(CONFLICT), *after) as session,
-        pytest.raises(ClusterError, match=f"kube-system/{NAME}: .*{text}"),
-    ):
-        push.push(session, options(), False)
+    message = refused(cluster(), get(), listed(), patch(CONFLICT), after).message
+    assert re.search(f"kube-system/{NAME}: .*{text}", message), message
 
 
 def test_one_refusal_does_not_hide_what_was_written() -> None:
-    calls = (
-        get(name="kubelet-config"),
-        get(name="kubelet-config-1.23"),
-        listed(),
-        patch(name="kubelet-config"),
-        patch(ApiError(403, "no"), name="kubelet-config-1.23"),
-    )
-    with (
-        Calls(cluster("v1.23.0"), *calls) as session,
-        pytest.raises(ClusterError, match=r"kubelet-config-1\.23: no") as caught,
-    ):
-        push.push(session, options(), False)
-    assert (caught.value.result["changed"], list(caught.value.result["configmaps"])) == (True, ["kubelet-config"])
+    reads = [cluster("v1.23.0"), get(name="kubelet-config"), get(name="kubelet-config-1.23"), listed()]
+    error = refused(reads, patch(name="kubelet-config"), patch(ApiError(403, "no"), name="kubelet-config-1.23"))
+    assert "kubelet-config-1.23: no" in error.message
+    assert (error.result["changed"], list(error.result["configmaps"])) == (True, ["kubelet-config"])
 
 
 def test_secrets_are_masked_in_the_diff() -> None:
     layer = {"staticPodURLHeader": {"Authorization": ["hunter2"]}}
-    with Calls(cluster(), get(), listed(), patch(content=document.render({**CONFIG, **layer}))) as session:
-        result = push.push(session, options({"n1": layer}), False)
+    after = document.render({**CONFIG, **layer})
+    result = pushed(cluster(), get(), listed(), patch(content=after), node_configs={"n1": layer})
     assert result["configmaps"][NAME]["changes"] == ["staticPodURLHeader.Authorization"]
     assert "Authorization" in result["diff"][0]["after"]
     assert "hunter2" not in str(result)

@@ -23,11 +23,11 @@ def listed(node: str, answer: t.Any) -> Call:
 
 
 def test_snapshot() -> None:
-    """One request a node, also for a node without pods."""
-    with Calls(
-        listed("n1", items(pod("a"), pod("b", restarts={"main": 2, "side": 1}))), listed("n2", items())
-    ) as session:
+    """One request a node, also for a node without pods. Each row has the revision and the time of its LIST."""
+    first = {**items(pod("a"), pod("b", restarts={"main": 2, "side": 1})), "metadata": {"resourceVersion": "77"}}
+    with Calls(listed("n1", first), listed("n2", items())) as session:
         found = pods.snapshot(session, ["n1", "n2"])
+        assert pods.snapshot(session, []) == {}
     assert found == {
         "n1": {
             "uid-a": {
@@ -46,7 +46,7 @@ def test_snapshot() -> None:
                 "disruption": "",
                 "tolerates": 0,
                 "misplaced": "",
-                "revision": "",
+                "revision": "77",
                 "at": 1_800_000_000.0,
             },
             "uid-b": {**found["n1"]["uid-a"], "name": "b", "restarts": 3, "containers": {"main": 2, "side": 1}},
@@ -187,14 +187,6 @@ def test_deleted_pods(answer: str, names: list[str]) -> None:
 def test_events_that_are_not_known(status: int) -> None:
     with Calls(watch(ApiError(status, "no"))) as session:
         assert pods.deleted_since(session, "n1", "77") == {}
-
-
-def test_a_list_names_its_revision() -> None:
-    """In each row, with the time."""
-    with Calls(listed("n1", {**items(pod("a")), "metadata": {"resourceVersion": "77"}})) as session:
-        (found,) = pods.of_node(session, "n1").values()
-        assert pods.snapshot(session, []) == {}
-    assert (found["revision"], found["at"]) == ("77", session.server_time())
 
 
 def test_nodes_whose_pods_cannot_be_listed() -> None:
