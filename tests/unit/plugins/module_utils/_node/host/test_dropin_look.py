@@ -43,28 +43,23 @@ def test_the_own_file_and_the_other_drop_ins_in_order(node: Systemd) -> None:
     node.write(f"{FOLDER}/96.conf", "a: &broken\n")
     node.write(f"{FOLDER}/90-livenodes-kubelet.conf", "maxPods: 9\n")
     seen = see(node, FOLDER)
-    assert [row["path"] for row in seen.own()] == [
-        "/var/lib/kubelet/config.yaml",
-        f"{FOLDER}/10.conf",
-        f"{FOLDER}/95.conf",
-        f"{FOLDER}/96.conf",
-    ]
+    others = [f"{FOLDER}/{name}" for name in ("10.conf", "95.conf", "96.conf")]
+    assert [row["path"] for row in seen.own()] == ["/var/lib/kubelet/config.yaml", *others]
     assert seen.own()[-1]["content"] is None and "hunter2" not in json.dumps(seen.own())
     effective = seen.effective({"maxPods": 7, "eventBurst": 8})
     assert (effective["maxPods"], effective["eventBurst"]) == (8, 8)
     # As the kubelet makes them: beside its own file.
     assert effective["staticPodPath"] == "/var/lib/kubelet/manifests"
     assert effective["authentication"] == {"x509": {"clientCAFile": "/var/lib/kubelet/ca.crt"}}
-    assert list(seen.after()) == [f"{FOLDER}/95.conf", f"{FOLDER}/96.conf"]
+    assert list(seen.after()) == others[1:]
     assert (seen.linked, seen.shown()["named_by"], seen.shown()["exists"]) == (None, "option", True)
 
 
 def test_without_a_folder_there_is_only_the_own_file(node: Systemd) -> None:
     seen = see(node)
     assert (seen.folder.path, seen.linked, seen.others) == ("/store/conf.d", False, {})
-    assert "No such file" in seen.unreadable and seen.own() == [
-        {"path": "/var/lib/kubelet/config.yaml", "content": None}
-    ]
+    assert "No such file" in seen.unreadable
+    assert seen.own() == [{"path": "/var/lib/kubelet/config.yaml", "content": None}]
 
 
 SOURCE = reference("config-a")
@@ -121,9 +116,8 @@ def test_a_modification_time_that_a_copy_set_does_not_count(tmp_path: Path) -> N
 def test_no_file(tmp_path: Path) -> None:
     assert look(tmp_path)["unreadable"] == "the command line names no config file"
     found = look(tmp_path, "--config=/gone")
-    assert (found["path"], found["content"], found["changed"]) == ("/gone", None, None) and "No such file" in found[
-        "unreadable"
-    ]
+    assert (found["path"], found["content"], found["changed"]) == ("/gone", None, None)
+    assert "No such file" in found["unreadable"]
     write(tmp_path, "/odd", "a: &b 1\n")
     assert "line 1" in look(tmp_path, "--config=/odd")["unreadable"]
 
@@ -163,11 +157,8 @@ def test_the_folder_of_a_dynamic_kubelet(tmp_path: Path) -> None:
     note = write(tmp_path, "/dyn/store/meta/assigned", meta.encode(SOURCE).decode())
     write(tmp_path, "/dyn/store/checkpoints/uid-config-a/7/kubelet")
     found = look(tmp_path, *argv)
-    assert found["content"]["maxPods"] == 60 and found["checkpoint"] == {
-        "uid": "uid-config-a",
-        "resourceVersion": "7",
-        "damage": None,
-    }
+    assert found["content"]["maxPods"] == 60
+    assert found["checkpoint"] == {"uid": "uid-config-a", "resourceVersion": "7", "damage": None}
     assert found["changed"] >= note.stat().st_ctime
     write(tmp_path, "/dyn/store/meta/assigned", "what is this\n")
     assert look(tmp_path, *argv)["path"] == "/etc/kubelet.yaml"
@@ -187,10 +178,11 @@ def test_the_start_of_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     now = {"time": 1000.0, "clock": 25.0}
     monkeypatch.setattr("time.time", lambda: now["time"])
     monkeypatch.setattr("time.clock_gettime", lambda _clock: now["clock"])
-    found = dropin_look.on_disk(
-        [], [], "kubelet.service", str(tmp_path), lambda argv: subprocess.CompletedProcess(list(argv), 0, shown, "")
-    )
-    assert found["started"] == 980.0
+
+    def run(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess(list(argv), 0, shown, "")
+
+    assert dropin_look.on_disk([], [], "kubelet.service", str(tmp_path), run)["started"] == 980.0
 
 
 def test_a_switch_by_drop_in_is_a_change_after_the_start(tmp_path: Path) -> None:

@@ -127,12 +127,8 @@ def test_a_flag_wins_over_a_drop_in() -> None:
 def test_the_fields_that_something_else_decides() -> None:
     dropins: Config = {"/a.conf": {"tlsCertFile": "/x", "authentication": {"x509": {"clientCAFile": "/y"}}}}
     argv = ["--max-pods=61", "--container-runtime-endpoint=unix:///x"]
-    assert overridden.hidden(argv, 27, {**dropins, "/b.conf": None}) == {
-        "maxPods",
-        "containerRuntimeEndpoint",
-        "tlsCertFile",
-        "authentication.x509.clientCAFile",
-    }
+    found = overridden.hidden(argv, 27, {**dropins, "/b.conf": None})
+    assert found == {"maxPods", "containerRuntimeEndpoint", "tlsCertFile", "authentication.x509.clientCAFile"}
 
 
 @pytest.mark.parametrize(

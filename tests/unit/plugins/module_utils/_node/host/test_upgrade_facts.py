@@ -19,6 +19,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system imp
 from tests.unit.plugins.modules.test_kubelet_preflight_info import ARGV, Node
 
 SECRET = "hunter2"
+CONTAINERD = "containerd github.com/containerd/containerd"
 
 
 @pytest.fixture
@@ -33,15 +34,17 @@ def look(node: Node, **options: t.Any) -> dict[str, t.Any]:
 def test_the_words_of_the_next_command_line_with_their_places(node: Node) -> None:
     node.write("/proc/72/cmdline", "\0".join([*ARGV[:-1], "--max-pods=99", ""]))
     found = look(node)
-    assert [word["text"] for word in found["words"]] == [
-        *ARGV[:3],
-        "--manifest-url-header=********",
-        "--max-pods=61",
-    ]
+    words = [word["text"] for word in found["words"]]
+    assert words == [*ARGV[:3], "--manifest-url-header=********", "--max-pods=61"]
     assert {(word["file"], word["line"]) for word in found["words"]} == {("/lib/kubelet.service", 2)}
     assert SECRET not in json.dumps(found)
     assert found["disk"]["content"]["resolvConf"] == "/etc/nowhere"
     assert (found["own"], found["target"]) == (None, None)
+
+
+def gates_at(line: int, **lines: int) -> dict[str, int]:
+    """Return the lines of the feature gates, and that of their field."""
+    return {"featureGates": line, **{f"featureGates.{name}": at for name, at in lines.items()}}
 
 
 @pytest.mark.parametrize(
@@ -50,19 +53,11 @@ def test_the_words_of_the_next_command_line_with_their_places(node: Node) -> Non
         (
             "# maxPods: 5\nkind: KubeletConfiguration\nclusterDomain: a # maxPods: 6\nmaxPods: 7\n"
             "featureGates:\n  'A': true\n  BA : true\n  B: true\n",
-            {
-                "kind": 2,
-                "clusterDomain": 3,
-                "maxPods": 4,
-                "featureGates": 5,
-                "featureGates.A": 6,
-                "featureGates.BA": 7,
-                "featureGates.B": 8,
-            },
+            {"kind": 2, "clusterDomain": 3, "maxPods": 4, **gates_at(5, A=6, BA=7, B=8)},
         ),
         (
             '{"kind": "KubeletConfiguration", "featureGates": {\n"BA": true, "B": false,\n"A": true}}',
-            {"kind": 1, "featureGates": 1, "featureGates.BA": 2, "featureGates.B": 2, "featureGates.A": 3},
+            {"kind": 1, **gates_at(1, BA=2, B=2, A=3)},
         ),
     ],
 )
@@ -110,18 +105,8 @@ def test_cgroup_version(node: Node, files: list[str], version: int | None) -> No
 @pytest.mark.parametrize(
     ("name", "output", "code", "version"),
     [
-        (
-            "containerd",
-            "containerd github.com/containerd/containerd 1.6.20~ds1 1.6.20~ds1-1+deb12u1\n",
-            0,
-            "1.6.20~ds1",
-        ),
-        (
-            "containerd",
-            "containerd github.com/containerd/containerd/v2 v2.0.5 fb4c30d4ede3531652d86197bf3fc9515e5276d9",
-            0,
-            "2.0.5",
-        ),
+        ("containerd", f"{CONTAINERD} 1.6.20~ds1 1.6.20~ds1-1+deb12u1\n", 0, "1.6.20~ds1"),
+        ("containerd", f"{CONTAINERD}/v2 v2.0.5 fb4c30d4ede3531652d86197bf3fc9515e5276d9", 0, "2.0.5"),
         ("cri-o", "crio version 1.24.0\nVersion: 1.24.0\n", 0, "1.24.0"),
         ("containerd", "1.6.20", 1, None),
         ("containerd", "what?", 0, None),
@@ -269,9 +254,12 @@ def test_the_own_file_beside_a_checkpoint(node: Node) -> None:
     assert look(node)["own"]["content"] is None
 
 
-@pytest.mark.parametrize(("folder", "program"), [("/etc/kubelet.d", ARGV[0]), ("", "/usr/bin/agent")])
+@pytest.mark.parametrize(
+    ("folder", "program", "judged"),
+    [("/etc/kubelet.d", ARGV[0], ("child", "/etc/kubelet.yaml")), ("", "/usr/bin/agent", ("refused", None))],
+)
 def test_the_kubelet_that_another_program_starts(
-    node: Node, monkeypatch: pytest.MonkeyPatch, folder: str, program: str
+    node: Node, monkeypatch: pytest.MonkeyPatch, folder: str, program: str, judged: tuple[str, str | None]
 ) -> None:
     """Only where the caller names the folder, as for a switch."""
     monkeypatch.setattr(health, "kubelet_of", lambda pid: pid + 1)
@@ -282,6 +270,4 @@ def test_the_kubelet_that_another_program_starts(
     node.write("/proc/73/cmdline", "\0".join([*ARGV, ""]))
     found = look(node, dropin_dir=folder)
     assert found["words"][0]["text"] == program
-    assert (found["kubelet"]["form"], found["disk"]["path"]) == (
-        ("child", "/etc/kubelet.yaml") if folder else ("refused", None)
-    )
+    assert (found["kubelet"]["form"], found["disk"]["path"]) == judged

@@ -21,6 +21,7 @@ from tests.support.server import kubeconfig
 
 SOURCE = {"namespace": "kube-system", "name": "c", "uid": "u1", "resourceVersion": "7", "kubeletConfigKey": "kubelet"}
 STATUS = status_annotation.status(SOURCE, None, None, "it ended", "reverted", 0)
+NO_CLUSTER = ["/usr/bin/kubelet"]
 PENDING = status_annotation.Report(
     STATUS, "Kubelet restarting to use local config: it ended", True, 1.5, status_annotation.suffix(1.5)
 )
@@ -71,10 +72,12 @@ class Api:
         return {"metadata": meta, "status": {**status, "nodeInfo": {"machineID": "m1"}}}
 
     def annotation(self) -> t.Any:
-        """What was written last."""
-        return json.loads(
-            [call for call in self.calls if call[0] == "PATCH"][-1][2]["metadata"]["annotations"][annotation.STATUS]
-        )
+        """The status that was written last."""
+        return json.loads(self.patched()["annotations"][annotation.STATUS])
+
+    def patched(self) -> t.Any:
+        """The metadata that was written last."""
+        return [body for method, _path, body in self.calls if method == "PATCH"][-1]["metadata"]
 
 
 @pytest.fixture
@@ -92,10 +95,8 @@ def sent(records: Records, api: Api, started: float | None = 7.9) -> str:
 def test_sends_both_once(records: Records) -> None:
     api = Api()
     assert sent(records, api) == "" and records.report() is None
-    assert [call[:2] for call in api.calls] == [
-        ("PATCH", "/api/v1/nodes/n1"),
-        ("POST", "/api/v1/namespaces/default/events"),
-    ]
+    annotated, event = (call[:2] for call in api.calls)
+    assert annotated == ("PATCH", "/api/v1/nodes/n1") and event == ("POST", "/api/v1/namespaces/default/events")
     assert api.annotation() == {**STATUS, "started": "1970-01-01T00:00:07Z"}
     assert sent(records, api) == "" and len(api.calls) == 2
 
@@ -106,11 +107,8 @@ def test_the_start_of_the_kubelet_is_sent_as_soon_as_it_runs(records: Records) -
         assert sent(records, api, None) == "" and records.report() is not None
     assert api.annotation() == STATUS and [call[0] for call in api.calls] == ["PATCH", "POST"]
     assert sent(records, api) == "" and records.report() is None
-    assert api.annotation() == {**STATUS, "started": "1970-01-01T00:00:07Z"} and [call[0] for call in api.calls] == [
-        "PATCH",
-        "POST",
-        "PATCH",
-    ]
+    assert api.annotation() == {**STATUS, "started": "1970-01-01T00:00:07Z"}
+    assert [call[0] for call in api.calls] == ["PATCH", "POST", "PATCH"]
 
 
 def test_the_start_sent_with_a_report_is_never_that_of_the_former_kubelet(records: Records) -> None:
@@ -145,8 +143,8 @@ def test_the_source_of_a_seed_is_sent_once_and_replaces_none(
     api = Api()
     api.notes, api.policy = notes, policy
     assert sent(records, api) == "" and records.report() is None
-    last = [call for call in api.calls if call[0] == "PATCH"][-1][2]["metadata"]
-    assert json.loads(last["annotations"][annotation.STATUS])["reason"] == "on trial"
+    last = api.patched()
+    assert api.annotation()["reason"] == "on trial"
     found = last["annotations"].get(annotation.SOURCE)
     assert (json.loads(found) if found else None) == written
     assert last.get("resourceVersion") == ("5" if written else None)
@@ -207,13 +205,8 @@ def test_an_event_that_exists_counts_as_sent(records: Records) -> None:
 
 
 def test_a_kubelet_without_a_cluster_reports_to_none(records: Records) -> None:
-    assert (
-        status_reporter.report(records, lambda: status_reporter.api_of(["kubelet"]), lambda: None) == ""
-        and records.report() is None
-    )
-
-
-NO_CLUSTER = ["/usr/bin/kubelet"]
+    assert status_reporter.report(records, lambda: status_reporter.api_of(NO_CLUSTER), lambda: None) == ""
+    assert records.report() is None
 
 
 @pytest.fixture

@@ -186,9 +186,8 @@ def test_the_kubelet_is_asked_in_a_sandbox_that_is_gone_afterwards(tmp_path: Pat
     words = ["/bin/sh", "--max-pods=61", "--root-dir=/var/lib/kubelet"]
     assert binary.check("{}", words, run=run, scratch=str(tmp_path)).verdict == "valid"
     assert run.config == "{}"
-    assert {"--property=PrivateNetwork=yes", "--property=ProtectSystem=strict", "--property=RuntimeMaxSec=20"} <= set(
-        run.words
-    )
+    walls = {"--property=PrivateNetwork=yes", "--property=ProtectSystem=strict", "--property=RuntimeMaxSec=20"}
+    assert walls <= set(run.words)
     assert "--max-pods=61" in run.words and "--root-dir=/var/lib/kubelet" not in run.words
     assert not os.listdir(tmp_path)
 

@@ -176,12 +176,9 @@ def test_the_lines_of_a_watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert list(watched(tmp_path, monkeypatch, Watched(401), answer)) == [b"one", b"two"]
     assert answer.quiet == 150
     assert answer.set[socket.SOL_SOCKET, socket.SO_KEEPALIVE] == 1
-    idle, between, probes = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
-    assert (
-        answer.set[socket.IPPROTO_TCP, idle]
-        + answer.set[socket.IPPROTO_TCP, between] * answer.set[socket.IPPROTO_TCP, probes]
-        <= 120
-    )
+    options = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
+    idle, between, probes = (answer.set[socket.IPPROTO_TCP, option] for option in options)
+    assert idle + between * probes <= 120
 
 
 @pytest.mark.parametrize(

@@ -90,13 +90,13 @@ def test_a_program_without_a_path_is_where_systemd_finds_it(node: Systemd) -> No
 
 def test_a_shadowing_flag_is_found_in_its_file(node: Systemd) -> None:
     kubelet = node.kubeadm(default="# here\nKUBELET_EXTRA_ARGS=--max-pods 61 --feature-gates=A=true\n")
+    place = {"file": "/etc/default/kubelet", "line": 2}
     assert kubelet.shadowed(20, kubelet.argv()) == {
-        "maxPods": {"flag": "--max-pods=61", "file": "/etc/default/kubelet", "line": 2},
-        "featureGates.A": {"flag": "--feature-gates=A=true", "file": "/etc/default/kubelet", "line": 2},
+        "maxPods": {"flag": "--max-pods=61", **place},
+        "featureGates.A": {"flag": "--feature-gates=A=true", **place},
     }
-    assert kubelet.shadowed(20, ["/usr/bin/kubelet", "--max-pods=99"]) == {
-        "maxPods": {"flag": "--max-pods=99", "file": None, "line": None}
-    }
+    found = kubelet.shadowed(20, ["/usr/bin/kubelet", "--max-pods=99"])
+    assert found == {"maxPods": {"flag": "--max-pods=99", "file": None, "line": None}}
 
 
 def test_a_flag_in_a_continued_line_has_that_line(node: Systemd) -> None:
