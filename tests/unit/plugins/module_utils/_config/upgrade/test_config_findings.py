@@ -11,7 +11,11 @@ import yaml
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields, gates
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.field_row import Field, Flag
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.gates_table import GATES
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import config_findings, flags_table
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import (
+    config_findings,
+    flags_table,
+    node_facts,
+)
 from tests.support.ansible import ROOT
 from tests.support.upgrading import CHECKPOINT, ENV, OWN, facts_of
 
@@ -33,10 +37,7 @@ def test_the_table_is_that_of_the_data() -> None:
 
 
 def test_a_flag_without_a_known_place() -> None:
-    facts = facts_of("v1.34.0")
-    facts = type(facts)(
-        facts.version, flags=[facts_of("v1.34.0", "--register-schedulable").flags[-1]._replace(where="")]
-    )
+    facts = node_facts.UpgradeFacts("v1.34.0", flags=[node_facts.SetFlag("register-schedulable", "", "")])
     (found,) = config_findings.flags(facts, 35)
     assert (found.where, found.remedy) == ("", "Remove it with the upgrade.")
 
@@ -323,12 +324,7 @@ def test_what_more_than_a_checkpoint_sets_is_not_pinned_by_it(flags: list[str], 
 
 
 def test_what_is_said_of_a_pinned_default() -> None:
-    (one,) = (
-        one
-        for one in config_findings.defaults(facts_of("v1.26.0", config={"kubeAPIQPS": 5}, own={}), 27)
-        if one.severity == "stays"
-    )
-    assert (one.message, one.where) == (
-        "only the checkpoint sets it, to the old default; the new default is not used: 5 -> 50",
-        CHECKPOINT,
-    )
+    found = config_findings.defaults(facts_of("v1.26.0", config={"kubeAPIQPS": 5}, own={}), 27)
+    (one,) = (one for one in found if one.severity == "stays")
+    assert one.message == "only the checkpoint sets it, to the old default; the new default is not used: 5 -> 50"
+    assert one.where == CHECKPOINT

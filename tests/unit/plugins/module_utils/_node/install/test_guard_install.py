@@ -37,14 +37,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*installed.program(sys.executable, str(folder.parent)), *words],
-        cwd="/",
-        check=False,
-        text=True,
-        capture_output=True,
-        timeout=60,
-    )
+    return ended([*installed.program(sys.executable, str(folder.parent)), *words])
+
+
+def ended(words: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(words, cwd="/", check=False, text=True, capture_output=True, timeout=60)
 
 
 def test_the_program_reports_its_status(folder: Path) -> None:
@@ -86,8 +83,7 @@ def step(line: str) -> subprocess.CompletedProcess[str]:
     """Run the line of a drop-in as systemd does: words in quotes, and `$$` for a dollar sign (systemd.service(5))."""
     prefix = "ExecStartPre=-+"
     assert line.startswith(prefix) and "\n" not in line
-    words = [word.replace("$$", "$") for word in shlex.split(line[len(prefix) :])]
-    return subprocess.run(words, cwd="/", check=False, text=True, capture_output=True, timeout=60)
+    return ended([word.replace("$$", "$") for word in shlex.split(line[len(prefix) :])])
 
 
 def test_a_guard_that_runs_before_the_kubelet_adds_nothing_to_the_log(tmp_path: Path) -> None:
@@ -149,9 +145,8 @@ def test_a_guard_shows_that_it_runs_before_a_switch(tmp_path: Path, monkeypatch:
     found = guard_install.problem(str(service), armed.name, command.execute)
     assert bool(found) == bool(how) and ("run the role checkpoint again" in found) == bool(how), found
     if not how:
-        assert "does not see the trial another, but boot/1.5" in guard_install.problem(
-            str(service), "another", command.execute
-        )
+        found = guard_install.problem(str(service), "another", command.execute)
+        assert "does not see the trial another, but boot/1.5" in found
         service.write_text("")
         assert "has no command of the guard" in guard_install.problem(str(service), armed.name, command.execute)
 
@@ -231,9 +226,8 @@ def test_no_program_is_installed_where_others_may_write(tmp_path: Path) -> None:
 def test_both_units_wait_for_the_mount_of_the_store(tmp_path: Path, folder: Folder | None) -> None:
     place = str(tmp_path / "config")
     line = f"RequiresMountsFor={place}"
-    shown = guard_steps.present(place, systemd_model.Systemd(tmp_path / "root").kubeadm(), "kubelet", True, folder)[
-        "diff"
-    ]
+    unit = systemd_model.Systemd(tmp_path / "root").kubeadm()
+    shown = guard_steps.present(place, unit, "kubelet", True, folder)["diff"]
     after = {entry["after_header"]: entry["after"].splitlines() for entry in shown}
     for path in (guard_install.SERVICE_PATH, f"{systemd_model.FOLDER}/{DROPIN}"):
         at = after[path].index(line)
@@ -269,9 +263,9 @@ def test_labels_are_restored_where_selinux_is_enabled(tmp_path: Path) -> None:
     assert guard_install.restore_labels(["/store", "/unit"], run, str(enabled)) == []
     assert asked == [["restorecon", "-R", "/store", "/unit"]]
     code, words = 255, "restorecon: cannot access /store\n"
-    assert guard_install.restore_labels(["/store"], run, str(enabled)) == [
-        "the SELinux labels of /store were not restored: restorecon: cannot access /store. Run restorecon -R on them"
-    ]
+    (warning,) = guard_install.restore_labels(["/store"], run, str(enabled))
+    what = "the SELinux labels of /store were not restored"
+    assert warning == f"{what}: restorecon: cannot access /store. Run restorecon -R on them"
     code, words = 127, ""
     (warning,) = guard_install.restore_labels(["/store"], run, str(enabled))
     assert "not restored: exit 127" in warning
