@@ -72,9 +72,10 @@ def test_the_program_needs_nothing_but_itself() -> None:
 
 
 def test_wanted_files_are_the_settings_and_the_service(tmp_path: Path) -> None:
-    wanted = guard_install.wanted(str(tmp_path), {"unit": "kubelet.service"})
-    assert set(wanted) == {f"{tmp_path}/guard/settings.json", guard_install.SERVICE_PATH}
-    service = wanted[guard_install.SERVICE_PATH][0].decode()
+    settings, installed_service, *_program = guard_install.changes(str(tmp_path), {"unit": "kubelet.service"})
+    assert (settings.path, settings.mode) == (f"{tmp_path}/guard/settings.json", 0o600)
+    assert (installed_service.path, installed_service.mode) == (guard_install.SERVICE_PATH, 0o644)
+    service = (installed_service.after or b"").decode()
     assert f"-I -B {tmp_path}/guard/__main__.py watch\n" in service and "ConditionPathExists=|" in service
     assert f"ExecStart={guard_install.python()} " in service and "Type=exec\n" in service
 
