@@ -102,6 +102,18 @@ def test_cgroup_version(node: Node, files: list[str], version: int | None) -> No
     assert look(node)["cgroup_version"] == version
 
 
+class Printed:
+    """A `run` whose commands print this."""
+
+    def __init__(self, output: str, code: int = 0) -> None:
+        self.output, self.code = output, code
+        self.asked: list[list[str]] = []
+
+    def __call__(self, argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        self.asked.append(list(argv))
+        return subprocess.CompletedProcess(list(argv), self.code, self.output, "")
+
+
 @pytest.mark.parametrize(
     ("name", "output", "code", "version"),
     [
@@ -115,28 +127,18 @@ def test_cgroup_version(node: Node, files: list[str], version: int | None) -> No
     ],
 )
 def test_runtime_version(tmp_path: Path, name: str | None, output: str, code: int, version: str | None) -> None:
-    asked: list[list[str]] = []
-
-    def run(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
-        asked.append(list(argv))
-        return subprocess.CompletedProcess(list(argv), code, output, "")
-
-    assert upgrade_facts.runtime_version(name, str(tmp_path), run) == version
-    assert [words[1:] for words in asked] == ([["--version"]] if name in ("containerd", "cri-o") else [])
+    printed = Printed(output, code)
+    assert upgrade_facts.runtime_version(name, str(tmp_path), printed) == version
+    assert [words[1:] for words in printed.asked] == ([["--version"]] if name in ("containerd", "cri-o") else [])
 
 
 def test_the_program_of_the_running_runtime_is_asked(tmp_path: Path) -> None:
     place = tmp_path / "proc/7/cmdline"
     place.parent.mkdir(parents=True)
     place.write_text("/opt/bin/containerd\0--config\0/x\0")
-    asked = []
-
-    def run(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
-        asked.append(argv[0])
-        return subprocess.CompletedProcess(list(argv), 0, "containerd 2.1.0\n", "")
-
-    assert upgrade_facts.runtime_version("containerd", str(tmp_path), run) == "2.1.0"
-    assert asked == ["/opt/bin/containerd"]
+    printed = Printed("containerd 2.1.0\n")
+    assert upgrade_facts.runtime_version("containerd", str(tmp_path), printed) == "2.1.0"
+    assert [words[0] for words in printed.asked] == ["/opt/bin/containerd"]
 
 
 @pytest.mark.parametrize(
@@ -152,6 +154,11 @@ def test_the_program_of_the_running_runtime_is_asked(tmp_path: Path) -> None:
 )
 def test_without_flag(words: list[str], name: str, left: list[str]) -> None:
     assert upgrade_facts.without_flag(words, name) == left
+
+
+def asked(root: Path, *argv: str) -> dict[str, t.Any]:
+    """Return the answer of a target for a node with this command line."""
+    return upgrade_facts.asked("/opt/none", argv, (), str(root), Node(root).run)
 
 
 class Kubelet:
@@ -193,7 +200,7 @@ def test_flags_that_the_target_does_not_know_are_left_out(
     monkeypatch.setattr(ask_binary, "ask", kubelet.ask)
     (tmp_path / "c.yaml").write_text("kind: KubeletConfiguration\n")
     argv = ["kubelet", "--config=/c.yaml", *flags]
-    found = upgrade_facts.asked("/opt/none", argv, (), str(tmp_path), Node(tmp_path).run)
+    found = asked(tmp_path, *argv)
     assert (found["refused_flags"], found["verdict"], found["version"]) == (refused, kubelet.verdict, "v1.36.2")
     assert found["unknown_fields"] == ["noSuchField"] and found["messages"] == ["it read kind:"]
     assert kubelet.asked == [["kubelet", "--config=/c.yaml", *left]]
@@ -215,7 +222,7 @@ def test_the_answer_names_the_file_of_the_node(monkeypatch: pytest.MonkeyPatch, 
     text = "failed to load kubelet config file, path: /run/livenodes-check-a1_b/kubelet, error: why"
     monkeypatch.setattr(binary, "check", lambda *_given: binary.Verdict(binary.INVALID, [text], []))
     (tmp_path / "c.yaml").write_text("kind: KubeletConfiguration\n")
-    found = upgrade_facts.asked("/opt/none", ["kubelet", "--config=/c.yaml"], (), str(tmp_path), Node(tmp_path).run)
+    found = asked(tmp_path, "kubelet", "--config=/c.yaml")
     assert found["messages"] == ["failed to load kubelet config file, path: /c.yaml, error: why"]
     assert (found["version"], found["facts"]) == (None, None), "no binary, no facts"
 
@@ -228,7 +235,7 @@ def test_the_answer_names_the_file_of_the_node(monkeypatch: pytest.MonkeyPatch, 
     ],
 )
 def test_without_a_config_file_there_is_nothing_to_ask(tmp_path: Path, argv: list[str], message: str) -> None:
-    found = upgrade_facts.asked("/opt/none", argv, (), str(tmp_path), Node(tmp_path).run)
+    found = asked(tmp_path, *argv)
     assert (found["verdict"], found["messages"]) == ("not checked", [message])
 
 

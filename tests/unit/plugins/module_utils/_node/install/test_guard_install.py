@@ -9,6 +9,7 @@ import json
 import shlex
 import subprocess
 import sys
+import types
 import typing as t
 from pathlib import Path
 
@@ -172,33 +173,25 @@ def test_a_guard_that_cannot_run_is_an_error_in_the_log_of_the_kubelet(
     assert missing != "the interpreter" or "/no/such/python3" in done.stderr.partition("<3>")[0]
 
 
-class Systemd:
-    """Notes the commands that a unit runs."""
-
-    def __init__(self) -> None:
-        self.commands: list[str] = []
-
-    def run(self, argv: t.Sequence[str]) -> None:
-        self.commands.append(" ".join(argv))
-
-
 @pytest.mark.fault(case=49)
 def test_a_guard_that_runs_is_replaced_when_its_files_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard_install, "SERVICE_PATH", str(tmp_path / "guard.service"))
     monkeypatch.setattr(guard_install, "WANTED_BY", str(tmp_path / "wanted"))
     monkeypatch.setattr(guard_install.base, "STARTED", str(tmp_path / "run/started"))
-    systemd, program = Systemd(), guard_install.program()
+    commands: list[str] = []
+    noting = t.cast(Unit, types.SimpleNamespace(run=lambda argv: commands.append(" ".join(argv))))
+    program, config_dir = guard_install.program(), str(tmp_path / "config")
 
     def present(**settings: str) -> list[str]:
-        systemd.commands.clear()
+        commands.clear()
         before = sorted(tmp_path.rglob("*"))
-        would = guard_install.present(str(tmp_path / "config"), t.cast(Unit, systemd), settings, check=True)
-        assert sorted(tmp_path.rglob("*")) == before and not systemd.commands
-        done = guard_install.present(str(tmp_path / "config"), t.cast(Unit, systemd), settings)
+        would = guard_install.present(config_dir, noting, settings, check=True)
+        assert sorted(tmp_path.rglob("*")) == before and not commands
+        done = guard_install.present(config_dir, noting, settings)
         assert done == would
-        assert bool(done) == bool(systemd.commands)
-        assert not guard_install.changes(str(tmp_path / "config"), settings)
-        return systemd.commands
+        assert bool(done) == bool(commands)
+        assert not guard_install.changes(config_dir, settings)
+        return commands
 
     replaced = "systemctl try-restart livenodes-kubelet-guard.service"
     assert present() == ["systemctl daemon-reload", replaced]
@@ -208,7 +201,7 @@ def test_a_guard_that_runs_is_replaced_when_its_files_change(tmp_path: Path, mon
     assert present(key="other") == [replaced]
     (tmp_path / "run").mkdir()
     (tmp_path / "run/started").touch()
-    assert guard_install.absent(str(tmp_path / "config"), t.cast(Unit, systemd))
+    assert guard_install.absent(config_dir, noting)
     left = ("config/guard", "guard.service", "run")
     assert not [name for name in left if (tmp_path / name).exists()]
 
