@@ -55,6 +55,8 @@ FILLED_IN: tuple[tuple[str, int, Any], ...] = (
 )
 
 CREATED = {"tlsCertFile": "/var/lib/kubelet/pki/kubelet.crt", "tlsPrivateKeyFile": "/var/lib/kubelet/pki/kubelet.key"}
+GATE_B = ("featureGates.B", None, True)
+NOT_DECLARED = ("tlsCertFile", "/x.crt", CREATED["tlsCertFile"])
 
 
 def _live(config: dict[str, Any], minor: int) -> dict[str, Any]:
@@ -122,31 +124,19 @@ def test_a_value_that_the_source_names_is_compared(path: str, declared: Any, oth
     ("wanted", "changed", "expected"),
     [
         # Without a default, nothing but a flag or a drop-in can set the field.
-        ({}, {"readOnlyPort": 10255}, [("readOnlyPort", None, 10255)]),
-        ({}, {"kubeReserved": {"cpu": "1"}}, [("kubeReserved.cpu", None, "1")]),
+        pytest.param({}, {"readOnlyPort": 10255}, [("readOnlyPort", None, 10255)], id="no default"),
+        pytest.param({}, {"kubeReserved": {"cpu": "1"}}, [("kubeReserved.cpu", None, "1")], id="no default, map"),
         # No default replaces a key of a map that is set.
-        ({"featureGates": {"A": True}}, {"featureGates": {"A": True, "B": True}}, [("featureGates.B", None, True)]),
-        # The kubelet makes a path absolute.
-        ({"staticPodPath": "manifests"}, {"staticPodPath": "/etc/kubernetes/manifests"}, []),
-        (
-            {"staticPodPath": "manifests"},
-            {"staticPodPath": "/etc/other"},
-            [("staticPodPath", "manifests", "/etc/other")],
+        pytest.param(
+            {"featureGates": {"A": True}}, {"featureGates": {"B": True, "A": True}}, [GATE_B], id="key of a map"
         ),
+        # The kubelet makes a path absolute.
+        pytest.param({"staticPodPath": "a"}, {"staticPodPath": "/etc/a"}, [], id="relative path"),
+        pytest.param({"staticPodPath": "a"}, {"staticPodPath": "/b"}, [("staticPodPath", "a", "/b")], id="other path"),
         # The kubelet creates a certificate, unless its configuration names one.
-        ({}, CREATED, []),
-        ({}, {"tlsCertFile": "/pki/other.crt"}, [("tlsCertFile", None, "/pki/other.crt")]),
-        ({"tlsCertFile": "/x.crt"}, CREATED, [("tlsCertFile", "/x.crt", CREATED["tlsCertFile"])]),
-    ],
-    ids=[
-        "no default",
-        "no default, map",
-        "key of a map",
-        "relative path",
-        "another path",
-        "own certificate",
-        "another certificate",
-        "not the declared certificate",
+        pytest.param({}, CREATED, [], id="own certificate"),
+        pytest.param({}, {"tlsCertFile": "/x.crt"}, [("tlsCertFile", None, "/x.crt")], id="another certificate"),
+        pytest.param({"tlsCertFile": "/x.crt"}, CREATED, [NOT_DECLARED], id="not the declared certificate"),
     ],
 )
 def test_what_has_one_meaning_at_every_version(

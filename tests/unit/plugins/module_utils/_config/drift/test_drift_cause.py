@@ -219,21 +219,11 @@ OURS = "/etc/kubernetes/kubelet.conf.d/90-livenodes-kubelet.conf"
 
 
 def test_what_was_seen_on_a_node() -> None:
-    kubelet = {
-        "shadowed": FLAG,
-        "changes_at_restart": True,
-        "config_given_by": {"file": "/etc/x.conf", "line": 2},
-        "reason": "",
-    }
-    disk = {
-        "path": "/f",
-        "content": {"a": 1},
-        "unreadable": None,
-        "checkpoint": {"uid": "u", "resourceVersion": "7", "damage": "no"},
-        "changed": 20.5,
-        "started": 20.4,
-        "dropins": {"/d": {}},
-    }
+    given = {"file": "/etc/x.conf", "line": 2}
+    kubelet = {"shadowed": FLAG, "changes_at_restart": True, "config_given_by": given, "reason": ""}
+    checkpoint = {"uid": "u", "resourceVersion": "7", "damage": "no"}
+    files = {"path": "/f", "content": {"a": 1}, "unreadable": None, "checkpoint": checkpoint, "dropins": {"/d": {}}}
+    disk = {**files, "changed": 20.5, "started": 20.4}
     assert Host.of({"kubelet": kubelet, "disk": disk}) == Host(
         "/f", {"a": 1}, "", ("u", "7"), "no", True, True, FLAG, {"/d": {}}, "/etc/x.conf, line 2"
     )

@@ -27,6 +27,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kub
 from tests.support.server import kubeconfig
 
 SERVER = "api.internal"
+VERSION = "client.authentication.k8s.io/v1beta1"
 NOW = datetime.datetime.now(datetime.UTC)
 
 
@@ -40,29 +41,19 @@ class Signer:
 
     def pair(self, name: str, days: int = 1, host: str = "") -> tuple[str, str]:
         key = ec.generate_private_key(ec.SECP256R1())
-        subject = x509.Name(
-            [
-                x509.NameAttribute(NameOID.ORGANIZATION_NAME, "system:nodes"),
-                x509.NameAttribute(NameOID.COMMON_NAME, name),
-            ]
-        )
+        group = x509.NameAttribute(NameOID.ORGANIZATION_NAME, "system:nodes")
+        subject = x509.Name([group, x509.NameAttribute(NameOID.COMMON_NAME, name)])
         names = x509.SubjectAlternativeName([x509.DNSName(host or "client.invalid")])
-        text = key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
-        )
+        pem, form = serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL
+        text = key.private_bytes(pem, form, serialization.NoEncryption())
         return self._sign(subject, key, days, names), text.decode()
 
     def _sign(
         self, subject: x509.Name, key: ec.EllipticCurvePrivateKey, days: int, extension: x509.ExtensionType
     ) -> str:
-        builder = x509.CertificateBuilder(
-            self.name,
-            subject,
-            key.public_key(),
-            x509.random_serial_number(),
-            NOW - datetime.timedelta(days=9),
-            NOW + datetime.timedelta(days=days),
-        )
+        begin, end = (NOW + datetime.timedelta(days=each) for each in (-9, days))
+        serial = x509.random_serial_number()
+        builder = x509.CertificateBuilder(self.name, subject, key.public_key(), serial, begin, end)
         signed = builder.add_extension(extension, False).sign(self.key, hashes.SHA256())
         return signed.public_bytes(serialization.Encoding.PEM).decode()
 
@@ -90,12 +81,10 @@ class Server:
                 found = dict(item[0] for item in (self.connection.getpeercert() or {}).get("subject", ()))
                 name = found.get("commonName", "")
                 outer.seen.append(name)
-                body = json.dumps(
-                    {"name": name, "token": self.headers.get("Authorization"), "asked": names[-1]}
-                ).encode()
+                seen = {"name": name, "token": self.headers.get("Authorization"), "asked": names[-1]}
                 self.send_response(401 if outer.accepted is not None and name not in outer.accepted else 200)
                 self.end_headers()
-                self.wfile.write(body)
+                self.wfile.write(json.dumps(seen).encode())
 
             def log_message(self, *dummy: t.Any) -> None:
                 pass
@@ -185,7 +174,7 @@ def plugin(folder: Path, text: str) -> dict[str, t.Any]:
     path.chmod(0o755)
     return {
         "exec": {
-            "apiVersion": "client.authentication.k8s.io/v1beta1",
+            "apiVersion": VERSION,
             "command": "./get-token",
             "args": ["token", "-i", "mine"],
             "env": [{"name": "REGION", "value": "eu"}],
@@ -195,9 +184,7 @@ def plugin(folder: Path, text: str) -> dict[str, t.Any]:
 
 
 def credential(**status: str) -> str:
-    return json.dumps(
-        {"apiVersion": "client.authentication.k8s.io/v1beta1", "kind": "ExecCredential", "status": status}
-    )
+    return json.dumps({"apiVersion": VERSION, "kind": "ExecCredential", "status": status})
 
 
 def test_a_plugin_gives_a_token(server: Server, tmp_path: Path) -> None:
