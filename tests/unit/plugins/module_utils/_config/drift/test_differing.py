@@ -81,6 +81,7 @@ def _drift(wanted: dict[str, Any], live: dict[str, Any], minor: int) -> list[tup
         for name, since, wanted in (
             ("few fields", 20, {"maxPods": 50}),
             ("as kubeadm writes", 23, {"logging": {"flushFrequency": 0, "verbosity": 0}, "memorySwap": {}}),
+            ("a duration of zero", 20, {"cpuManagerReconcilePeriod": "0s", "syncFrequency": "0s"}),
             ("null", 20, {"memoryManagerPolicy": None, "cgroupDriver": None}),
             ("zero", 20, {"containerRuntimeEndpoint": "", "registryBurst": 0}),
         )

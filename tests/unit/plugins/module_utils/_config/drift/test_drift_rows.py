@@ -106,28 +106,6 @@ def test_an_unknown_default_is_not_compared() -> None:
     assert _shown(found, "declared", "pushed", "live") == {"maxPods": (50, None, 110)}
 
 
-def test_the_local_config_of_a_newer_kubelet_is_no_drift() -> None:
-    """What a kubelet of 1.30 fills in, as kubeadm's file leaves it: zero, or not given at all."""
-    file = {
-        "logging": {"flushFrequency": 0, "verbosity": 0},
-        "memorySwap": {},
-        "cpuManagerReconcilePeriod": "0s",
-        "containerRuntimeEndpoint": "",
-    }
-    options = {"json": {"infoBufferSize": "0"}}
-    live = {
-        "logging": {"format": "text", "flushFrequency": 5000000000, "verbosity": 0, "options": options},
-        "memoryManagerPolicy": "None",
-        "memorySwap": {},
-        "cpuManagerReconcilePeriod": "10s",
-        "containerRuntimeEndpoint": "unix:///run/containerd/containerd.sock",
-        "maxPods": 110,
-    }
-    assert _rows(Configs((), None, None, live), 30, host=Host(content=file), **LOCAL) == {}
-    other = Configs((), None, None, {**live, "maxPods": 50})
-    assert set(_rows(other, 30, host=Host(content={**file, "maxPods": 60}), **LOCAL)) == {"maxPods"}
-
-
 def test_a_cause_of_a_field_is_not_repeated_for_the_node() -> None:
     error = {"error": "failed to load", "active": None}
     assert set(_rows(Configs((), {"maxPods": 60}, {"maxPods": 60}, _live({})), **error)) == {"maxPods"}
@@ -174,15 +152,6 @@ def test_what_a_local_config_never_had_from_anybody() -> None:
     assert set(_rows(Configs((), {}, {}, live), host=seen)) == {"maxPods"}
     live["tlsCertFile"] = "/pki/other.crt"
     assert set(_rows(Configs((), {}, {}, live), host=seen)) == {"maxPods", "tlsCertFile"}
-
-
-@pytest.mark.parametrize(
-    ("path", "same"), [("pki/ca.crt", True), ("ca.crt", True), ("other.crt", False), ("/pki/ca.crt", False)]
-)
-def test_a_relative_path_is_the_one_the_kubelet_resolved(path: str, same: bool) -> None:
-    config = {"authentication": {"x509": {"clientCAFile": path}}}
-    live = _live({"authentication": {"x509": {"clientCAFile": "/var/lib/x/pki/ca.crt"}}})
-    assert (_rows(Configs((config,), config, config, live)) == {}) is same
 
 
 def test_kubeadm_has_a_column_or_its_own_row() -> None:

@@ -63,15 +63,6 @@ def test_an_unknown_command_shows_the_known_ones(folder: Path) -> None:
     assert done.returncode == 2 and "prestart | watch | tick | report | verify | status" in done.stderr
 
 
-def test_the_program_needs_nothing_but_itself() -> None:
-    """It holds every module that the guard loads on demand, and none of Ansible's."""
-    found = set(guard_install.program())
-    package = f"{guard_install.PACKAGE}/_node"
-    needed = {f"{package}/system/{name}.py" for name in ("binary", "config_summary", "kubeconfig")}
-    assert needed | {f"{package}/report/status_reporter.py"} <= found
-    assert not [name for name in found if "ansible" in name or "_cluster" in name]
-
-
 def test_wanted_files_are_the_settings_and_the_service(tmp_path: Path) -> None:
     settings, installed_service, *_program = guard_install.changes(str(tmp_path), {"unit": "kubelet.service"})
     assert (settings.path, settings.mode) == (f"{tmp_path}/guard/settings.json", 0o600)
@@ -201,6 +192,7 @@ def test_a_guard_that_runs_is_replaced_when_its_files_change(tmp_path: Path, mon
     assert present(key="other") == [replaced]
     (tmp_path / "run").mkdir()
     (tmp_path / "run/started").touch()
+    assert guard_install.absent(config_dir, noting, keep_follower=True) and (tmp_path / "config/guard").exists()
     assert guard_install.absent(config_dir, noting)
     left = ("config/guard", "guard.service", "run")
     assert not [name for name in left if (tmp_path / name).exists()]
@@ -226,11 +218,6 @@ def test_both_units_wait_for_the_mount_of_the_store(tmp_path: Path, folder: Fold
     for path in (guard_install.SERVICE_PATH, f"{systemd_model.FOLDER}/{DROPIN}"):
         at = after[path].index(line)
         assert [text for text in after[path][:at] if text.startswith("[")] == ["[Unit]"], path
-
-
-def test_no_program_is_installed_where_its_units_cannot_name_it(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="my config: a systemd unit cannot name this path"):
-        guard_install.changes(str(tmp_path / "my config"), {})
 
 
 def test_the_interpreter_has_a_name_that_survives_an_upgrade(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
