@@ -215,11 +215,11 @@ def _not_restarted(facts: NodeFacts) -> Cause:
             f"{describe(facts.active)} active",
             "Wait for its kubelet, or run the rollout again.",
         )
+    what = facts.found.file or "its config file"
     if facts.found.other_command:
-        message = "the kubelet's command line changed after the kubelet started"
-        return Cause(NOT_RESTARTED, message, "Undo the change, or restart the kubelet: `systemctl restart kubelet`.")
-    message = f"{facts.found.file or 'its config file'} changed after the kubelet started"
-    return Cause(NOT_RESTARTED, message, "Undo the change, or restart the kubelet: `systemctl restart kubelet`.")
+        what = "the kubelet's command line"
+    remedy = "Undo the change, or restart the kubelet: `systemctl restart kubelet`."
+    return Cause(NOT_RESTARTED, f"{what} changed after the kubelet started", remedy)
 
 
 def _changed(facts: NodeFacts) -> Cause | None:

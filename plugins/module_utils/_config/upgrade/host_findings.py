@@ -41,23 +41,20 @@ def check(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
 def _cgroup(facts: UpgradeFacts, merged: Mapping[str, Any], target: int) -> Iterator[Finding]:
     """Source: ValidateKubeletConfiguration, and NewMainKubelet for swap."""
     effective = EffectiveConfig(merged, min(target, fields.NEWEST_MINOR))
-    host = "this host has version 1 cgroup controllers"
+    found = []
     if target >= 31 and effective.truth("failCgroupV1"):
-        message = f"{host}, and with failCgroupV1: true, the default from 1.35 on, the kubelet does not run there"
+        why = "with failCgroupV1: true, the default from 1.35 on, the kubelet does not run there"
         remedy = "Move the host to cgroup v2. Until then, set failCgroupV1: false with the upgrade."
-        yield Finding(STOPS, CGROUP, "failCgroupV1", message, remedy, facts.places("failCgroupV1", target))
+        found.append(("failCgroupV1", why, remedy))
     if target >= 30 and effective.text("memorySwap.swapBehavior") == "LimitedSwap" and effective.gate("NodeSwap"):
-        message = f"{host}, and LimitedSwap needs cgroup v2 from 1.30 on"
         remedy = "Remove the field, or move the host to cgroup v2."
-        yield Finding(
-            STOPS, CGROUP, "memorySwap.swapBehavior", message, remedy, facts.places("memorySwap.swapBehavior", target)
-        )
+        found.append(("memorySwap.swapBehavior", "LimitedSwap needs cgroup v2 from 1.30 on", remedy))
     if target >= 32 and effective.truth("singleProcessOOMKill") is False:
-        message = f"{host}, and the kubelet refuses singleProcessOOMKill: false there"
-        remedy = "Remove the field."
-        yield Finding(
-            STOPS, CGROUP, "singleProcessOOMKill", message, remedy, facts.places("singleProcessOOMKill", target)
-        )
+        why = "the kubelet refuses singleProcessOOMKill: false there"
+        found.append(("singleProcessOOMKill", why, "Remove the field."))
+    for path, why, remedy in found:
+        message = f"this host has version 1 cgroup controllers, and {why}"
+        yield Finding(STOPS, CGROUP, path, message, remedy, facts.places(path, target))
 
 
 def _runtime(facts: UpgradeFacts, target: int) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from ..._config.fields import merged_dropins, shadow
 from ..._config.rules.problem import Problem
-from ..._config.upgrade import binary_findings
+from ..._config.upgrade import binary_findings, node_facts
 from ..._config.values.short_texts import minor_of
 from ..kubelet import ask_binary
 from ..report import status_reporter
@@ -311,15 +311,7 @@ def _ignored(check: Mapping[str, Any] | None, node: _Node) -> list[str]:
     if check is None:
         return []
     own, _unreadable = _read(node.form.config, node.unit.root)
-    return [name for name in check["unknown_fields"] if _sets(own, name)]
-
-
-def _sets(config: Any, name: str) -> bool:
-    for key in name.split("."):
-        if not isinstance(config, Mapping) or key not in config:
-            return False
-        config = config[key]
-    return True
+    return [name for name in check["unknown_fields"] if node_facts.has(own, tuple(name.split(".")))]
 
 
 def _own_text(path: str, root: str) -> tuple[str | None, str]:

@@ -71,6 +71,7 @@ class FileChange(NamedTuple):
     path: str
     before: bytes | None
     after: bytes | None
+    mode: int = 0o600
 
 
 def program() -> dict[str, bytes]:
@@ -181,25 +182,18 @@ WantedBy=multi-user.target
 """
 
 
-def wanted(config_dir: str, settings: dict[str, Any]) -> dict[str, tuple[bytes, int]]:
-    """Return the files of the guard beside its program: path -> content and mode."""
-    return {
-        installed.path(config_dir): (json_file.encode(settings), 0o600),
-        SERVICE_PATH: (service_text(config_dir).encode(), 0o644),
-    }
-
-
 def changes(config_dir: str, settings: dict[str, Any]) -> list[FileChange]:
     """Return which files of the guard must be written; those of its program without their content.
 
     Raises files.FileError, also when the units cannot name the program, or when others than root could replace it.
     """
     trust.check_config_dir(config_dir)
-    found = []
-    for path, (after, _mode) in wanted(config_dir, settings).items():
-        before = files.read(path)
-        if before != after:
-            found.append(FileChange(path, before, after))
+    place = installed.path(config_dir)
+    wanted = (
+        FileChange(place, files.read(place), json_file.encode(settings)),
+        FileChange(SERVICE_PATH, files.read(SERVICE_PATH), service_text(config_dir).encode(), 0o644),
+    )
+    found = [change for change in wanted if change.before != change.after]
     program_paths = outdated(os.path.join(config_dir, "guard"), program())
     return found + [FileChange(path, None, None) for path in program_paths]
 
@@ -212,12 +206,11 @@ def present(config_dir: str, unit: Unit, settings: dict[str, Any], check: bool =
     done = changes(config_dir, settings)
     if check:
         return done
-    modes = wanted(config_dir, settings)
     folder = os.path.join(config_dir, "guard")
     files.make_folder(folder)
     for change in done:
         if change.after is not None:
-            files.write(change.path, change.after, modes[change.path][1])
+            files.write(change.path, change.after, change.mode)
     install_program(folder, program())
     if not os.path.islink(WANTED_BY):
         files.swap_link(WANTED_BY, SERVICE_PATH)
@@ -272,9 +265,10 @@ def absent(config_dir: str, unit: Unit, check: bool = False, keep_follower: bool
     """
     folder = os.path.join(config_dir, "guard")
     there = any(map(os.path.lexists, (SERVICE_PATH, WANTED_BY, FOLLOWER_PATH, folder)))
-    if there and not check:
-        unit.run(["systemctl", "stop", guard_main.SERVICE])
-    if there and not check and not keep_follower:
+    if check or not there:
+        return there
+    unit.run(["systemctl", "stop", guard_main.SERVICE])
+    if not keep_follower:
         stop_follower(unit)
         for path in (WANTED_BY, SERVICE_PATH):
             files.remove(path)

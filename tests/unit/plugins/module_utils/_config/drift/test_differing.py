@@ -27,6 +27,8 @@ from tests.support.objects import place, reference
 from .. import kubelet_model as model
 
 MINORS = range(20, 37)
+A = reference("config-a")
+RUNS: dict[str, Any] = {"source": place(), "assigned": A, "active": A, "pushed": A}
 # What kubelets add to a configuration that does not set it: (path, first minor with this value, value). Source:
 # pkg/kubelet/apis/config/v1beta1/defaults.go and component-base/logs of each minor.
 FILLED_IN: tuple[tuple[str, int, Any], ...] = (
@@ -53,6 +55,8 @@ FILLED_IN: tuple[tuple[str, int, Any], ...] = (
 )
 
 CREATED = {"tlsCertFile": "/var/lib/kubelet/pki/kubelet.crt", "tlsPrivateKeyFile": "/var/lib/kubelet/pki/kubelet.key"}
+GATE_B = ("featureGates.B", None, True)
+NOT_DECLARED = ("tlsCertFile", "/x.crt", CREATED["tlsCertFile"])
 
 
 def _live(config: dict[str, Any], minor: int) -> dict[str, Any]:
@@ -66,9 +70,7 @@ def _live(config: dict[str, Any], minor: int) -> dict[str, Any]:
 
 def _drift(wanted: dict[str, Any], live: dict[str, Any], minor: int) -> list[tuple[str, Any, Any]]:
     """What drift reports for the same two configurations."""
-    a = reference("config-a")
-    facts = NodeFacts(minor, source=place(), assigned=a, active=a, pushed=a)
-    found = Finder().rows(Configs((), wanted, wanted, live), facts)
+    found = Finder().rows(Configs((), wanted, wanted, live), NodeFacts(minor, **RUNS))
     return [(row["path"], row["assigned"], row["live"]) for row in found]
 
 
@@ -79,6 +81,7 @@ def _drift(wanted: dict[str, Any], live: dict[str, Any], minor: int) -> list[tup
         for name, since, wanted in (
             ("few fields", 20, {"maxPods": 50}),
             ("as kubeadm writes", 23, {"logging": {"flushFrequency": 0, "verbosity": 0}, "memorySwap": {}}),
+            ("a duration of zero", 20, {"cpuManagerReconcilePeriod": "0s", "syncFrequency": "0s"}),
             ("null", 20, {"memoryManagerPolicy": None, "cgroupDriver": None}),
             ("zero", 20, {"containerRuntimeEndpoint": "", "registryBurst": 0}),
         )
@@ -122,31 +125,19 @@ def test_a_value_that_the_source_names_is_compared(path: str, declared: Any, oth
     ("wanted", "changed", "expected"),
     [
         # Without a default, nothing but a flag or a drop-in can set the field.
-        ({}, {"readOnlyPort": 10255}, [("readOnlyPort", None, 10255)]),
-        ({}, {"kubeReserved": {"cpu": "1"}}, [("kubeReserved.cpu", None, "1")]),
+        pytest.param({}, {"readOnlyPort": 10255}, [("readOnlyPort", None, 10255)], id="no default"),
+        pytest.param({}, {"kubeReserved": {"cpu": "1"}}, [("kubeReserved.cpu", None, "1")], id="no default, map"),
         # No default replaces a key of a map that is set.
-        ({"featureGates": {"A": True}}, {"featureGates": {"A": True, "B": True}}, [("featureGates.B", None, True)]),
-        # The kubelet makes a path absolute.
-        ({"staticPodPath": "manifests"}, {"staticPodPath": "/etc/kubernetes/manifests"}, []),
-        (
-            {"staticPodPath": "manifests"},
-            {"staticPodPath": "/etc/other"},
-            [("staticPodPath", "manifests", "/etc/other")],
+        pytest.param(
+            {"featureGates": {"A": True}}, {"featureGates": {"B": True, "A": True}}, [GATE_B], id="key of a map"
         ),
+        # The kubelet makes a path absolute.
+        pytest.param({"staticPodPath": "a"}, {"staticPodPath": "/etc/a"}, [], id="relative path"),
+        pytest.param({"staticPodPath": "a"}, {"staticPodPath": "/b"}, [("staticPodPath", "a", "/b")], id="other path"),
         # The kubelet creates a certificate, unless its configuration names one.
-        ({}, CREATED, []),
-        ({}, {"tlsCertFile": "/pki/other.crt"}, [("tlsCertFile", None, "/pki/other.crt")]),
-        ({"tlsCertFile": "/x.crt"}, CREATED, [("tlsCertFile", "/x.crt", CREATED["tlsCertFile"])]),
-    ],
-    ids=[
-        "no default",
-        "no default, map",
-        "key of a map",
-        "relative path",
-        "another path",
-        "own certificate",
-        "another certificate",
-        "not the declared certificate",
+        pytest.param({}, CREATED, [], id="own certificate"),
+        pytest.param({}, {"tlsCertFile": "/x.crt"}, [("tlsCertFile", None, "/x.crt")], id="another certificate"),
+        pytest.param({"tlsCertFile": "/x.crt"}, CREATED, [NOT_DECLARED], id="not the declared certificate"),
     ],
 )
 def test_what_has_one_meaning_at_every_version(
@@ -191,10 +182,8 @@ def test_what_changed_although_nothing_declares_it() -> None:
     before = {"maxPods": 100, "kubeAPIQPS": 7, "evictionHard": {"a": "1", "b": "1"}, "failSwapOn": True}
     live = {"maxPods": 70, "kubeAPIQPS": 50, "evictionHard": {"a": "2", "b": "2"}, "failSwapOn": False}
     declared = {"maxPods": 70, "evictionHard": {"a": "2"}}
-    assert differing.undeclared(before, live, Declared([declared]), {"kubeAPIQPS"}, 36) == [
-        ("evictionHard.b", "1", "2"),
-        ("failSwapOn", True, False),
-    ]
+    found = differing.undeclared(before, live, Declared([declared]), {"kubeAPIQPS"}, 36)
+    assert found == [("evictionHard.b", "1", "2"), ("failSwapOn", True, False)]
 
 
 @pytest.mark.parametrize(
@@ -207,7 +196,6 @@ def test_a_key_that_a_map_no_longer_has_is_a_difference(wanted: dict[str, Any], 
     assert differing.between(wanted, live, 99) == [(path, None, value) for value in found]
 
 
-A = reference("config-a")
 OURS = "/d/90-livenodes-kubelet.conf"
 OWN_FILE = {"clusterDNS": ["10.96.0.10"], "failSwapOn": False, "maxPods": 100}
 
@@ -221,11 +209,12 @@ def _rows(
     pushed: dict[str, Any] | None,
     live: dict[str, Any],
     own: dict[str, Any] | None = None,
+    files: own_file.Files | None = None,
     **facts: Any,
 ) -> dict[str, tuple[Any, Any, str]]:
-    runs = {"source": place(), "assigned": A, "active": A, "pushed": A} if pushed is not None else {}
+    runs = RUNS if pushed is not None else {}
     record = {**NO_RECORD, "source": "config-a", "own": own or {}}
-    configs = Configs((declared,), pushed, pushed, live, own=record)
+    configs = Configs((declared,), pushed, pushed, live, files=files, own=record)
     found = Finder().rows(configs, NodeFacts(36, dropin=True, **{**runs, **facts}))
     return {row["path"]: (row["declared"], row["live"], row["cause"]) for row in found}
 
@@ -331,21 +320,12 @@ def test_an_own_file_that_changed_since_the_kubelet_started(
     live = _merged(declared)
     live.update(cgroupDriver="systemd", tlsCertFile="/var/lib/kubelet/pki/kubelet.crt")
     files = own_file.Files(file, file, outdated=outdated)
-    facts = NodeFacts(36, dropin=True, source=place(), assigned=A, active=A, pushed=A, host=host)
-    configs = Configs((declared,), declared, declared, live, files=files, own={**NO_RECORD, "source": "config-a"})
-    rows = {row["path"]: (row["declared"], row["live"], row["cause"]) for row in Finder().rows(configs, facts)}
-    assert rows == found
+    assert _rows(declared, declared, live, files=files, host=host) == found
 
 
 def test_what_our_drop_in_still_sets_is_not_pending_from_the_own_file() -> None:
     """The layers do not declare it any more: the row is that of the value, not of the file."""
     ours = {"maxPods": 70, "eventBurst": 7}
     file = {**OWN_FILE, "eventBurst": 9}
-    facts = NodeFacts(
-        36, dropin=True, source=place(), assigned=A, active=A, pushed=A, host=Host(file=OURS, content=ours)
-    )
     files = own_file.Files(file, file, outdated=True)
-    configs = Configs(
-        ({"maxPods": 70},), ours, ours, _merged(ours), files=files, own={**NO_RECORD, "source": "config-a"}
-    )
-    assert [row["path"] for row in Finder().rows(configs, facts)] == []
+    assert _rows({"maxPods": 70}, ours, _merged(ours), files=files, host=Host(file=OURS, content=ours)) == {}

@@ -16,6 +16,7 @@ from tests.support.objects import place, reference
 
 A, B, LATER = reference("config-a"), reference("config-b"), reference("config-a", "8")
 HOST = Host(file="/store/checkpoints/uid-config-a/7/kubelet", content={}, reference=("uid-config-a", "7"))
+LOCAL = dict.fromkeys(("source", "assigned", "active", "pushed"))
 FACTS = NodeFacts(20, source=place(), assigned=A, active=A, pushed=A, host=HOST)
 FLAG = {"maxPods": {"flag": "--max-pods=61", "file": "/etc/default/kubelet", "line": 3}}
 D, P, S, F, L = drift_cause.STAGES
@@ -102,19 +103,19 @@ TABLE: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     (
         "not rolled out",
         {D: 1, F: 2, L: 2},
-        {"source": None, "assigned": None, "active": None, "pushed": None, "host": host(reference=None)},
+        {**LOCAL, "host": host(reference=None)},
         "the node runs its local config: no source is assigned to it",
     ),
     (
         "not rolled out",
         {D: 1, F: 2, L: 2},
-        {**dict.fromkeys(("source", "assigned", "active", "pushed")), "recorded": "config-a"},
+        {**LOCAL, "recorded": "config-a"},
         "a rollout assigned the ConfigMap config-a to the node, and another user has removed that source",
     ),
     (
         "not restarted",
         {D: 1, F: 1, L: 2},
-        {"source": None, "assigned": None, "active": None, "pushed": None, "host": host(outdated=True)},
+        {**LOCAL, "host": host(outdated=True)},
         "kubelet started",
     ),
 ]
@@ -172,9 +173,8 @@ def test_a_field_of_another_version(path: str, minor: int, text: str) -> None:
     facts = dataclasses.replace(FACTS, minor=minor)
     found = drift_cause.of_field(path, {P: True, S: True, F: True, L: None}, facts)
     assert (found.cause == "other kubelet version") is bool(text) and text in found.message
-    assert drift_cause.of_field(path, {D: True, P: None, L: None}, facts).cause == (
-        "other kubelet version" if text else "not rolled out"
-    )
+    found = drift_cause.of_field(path, {D: True, P: None, L: None}, facts)
+    assert found.cause == ("other kubelet version" if text else "not rolled out")
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_a_field_of_another_version(path: str, minor: int, text: str) -> None:
         ({}, []),
         ({"fault": "there is no such ConfigMap", "pushed": None}, ["configmap gone"]),
         ({"error": "failed to load"}, ["fell back"]),
-        ({"error": "left over", "source": None, "assigned": None, "active": None, "pushed": None}, []),
+        ({"error": "left over", **LOCAL}, []),
         ({"edited": True}, ["configmap changed"]),
         ({"pushed": LATER}, ["configmap changed"]),
         ({"host": host(damage="no digest")}, ["edited file"]),
@@ -191,17 +191,7 @@ def test_a_field_of_another_version(path: str, minor: int, text: str) -> None:
         ({"active": B}, ["not restarted"]),
         ({"assigned": B, "active": B}, ["not restarted"]),
         ({"host": host(other_command=True)}, ["not restarted"]),
-        (
-            {
-                "source": None,
-                "assigned": None,
-                "active": None,
-                "pushed": None,
-                "ours": False,
-                "host": host(reference=None),
-            },
-            [],
-        ),
+        ({**LOCAL, "ours": False, "host": host(reference=None)}, []),
         ({"ours": False}, []),
     ],
 )
@@ -215,14 +205,12 @@ def test_what_overrides_a_field_that_was_just_written() -> None:
     flag = "maxPods: the flag --max-pods=61 (/etc/default/kubelet, line 3) overrides every configuration. Remove the"
     assert [text.startswith(flag) for text in drift_cause.of_override(["maxPods", "eventBurst"], kubelet)] == [True]
     kubelet["config_dir_files"] = ["/d/10.conf"]
-    assert drift_cause.of_override(["maxPods", "eventBurst", "podsPerCore"], kubelet)[1:] == [
-        "the drop-in /d/10.conf in --config-dir may override eventBurst, podsPerCore"
-    ]
+    found = drift_cause.of_override(["maxPods", "eventBurst", "podsPerCore"], kubelet)[1:]
+    assert found == ["the drop-in /d/10.conf in --config-dir may override eventBurst, podsPerCore"]
     assert len(drift_cause.of_override(["maxPods"], kubelet)) == 1
     kubelet = {"config_dir_files": ["/d/10.conf", "/d/20.conf"]}
-    assert drift_cause.of_override(["maxPods"], kubelet) == [
-        "the drop-ins /d/10.conf, /d/20.conf in --config-dir may override maxPods"
-    ]
+    found = drift_cause.of_override(["maxPods"], kubelet)
+    assert found == ["the drop-ins /d/10.conf, /d/20.conf in --config-dir may override maxPods"]
     assert drift_cause.of_override(["maxPods"], {"shadowed": ["maxPods"]}) == []
     assert drift_cause.of_override(["maxPods"], {}) == []
 
@@ -231,21 +219,11 @@ OURS = "/etc/kubernetes/kubelet.conf.d/90-livenodes-kubelet.conf"
 
 
 def test_what_was_seen_on_a_node() -> None:
-    kubelet = {
-        "shadowed": FLAG,
-        "changes_at_restart": True,
-        "config_given_by": {"file": "/etc/x.conf", "line": 2},
-        "reason": "",
-    }
-    disk = {
-        "path": "/f",
-        "content": {"a": 1},
-        "unreadable": None,
-        "checkpoint": {"uid": "u", "resourceVersion": "7", "damage": "no"},
-        "changed": 20.5,
-        "started": 20.4,
-        "dropins": {"/d": {}},
-    }
+    given = {"file": "/etc/x.conf", "line": 2}
+    kubelet = {"shadowed": FLAG, "changes_at_restart": True, "config_given_by": given, "reason": ""}
+    checkpoint = {"uid": "u", "resourceVersion": "7", "damage": "no"}
+    files = {"path": "/f", "content": {"a": 1}, "unreadable": None, "checkpoint": checkpoint, "dropins": {"/d": {}}}
+    disk = {**files, "changed": 20.5, "started": 20.4}
     assert Host.of({"kubelet": kubelet, "disk": disk}) == Host(
         "/f", {"a": 1}, "", ("u", "7"), "no", True, True, FLAG, {"/d": {}}, "/etc/x.conf, line 2"
     )

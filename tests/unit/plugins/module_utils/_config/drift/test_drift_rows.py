@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import pytest
@@ -24,10 +23,16 @@ from .. import kubelet_model as model
 
 A = reference("config-a")
 RUNS: dict[str, Any] = {"source": place(), "assigned": A, "active": A, "pushed": A}
+LOCAL: dict[str, Any] = dict.fromkeys(RUNS)
 
 
 def _live(config: dict[str, Any]) -> dict[str, Any]:
     return complete_config.restore(model.configz(config))
+
+
+def _runs(config: dict[str, Any], *layers: dict[str, Any]) -> Configs:
+    """Return the configurations of a node that runs one, with these layers declared."""
+    return Configs(layers, config, config, _live(config))
 
 
 def _rows(configs: Configs, minor: int = 20, **facts: Any) -> dict[str, dict[str, Any]]:
@@ -36,20 +41,19 @@ def _rows(configs: Configs, minor: int = 20, **facts: Any) -> dict[str, dict[str
     return {row["path"]: row for row in found}
 
 
-def _differences(configs: Configs, **facts: Any) -> dict[str, tuple[Any, ...]]:
-    return {path: tuple(row[stage] for stage in STAGES) for path, row in _rows(configs, **facts).items()}
+def _shown(found: dict[str, dict[str, Any]], *columns: str) -> dict[str, tuple[Any, ...]]:
+    return {path: tuple(row[column] for column in columns) for path, row in found.items()}
 
 
 @given(model.configs())
 def test_no_drift_where_all_stages_mean_the_same(config: dict[str, Any]) -> None:
-    same = Configs((config,), config, config, _live(config))
-    assert _rows(same, host=Host(content=config)) == {}
+    assert _rows(_runs(config, config), host=Host(content=config)) == {}
 
 
 @given(model.configs(), model.configs())
 def test_of_a_local_config_drift_is_what_a_plan_would_change(config: dict[str, Any], declared: dict[str, Any]) -> None:
     live = _live(config)
-    found = _rows(Configs((declared,), None, None, live), source=None, assigned=None, active=None, pushed=None)
+    found = _rows(Configs((declared,), None, None, live), **LOCAL)
     assert set(found) == {change.path for change in compare.changes(live, overlay.merge(live, declared), 20)}
 
 
@@ -64,17 +68,12 @@ def test_every_difference_of_a_declared_field_is_reported_once(base: dict[str, A
     if "nodeStatusReportFrequency" not in declared:
         wanted.pop("nodeStatusReportFrequency", None)
     found = _rows(Configs((declared,), base, base, live), host=Host(content=base))
-    assert {path: (row["declared"], row["live"]) for path, row in found.items()} == {
-        path: _masked(path, values) for path, values in wanted.items()
-    }
+    masked = {path: tuple(_masked(path, value) for value in values) for path, values in wanted.items()}
+    assert _shown(found, "declared", "live") == masked
     assert {row["cause"] for row in found.values()} <= {"not rolled out"}
 
 
-def _masked(path: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(model_mask(path, value) for value in values)
-
-
-def model_mask(path: str, value: Any) -> Any:
+def _masked(path: str, value: Any) -> Any:
     """The two secrets of the table, written out."""
     if path == "staticPodURL" and value is not None:
         return "********"
@@ -94,13 +93,9 @@ def test_every_difference_between_the_file_and_the_kubelet_is_reported_once(
 
 
 def test_undeclared_fields_are_compared_between_the_other_stages() -> None:
-    configs = Configs(
-        ({"maxPods": 60},),
-        {"maxPods": 60, "eventBurst": 1},
-        {"maxPods": 60, "eventBurst": 1},
-        _live({"maxPods": 60, "eventBurst": 2}),
-    )
-    assert _differences(configs) == {"eventBurst": (None, 1, 1, None, 2)}
+    source = {"maxPods": 60, "eventBurst": 1}
+    configs = Configs(({"maxPods": 60},), source, source, _live({**source, "eventBurst": 2}))
+    assert _shown(_rows(configs), *STAGES) == {"eventBurst": (None, 1, 1, None, 2)}
 
 
 def test_an_unknown_default_is_not_compared() -> None:
@@ -108,48 +103,13 @@ def test_an_unknown_default_is_not_compared() -> None:
     live = {"kind": "KubeletConfiguration", "maxPods": 110, "eventBurst": 100}
     assert _rows(Configs(({"maxPods": 110},), {"eventBurst": 100}, None, live), minor=30) == {}
     found = _rows(Configs(({"maxPods": 50},), {"eventBurst": 100}, None, live), minor=30)
-    assert {path: (row["declared"], row["pushed"], row["live"]) for path, row in found.items()} == {
-        "maxPods": (50, None, 110)
-    }
-
-
-def test_the_local_config_of_a_newer_kubelet_is_no_drift() -> None:
-    """What a kubelet of 1.30 fills in, as kubeadm's file leaves it: zero, or not given at all."""
-    file = {
-        "logging": {"flushFrequency": 0, "verbosity": 0},
-        "memorySwap": {},
-        "cpuManagerReconcilePeriod": "0s",
-        "containerRuntimeEndpoint": "",
-    }
-    live = {
-        "logging": {
-            "format": "text",
-            "flushFrequency": 5000000000,
-            "verbosity": 0,
-            "options": {"json": {"infoBufferSize": "0"}},
-        },
-        "memoryManagerPolicy": "None",
-        "memorySwap": {},
-        "cpuManagerReconcilePeriod": "10s",
-        "containerRuntimeEndpoint": "unix:///run/containerd/containerd.sock",
-        "maxPods": 110,
-    }
-    local: dict[str, Any] = {"source": None, "assigned": None, "active": None, "pushed": None}
-    assert set(_rows(Configs((), None, None, live), minor=30, host=Host(content=file), **local)) == set()
-    assert set(
-        _rows(
-            Configs((), None, None, {**live, "maxPods": 50}),
-            minor=30,
-            host=Host(content={**file, "maxPods": 60}),
-            **local,
-        )
-    ) == {"maxPods"}
+    assert _shown(found, "declared", "pushed", "live") == {"maxPods": (50, None, 110)}
 
 
 def test_a_cause_of_a_field_is_not_repeated_for_the_node() -> None:
     error = {"error": "failed to load", "active": None}
     assert set(_rows(Configs((), {"maxPods": 60}, {"maxPods": 60}, _live({})), **error)) == {"maxPods"}
-    assert set(_rows(Configs((), {}, {}, _live({})), **error)) == {"(config source)"}
+    assert set(_rows(_runs({}), **error)) == {"(config source)"}
 
 
 def test_null_and_maps_that_are_replaced_as_a_whole_are_declared() -> None:
@@ -158,8 +118,8 @@ def test_null_and_maps_that_are_replaced_as_a_whole_are_declared() -> None:
         "evictionHard": {"memory.available": "1Gi", "nodefs.available": "5%"},
         "featureGates": {"A": True},
     }
-    layers = ({"maxPods": None, "evictionHard": {"memory.available": "1Gi"}, "featureGates": {"B": True}},)
-    assert _differences(Configs(layers, base, base, _live(base))) == {
+    layer = {"maxPods": None, "evictionHard": {"memory.available": "1Gi"}, "featureGates": {"B": True}}
+    assert _shown(_rows(_runs(base, layer)), *STAGES) == {
         "maxPods": (110, 60, 60, None, 60),
         'evictionHard["nodefs.available"]': (None, "5%", "5%", None, "5%"),
         "featureGates.B": (True, None, None, None, None),
@@ -167,93 +127,61 @@ def test_null_and_maps_that_are_replaced_as_a_whole_are_declared() -> None:
 
 
 def test_layers_are_applied_in_order() -> None:
-    assert functools.reduce(overlay.merge, ({"maxPods": 1}, {"maxPods": 2}), {}) == {"maxPods": 2}
-    assert (
-        _differences(Configs(({"maxPods": 1}, {"maxPods": 2}), {"maxPods": 2}, {"maxPods": 2}, _live({"maxPods": 2})))
-        == {}
-    )
+    assert _rows(_runs({"maxPods": 2}, {"maxPods": 1}, {"maxPods": 2})) == {}
 
 
 def test_secrets_are_compared_and_never_shown() -> None:
-    header = {"X": ["hunter2"]}
-    found = _rows(
-        Configs(
-            ({"staticPodURLHeader": {"X": ["other"]}},),
-            {"staticPodURLHeader": header},
-            None,
-            _live({"staticPodURLHeader": header}),
-        )
-    )
+    source = {"staticPodURLHeader": {"X": ["hunter2"]}}
+    found = _rows(Configs(({"staticPodURLHeader": {"X": ["other"]}},), source, None, _live(source)))
     assert found["staticPodURLHeader.X"]["declared"] == ["********"] == found["staticPodURLHeader.X"]["live"]
     assert "hunter2" not in str(found) and "other" not in str(found["staticPodURLHeader.X"]["declared"])
     seen = Host(content={"staticPodURLHeader": {"X": ["********"]}})
-    assert (
-        _rows(Configs((), {"staticPodURLHeader": header}, None, _live({"staticPodURLHeader": header})), host=seen) == {}
-    )
+    assert _rows(Configs((), source, None, _live(source)), host=seen) == {}
 
 
 def test_what_a_local_config_never_had_from_anybody() -> None:
     """A flag that hides no declared field, and the certificate that a kubelet creates itself."""
-    local: dict[str, Any] = {"source": None, "assigned": None, "active": None, "pushed": None}
     live = {**_live({"maxPods": 61}), "tlsCertFile": "/pki/kubelet.crt"}
     seen = Host(
         file="/config.yaml",
         content={},
         flags={"maxPods": {"flag": "--max-pods=61", "file": "/etc/default/kubelet", "line": 1}},
     )
-    assert _rows(Configs((), None, None, live), host=seen, **local) == {}
-    assert _rows(Configs(({"maxPods": 50},), None, None, live), host=seen, **local)["maxPods"]["cause"] == "flag"
+    assert _rows(Configs((), None, None, live), host=seen, **LOCAL) == {}
+    assert _rows(Configs(({"maxPods": 50},), None, None, live), host=seen, **LOCAL)["maxPods"]["cause"] == "flag"
     assert set(_rows(Configs((), {}, {}, live), host=seen)) == {"maxPods"}
     live["tlsCertFile"] = "/pki/other.crt"
     assert set(_rows(Configs((), {}, {}, live), host=seen)) == {"maxPods", "tlsCertFile"}
 
 
-@pytest.mark.parametrize(
-    ("path", "same"), [("pki/ca.crt", True), ("ca.crt", True), ("other.crt", False), ("/pki/ca.crt", False)]
-)
-def test_a_relative_path_is_the_one_the_kubelet_resolved(path: str, same: bool) -> None:
-    config = {"authentication": {"x509": {"clientCAFile": path}}}
-    live = _live({"authentication": {"x509": {"clientCAFile": "/var/lib/x/pki/ca.crt"}}})
-    assert (_rows(Configs((config,), config, config, live)) == {}) is same
-
-
 def test_kubeadm_has_a_column_or_its_own_row() -> None:
     kubeadm = {"maxPods": (110, 60), "eventBurst": (None, 7)}
-    found = _rows(
-        Configs(
-            ({"maxPods": 60, "eventBurst": 7},),
-            {"maxPods": 50, "eventBurst": 7},
-            None,
-            _live({"maxPods": 50, "eventBurst": 7}),
-            kubeadm,
-        )
-    )
-    assert {path: (row["kubeadm"], row["declared"], row["cause"]) for path, row in found.items()} == {
-        "maxPods": (110, 60, "not rolled out"),
-        "eventBurst": (None, 7, "kubeadm"),
-    }
+    source = {"maxPods": 50, "eventBurst": 7}
+    found = _rows(Configs(({**source, "maxPods": 60},), source, None, _live(source), kubeadm))
+    causes = {"maxPods": (110, 60, "not rolled out"), "eventBurst": (None, 7, "kubeadm")}
+    assert _shown(found, "kubeadm", "declared", "cause") == causes
 
 
 def test_another_form_with_the_same_meaning_is_no_drift() -> None:
     config = {"syncFrequency": "90s", "readOnlyPort": 0, "maxPods": 60, "podPidsLimit": -5}
-    configs = Configs((config,), config, config, _live(config))
+    configs = _runs(config, config)
     assert _rows(configs) == {}
-    found = Finder().rendering(configs, NodeFacts(20))
-    assert {row["path"]: (row["declared"], row["live"]) for row in found} == {
-        "syncFrequency": ("90s", "1m30s"),
-        "readOnlyPort": (0, None),
-        "podPidsLimit": (-5, -1),
-    }
-    assert {row["cause"] for row in found} == {"configz rendering"}
-    drifted = Configs(({"maxPods": 50},), config, config, _live(config))
-    assert Finder().rendering(drifted, NodeFacts(20)) == [] == Finder().rendering(Configs(), NodeFacts(20))
+    found = {row["path"]: row for row in Finder().rendering(configs, NodeFacts(20))}
+    forms = {"syncFrequency": ("90s", "1m30s"), "readOnlyPort": (0, None), "podPidsLimit": (-5, -1)}
+    assert _shown(found, "declared", "live") == forms
+    assert {row["cause"] for row in found.values()} == {"configz rendering"}
+    assert (
+        Finder().rendering(_runs(config, {"maxPods": 50}), NodeFacts(20))
+        == []
+        == Finder().rendering(Configs(), NodeFacts(20))
+    )
 
 
 def test_a_finder_that_has_seen_others_finds_the_same() -> None:
     finder = Finder()
-    drifted = Configs(({"maxPods": 50},), {}, {}, _live({}))
+    drifted = _runs({}, {"maxPods": 50})
     first = finder.rows(drifted, NodeFacts(20, **RUNS))
-    assert finder.rows(Configs(({"maxPods": 110},), {}, {}, _live({})), NodeFacts(20, **RUNS)) == []
+    assert finder.rows(_runs({}, {"maxPods": 110}), NodeFacts(20, **RUNS)) == []
     assert finder.rows(drifted, NodeFacts(20, **RUNS)) == first != []
     assert finder.rows(drifted, NodeFacts(20, **{**RUNS, "ours": False}))[0]["cause"] == "foreign source"
 
@@ -272,12 +200,10 @@ def test_an_own_file_that_changed_since_its_checkpoint_was_built_on_it() -> None
     record = {**NO_RECORD, "own": {"kubeAPIQPS": [50]}}
     configs = Configs(({"maxPods": 100},), read, read, live, files=own_file.Files(own, read), own=record)
     found = _rows(configs, 28, checkpoint=True, flags={"clusterDomain": "--cluster-domain=flag"})
-    assert {
-        path: (row["disk"], row["live"], row["cause"]) for path, row in found.items() if row["cause"] != "flag"
-    } == {"containerLogMaxFiles": (5, 5, "own file changed"), "kubeAPIQPS": (None, 9, "no longer declared")}
-    assert (
-        "own file changed since its checkpoint was built on it, and has 3" in found["containerLogMaxFiles"]["message"]
-    )
+    causes = {"containerLogMaxFiles": (5, 5, "own file changed"), "kubeAPIQPS": (None, 9, "no longer declared")}
+    assert _shown(found, "disk", "live", "cause") == causes
+    message = found["containerLogMaxFiles"]["message"]
+    assert "own file changed since its checkpoint was built on it, and has 3" in message
 
 
 @pytest.mark.parametrize(
@@ -313,30 +239,14 @@ def test_a_value_that_the_source_leaves_to_the_kubelet_is_no_drift(absent: list[
 
 def test_the_row_of_the_node_has_the_file_on_its_disk() -> None:
     host = Host(file="/store/kubelet", content={}, damage="no digest")
-    assert _rows(Configs((), {}, {}, _live({})), host=host)["(config source)"]["disk"] == "/store/kubelet"
-    assert _rows(Configs((), {}, {}, _live({})), fault="gone")["(config source)"]["disk"] is None
+    assert _rows(_runs({}), host=host)["(config source)"]["disk"] == "/store/kubelet"
+    assert _rows(_runs({}), fault="gone")["(config source)"]["disk"] is None
 
 
-ROW = {
-    "path": "maxPods",
-    "declared": 60,
-    "pushed": 60,
-    "assigned": 60,
-    "disk": None,
-    "live": 61,
-    "kubeadm": None,
-    "cause": "flag",
-    "message": "why",
-    "remedy": "Do.",
-}
-WHOLE = {
-    **dict.fromkeys(ROW),
-    "path": "(config source)",
-    "assigned": "a",
-    "cause": "fell back",
-    "message": "it did",
-    "remedy": "Mend.",
-}
+EMPTY = dict.fromkeys((*STAGES, "kubeadm"))
+FLAG = {**EMPTY, "path": "maxPods", "cause": "flag", "message": "why", "remedy": "Do."}
+ROW = {**FLAG, "declared": 60, "pushed": 60, "assigned": 60, "live": 61}
+WHOLE = {**FLAG, "path": "(config source)", "assigned": "a", "cause": "fell back", "message": "it did"}
 
 
 def node(*rows: dict[str, Any], host: str = "") -> dict[str, Any]:
@@ -355,7 +265,7 @@ def test_nodes_with_the_same_drift_stand_together_and_long_lists_are_cut() -> No
         "40 nodes (n0, n1, n2, n3, n4 and 35 more):",
         "  maxPods: declared 60, pushed 60, assigned 60, live 61; flag: why. Do.",
         "1 node (m2): not looked at on the node: unreachable",
-        "  (config source): fell back: it did. Mend.",
+        "  (config source): fell back: it did. Do.",
         "  maxPods: declared 60, pushed 60, assigned 60, live 61; flag: why. Do.",
         "drift: 43 nodes, 41 drifted, 42 differences (flag 41, fell back 1)",
     ]
@@ -369,8 +279,6 @@ def test_nodes_with_the_same_drift_stand_together_and_long_lists_are_cut() -> No
 
 
 def test_no_drift_is_one_line() -> None:
-    assert drift_rows.lines({"n1": node(), "n2": node(host="looked at")}) == [
-        "drift: 2 nodes, 0 drifted, 0 differences"
-    ]
-    gone = {**ROW, **dict.fromkeys(("declared", "pushed", "assigned", "live"))}
-    assert "maxPods: set nowhere; flag" in drift_rows.lines({"n1": node(gone)})[1]
+    text = drift_rows.lines({"n1": node(), "n2": node(host="looked at")})
+    assert text == ["drift: 2 nodes, 0 drifted, 0 differences"]
+    assert "maxPods: set nowhere; flag" in drift_rows.lines({"n1": node(FLAG)})[1]

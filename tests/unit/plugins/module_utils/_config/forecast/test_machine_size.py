@@ -174,22 +174,10 @@ def test_a_step_is_a_number_of_mebibytes(step: str) -> None:
 
 
 def test_a_capacity_is_in_whole_numbers() -> None:
-    given = {
-        "cpu": "4",
-        "memory": "16374636Ki",
-        "ephemeral-storage": "98831908Ki",
-        "pods": "110",
-        "hugepages-1Gi": "0",
-        "hugepages-2Mi": "1Gi",
-        "nvidia.com/gpu": "2",
-    }
-    assert machine_size.capacity(given) == {
-        "cpu": 4,
-        "memory": 16374636 * 1024,
-        "storage": 98831908 * 1024,
-        "pods": 110,
-        "hugepages": {"1Gi": 0, "2Mi": GI},
-    }
+    given = {"cpu": "4", "memory": "16374636Ki", "ephemeral-storage": "98831908Ki", "pods": "110"}
+    others = {"hugepages-1Gi": "0", "hugepages-2Mi": "1Gi", "nvidia.com/gpu": "2"}
+    known = {"cpu": 4, "memory": 16374636 * 1024, "storage": 98831908 * 1024, "pods": 110}
+    assert machine_size.capacity({**given, **others}) == {**known, "hugepages": {"1Gi": 0, "2Mi": GI}}
 
 
 def test_what_is_not_known_of_a_node_is_absent() -> None:

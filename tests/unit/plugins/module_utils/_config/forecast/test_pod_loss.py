@@ -53,6 +53,12 @@ def compare(old: Pod, new: Pod | None, uid: str = "u1", **more: t.Any) -> tuple[
 MISSING = "missing: staticPodPath or staticPodURL no longer has its manifest, or its kubelet has not reported it yet"
 JOB = {"owner": "Job/backup"}
 STATIC = {"owner": "Node/n1", "static": True}
+GOING, UNREADY, OTHER = {"reason": "Terminating"}, {"ready": False}, {"ids": {"main": "containerd://2"}}
+AGAIN = "container main restarted"
+
+
+def failed(**fields: t.Any) -> Pod:
+    return pod(phase="Failed", ready=False, **fields)
 
 
 REPORTED = ("reported", "deleted through the API")
@@ -62,49 +68,25 @@ PAIRS: dict[str, tuple[Pod, Pod | None, str, str]] = {
     "the same": (pod(), pod(), *FINE),
     "gone": (pod(), None, *REPORTED),
     "going": (pod(), pod(reason="Terminating"), *REPORTED),
-    "evicted": (pod(), pod(phase="Failed", fault="Evicted", ready=False), "lost", "Evicted"),
-    "failed": (pod(), pod(phase="Failed", reason="", ready=False), "lost", "Failed"),
-    "refused, of a job": (pod(**JOB), pod(phase="Failed", fault="OutOfcpu", **JOB), "lost", "OutOfcpu"),
+    "evicted": (pod(), failed(fault="Evicted"), "lost", "Evicted"),
+    "failed": (pod(), failed(), "lost", "Failed"),
+    "refused, of a job": (pod(**JOB), failed(fault="OutOfcpu", **JOB), "lost", "OutOfcpu"),
     "succeeded": (pod(), pod(phase="Succeeded", ready=False), *FINE),
     "gone, of a job": (pod(**JOB), None, *REPORTED),
     "going, of a job": (pod(**JOB), pod(reason="Terminating", ready=False, **JOB), *REPORTED),
-    "failed, of a job": (
-        pod(**JOB),
-        pod(phase="Failed", ready=False, **JOB),
-        "reported",
-        "its containers ended with an error",
-    ),
-    "its own deadline": (pod(), pod(phase="Failed", fault="DeadlineExceeded"), "reported", "DeadlineExceeded"),
-    "evicted, then deleted": (
-        pod(),
-        pod(phase="Failed", reason="Terminating", fault="Evicted"),
-        "lost",
-        "Evicted, then deleted",
-    ),
-    "going, its containers ended": (pod(), pod(phase="Failed", reason="Terminating"), *REPORTED),
-    "had failed before": (pod(phase="Failed", reason="Evicted", ready=False), None, *FINE),
+    "failed, of a job": (pod(**JOB), failed(**JOB), "reported", "its containers ended with an error"),
+    "its own deadline": (pod(), failed(fault="DeadlineExceeded"), "reported", "DeadlineExceeded"),
+    "evicted, then deleted": (pod(), failed(**GOING, fault="Evicted"), "lost", "Evicted, then deleted"),
+    "going, its containers ended": (pod(), failed(**GOING), *REPORTED),
+    "had failed before": (failed(reason="Evicted"), None, *FINE),
     "had finished before": (pod(phase="Succeeded", ready=False), None, *FINE),
     "was going before": (pod(reason="Terminating"), None, *FINE),
     "gone, not ready before": (pod(ready=False), None, *REPORTED),
-    "restarted": (
-        pod(),
-        pod(containers={"main": 1}, ids={"main": "containerd://2"}),
-        "restarted",
-        "container main restarted once",
-    ),
-    "restarted, not ready": (
-        pod(),
-        pod(containers={"main": 2}, ready=False),
-        "restarted",
-        "container main restarted 2 times",
-    ),
-    "removed by hand": (pod(), pod(ids={"main": "containerd://2"}), "restarted", "container main was replaced"),
+    "restarted": (pod(), pod(containers={"main": 1}, **OTHER), "restarted", f"{AGAIN} once"),
+    "restarted, not ready": (pod(), pod(containers={"main": 2}, **UNREADY), "restarted", f"{AGAIN} 2 times"),
+    "removed by hand": (pod(), pod(**OTHER), "restarted", "container main was replaced"),
     "status not written yet": (pod(), pod(containers={}, ids={}, ready=False), "unready", "not Ready"),
-    "in a crash loop": (
-        pod(ready=False),
-        pod(ready=False, containers={"main": 7}, ids={"main": "containerd://9"}),
-        *FINE,
-    ),
+    "in a crash loop": (pod(**UNREADY), pod(**UNREADY, **OTHER, containers={"main": 7}), *FINE),
     "not ready": (pod(), pod(ready=False, reason="CrashLoopBackOff"), "unready", "CrashLoopBackOff"),
     "not ready before": (pod(ready=False), pod(ready=False), *FINE),
     "Ready by the restart alone": (
@@ -155,30 +137,23 @@ def test_another_pod_of_the_name_is_another_pod() -> None:
 
 AGENT = {"owner": "DaemonSet/agent", "tolerates": None}
 GONE = {"phase": "Failed", "reason": "Terminating"}
-
-
 TOO_LONG = "deleted while its Node was not Ready ({} s at most, and it tolerates {} s)"
-ABSENT: dict[str, tuple[Pod, Pod | None, float, str, str]] = {
+Absent = tuple[Pod, Pod | None, float, str, str]
+
+
+def disrupted(by: str, unready: float, kind: str) -> Absent:
+    return {}, {"disruption": by}, unready, kind, f"{REPORTED[1]} ({by})"
+
+
+ABSENT: dict[str, Absent] = {
     # case: the pod before, its last state, seconds in which its Node was not Ready, the list, the reason
     "scaled down": ({}, {"reason": "Terminating"}, 0, *REPORTED),
     "Job and its TTL": (JOB, {"phase": "Succeeded"}, 0, *REPORTED),
     "update of a DaemonSet": (AGENT, {"reason": "Terminating"}, 900, *REPORTED),
-    "descheduler": (
-        {},
-        {"disruption": "EvictionByEvictionAPI"},
-        900,
-        "reported",
-        f"{REPORTED[1]} (EvictionByEvictionAPI)",
-    ),
-    "preempted": ({}, {"disruption": "PreemptionByScheduler"}, 0, "reported", f"{REPORTED[1]} (PreemptionByScheduler)"),
-    "evicted by a taint": (
-        {},
-        {"disruption": "DeletionByTaintManager"},
-        0,
-        "lost",
-        f"{REPORTED[1]} (DeletionByTaintManager)",
-    ),
-    "no Node": ({}, {"disruption": "DeletionByPodGC"}, 0, "lost", f"{REPORTED[1]} (DeletionByPodGC)"),
+    "descheduler": disrupted("EvictionByEvictionAPI", 900, "reported"),
+    "preempted": disrupted("PreemptionByScheduler", 0, "reported"),
+    "evicted by a taint": disrupted("DeletionByTaintManager", 0, "lost"),
+    "no Node": disrupted("DeletionByPodGC", 0, "lost"),
     "refused, deleted": (AGENT, {**GONE, "fault": "OutOfcpu"}, 0, "lost", "OutOfcpu, then deleted"),
     "evicted, deleted": ({}, {**GONE, "fault": "Evicted"}, 0, "lost", "Evicted, then deleted"),
     "unknown, Ready": ({}, None, 0, *REPORTED),

@@ -209,18 +209,13 @@ USED = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 2
 def test_a_lower_threshold_never_evicts_more(
     rows: list[tuple[int, int, int, bool]], available: int, low: int, more: int, reclaim: int
 ) -> None:
-    load = _load(
-        *(
-            _pod(f"p{number}", used, asked, priority=priority, static=static)
-            for number, (used, asked, priority, static) in enumerate(rows)
-        ),
-        available=available,
-        capacity=20,
-    )
-    few, many = (
-        _hard(f"{value}Gi", load, evictionMinimumReclaim={"memory.available": f"{reclaim}Gi"})
-        for value in (low, low + more)
-    )
+    pods = [
+        _pod(f"p{number}", used, asked, priority=priority, static=static)
+        for number, (used, asked, priority, static) in enumerate(rows)
+    ]
+    load = _load(*pods, available=available, capacity=20)
+    least = {"evictionMinimumReclaim": {"memory.available": f"{reclaim}Gi"}}
+    few, many = (_hard(f"{value}Gi", load, **least) for value in (low, low + more))
     assert many[: len(few)] == few
     assert (not few) or available < low
 

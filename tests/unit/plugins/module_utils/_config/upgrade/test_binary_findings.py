@@ -19,16 +19,11 @@ from tests.support.objects import HEADER
 from tests.support.table_minors import BEYOND, NEWEST
 from tests.support.upgrading import CHECKPOINT, ENV, OWN, answer, facts_of, found, result
 
-ANSWER = {
-    "binary": "/opt/kubelet",
-    "version": "v1.36.2",
-    "verdict": "valid",
-    "messages": [],
-    "refused_flags": [],
-    "unknown_fields": [],
-}
+ANSWER = {**answer(36), "version": "v1.36.2"}
 PAUSE = "--pod-infra-container-image=pause:3.9"
+PAUSED = ("stops", "flag", "--pod-infra-container-image")
 GATE = {"featureGates": {"AppArmor": True}}
+NODE_SWAP = {"featureGates": {"NodeSwap": True}}
 SWAP = {"memorySwap": {"swapBehavior": "NoSwap"}}
 SANITIZED = {"logging": {"sanitization": True}}
 
@@ -41,19 +36,9 @@ SANITIZED = {"logging": {"sanitization": True}}
         ({}, (), GATE, [("changes", "gate", "AppArmor")]),
         ({}, ("--logtostderr",), GATE, [("stops", "flag", "--logtostderr"), ("changes", "gate", "AppArmor")]),
         # What both name appears once.
-        (
-            {"refused_flags": ["pod-infra-container-image"]},
-            (PAUSE,),
-            {},
-            [("stops", "flag", "--pod-infra-container-image")],
-        ),
+        ({"refused_flags": ["pod-infra-container-image"]}, (PAUSE,), {}, [PAUSED]),
         # The binary names a flag as it was given.
-        (
-            {"refused_flags": ["pod_infra_container_image"]},
-            (PAUSE.replace("-infra-container-", "_infra_container_"),),
-            {},
-            [("stops", "flag", "--pod-infra-container-image")],
-        ),
+        ({"refused_flags": ["pod_infra_container_image"]}, (PAUSE.replace("-i", "_i"),), {}, [PAUSED]),
         (
             {"verdict": "invalid", "messages": ["unrecognized feature gate: AppArmor"]},
             (),
@@ -94,9 +79,9 @@ FACTS = {"version": "v1.36.2", "flags": ["config", "docker"], "gates": {}, "fiel
         ({}, ("--docker=x",), {}, []),
         ({}, ("--max-pods=5",), {}, [("stops", "flag", "--max-pods")]),
         ({"flags": []}, ("--max-pods=5", "--docker=x"), {}, [("stops", "flag", "--docker")]),
-        ({"gates": {"AppArmor": "g+!"}}, (), {"featureGates": {"AppArmor": True}}, []),
+        ({"gates": {"AppArmor": "g+!"}}, (), GATE, []),
         ({"gates": {"AppArmor": "g-!"}}, (), GATE, [("stops", "gate", "AppArmor")]),
-        ({"gates": {"NodeSwap": "x"}}, (), {"featureGates": {"NodeSwap": True}}, [("stops", "gate", "NodeSwap")]),
+        ({"gates": {"NodeSwap": "x"}}, (), NODE_SWAP, [("stops", "gate", "NodeSwap")]),
         ({"fields": {"maxPods": False}}, (), {"maxPods": 5}, [("changes", "field", "maxPods")]),
         (
             {"fields": {"memorySwap": False, "memorySwap.swapBehavior": False}},
@@ -106,7 +91,7 @@ FACTS = {"version": "v1.36.2", "flags": ["config", "docker"], "gates": {}, "fiel
         ),
         ({"fields": {"logging.sanitization": True}}, (), SANITIZED, []),
         # The facts of another minor do not count, and its answer is unknown.
-        ({"version": "v1.35.0", "gates": {"NodeSwap": "x"}}, (), {"featureGates": {"NodeSwap": True}}, []),
+        ({"version": "v1.35.0", "gates": {"NodeSwap": "x"}}, (), NODE_SWAP, []),
     ],
 )
 def test_the_facts_of_the_binary_win(
@@ -120,9 +105,8 @@ def test_the_facts_of_the_binary_win(
 def test_differences_from_the_tables_are_one_finding() -> None:
     facts = facts_of("v1.33.0", target={**ANSWER, "facts": {**FACTS, "gates": {"Mine": "a-", "NodeSwap": "b-"}}})
     (one,) = [row for row in binary_findings.weighed(facts, 36, []) if row.kind == "binary"]
-    assert (
-        one.severity == "changes" and "has the feature gate Mine that the tables do not give to 1.36; " in one.message
-    )
+    assert one.severity == "changes"
+    assert "has the feature gate Mine that the tables do not give to 1.36; " in one.message
     assert "this kubelet has no flag --max-pods that the tables give to 1.36" in one.message
 
 
@@ -230,7 +214,6 @@ def test_gates_and_flags_that_were_not_asked_do_not_differ() -> None:
 
 
 UNKNOWN_GATE = {"featureGates": {"NoSuchGate": True}}
-ANSWER_BEYOND = answer(BEYOND)
 
 
 @pytest.mark.parametrize(
@@ -251,17 +234,14 @@ def test_what_was_not_asked_is_unknown(flags: tuple[str, ...], config: dict[str,
     assert all(f"1.{NEWEST}, and no binary of 1.{BEYOND} was asked" in one.message for one in found)
     assert all("kubelet_config_target_binary" in one.remedy for one in found)
     assert list(binary_findings.not_asked(facts, NEWEST)) == []
-    assert (
-        list(binary_findings.not_asked(facts_of(f"v1.{NEWEST}.0", *flags, config=config, target=ANSWER_BEYOND), BEYOND))
-        == []
-    )
+    answered = facts_of(f"v1.{NEWEST}.0", *flags, config=config, target=answer(BEYOND))
+    assert list(binary_findings.not_asked(answered, BEYOND)) == []
 
 
 def test_names_and_how_many() -> None:
     config = {"maxPods": 1, "kubeReserved": {"cpu": "1"}, "featureGates": {"B": True, "A": False}}
-    flag, gate, field = binary_findings.not_asked(
-        facts_of("v1.30.0", "--no_such=5", "--docker=x", config=config), BEYOND
-    )
+    facts = facts_of("v1.30.0", "--no_such=5", "--docker=x", config=config)
+    flag, gate, field = binary_findings.not_asked(facts, BEYOND)
     assert flag.message.endswith("(--config, --no-such)"), "what an earlier version lost, stops the kubelet anyway"
     assert gate.message.endswith("(A, B)")
     assert field.message.endswith("(kubeReserved.cpu, maxPods)")
@@ -321,9 +301,8 @@ def test_places() -> None:
     assert facts.places("maxPods", 33) == f"{OWN}; /d/1.conf; flag --max-pods in {ENV}, line 1"
     assert facts.places("podsPerCore", 33) == ""
     with_line = facts_of("v1.33.0", config=GATES, lines={OWN: {"featureGates": 5, "featureGates.A": 7, "logging": 9}})
-    assert [with_line.places(path, 33) for path in ("featureGates.A", "featureGates.B", "logging.format")] == [
-        f"{OWN}, line {line}" for line in (7, 5, 9)
-    ]
+    for path, line in (("featureGates.A", 7), ("featureGates.B", 5), ("logging.format", 9)):
+        assert with_line.places(path, 33) == f"{OWN}, line {line}"
     placeless = dataclasses.replace(facts, flags=[node_facts.SetFlag("max-pods", "62", "")], files=[])
     assert placeless.places("maxPods", 33) == "flag --max-pods"
     # A flag of its own before 1.27.

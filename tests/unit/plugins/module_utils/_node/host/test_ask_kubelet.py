@@ -65,17 +65,8 @@ class Served:
 
 def asked(certificates: Certificates, port: int, **more: t.Any) -> dict[str, t.Any]:
     """Return a request."""
-    authorities = certificates.authority.read_text()
-    given = {
-        "authorities": authorities,
-        "own": "/none",
-        "verify": True,
-        "seconds": 5,
-        "name": "n1",
-        "port": port,
-        "path": "/configz",
-    }
-    return {**given, "token": TOKEN, **more}
+    tls = {"authorities": certificates.authority.read_text(), "own": "/none", "verify": True}
+    return {**tls, "seconds": 5, "name": "n1", "port": port, "path": "/configz", "token": TOKEN, **more}
 
 
 def test_an_answer(certificates: Certificates) -> None:

@@ -71,12 +71,8 @@ def test_containerd_is_asked_as_it_runs(tmp_path: Path) -> None:
     node.write("/proc/71/cmdline", "/opt/bin/containerd\0-c\0/opt/config.toml\0")
     node.write("/proc/72/cmdline", "/usr/bin/other\0")
     found = host_checks.runtime({}, [SOCKET], str(tmp_path), node.run)
-    assert found == (
-        "containerd",
-        SOCKET.partition("=")[2],
-        "systemd",
-        "/opt/bin/containerd --config /opt/config.toml config dump",
-    )
+    source = "/opt/bin/containerd --config /opt/config.toml config dump"
+    assert found == ("containerd", SOCKET.partition("=")[2], "systemd", source)
 
 
 @pytest.mark.parametrize(("minor", "driver"), [(36, "systemd"), (24, "systemd"), (23, None), (None, None)])
@@ -130,18 +126,11 @@ def test_facts_and_where_a_config_disagrees(tmp_path: Path) -> None:
     }
     node.write("/data/kubelet/memory_manager_state", "[" * 200_000)
     assert host_checks.state_files("/data/kubelet", str(tmp_path))["memory"] == found["state_files"]["memory"]
-    assert [problem.rule for problem in host_checks.disagreements({"cpuManagerPolicy": "static"}, argv, found)] == [
-        "cgroup-driver",
-        "systemd-resolved",
-        "manager-state",
-        "manager-state",
-    ]
-    assert [
-        problem.path
-        for problem in host_checks.disagreements(
-            {}, [*argv, "--cgroup-driver=systemd", "--cpu-manager-policy=none"], found
-        )
-    ] == ["resolvConf", "memoryManagerPolicy"]
+    problems = host_checks.disagreements({"cpuManagerPolicy": "static"}, argv, found)
+    assert [one.rule for one in problems] == ["cgroup-driver", "systemd-resolved", "manager-state", "manager-state"]
+    argv += ["--cgroup-driver=systemd", "--cpu-manager-policy=none"]
+    problems = host_checks.disagreements({}, argv, found)
+    assert [one.path for one in problems] == ["resolvConf", "memoryManagerPolicy"]
 
 
 def test_resolv_conf_of_flag_and_config(tmp_path: Path) -> None:
@@ -149,8 +138,6 @@ def test_resolv_conf_of_flag_and_config(tmp_path: Path) -> None:
     found = host_checks.facts({"resolvConf": "/etc/other"}, ["--resolv-conf=/nowhere"], str(tmp_path), node.run)
     assert found["resolv_conf"] == {"path": "/nowhere", "exists": False}
     assert "/nowhere does not exist" in host_checks.disagreements({}, [], found)[0].message
-    assert host_checks.facts({"resolvConf": ""}, [], str(tmp_path), node.run)["resolv_conf"] == {
-        "path": "",
-        "exists": None,
-    }
-    assert host_checks.facts({}, [], str(tmp_path), node.run)["systemd_resolved"] is False
+    found = host_checks.facts({"resolvConf": ""}, [], str(tmp_path), node.run)
+    assert found["resolv_conf"] == {"path": "", "exists": None}
+    assert found["systemd_resolved"] is False

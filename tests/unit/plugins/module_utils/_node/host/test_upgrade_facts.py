@@ -19,6 +19,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system imp
 from tests.unit.plugins.modules.test_kubelet_preflight_info import ARGV, Node
 
 SECRET = "hunter2"
+CONTAINERD = "containerd github.com/containerd/containerd"
 
 
 @pytest.fixture
@@ -33,15 +34,17 @@ def look(node: Node, **options: t.Any) -> dict[str, t.Any]:
 def test_the_words_of_the_next_command_line_with_their_places(node: Node) -> None:
     node.write("/proc/72/cmdline", "\0".join([*ARGV[:-1], "--max-pods=99", ""]))
     found = look(node)
-    assert [word["text"] for word in found["words"]] == [
-        *ARGV[:3],
-        "--manifest-url-header=********",
-        "--max-pods=61",
-    ]
+    words = [word["text"] for word in found["words"]]
+    assert words == [*ARGV[:3], "--manifest-url-header=********", "--max-pods=61"]
     assert {(word["file"], word["line"]) for word in found["words"]} == {("/lib/kubelet.service", 2)}
     assert SECRET not in json.dumps(found)
     assert found["disk"]["content"]["resolvConf"] == "/etc/nowhere"
     assert (found["own"], found["target"]) == (None, None)
+
+
+def gates_at(line: int, **lines: int) -> dict[str, int]:
+    """Return the lines of the feature gates, and that of their field."""
+    return {"featureGates": line, **{f"featureGates.{name}": at for name, at in lines.items()}}
 
 
 @pytest.mark.parametrize(
@@ -50,19 +53,11 @@ def test_the_words_of_the_next_command_line_with_their_places(node: Node) -> Non
         (
             "# maxPods: 5\nkind: KubeletConfiguration\nclusterDomain: a # maxPods: 6\nmaxPods: 7\n"
             "featureGates:\n  'A': true\n  BA : true\n  B: true\n",
-            {
-                "kind": 2,
-                "clusterDomain": 3,
-                "maxPods": 4,
-                "featureGates": 5,
-                "featureGates.A": 6,
-                "featureGates.BA": 7,
-                "featureGates.B": 8,
-            },
+            {"kind": 2, "clusterDomain": 3, "maxPods": 4, **gates_at(5, A=6, BA=7, B=8)},
         ),
         (
             '{"kind": "KubeletConfiguration", "featureGates": {\n"BA": true, "B": false,\n"A": true}}',
-            {"kind": 1, "featureGates": 1, "featureGates.BA": 2, "featureGates.B": 2, "featureGates.A": 3},
+            {"kind": 1, **gates_at(1, BA=2, B=2, A=3)},
         ),
     ],
 )
@@ -107,21 +102,23 @@ def test_cgroup_version(node: Node, files: list[str], version: int | None) -> No
     assert look(node)["cgroup_version"] == version
 
 
+class Printed:
+    """A `run` whose commands print this."""
+
+    def __init__(self, output: str, code: int = 0) -> None:
+        self.output, self.code = output, code
+        self.asked: list[list[str]] = []
+
+    def __call__(self, argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        self.asked.append(list(argv))
+        return subprocess.CompletedProcess(list(argv), self.code, self.output, "")
+
+
 @pytest.mark.parametrize(
     ("name", "output", "code", "version"),
     [
-        (
-            "containerd",
-            "containerd github.com/containerd/containerd 1.6.20~ds1 1.6.20~ds1-1+deb12u1\n",
-            0,
-            "1.6.20~ds1",
-        ),
-        (
-            "containerd",
-            "containerd github.com/containerd/containerd/v2 v2.0.5 fb4c30d4ede3531652d86197bf3fc9515e5276d9",
-            0,
-            "2.0.5",
-        ),
+        ("containerd", f"{CONTAINERD} 1.6.20~ds1 1.6.20~ds1-1+deb12u1\n", 0, "1.6.20~ds1"),
+        ("containerd", f"{CONTAINERD}/v2 v2.0.5 fb4c30d4ede3531652d86197bf3fc9515e5276d9", 0, "2.0.5"),
         ("cri-o", "crio version 1.24.0\nVersion: 1.24.0\n", 0, "1.24.0"),
         ("containerd", "1.6.20", 1, None),
         ("containerd", "what?", 0, None),
@@ -130,28 +127,18 @@ def test_cgroup_version(node: Node, files: list[str], version: int | None) -> No
     ],
 )
 def test_runtime_version(tmp_path: Path, name: str | None, output: str, code: int, version: str | None) -> None:
-    asked: list[list[str]] = []
-
-    def run(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
-        asked.append(list(argv))
-        return subprocess.CompletedProcess(list(argv), code, output, "")
-
-    assert upgrade_facts.runtime_version(name, str(tmp_path), run) == version
-    assert [words[1:] for words in asked] == ([["--version"]] if name in ("containerd", "cri-o") else [])
+    printed = Printed(output, code)
+    assert upgrade_facts.runtime_version(name, str(tmp_path), printed) == version
+    assert [words[1:] for words in printed.asked] == ([["--version"]] if name in ("containerd", "cri-o") else [])
 
 
 def test_the_program_of_the_running_runtime_is_asked(tmp_path: Path) -> None:
     place = tmp_path / "proc/7/cmdline"
     place.parent.mkdir(parents=True)
     place.write_text("/opt/bin/containerd\0--config\0/x\0")
-    asked = []
-
-    def run(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
-        asked.append(argv[0])
-        return subprocess.CompletedProcess(list(argv), 0, "containerd 2.1.0\n", "")
-
-    assert upgrade_facts.runtime_version("containerd", str(tmp_path), run) == "2.1.0"
-    assert asked == ["/opt/bin/containerd"]
+    printed = Printed("containerd 2.1.0\n")
+    assert upgrade_facts.runtime_version("containerd", str(tmp_path), printed) == "2.1.0"
+    assert [words[0] for words in printed.asked] == ["/opt/bin/containerd"]
 
 
 @pytest.mark.parametrize(
@@ -167,6 +154,11 @@ def test_the_program_of_the_running_runtime_is_asked(tmp_path: Path) -> None:
 )
 def test_without_flag(words: list[str], name: str, left: list[str]) -> None:
     assert upgrade_facts.without_flag(words, name) == left
+
+
+def asked(root: Path, *argv: str) -> dict[str, t.Any]:
+    """Return the answer of a target for a node with this command line."""
+    return upgrade_facts.asked("/opt/none", argv, (), str(root), Node(root).run)
 
 
 class Kubelet:
@@ -208,7 +200,7 @@ def test_flags_that_the_target_does_not_know_are_left_out(
     monkeypatch.setattr(ask_binary, "ask", kubelet.ask)
     (tmp_path / "c.yaml").write_text("kind: KubeletConfiguration\n")
     argv = ["kubelet", "--config=/c.yaml", *flags]
-    found = upgrade_facts.asked("/opt/none", argv, (), str(tmp_path), Node(tmp_path).run)
+    found = asked(tmp_path, *argv)
     assert (found["refused_flags"], found["verdict"], found["version"]) == (refused, kubelet.verdict, "v1.36.2")
     assert found["unknown_fields"] == ["noSuchField"] and found["messages"] == ["it read kind:"]
     assert kubelet.asked == [["kubelet", "--config=/c.yaml", *left]]
@@ -230,7 +222,7 @@ def test_the_answer_names_the_file_of_the_node(monkeypatch: pytest.MonkeyPatch, 
     text = "failed to load kubelet config file, path: /run/livenodes-check-a1_b/kubelet, error: why"
     monkeypatch.setattr(binary, "check", lambda *_given: binary.Verdict(binary.INVALID, [text], []))
     (tmp_path / "c.yaml").write_text("kind: KubeletConfiguration\n")
-    found = upgrade_facts.asked("/opt/none", ["kubelet", "--config=/c.yaml"], (), str(tmp_path), Node(tmp_path).run)
+    found = asked(tmp_path, "kubelet", "--config=/c.yaml")
     assert found["messages"] == ["failed to load kubelet config file, path: /c.yaml, error: why"]
     assert (found["version"], found["facts"]) == (None, None), "no binary, no facts"
 
@@ -243,7 +235,7 @@ def test_the_answer_names_the_file_of_the_node(monkeypatch: pytest.MonkeyPatch, 
     ],
 )
 def test_without_a_config_file_there_is_nothing_to_ask(tmp_path: Path, argv: list[str], message: str) -> None:
-    found = upgrade_facts.asked("/opt/none", argv, (), str(tmp_path), Node(tmp_path).run)
+    found = asked(tmp_path, *argv)
     assert (found["verdict"], found["messages"]) == ("not checked", [message])
 
 
@@ -269,9 +261,12 @@ def test_the_own_file_beside_a_checkpoint(node: Node) -> None:
     assert look(node)["own"]["content"] is None
 
 
-@pytest.mark.parametrize(("folder", "program"), [("/etc/kubelet.d", ARGV[0]), ("", "/usr/bin/agent")])
+@pytest.mark.parametrize(
+    ("folder", "program", "judged"),
+    [("/etc/kubelet.d", ARGV[0], ("child", "/etc/kubelet.yaml")), ("", "/usr/bin/agent", ("refused", None))],
+)
 def test_the_kubelet_that_another_program_starts(
-    node: Node, monkeypatch: pytest.MonkeyPatch, folder: str, program: str
+    node: Node, monkeypatch: pytest.MonkeyPatch, folder: str, program: str, judged: tuple[str, str | None]
 ) -> None:
     """Only where the caller names the folder, as for a switch."""
     monkeypatch.setattr(health, "kubelet_of", lambda pid: pid + 1)
@@ -282,6 +277,4 @@ def test_the_kubelet_that_another_program_starts(
     node.write("/proc/73/cmdline", "\0".join([*ARGV, ""]))
     found = look(node, dropin_dir=folder)
     assert found["words"][0]["text"] == program
-    assert (found["kubelet"]["form"], found["disk"]["path"]) == (
-        ("child", "/etc/kubelet.yaml") if folder else ("refused", None)
-    )
+    assert (found["kubelet"]["form"], found["disk"]["path"]) == judged

@@ -9,6 +9,7 @@ import json
 import shlex
 import subprocess
 import sys
+import types
 import typing as t
 from pathlib import Path
 
@@ -37,14 +38,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*installed.program(sys.executable, str(folder.parent)), *words],
-        cwd="/",
-        check=False,
-        text=True,
-        capture_output=True,
-        timeout=60,
-    )
+    return ended([*installed.program(sys.executable, str(folder.parent)), *words])
+
+
+def ended(words: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(words, cwd="/", check=False, text=True, capture_output=True, timeout=60)
 
 
 def test_the_program_reports_its_status(folder: Path) -> None:
@@ -65,19 +63,11 @@ def test_an_unknown_command_shows_the_known_ones(folder: Path) -> None:
     assert done.returncode == 2 and "prestart | watch | tick | report | verify | status" in done.stderr
 
 
-def test_the_program_needs_nothing_but_itself() -> None:
-    """It holds every module that the guard loads on demand, and none of Ansible's."""
-    found = set(guard_install.program())
-    package = f"{guard_install.PACKAGE}/_node"
-    needed = {f"{package}/system/{name}.py" for name in ("binary", "config_summary", "kubeconfig")}
-    assert needed | {f"{package}/report/status_reporter.py"} <= found
-    assert not [name for name in found if "ansible" in name or "_cluster" in name]
-
-
 def test_wanted_files_are_the_settings_and_the_service(tmp_path: Path) -> None:
-    wanted = guard_install.wanted(str(tmp_path), {"unit": "kubelet.service"})
-    assert set(wanted) == {f"{tmp_path}/guard/settings.json", guard_install.SERVICE_PATH}
-    service = wanted[guard_install.SERVICE_PATH][0].decode()
+    settings, installed_service, *_program = guard_install.changes(str(tmp_path), {"unit": "kubelet.service"})
+    assert (settings.path, settings.mode) == (f"{tmp_path}/guard/settings.json", 0o600)
+    assert (installed_service.path, installed_service.mode) == (guard_install.SERVICE_PATH, 0o644)
+    service = (installed_service.after or b"").decode()
     assert f"-I -B {tmp_path}/guard/__main__.py watch\n" in service and "ConditionPathExists=|" in service
     assert f"ExecStart={guard_install.python()} " in service and "Type=exec\n" in service
 
@@ -86,8 +76,7 @@ def step(line: str) -> subprocess.CompletedProcess[str]:
     """Run the line of a drop-in as systemd does: words in quotes, and `$$` for a dollar sign (systemd.service(5))."""
     prefix = "ExecStartPre=-+"
     assert line.startswith(prefix) and "\n" not in line
-    words = [word.replace("$$", "$") for word in shlex.split(line[len(prefix) :])]
-    return subprocess.run(words, cwd="/", check=False, text=True, capture_output=True, timeout=60)
+    return ended([word.replace("$$", "$") for word in shlex.split(line[len(prefix) :])])
 
 
 def test_a_guard_that_runs_before_the_kubelet_adds_nothing_to_the_log(tmp_path: Path) -> None:
@@ -149,9 +138,8 @@ def test_a_guard_shows_that_it_runs_before_a_switch(tmp_path: Path, monkeypatch:
     found = guard_install.problem(str(service), armed.name, command.execute)
     assert bool(found) == bool(how) and ("run the role checkpoint again" in found) == bool(how), found
     if not how:
-        assert "does not see the trial another, but boot/1.5" in guard_install.problem(
-            str(service), "another", command.execute
-        )
+        found = guard_install.problem(str(service), "another", command.execute)
+        assert "does not see the trial another, but boot/1.5" in found
         service.write_text("")
         assert "has no command of the guard" in guard_install.problem(str(service), armed.name, command.execute)
 
@@ -176,33 +164,25 @@ def test_a_guard_that_cannot_run_is_an_error_in_the_log_of_the_kubelet(
     assert missing != "the interpreter" or "/no/such/python3" in done.stderr.partition("<3>")[0]
 
 
-class Systemd:
-    """Notes the commands that a unit runs."""
-
-    def __init__(self) -> None:
-        self.commands: list[str] = []
-
-    def run(self, argv: t.Sequence[str]) -> None:
-        self.commands.append(" ".join(argv))
-
-
 @pytest.mark.fault(case=49)
 def test_a_guard_that_runs_is_replaced_when_its_files_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard_install, "SERVICE_PATH", str(tmp_path / "guard.service"))
     monkeypatch.setattr(guard_install, "WANTED_BY", str(tmp_path / "wanted"))
     monkeypatch.setattr(guard_install.base, "STARTED", str(tmp_path / "run/started"))
-    systemd, program = Systemd(), guard_install.program()
+    commands: list[str] = []
+    noting = t.cast(Unit, types.SimpleNamespace(run=lambda argv: commands.append(" ".join(argv))))
+    program, config_dir = guard_install.program(), str(tmp_path / "config")
 
     def present(**settings: str) -> list[str]:
-        systemd.commands.clear()
+        commands.clear()
         before = sorted(tmp_path.rglob("*"))
-        would = guard_install.present(str(tmp_path / "config"), t.cast(Unit, systemd), settings, check=True)
-        assert sorted(tmp_path.rglob("*")) == before and not systemd.commands
-        done = guard_install.present(str(tmp_path / "config"), t.cast(Unit, systemd), settings)
+        would = guard_install.present(config_dir, noting, settings, check=True)
+        assert sorted(tmp_path.rglob("*")) == before and not commands
+        done = guard_install.present(config_dir, noting, settings)
         assert done == would
-        assert bool(done) == bool(systemd.commands)
-        assert not guard_install.changes(str(tmp_path / "config"), settings)
-        return systemd.commands
+        assert bool(done) == bool(commands)
+        assert not guard_install.changes(config_dir, settings)
+        return commands
 
     replaced = "systemctl try-restart livenodes-kubelet-guard.service"
     assert present() == ["systemctl daemon-reload", replaced]
@@ -212,7 +192,8 @@ def test_a_guard_that_runs_is_replaced_when_its_files_change(tmp_path: Path, mon
     assert present(key="other") == [replaced]
     (tmp_path / "run").mkdir()
     (tmp_path / "run/started").touch()
-    assert guard_install.absent(str(tmp_path / "config"), t.cast(Unit, systemd))
+    assert guard_install.absent(config_dir, noting, keep_follower=True) and (tmp_path / "config/guard").exists()
+    assert guard_install.absent(config_dir, noting)
     left = ("config/guard", "guard.service", "run")
     assert not [name for name in left if (tmp_path / name).exists()]
 
@@ -231,18 +212,12 @@ def test_no_program_is_installed_where_others_may_write(tmp_path: Path) -> None:
 def test_both_units_wait_for_the_mount_of_the_store(tmp_path: Path, folder: Folder | None) -> None:
     place = str(tmp_path / "config")
     line = f"RequiresMountsFor={place}"
-    shown = guard_steps.present(place, systemd_model.Systemd(tmp_path / "root").kubeadm(), "kubelet", True, folder)[
-        "diff"
-    ]
+    unit = systemd_model.Systemd(tmp_path / "root").kubeadm()
+    shown = guard_steps.present(place, unit, "kubelet", True, folder)["diff"]
     after = {entry["after_header"]: entry["after"].splitlines() for entry in shown}
     for path in (guard_install.SERVICE_PATH, f"{systemd_model.FOLDER}/{DROPIN}"):
         at = after[path].index(line)
         assert [text for text in after[path][:at] if text.startswith("[")] == ["[Unit]"], path
-
-
-def test_no_program_is_installed_where_its_units_cannot_name_it(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="my config: a systemd unit cannot name this path"):
-        guard_install.changes(str(tmp_path / "my config"), {})
 
 
 def test_the_interpreter_has_a_name_that_survives_an_upgrade(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -269,9 +244,9 @@ def test_labels_are_restored_where_selinux_is_enabled(tmp_path: Path) -> None:
     assert guard_install.restore_labels(["/store", "/unit"], run, str(enabled)) == []
     assert asked == [["restorecon", "-R", "/store", "/unit"]]
     code, words = 255, "restorecon: cannot access /store\n"
-    assert guard_install.restore_labels(["/store"], run, str(enabled)) == [
-        "the SELinux labels of /store were not restored: restorecon: cannot access /store. Run restorecon -R on them"
-    ]
+    (warning,) = guard_install.restore_labels(["/store"], run, str(enabled))
+    what = "the SELinux labels of /store were not restored"
+    assert warning == f"{what}: restorecon: cannot access /store. Run restorecon -R on them"
     code, words = 127, ""
     (warning,) = guard_install.restore_labels(["/store"], run, str(enabled))
     assert "not restored: exit 127" in warning

@@ -78,6 +78,15 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return words
 
 
+SETTINGS: dict[str, t.Any] = {"unit": "kubelet.service", "argv": []}
+
+
+def write_settings(config_dir: Path, **more: t.Any) -> None:
+    """Write what an installed guard knows."""
+    (config_dir / "guard").mkdir()
+    (config_dir / "guard/settings.json").write_text(json.dumps({**SETTINGS, **more}))
+
+
 def removed(unit: FakeUnit, place: Path, check: bool = False, state_files: t.Sequence[str] = ()) -> dict[str, t.Any]:
     return guard_steps.removed(str(place), t.cast(t.Any, unit), 1, check, state_files)
 
@@ -131,8 +140,7 @@ def test_which_annotations_go(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, t.Any], keep: bool, names: list[str]
 ) -> None:
     """A controller would wait for the answers of a follower that is gone."""
-    (tmp_path / "guard").mkdir()
-    (tmp_path / "guard/settings.json").write_text(json.dumps({"argv": [], **settings}))
+    write_settings(tmp_path, **settings)
     withdrawn: list[str] = []
 
     def withdraw(_argv: t.Sequence[str], found: t.Sequence[str]) -> list[str]:
@@ -150,9 +158,7 @@ def layered(place: Path, config_dir: Path) -> Path:
     link = place / "90-livenodes-kubelet.conf"
     place.mkdir()
     link.symlink_to("/active")
-    (config_dir / "guard").mkdir()
-    settings = {"config": str(link), "folder": str(place), "argv": []}
-    (config_dir / "guard/settings.json").write_text(json.dumps(settings))
+    write_settings(config_dir, config=str(link), folder=str(place))
     return link
 
 
@@ -236,8 +242,7 @@ def test_an_immutable_state_file_is_noticed(tmp_path: Path) -> None:
 def test_only_an_installed_guard_is_brought_up_to_date(
     runs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: bool
 ) -> None:
-    (tmp_path / "guard").mkdir()
-    (tmp_path / "guard/settings.json").write_text(json.dumps({"unit": "kubelet.service", "argv": []}))
+    write_settings(tmp_path)
     checks: list[bool] = []
     monkeypatch.setattr(guard_install, "present", lambda *given: checks.append(given[-1]) or [1])
     unit = t.cast(t.Any, FakeUnit(DROPIN if installed else None))
@@ -250,8 +255,7 @@ def test_only_an_installed_guard_is_brought_up_to_date(
 def test_a_guard_that_cannot_be_replaced_does_not_prevent_a_reset(
     runs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "guard").mkdir()
-    (tmp_path / "guard/settings.json").write_text(json.dumps({"unit": "kubelet.service", "argv": []}))
+    write_settings(tmp_path)
 
     def refused(*_arguments: object) -> None:
         raise StoreError("others may write to it")
@@ -271,14 +275,12 @@ def test_an_update_keeps_or_sets_the_folder_of_the_metrics(
     place = {name: name and str(tmp_path / name) for name in ("", "one", "other")}
     for name in ("one", "other"):
         (tmp_path / name).mkdir()
-    (tmp_path / "guard").mkdir()
-    settings = {"unit": "kubelet.service", "argv": []}
-    path = tmp_path / "guard/settings.json"
-    path.write_text(json.dumps({**settings, **({"metrics": place[had]} if had else {})}))
+    known, wanted = ({"metrics": place[name]} if name else {} for name in (had, has))
+    write_settings(tmp_path, **known)
     written: list[dict[str, t.Any]] = []
 
-    def present(_place: str, _unit: object, wanted: dict[str, t.Any], check: bool) -> list[int]:
-        written.extend([] if check else [wanted])
+    def present(_place: str, _unit: object, settings: dict[str, t.Any], check: bool) -> list[int]:
+        written.extend([] if check else [settings])
         return [1]
 
     monkeypatch.setattr(guard_install, "present", present)
@@ -293,5 +295,5 @@ def test_an_update_keeps_or_sets_the_folder_of_the_metrics(
     guard_steps.updated(str(tmp_path), t.cast(t.Any, FakeUnit()), True, given)
     assert left() == before and not written
     done = guard_steps.updated(str(tmp_path), t.cast(t.Any, FakeUnit()), False, given)
-    assert done["warnings"] == [] and written == [{**settings, **({"metrics": place[has]} if has else {})}]
+    assert done["warnings"] == [] and written == [{**SETTINGS, **wanted}]
     assert left() == ({has: "old" if has == had else "# H"} if has else {})

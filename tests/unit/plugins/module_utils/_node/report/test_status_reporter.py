@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is sent to the API server, what stays pending, and when a Node verifies its kubelet."""
+"""What is sent to the API server, what stays pending, when a Node verifies its kubelet, and whether it can be asked."""
 
 from __future__ import annotations
 
@@ -17,14 +17,35 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values i
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Records
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_annotation, status_reporter
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import ApiError, Kubeconfig
+from tests.support.server import kubeconfig
 
 SOURCE = {"namespace": "kube-system", "name": "c", "uid": "u1", "resourceVersion": "7", "kubeletConfigKey": "kubelet"}
-
 STATUS = status_annotation.status(SOURCE, None, None, "it ended", "reverted", 0)
-
+NO_CLUSTER = ["/usr/bin/kubelet"]
 PENDING = status_annotation.Report(
     STATUS, "Kubelet restarting to use local config: it ended", True, 1.5, status_annotation.suffix(1.5)
 )
+
+
+def test_status_has_the_shape_of_the_api() -> None:
+    assert STATUS == {
+        "assigned": {"configMap": SOURCE},
+        "error": "it ended",
+        "reason": "reverted",
+        "time": "1970-01-01T00:00:00Z",
+    }
+
+
+def test_the_event_is_the_kubelets() -> None:
+    assert status_annotation.restarting(SOURCE) == (
+        "Kubelet restarting to use /api/v1/namespaces/kube-system/configmaps/c, UID: u1, ResourceVersion: 7, "
+        "KubeletConfigKey: kubelet"
+    )
+    event = status_annotation.event("n1", PENDING)
+    assert event["metadata"] == {"name": "n1.59682f00", "namespace": "default"}
+    assert (event["reason"], event["type"]) == ("KubeletConfigChanged", "Warning")
+    assert event["involvedObject"] == {"kind": "Node", "name": "n1", "uid": "n1"}
+    assert event["source"] == {"component": "kubelet", "host": "n1"}
 
 
 class Api:
@@ -51,10 +72,12 @@ class Api:
         return {"metadata": meta, "status": {**status, "nodeInfo": {"machineID": "m1"}}}
 
     def annotation(self) -> t.Any:
-        """What was written last."""
-        return json.loads(
-            [call for call in self.calls if call[0] == "PATCH"][-1][2]["metadata"]["annotations"][annotation.STATUS]
-        )
+        """The status that was written last."""
+        return json.loads(self.patched()["annotations"][annotation.STATUS])
+
+    def patched(self) -> t.Any:
+        """The metadata that was written last."""
+        return [body for method, _path, body in self.calls if method == "PATCH"][-1]["metadata"]
 
 
 @pytest.fixture
@@ -72,10 +95,8 @@ def sent(records: Records, api: Api, started: float | None = 7.9) -> str:
 def test_sends_both_once(records: Records) -> None:
     api = Api()
     assert sent(records, api) == "" and records.report() is None
-    assert [call[:2] for call in api.calls] == [
-        ("PATCH", "/api/v1/nodes/n1"),
-        ("POST", "/api/v1/namespaces/default/events"),
-    ]
+    annotated, event = (call[:2] for call in api.calls)
+    assert annotated == ("PATCH", "/api/v1/nodes/n1") and event == ("POST", "/api/v1/namespaces/default/events")
     assert api.annotation() == {**STATUS, "started": "1970-01-01T00:00:07Z"}
     assert sent(records, api) == "" and len(api.calls) == 2
 
@@ -86,11 +107,8 @@ def test_the_start_of_the_kubelet_is_sent_as_soon_as_it_runs(records: Records) -
         assert sent(records, api, None) == "" and records.report() is not None
     assert api.annotation() == STATUS and [call[0] for call in api.calls] == ["PATCH", "POST"]
     assert sent(records, api) == "" and records.report() is None
-    assert api.annotation() == {**STATUS, "started": "1970-01-01T00:00:07Z"} and [call[0] for call in api.calls] == [
-        "PATCH",
-        "POST",
-        "PATCH",
-    ]
+    assert api.annotation() == {**STATUS, "started": "1970-01-01T00:00:07Z"}
+    assert [call[0] for call in api.calls] == ["PATCH", "POST", "PATCH"]
 
 
 def test_the_start_sent_with_a_report_is_never_that_of_the_former_kubelet(records: Records) -> None:
@@ -125,8 +143,8 @@ def test_the_source_of_a_seed_is_sent_once_and_replaces_none(
     api = Api()
     api.notes, api.policy = notes, policy
     assert sent(records, api) == "" and records.report() is None
-    last = [call for call in api.calls if call[0] == "PATCH"][-1][2]["metadata"]
-    assert json.loads(last["annotations"][annotation.STATUS])["reason"] == "on trial"
+    last = api.patched()
+    assert api.annotation()["reason"] == "on trial"
     found = last["annotations"].get(annotation.SOURCE)
     assert (json.loads(found) if found else None) == written
     assert last.get("resourceVersion") == ("5" if written else None)
@@ -187,7 +205,56 @@ def test_an_event_that_exists_counts_as_sent(records: Records) -> None:
 
 
 def test_a_kubelet_without_a_cluster_reports_to_none(records: Records) -> None:
-    assert (
-        status_reporter.report(records, lambda: status_reporter.api_of(["kubelet"]), lambda: None) == ""
-        and records.report() is None
-    )
+    assert status_reporter.report(records, lambda: status_reporter.api_of(NO_CLUSTER), lambda: None) == ""
+    assert records.report() is None
+
+
+@pytest.fixture
+def kubelet(tmp_path: Path) -> list[str]:
+    """Return the command line of a kubelet whose API server does not answer."""
+    path = tmp_path / "kubelet.conf"
+    path.write_text(json.dumps(kubeconfig({"c": "https://127.0.0.1:9"}, {"token": "secret-1"})))
+    return [f"--kubeconfig={path}", "--hostname-override=N7"]
+
+
+def test_the_guard_gets_an_answer_about_the_nodes_own_object(
+    kubelet: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[t.Any] = []
+    monkeypatch.setattr(Kubeconfig, "call", lambda _self, *words: calls.append(words))
+    assert status_reporter.failure(kubelet) == "" == status_reporter.failure(NO_CLUSTER)
+    assert calls == [("GET", "/api/v1/nodes/n7")]
+
+
+@pytest.mark.parametrize(("status", "hint"), [(404, "--hostname-override"), (403, "GET"), (0, "GET")])
+@pytest.mark.fault(case=44)
+def test_why_the_guard_gets_no_answer(
+    status: int, hint: str, kubelet: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def call(_self: Kubeconfig, method: str, path: str) -> None:
+        raise ApiError(f"{method} {path}: refused", status)
+
+    monkeypatch.setattr(Kubeconfig, "call", call)
+    found = status_reporter.failure(kubelet)
+    assert hint in found and "/api/v1/nodes/n7" in found
+
+
+def test_no_answer_and_no_kubeconfig(kubelet: list[str]) -> None:
+    assert "Connection refused" in status_reporter.failure(kubelet)
+    assert "FileNotFoundError" in status_reporter.failure(["--kubeconfig=/none"])
+
+
+@pytest.mark.parametrize(("certified", "other"), [("n1", False), ("n2", True)])
+def test_the_host_of_another_node(
+    certified: str, other: bool, kubelet: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A node may have written the address of another one into its own status, from where the inventory has it."""
+    monkeypatch.setattr(Kubeconfig, "certified_name", lambda _self: certified)
+    found = status_reporter.elsewhere(kubelet, "n1")
+    assert found.startswith("this is the host of the node n2") == bool(found) == other
+
+
+def test_a_host_whose_node_is_not_known(kubelet: list[str]) -> None:
+    """A token names none."""
+    for words in (kubelet, ["--kubeconfig=/none"], NO_CLUSTER):
+        assert status_reporter.elsewhere(words, "n1") == ""

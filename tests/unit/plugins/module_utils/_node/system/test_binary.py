@@ -21,36 +21,43 @@ OLD = "1121 08:42:33.325565     736"
 GATE = "cannot set feature gate Foo to false, feature is locked to true"
 FLAGS = "to set feature gates from initial flags-based config"
 PANIC = "failed to merge global and in-flight KubeletConfiguration while setting defaults, error"
+LOGGING = "initialize logging: logging.flushFrequency: Must be greater than zero"
+EMPTY = 'failed to load Kubelet config file /x, error kubelet config file "/x" was empty'
 LIST = (
     "invalid configuration: eventBurst (--event-burst) -1 must not be a negative number",
     "invalid configuration: kubeAPIQPS (--kube-api-qps) -1 must not be a negative number",
 )
 
 
+ABSENT = f"failed to run Kubelet: unable to load kubeconfig: stat {MISSING}: no such file or directory"
+INVALID = f"failed to run Kubelet: invalid kubeconfig: stat {MISSING}: no such file or directory"
+VALIDATION = "failed to validate kubelet configuration, error:"
+DECODING = "failed to load Kubelet config file /x, error failed to decode:"
+
+
+def older(message: str) -> str:
+    """Return a fatal line with its dump, as kubelets up to 1.20 write them."""
+    return f"F{OLD} server.go:269] {message}{DUMP}"
+
+
 def newer(message: str, **more: str) -> str:
-    """A line of structured logging, as kubelets from 1.21 on write."""
+    """Return lines of structured logging, as kubelets from 1.21 on write them."""
     rest = "".join(f' {key}="{value}"' for key, value in more.items())
     return f'I{OLD} server.go:530] "Kubelet version" kubeletVersion="v1.36.0"\nE{OLD} run.go:72] "{message}"{rest}\n'
+
+
+WELL = older(INVALID)
 
 
 @pytest.mark.parametrize(
     "output",
     [
-        f"I{OLD} server.go:416] Version: v1.20.2\nF{OLD} server.go:269] failed to run Kubelet: invalid "
-        f"kubeconfig: stat {MISSING}: no such file or directory{DUMP}",
-        f"F{OLD} server.go:269] failed to run Kubelet: unable to load kubeconfig: stat {MISSING}: no such "
-        f"file or directory{DUMP}",
-        '{"ts":1795250555278.6,"msg":"failed to run Kubelet: unable to load kubeconfig: '
-        f'stat {MISSING}: no such file or directory\\n","v":0}}{DUMP}',
-        newer(
-            "command failed",
-            err=f"failed to run Kubelet: invalid kubeconfig: stat {MISSING}: no such file or directory",
-        ),
-        '{"ts":1.0,"msg":"command failed","err":"failed to run Kubelet: invalid kubeconfig: '
-        f'stat {MISSING}: no such file or directory"}}\n',
-        f"Flag --max-pods has been deprecated, invalid configuration: x\nF{OLD} server.go:269] failed to run "
-        f"Kubelet: invalid kubeconfig: stat {MISSING}: "
-        f"no such file or directory{DUMP}",
+        f"I{OLD} server.go:416] Version: v1.20.2\n{WELL}",
+        older(ABSENT),
+        f'{{"ts":1795250555278.6,"msg":"{ABSENT}\\n","v":0}}{DUMP}',
+        newer("command failed", err=INVALID),
+        f'{{"ts":1.0,"msg":"command failed","err":"{INVALID}"}}\n',
+        f"Flag --max-pods has been deprecated, invalid configuration: x\n{WELL}",
     ],
 )
 def test_valid_in_the_format_of_both_generations(output: str) -> None:
@@ -60,65 +67,28 @@ def test_valid_in_the_format_of_both_generations(output: str) -> None:
 @pytest.mark.parametrize(
     ("output", "messages"),
     [
-        (f"F{OLD} server.go:215] {LIST[1]}{DUMP}", [LIST[1]]),
-        (f"F{OLD} server.go:215] [{LIST[0]}, {LIST[1]}]{DUMP}", list(LIST)),
-        (f"F{OLD} server.go:208] unrecognized feature gate: Foo{DUMP}", ["unrecognized feature gate: Foo"]),
-        (
-            newer("Failed to set feature gates from initial flags-based config", err=f"{GATE}"),
-            [f"Failed {FLAGS}: {GATE}"],
-        ),
+        (older(LIST[1]), [LIST[1]]),
+        (older(f"[{LIST[0]}, {LIST[1]}]"), list(LIST)),
+        (older("unrecognized feature gate: Foo"), ["unrecognized feature gate: Foo"]),
+        (newer(f"Failed {FLAGS}", err=GATE), [f"Failed {FLAGS}: {GATE}"]),
         (newer("command failed", err=f"failed {FLAGS}: {GATE}"), [f"failed {FLAGS}: {GATE}"]),
         (f"panic: {PANIC}: {GATE}\n{DUMP}", [f"{PANIC}: {GATE}"]),
+        (older(EMPTY), [EMPTY]),
+        (older(f"{DECODING} MaxPods: unexpected\n|..."), [f"{DECODING} MaxPods: unexpected\n|..."]),
         (
-            f'F{OLD} server.go:198] failed to load Kubelet config file /x, error kubelet config file "/x" was '
-            f"empty{DUMP}",
-            ['failed to load Kubelet config file /x, error kubelet config file "/x" was empty'],
-        ),
-        (
-            f"F{OLD} server.go:198] failed to load Kubelet config file /x, error failed to decode: "
-            f"v1beta1.KubeletConfiguration.MaxPods: unexpected\n|...{DUMP}",
-            [
-                "failed to load Kubelet config file /x, error failed to decode: "
-                "v1beta1.KubeletConfiguration.MaxPods: unexpected\n|..."
-            ],
-        ),
-        (
-            newer(
-                "command failed",
-                err=f"failed to validate kubelet configuration, error: [{LIST[0]}, {LIST[1]}], path: "
-                "&TypeMeta{Kind:,}",
-            ),
+            newer("command failed", err=f"{VALIDATION} [{LIST[0]}, {LIST[1]}], path: &TypeMeta{{Kind:,}}"),
             list(LIST),
         ),
+        (newer("command failed", err=LOGGING), [LOGGING]),
+        (newer("command failed", err=f"{VALIDATION} {LIST[1]}, path: x"), [f"{VALIDATION} {LIST[1]}, path: x"]),
         (
-            newer("command failed", err="initialize logging: logging.flushFrequency: Must be greater than zero"),
-            ["initialize logging: logging.flushFrequency: Must be greater than zero"],
+            newer("Failed to load kubelet config file", err=f'{DECODING} no kind \\"Config\\"', path="/x"),
+            [f'Failed to load kubelet config file: {DECODING} no kind "Config"'],
         ),
+        (f'E{OLD} run.go:72] "command failed" err=<\n\t{VALIDATION} [{LIST[0]}, {LIST[1]}]\n >\n', list(LIST)),
         (
-            newer("command failed", err=f"failed to validate kubelet configuration, error: {LIST[1]}, path: x"),
-            [f"failed to validate kubelet configuration, error: {LIST[1]}, path: x"],
-        ),
-        (
-            newer(
-                "Failed to load kubelet config file",
-                err='failed to load Kubelet config file /x, error failed to decode: no kind \\"Config\\"',
-                path="/x",
-            ),
-            [
-                "Failed to load kubelet config file: failed to load Kubelet config file /x, error failed to "
-                'decode: no kind "Config"'
-            ],
-        ),
-        (
-            f'E{OLD} run.go:72] "command failed" err=<\n\tfailed to validate kubelet configuration, error: [{LIST[0]}, '
-            f"{LIST[1]}]\n >\n",
-            list(LIST),
-        ),
-        (
-            f'E{OLD} run.go:72] "command failed" err=<\n\tfailed to load kubelet config file, path: /x, error: '
-            "a\n\tb\n >\n"
-            f'I{OLD} x.go:1] "later"\n',
-            ["failed to load kubelet config file, path: /x, error: a\nb"],
+            f'E{OLD} run.go:72] "command failed" err=<\n\t{DECODING} a\n\tb\n >\nI{OLD} x.go:1] "later"\n',
+            [f"{DECODING} a\nb"],
         ),
     ],
 )
@@ -162,20 +132,18 @@ def test_unknown_fields_pass_and_are_named(line: str, fields: list[str]) -> None
         "",
         "   \n",
         "Usage:\n  kubelet [flags]\n",
-        f"F{OLD} server.go:156] unknown flag: --nosuch{DUMP}",
+        older("unknown flag: --nosuch"),
         "panic: runtime error\n\ngoroutine 1 [running]:\nmain.main()\n",
-        f"F{OLD} server.go:269] failed to run Kubelet: invalid kubeconfig: stat /etc/other: no such file or "
-        f"directory{DUMP}",
-        f"F{OLD} server.go:198] failed to load Kubelet config file /x, error failed to read kubelet config "
-        f'file "/x", error: open /x: permission denied{DUMP}',
-        f"failed to run Kubelet: invalid kubeconfig: stat {MISSING}: no such file or directory",
+        WELL.replace(MISSING, "/etc/other"),
+        older(
+            'failed to load Kubelet config file /x, error failed to read kubelet config file "/x", error: open /x: '
+            "permission denied"
+        ),
+        INVALID,
         newer("command failed", err="something new"),
         "{}\n",
         "{\n",
-        newer(
-            "command failed",
-            err="failed to run Kubelet: invalid configuration: cgroup [kubepods] has some missing paths",
-        ),
+        newer("command failed", err="failed to run Kubelet: invalid configuration: cgroup [kubepods] has some missing"),
     ],
 )
 def test_an_answer_that_is_not_known_is_never_valid(output: str) -> None:
@@ -183,39 +151,16 @@ def test_an_answer_that_is_not_known_is_never_valid(output: str) -> None:
 
 
 def test_a_kubelet_that_ends_well_has_not_checked_anything() -> None:
-    assert (
-        binary.verdict(
-            f"F{OLD} x.go:1] invalid kubeconfig: stat {MISSING}: no such file or directory{DUMP}", MISSING, 0
-        ).verdict
-        == "not checked"
-    )
+    assert binary.verdict(WELL, MISSING, 0).verdict == "not checked"
 
 
 def test_flags_that_could_disturb_are_left_out() -> None:
-    given = [
-        "--kubeconfig=/k",
-        "--bootstrap-kubeconfig",
-        "/b",
-        "--config=/c",
-        "--root-dir",
-        "/r",
-        "--cert_dir=/d",
-        "--v",
-        "4",
-        "-v=2",
-        "-v",
-        "3",
-        "--max-pods=61",
-        "--lock-file=/l",
-        "--exit-on-lock-contention",
-        "--cloud-provider=aws",
-        "--logtostderr=false",
-        "--log-dir=/l",
-        "--feature-gates",
-        "A=true",
-        "--runonce",
-    ]
-    assert binary.harmless(given) == ["--max-pods=61", "--feature-gates", "A=true"]
+    given = (
+        "--kubeconfig=/k --bootstrap-kubeconfig /b --config=/c --root-dir /r --cert_dir=/d --v 4 -v=2 -v 3 "
+        "--max-pods=61 --lock-file=/l --exit-on-lock-contention --cloud-provider=aws --logtostderr=false --log-dir=/l "
+        "--feature-gates A=true --runonce"
+    )
+    assert binary.harmless(given.split()) == ["--max-pods=61", "--feature-gates", "A=true"]
 
 
 class Sandbox:
@@ -234,24 +179,15 @@ class Sandbox:
 
 
 IN_FORCE = "livenodes.kubelet: the sandbox is in force\n"
-WELL = (
-    f"F{OLD} server.go:269] failed to run Kubelet: invalid kubeconfig: stat {MISSING}: no such file or directory{DUMP}"
-)
 
 
 def test_the_kubelet_is_asked_in_a_sandbox_that_is_gone_afterwards(tmp_path: Path) -> None:
-    run = Sandbox(IN_FORCE, errors="")
-    run.output += WELL
-    assert (
-        binary.check(
-            "{}", ["/bin/sh", "--max-pods=61", "--root-dir=/var/lib/kubelet"], run=run, scratch=str(tmp_path)
-        ).verdict
-        == "valid"
-    )
+    run = Sandbox(IN_FORCE + WELL)
+    words = ["/bin/sh", "--max-pods=61", "--root-dir=/var/lib/kubelet"]
+    assert binary.check("{}", words, run=run, scratch=str(tmp_path)).verdict == "valid"
     assert run.config == "{}"
-    assert {"--property=PrivateNetwork=yes", "--property=ProtectSystem=strict", "--property=RuntimeMaxSec=20"} <= set(
-        run.words
-    )
+    walls = {"--property=PrivateNetwork=yes", "--property=ProtectSystem=strict", "--property=RuntimeMaxSec=20"}
+    assert walls <= set(run.words)
     assert "--max-pods=61" in run.words and "--root-dir=/var/lib/kubelet" not in run.words
     assert not os.listdir(tmp_path)
 
@@ -313,7 +249,5 @@ def test_what_cannot_be_run_is_not_checked(argv: list[str], scratch: str) -> Non
     ],
 )
 def test_version(output: str, code: int, version: str | None) -> None:
-    assert (
-        binary.version("/usr/bin/kubelet", lambda argv: subprocess.CompletedProcess(list(argv), code, output, ""))
-        == version
-    )
+    found = binary.version("/k", lambda argv: subprocess.CompletedProcess(list(argv), code, output, ""))
+    assert found == version

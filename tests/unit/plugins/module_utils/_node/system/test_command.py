@@ -64,9 +64,7 @@ def test_all_questions_together_have_one_time_limit() -> None:
     limited = command.until(run, 8, lambda: next(times))
     codes = [limited(["kubelet", "--version"]).returncode for _question in range(3)]
     assert codes == [0, 0, 124]
-    assert [words[:4] for words in ran] == [
-        ["timeout", "--signal=KILL", seconds, "kubelet"] for seconds in ("7.0", "0.1")
-    ]
+    assert [words[:4] for words in ran] == [["timeout", "--signal=KILL", left, "kubelet"] for left in ("7.0", "0.1")]
     begun = time.monotonic()
     assert command.until(command.execute, 0.3)(["sleep", "20"]).returncode and time.monotonic() - begun < 10
 

@@ -15,14 +15,12 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system imp
 
 def test_secrets_in_the_config_are_not_in_the_messages() -> None:
     text = '{"staticPodURLHeader": {"Authorization": ["Bearer hunter2"]}, "maxPods": "5"}'
-    shown = config_summary.without_secrets(
-        [f"failed to load, error failed to decode: in {text} bigger context ...|hunt"], text
-    )
-    assert "hunt" not in shown[0] and "maxPods" in shown[0]
+    message = f"failed to load, error failed to decode: in {text} bigger context ...|hunt"
+    [shown] = config_summary.without_secrets([message], text)
+    assert "hunt" not in shown and "maxPods" in shown
     unread = "staticPodURLHeader: &a {Authorization: [hunter2]}"
-    assert config_summary.without_secrets([f"failed to load config /x, error {unread}"], unread)[0].startswith(
-        "failed to load config /x, (more is not shown"
-    )
+    [shown] = config_summary.without_secrets([f"failed to load config /x, error {unread}"], unread)
+    assert shown.startswith("failed to load config /x, (more is not shown")
     assert config_summary.without_secrets(["as it is"], "{}") == ["as it is"]
     [kept] = config_summary.without_secrets(["cannot read `[hunter2`"], unread)
     assert "hunter2" not in kept and config_summary.without_secrets([kept], unread) == [kept]

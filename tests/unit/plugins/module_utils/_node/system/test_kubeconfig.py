@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import socket
-import subprocess
 import typing as t
 from pathlib import Path
 
@@ -15,55 +14,22 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.credentials import Identity
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import ApiError, Kubeconfig
+from tests.support.server import kubeconfig
 
 
-def conf(folder: Path, user: dict[str, str]) -> Path:
-    path = folder / "kubelet.conf"
-    document = {
-        "current-context": "c",
-        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
-        "clusters": [{"name": "k", "cluster": {"server": "https://127.0.0.1:9"}}],
-        "users": [{"name": "u", "user": user}],
-    }
-    path.write_text(json.dumps(document))
-    return path
-
-
-def test_the_nodes_name_is_that_of_its_certificate(tmp_path: Path) -> None:
-    pem = tmp_path / "pair.pem"
-    subprocess.run(
-        [
-            "openssl",
-            "req",
-            "-x509",
-            "-newkey",
-            "rsa:2048",
-            "-nodes",
-            "-subj",
-            "/O=system:nodes/CN=system:node:worker-7.example",
-            "-keyout",
-            str(pem),
-            "-out",
-            str(tmp_path / "cert.pem"),
-        ],
-        check=True,
-        capture_output=True,
-    )
-    pem.write_bytes((tmp_path / "cert.pem").read_bytes() + pem.read_bytes())
-    user = {"client-certificate": "pair.pem", "client-key": "pair.pem"}
-    found = Kubeconfig(str(conf(tmp_path, user)), override="other")
-    assert found.node_name() == found.certified_name() == "worker-7.example"
-    found = Kubeconfig(str(conf(tmp_path, {"token": "x"})), override="Other")
-    assert (found.node_name(), found.certified_name()) == ("other", "")
-    plugin = {"exec": {"command": "no-such-plugin"}}
-    assert Kubeconfig(str(conf(tmp_path, plugin))).certified_name() == "", "it is not run for this"  # type: ignore[arg-type]
+def conf(folder: Path, user: t.Any, **cluster: t.Any) -> str:
+    """Write a kubeconfig; return its path."""
+    document = kubeconfig({"c": "https://127.0.0.1:9"}, user)
+    document["clusters"][0]["cluster"].update(cluster)
+    (folder / "kubelet.conf").write_text(json.dumps(document))
+    return str(folder / "kubelet.conf")
 
 
 def test_no_answer_and_no_usable_kubeconfig_are_errors_of_one_kind(tmp_path: Path) -> None:
     with pytest.raises(ApiError, match=r"GET https://127\.0\.0\.1:9/"):
-        Kubeconfig(str(conf(tmp_path, {}))).call("GET", "/")
+        Kubeconfig(conf(tmp_path, {})).call("GET", "/")
     with pytest.raises(ApiError, match="auth-provider"):
-        Kubeconfig(str(conf(tmp_path, {"auth-provider": "x"})))
+        Kubeconfig(conf(tmp_path, {"auth-provider": "x"}))
     with pytest.raises(ApiError, match="FileNotFoundError"):
         Kubeconfig(str(tmp_path / "none"))
 
@@ -94,7 +60,7 @@ class Answered:
 def test_an_answer_that_is_not_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: bytes) -> None:
     """As that of a proxy. The guard and the preflight know no other error than ApiError."""
     monkeypatch.setattr(Kubeconfig, "_connect", lambda _self, _identity: Answered(body))
-    api = Kubeconfig(str(conf(tmp_path, {})))
+    api = Kubeconfig(conf(tmp_path, {}))
     with pytest.raises(ApiError, match=r"GET https://127\.0\.0\.1:9/x: the answer is not JSON") as caught:
         api.call("GET", "/x")
     assert caught.value.status == 200
@@ -107,26 +73,19 @@ def test_an_answer_that_is_not_json(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     [
         ({"server": {}}, {}),
         ({"server": "https://[::1"}, {}),
-        ({"server": "https://127.0.0.1:9", "proxy-url": ["http://p"]}, {}),
-        ({"server": "https://127.0.0.1:9", "certificate-authority-data": {"a": 1}}, {}),
-        ({"server": "https://127.0.0.1:9"}, "token"),
-        ({"server": "https://127.0.0.1:9"}, 5),
-        ({"server": "https://127.0.0.1:9"}, {"exec": "plugin"}),
-        ({"server": "https://127.0.0.1:9"}, {"exec": {"command": "plugin", "env": {"a": "b"}}}),
-        ({"server": "https://127.0.0.1:9"}, {"client-certificate-data": "YQ==", "client-key-data": 1}),
+        ({"proxy-url": ["http://p"]}, {}),
+        ({"certificate-authority-data": {"a": 1}}, {}),
+        ({}, "token"),
+        ({}, 5),
+        ({}, {"exec": "plugin"}),
+        ({}, {"exec": {"command": "plugin", "env": {"a": "b"}}}),
+        ({}, {"client-certificate-data": "YQ==", "client-key-data": 1}),
     ],
 )
 def test_values_of_another_type(tmp_path: Path, cluster: t.Any, user: t.Any) -> None:
-    path = tmp_path / "kubelet.conf"
-    document = {
-        "current-context": "c",
-        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
-        "clusters": [{"name": "k", "cluster": cluster}],
-        "users": [{"name": "u", "user": user}],
-    }
-    path.write_text(json.dumps(document))
+    path = conf(tmp_path, user, **cluster)
     with pytest.raises(ApiError, match=r"kubelet\.conf|/x"):
-        Kubeconfig(str(path)).call("GET", "/x")
+        Kubeconfig(path).call("GET", "/x")
 
 
 @pytest.mark.parametrize("token", ["*secret", "!secret", '"secret', "yes: secret", "{secret", '"\\secret"'])
@@ -209,7 +168,7 @@ def watched(folder: Path, monkeypatch: pytest.MonkeyPatch, *answers: Watched) ->
     left = list(answers)
     monkeypatch.setattr(Kubeconfig, "_connect", lambda *_words: left.pop(0))
     monkeypatch.setattr(Kubeconfig, "_identities", lambda _self: [Identity(token="old"), Identity(token="new")])
-    return Kubeconfig(str(conf(folder, {"token": "x"}))).lines("/watch", 150)
+    return Kubeconfig(conf(folder, {"token": "x"})).lines("/watch", 150)
 
 
 def test_the_lines_of_a_watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,12 +176,9 @@ def test_the_lines_of_a_watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert list(watched(tmp_path, monkeypatch, Watched(401), answer)) == [b"one", b"two"]
     assert answer.quiet == 150
     assert answer.set[socket.SOL_SOCKET, socket.SO_KEEPALIVE] == 1
-    idle, between, probes = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
-    assert (
-        answer.set[socket.IPPROTO_TCP, idle]
-        + answer.set[socket.IPPROTO_TCP, between] * answer.set[socket.IPPROTO_TCP, probes]
-        <= 120
-    )
+    options = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
+    idle, between, probes = (answer.set[socket.IPPROTO_TCP, option] for option in options)
+    assert idle + between * probes <= 120
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import last_words
-from tests.support.kubelet_logs import BEGIN, CASES, DIAL, NEGATIVE, SOCKET, new, old
+from tests.support.kubelet_logs import BEGIN, CASES, NEGATIVE, new, old
 
 
 @pytest.mark.parametrize(("log", "words", "kind"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
@@ -24,30 +24,6 @@ def test_last_words_and_their_kind_by_version(log: str, words: str, kind: str) -
     bare = [line.strip() for line in log.splitlines() if line.strip()]
     assert last_words.kind(last_words.parse(bare)) == kind
     assert not kind or last_words.ended_at_start(words)
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        'Error syncing pod, skipping: failed to "StartContainer" for "x" with RunContainerError: "invalid '
-        'configuration: unknown flag: --y"',
-        'MountVolume.SetUp failed for volume "c": open /var/lib/kubelet/pods/1/volumes/tls.crt: no such file',
-        "Failed to watch: unable to load server certificate: unrecognized feature gate: X",
-        "Unable to attach or mount volumes: could not restore state from checkpoint",
-        "Unable to read config path: path does not exist, ignoring",
-    ],
-)
-def test_an_error_of_a_running_kubelet_is_no_evidence(words: str) -> None:
-    """A kubelet that was killed has logged such an error last by coincidence."""
-    log = f'E1122 13:38:14.192413     419 kubelet.go:1] "{words.partition(": ")[0]}" err={json.dumps(words)}\n'
-    assert last_words.parse(log.splitlines())
-    assert last_words.kind(last_words.parse(log.splitlines())) == last_words.kind(words) == ""
-
-
-def test_a_runtime_that_is_away_is_named_by_any_error() -> None:
-    words = f'Status from runtime service failed: {DIAL}{SOCKET}"'
-    assert last_words.kind(words) == "runtime"
-    assert not last_words.ended_at_start(words), "a kubelet that was killed may have logged it by coincidence"
 
 
 def test_each_kind_has_a_case() -> None:
@@ -129,10 +105,11 @@ def test_the_journal_is_asked_for_one_start_within_a_time_limit() -> None:
     assert {"--unit=kubelet.service", "_SYSTEMD_INVOCATION_ID=abc", "--output=cat", "--lines=3000"} <= set(asked)
 
 
-def test_words_that_cannot_be_read_are_empty() -> None:
-    def broken(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
-        raise RuntimeError(argv)
+def broken(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+    raise RuntimeError(argv)
 
+
+def test_words_that_cannot_be_read_are_empty() -> None:
     assert last_words.read("kubelet.service", "abc", Journal(old(NEGATIVE), 124)) == ""
     assert last_words.read("kubelet.service", "abc", broken) == ""
     unasked = Journal(old(NEGATIVE))
@@ -260,9 +237,6 @@ def test_systemd_writes_that_what_the_unit_requires_did_not_start(asked: str, fo
 
 
 def test_the_journal_is_asked_for_a_signal_within_a_time_limit_and_its_failure_is_none() -> None:
-    def broken(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
-        raise RuntimeError(argv)
-
     line = "kubelet.service: Main process exited, code=killed, status=9/KILL"
     journal = Journal(line)
     assert last_words.killed("kubelet.service", "abc", journal)

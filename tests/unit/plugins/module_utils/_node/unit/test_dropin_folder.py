@@ -45,16 +45,12 @@ def test_a_folder_that_is_a_link_is_ignored_without_a_slash(tmp_path: Path) -> N
 
 
 def test_the_others_and_those_after_ours(tmp_path: Path) -> None:
-    for name in ("10.conf", dropin_folder.LINK, "95.conf", "90-livenodes-kubelet/1.conf", "sub/1.conf", "notes"):
+    names = ["10.conf", "90-livenodes-kubelet/1.conf", "95.conf", "sub/1.conf"]
+    for name in (*names, dropin_folder.LINK, "notes"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(name)
     found = dropin_folder.others(f"{tmp_path}/")
-    assert [os.path.relpath(path, tmp_path) for path in found] == [
-        "10.conf",
-        "90-livenodes-kubelet/1.conf",
-        "95.conf",
-        "sub/1.conf",
-    ]
+    assert [os.path.relpath(path, tmp_path) for path in found] == names
     assert dropin_folder.after_ours(str(tmp_path), found) == found[2:]
     beneath = dropin_folder.beneath([f"--config={tmp_path}/notes"], str(tmp_path))
     assert (beneath.base, beneath.name) == ("notes", dropin_folder.LINK)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Our drop-in is installed and removed."""
+"""Our drop-in is installed and removed, and restarts of the unit are verified."""
 
 from __future__ import annotations
 
@@ -82,3 +82,144 @@ def test_a_dropin_without_effect_is_removed_again(node: Systemd) -> None:
     ):
         kubelet.install(ACTIVE)
     assert kubelet.installed() is None
+
+
+def test_a_restart_is_a_new_invocation_that_runs(node: Systemd) -> None:
+    assert node.kubeadm().restart() == "one+"
+    order = [call[1] for call in node.calls if call[0] == "systemctl" and call[1] != "show"]
+    assert order == ["reset-failed", "restart"]
+
+
+@pytest.mark.parametrize(
+    ("code", "starts", "words"),
+    [
+        (0, False, "gave no new invocation (exit 0; active/running"),
+        (1, False, "failed (Failed; active/running"),
+        (1, True, "failed (Failed; active/running"),
+    ],
+)
+def test_a_restart_that_did_nothing_is_an_error(node: Systemd, code: int, starts: bool, words: str) -> None:
+    kubelet = node.kubeadm()
+
+    def restart() -> int:
+        if starts:
+            node.start()
+        return code
+
+    node.on_restart = restart
+    with pytest.raises(unit.UnitError) as raised:
+        kubelet.restart(lambda dummy: None)
+    assert f"kubelet.service: systemctl restart {words}" in str(raised.value)
+    assert "see `journalctl -u kubelet.service`" in str(raised.value)
+
+
+def test_a_kubelet_that_dies_after_its_start_is_an_error(node: Systemd) -> None:
+    kubelet = node.kubeadm()
+    identity = kubelet.restart()
+    node.properties.update(ActiveState="activating", SubState="auto-restart", Result="exit-code", NRestarts="1")
+    with pytest.raises(unit.UnitError) as raised:
+        kubelet.holds(identity)
+    assert str(raised.value) == (
+        "kubelet.service did not stay up (activating/auto-restart, result exit-code, 1 restarts by systemd). "
+        "It logged no error: see `journalctl -u kubelet.service`."
+    )
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_a_kubelet_that_dies_of_its_configuration_is_quoted(node: Systemd, code: int) -> None:
+    kubelet = node.kubeadm()
+    reason = "invalid configuration: maxPods (--max-pods) -3 must not be a negative number"
+    node.journal["one+"] = f"F1122 13:38:14.192413     419 server.go:215] {reason}\ngoroutine 1 [running]:\n"
+
+    def restart() -> int:
+        node.start()
+        node.properties.update(
+            ActiveState="activating", SubState="auto-restart", Result="exit-code", NRestarts="1", InvocationID="one+"
+        )
+        return code
+
+    node.on_restart = restart
+    with pytest.raises(unit.UnitError) as raised:
+        kubelet.restart(lambda dummy: None)
+    what = "kubelet.service: systemctl restart failed" if code else "kubelet.service did not stay up"
+    # The words of the kubelet are what the operator needs; the unit's state adds nothing to them.
+    assert str(raised.value) == f"{what}. The kubelet logged last: {reason}. Correct this value, then run again."
+
+
+def test_a_kubelet_that_was_killed_is_not_said_to_have_died_of_its_last_error(node: Systemd) -> None:
+    kubelet = node.kubeadm()
+    routine = '"Failed to ensure process in container with oom score" err="write /proc/419/oom_score_adj"'
+    signal = "kubelet.service: Main process exited, code=killed, status=9/KILL"
+    node.journal["one+"] = f"E1122 13:38:14.192413     419 container_manager_linux.go:881] {routine}\n{signal}\n"
+    identity = kubelet.restart()
+    node.properties.update(ActiveState="activating", SubState="auto-restart", Result="signal", NRestarts="1")
+    with pytest.raises(unit.UnitError) as raised:
+        kubelet.holds(identity)
+    assert str(raised.value) == (
+        "kubelet.service did not stay up (activating/auto-restart, result signal, 1 restarts by systemd). A signal "
+        "ended the kubelet, not an error of its own: see `journalctl -u kubelet.service`. Remove the cause, then run "
+        "again."
+    )
+
+
+def test_the_check_of_a_kubelet_waits_for_its_start(node: Systemd) -> None:
+    kubelet = node.kubeadm()
+    node.start()
+    identity = kubelet.show(fresh=True)["InvocationID"]
+    node.properties.update(ActiveState="activating", SubState="start")
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        node.properties.update(ActiveState="active", SubState="running")
+
+    kubelet.holds(identity, sleep)
+    assert len(slept) == 1
+    # What ended, or what is another invocation, is not waited for.
+    for found in ({"ActiveState": "activating", "SubState": "auto-restart"}, {"InvocationID": "other"}):
+        node.properties.update(found)
+        with pytest.raises(unit.UnitError, match="did not stay up"):
+            kubelet.holds(identity, sleep)
+    assert len(slept) == 1
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_start_that_goes_on_is_waited_for(node: Systemd, ends: bool) -> None:
+    """systemd merged the restart with one of its own, and `Type=notify` is ready seconds later."""
+    kubelet = node.kubeadm()
+    slept: list[float] = []
+
+    def restart() -> int:
+        node.start()
+        node.properties.update(ActiveState="activating", SubState="start", NRestarts="1")
+        return 0
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if ends and sum(slept) >= 3:
+            node.properties.update(ActiveState="active", SubState="running")
+
+    node.on_restart = restart
+    if ends:
+        assert kubelet.restart(sleep) == "one+"
+        assert 3 <= sum(slept) < 5
+    else:
+        with pytest.raises(unit.UnitError, match=r"did not stay up \(activating/start, "):
+            kubelet.restart(sleep)
+        assert sum(slept) == pytest.approx(unit.START_SECONDS)
+
+
+def test_a_stop_wakes_the_guard_with_the_note_that_it_waits_for(node: Systemd) -> None:
+    """systemd does not start the guard's service without it."""
+    noted = []
+    one = node.kubeadm()
+    answer = one.run
+    note = node.root / "run/livenodes-kubelet-guard/stopped"
+
+    def run(argv: t.Sequence[str]) -> t.Any:
+        noted.append((argv[1], note.exists()))
+        return answer(argv)
+
+    one.run = run
+    one.stop("guard.service")
+    assert noted == [("show", False), ("start", True), ("stop", True)]

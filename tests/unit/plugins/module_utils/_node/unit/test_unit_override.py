@@ -12,17 +12,21 @@ from tests.support.systemd_model import FOLDER, KUBEADM, PLAIN_TEXT, SERVICE, Sy
 
 ACTIVE = "/var/lib/kubelet-config/active/kubelet"
 APPENDED = f" --config={ACTIVE}"
+KUBELET = "ExecStart=/usr/bin/kubelet"
+STEP = ("ExecStartPre=x",)
+
+
+def lines(dropin: str) -> list[str]:
+    """Return what a drop-in of ours has below [Service], which nothing but comments precedes."""
+    _comment, _other, section, *found = dropin.splitlines()
+    assert section == "[Service]"
+    return found
 
 
 def test_kubeadms_form(node: Systemd) -> None:
     kubelet = node.kubeadm()
-    assert kubelet.form() == unit_override.Form(
-        "kubeadm", "", "/var/lib/kubelet/config.yaml", KUBEADM, 4, "KUBELET_CONFIG_ARGS"
-    )
-    assert kubelet.dropin(ACTIVE).splitlines()[2:] == [
-        "[Service]",
-        f'Environment="KUBELET_CONFIG_ARGS=--config={ACTIVE}"',
-    ]
+    assert kubelet.form() == ("kubeadm", "", "/var/lib/kubelet/config.yaml", KUBEADM, 4, "KUBELET_CONFIG_ARGS")
+    assert lines(kubelet.dropin(ACTIVE)) == [f'Environment="KUBELET_CONFIG_ARGS=--config={ACTIVE}"']
 
 
 def test_other_flags_of_the_variable_are_kept(node: Systemd) -> None:
@@ -30,7 +34,7 @@ def test_other_flags_of_the_variable_are_kept(node: Systemd) -> None:
     node.write(SERVICE, f"[Service]\nEnvironment=\"ARGS=--v=2 --config /a.yaml --node-labels='a %% b'\"\n{own}\n")
     kubelet = node.load(SERVICE)
     assert kubelet.form().config == "/a.yaml"
-    assert kubelet.dropin(ACTIVE).splitlines()[-1] == own + APPENDED
+    assert lines(kubelet.dropin(ACTIVE)) == ["ExecStart=", own + APPENDED]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +52,7 @@ def test_a_plain_command_is_repeated_with_our_config_at_its_end(node: Systemd, w
     kubelet = node.load(SERVICE)
     own = kubelet.argv()
     assert kubelet.form()[:5] == ("plain", "", "/etc/kubelet.yaml", SERVICE, line)
-    assert kubelet.dropin(ACTIVE, ("Restart=always",)).splitlines()[2:4] == ["[Service]", "ExecStart="]
+    assert lines(kubelet.dropin(ACTIVE, ("Restart=always",)))[0] == "ExecStart="
     form = kubelet.form()
     kubelet.install(ACTIVE)
     assert kubelet.command().argv == [*own, APPENDED.strip()]
@@ -58,16 +62,13 @@ def test_a_plain_command_is_repeated_with_our_config_at_its_end(node: Systemd, w
 @pytest.mark.parametrize(
     ("text", "former"),
     [
+        (f"{KUBELET} --a --config /etc/k.yaml --b", f"ExecStart=\n{KUBELET} --a{APPENDED} --b"),
         (
-            "ExecStart=/usr/bin/kubelet --a --config /etc/k.yaml --b",
-            f"ExecStart=\nExecStart=/usr/bin/kubelet --a --config={ACTIVE} --b",
+            f'Environment="A=--a --config=/etc/k.yaml --b"\n{KUBELET} $A',
+            f'Environment="A=--a{APPENDED} --b"',
         ),
         (
-            'Environment="A=--a --config=/etc/k.yaml --b"\nExecStart=/usr/bin/kubelet $A',
-            f'Environment="A=--a --config={ACTIVE} --b"',
-        ),
-        (
-            'Environment="A=--config=/etc/k.yaml --b"\nExecStart=/usr/bin/kubelet $A',
+            f'Environment="A=--config=/etc/k.yaml --b"\n{KUBELET} $A',
             'Environment="A=--config=/etc/k.yaml --b --config-dir=/store/conf.d"',
         ),
     ],
@@ -85,23 +86,17 @@ def test_a_drop_in_of_a_former_version_is_understood(node: Systemd, text: str, f
 def test_one_more_folder_beside_the_units_own_config(node: Systemd) -> None:
     """Behind kubeadm's --config in its variable; else at the end of the repeated command, wherever --config is."""
     layer = unit_override.Layer("/store/conf.d")
-    lines = node.kubeadm().dropin(layer, ("ExecStartPre=x",)).splitlines()[3:]
-    assert lines == [
+    assert lines(node.kubeadm().dropin(layer, STEP)) == [
         'Environment="KUBELET_CONFIG_ARGS=--config=/var/lib/kubelet/config.yaml --config-dir=/store/conf.d"',
-        "ExecStartPre=x",
+        *STEP,
     ]
     node.write("/etc/kubelet.env", 'KUBELET_ARGS="--config=/etc/kubelet.yaml"\n')
-    node.write(SERVICE, "[Service]\nEnvironmentFile=/etc/kubelet.env\nExecStart=/usr/bin/kubelet $KUBELET_ARGS\n")
+    own = "ExecStart=/usr/bin/kubelet $KUBELET_ARGS"
+    node.write(SERVICE, f"[Service]\nEnvironmentFile=/etc/kubelet.env\n{own}\n")
     kubespray = node.load(SERVICE)
     assert kubespray.form() == kubespray.form(layered=True)
-    assert kubespray.dropin(layer).splitlines()[3:] == [
-        "ExecStart=",
-        "ExecStart=/usr/bin/kubelet $KUBELET_ARGS --config-dir=/store/conf.d",
-    ]
-    assert kubespray.dropin(unit_override.Layer(), ("ExecStartPre=x",)).splitlines()[2:] == [
-        "[Service]",
-        "ExecStartPre=x",
-    ]
+    assert lines(kubespray.dropin(layer)) == ["ExecStart=", f"{own} --config-dir=/store/conf.d"]
+    assert lines(kubespray.dropin(unit_override.Layer(), STEP)) == [*STEP]
     with pytest.raises(unit.UnitError, match="it must begin with /"):
         kubespray.dropin(unit_override.Layer("conf d"))
 
@@ -112,9 +107,8 @@ def test_a_folder_that_has_no_effect_is_found_out(node: Systemd) -> None:
     assert kubelet.install(layer) and not kubelet.install(layer)
     words = kubelet.next_command().argv
     assert unit_override.ineffective(layer, words) == ""
-    assert unit_override.ineffective(unit_override.Layer("/other"), words) == (
-        "the kubelet would read /store/conf.d, not /other"
-    )
+    wrong = unit_override.ineffective(unit_override.Layer("/other"), words)
+    assert wrong == "the kubelet would read /store/conf.d, not /other"
 
 
 def test_another_program_may_start_the_kubelet(node: Systemd) -> None:
@@ -125,7 +119,7 @@ def test_another_program_may_start_the_kubelet(node: Systemd) -> None:
     assert agent.form(layered=True).kind == "refused" and "not the kubelet" in agent.form(layered=True).reason
     agent.child = True
     assert agent.form(layered=True).kind == "child"
-    assert "ExecStart=" not in agent.dropin(unit_override.Layer(), ("ExecStartPre=x",)).splitlines()
+    assert lines(agent.dropin(unit_override.Layer(), STEP)) == [*STEP]
     node.properties["Type"] = "oneshot"
     agent = node.load(SERVICE)
     agent.child = True
@@ -134,14 +128,11 @@ def test_another_program_may_start_the_kubelet(node: Systemd) -> None:
 
 def test_a_braced_variable_is_a_part_of_a_plain_command(node: Systemd) -> None:
     node.write("/etc/kubelet.env", "CONFIG=/etc/kubelet.yaml\n")
-    node.write(
-        SERVICE, "[Service]\nEnvironmentFile=/etc/kubelet.env\nExecStart=-/usr/bin/kubelet --config=${CONFIG} --x=$$y\n"
-    )
+    own = "ExecStart=-/usr/bin/kubelet --config=${CONFIG} --x=$$y"
+    node.write(SERVICE, f"[Service]\nEnvironmentFile=/etc/kubelet.env\n{own}\n")
     kubelet = node.load(SERVICE)
     assert kubelet.form().config == "/etc/kubelet.yaml"
-    assert (
-        kubelet.dropin(ACTIVE).splitlines()[-1] == f"ExecStart=-/usr/bin/kubelet --config=${{CONFIG}} --x=$$y{APPENDED}"
-    )
+    assert lines(kubelet.dropin(ACTIVE)) == ["ExecStart=", own + APPENDED]
 
 
 @pytest.mark.parametrize(
@@ -193,11 +184,7 @@ def test_a_command_with_its_config_elsewhere_gets_one_more(node: Systemd, text: 
     kubelet = node.load(SERVICE)
     assert kubelet.form()[:3] == ("plain", "", config)
     own = text.splitlines()[-1]
-    assert kubelet.dropin(ACTIVE, ("ExecStartPre=x",)).splitlines()[3:] == [
-        "ExecStart=",
-        f"{own} --config={ACTIVE}",
-        "ExecStartPre=x",
-    ]
+    assert lines(kubelet.dropin(ACTIVE, STEP)) == ["ExecStart=", own + APPENDED, *STEP]
     assert kubelet.install(ACTIVE)
     assert config_of(kubelet.next_command().argv) == ACTIVE
 
@@ -255,14 +242,13 @@ def test_the_kubelet_waits_for_the_mount_of_the_store(
         node.write(SERVICE, "[Service]\nExecStart=/usr/bin/kubelet --config=/etc/k.yaml\n")
         kubelet = node.load(SERVICE)
     assert kubelet.form().kind == form
-    step = ("ExecStartPre=x",)
-    assert kubelet.install(path, step)
+    assert kubelet.install(path, STEP)
     former = kubelet.installed() or ""
-    assert kubelet.install(path, step, "/store") and not kubelet.install(path, step, "/store")
+    assert kubelet.install(path, STEP, "/store") and not kubelet.install(path, STEP, "/store")
     text = kubelet.installed() or ""
     assert text == former.replace("[Service]\n", "[Unit]\nRequiresMountsFor=/store\n\n[Service]\n")
     assert [unit_override.mounts(each) for each in (former, text)] == ["", "/store"]
-    assert unit_override.extra_lines(text) == unit_override.extra_lines(former) == step
+    assert unit_override.extra_lines(text) == unit_override.extra_lines(former) == STEP
     assert unit_override.repeated(text) == unit_override.repeated(former)
     with pytest.raises(unit.UnitError, match="digits"):
-        kubelet.dropin(path, step, "/my store")
+        kubelet.dropin(path, STEP, "/my store")
