@@ -22,7 +22,6 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow imp
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.follower import Follower
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.limits import Limits
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import values
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch.one_call import StepError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import ApiError
 
@@ -292,8 +291,3 @@ def test_a_watch_ends_once_another_program_is_installed(monkeypatch: pytest.Monk
 def test_a_watch_that_breaks_is_begun_again_after_a_pause(monkeypatch: pytest.MonkeyPatch, last: t.Any) -> None:
     number, pauses = looks(monkeypatch, [Watched(event("ADDED"), last), Watched(event("ADDED"))])
     assert number == 1 and len(pauses) == 1
-
-
-def test_a_source_is_given_as_the_module_reads_it() -> None:
-    assert values.source(values.option(A)) == A
-    assert values.option(None) is None

@@ -16,31 +16,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.local import OVERRIDE
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.meta import Source
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import (
-    File,
-    Moment,
-    Store,
-    Trial,
-)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import File, Store, Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
 from tests.support.disk import FILLING, Disk, PowerCut
 from tests.support.examples import examples
+from tests.support.stored import CONFIG, NOW, source
 
 DIR = "/var/lib/kubelet-config"
-CONFIG = "/var/lib/kubelet/config.yaml"
-NOW = Moment("boot", 1.0, 2.0)
 LOCAL = b"kind: KubeletConfiguration\n# as kubeadm left it\n" * 3
-
-
-def source(name: str) -> Source:
-    return {
-        "namespace": "kube-system",
-        "name": name,
-        "uid": f"uid-{name}",
-        "resourceVersion": "7",
-        "kubeletConfigKey": "kubelet",
-    }
 
 
 def text(name: str) -> str:
