@@ -22,17 +22,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.stor
     take,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import OS
-from tests.support.stored import CONFIG, LOCAL, NOW, A, B, C, Owners, assign, source, stored, under
-
-
-@pytest.fixture
-def owners() -> Owners:
-    return Owners()
-
-
-@pytest.fixture
-def store(tmp_path: Path, owners: Owners) -> Store:
-    return stored(tmp_path, owners)
+from tests.support.stored import LOCAL, NOW, A, B, C, Owners, assign, source, under
 
 
 def test_layout_and_modes(store: Store) -> None:
@@ -282,35 +272,6 @@ def test_no_switch_to_what_is_not_whole(store: Store) -> None:
     assert (store.assigned(), store.active_source(), store.trial()) == (A, A, None)
 
 
-def test_one_key_for_all(store: Store) -> None:
-    """A revert is one rename of a link only while every configuration has the same file name."""
-    other = source("e", kubeletConfigKey="kubelet.yaml")
-    store.stage(other, {"kubelet.yaml": "# e\n"})
-    with pytest.raises(StoreError, match="reads the file 'kubelet'"):
-        store.switch(other)
-
-
-@pytest.mark.parametrize(
-    ("text", "bad"),
-    [
-        (b"staticPodPath: manifests\n", True),
-        (b'{"resolvConf": "resolv.conf"}', True),
-        (b"authentication:\n  x509:\n    clientCAFile: pki/ca.crt\n", True),
-        (b"staticPodPath: /etc/kubernetes/manifests\n", False),
-        (b'resolvConf: ""\n', False),
-        (b"tlsCertFile: null\n", False),
-        (b"clientCAFile: '/a'\n", False),
-    ],
-)
-def test_relative_paths_of_the_local_config(tmp_path: Path, text: bytes, bad: bool) -> None:
-    store = Store(str(tmp_path / "config"))
-    if bad:
-        with pytest.raises(StoreError, match="make it absolute first"):
-            store.remember_local({CONFIG: File(text)}, CONFIG)
-    else:
-        assert store.remember_local({CONFIG: File(text)}, CONFIG)
-
-
 def test_local_is_remembered_once_and_byte_for_byte(tmp_path: Path) -> None:
     store, config = Store(str(tmp_path / "config")), tmp_path / "kubelet.yaml"
     config.write_bytes(b"kind: X\n\xff\r\n")
@@ -327,20 +288,14 @@ def test_local_is_remembered_once_and_byte_for_byte(tmp_path: Path) -> None:
         Store(str(tmp_path / "new")).remember_local({str(config): File(None)}, str(config))
 
 
-def test_a_damaged_copy_of_local_is_made_anew(store: Store) -> None:
-    under(store, "store", "local", "config", "kubelet").write_bytes(b"")
-    with pytest.raises(StoreError, match="not the local configuration"):
-        store.verify_local()
-    store.reset()
-    assert under(store, "active", "kubelet").read_bytes() == LOCAL
-
-
 def test_a_revert_to_a_damaged_copy_of_local_makes_it_anew(store: Store) -> None:
     """The last write before a power cut was that of the copy: what failed must not stay active."""
     store.forget_good()
     store.arm(Trial(B, None, NOW))
     store.switch(B)
     under(store, "store", "local", "config", "kubelet").write_bytes(b"")
+    with pytest.raises(StoreError, match="not the local configuration"):
+        store.verify_local()
     assert store.revert("it crashed").target == "store/local/config"
     assert under(store, "active", "kubelet").read_bytes() == LOCAL and store.error() == "it crashed"
 
