@@ -14,14 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import (
-    File,
-    Store,
-    StoreError,
-    Trial,
-    take,
-)
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import OS
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import File, Store, Trial, take
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import OS, StoreError
 from tests.support.stored import LOCAL, NOW, A, B, C, Owners, assign, source, under
 
 
@@ -32,19 +26,9 @@ def test_layout_and_modes(store: Store) -> None:
         assert {stat.S_IMODE(os.lstat(os.path.join(folder, name)).st_mode) for name in names} <= {0o600}
     assert sorted(os.listdir(under(store, "active"))) == ["ca.crt", "kubelet"]
     assert os.readlink(store.active) == "store/checkpoints/uid-a/7"
-    assert (
-        subprocess.run(
-            ["sha256sum", "--check", "--strict", "../7.sha256"],
-            cwd=under(store, "active"),
-            check=False,
-            capture_output=True,
-        ).returncode
-        == 0
-    )
-    assert (
-        under(store, "store", "meta", "last-known-good").read_bytes()
-        == under(store, "store", "meta", "assigned").read_bytes()
-    )
+    words = ["sha256sum", "--check", "--strict", "../7.sha256"]
+    assert subprocess.run(words, cwd=under(store, "active"), check=False, capture_output=True).returncode == 0
+    assert Path(store.meta, "last-known-good").read_bytes() == Path(store.meta, "assigned").read_bytes()
     assert store.graduated_with() == "v1.20.2"
     for text in ("[" * 200_000, "{", "[]", '{"source": 1}'):
         under(store, "store", "graduated").write_text(text)
@@ -162,10 +146,7 @@ def test_revert(store: Store) -> None:
         # The link of the revert stays: only the local configuration was whole.
         (lambda store: store.point("store/local/config"), False),
         # A switch that was interrupted before it made B active.
-        (
-            lambda store: (store.point("store/checkpoints/uid-a/7"), store.links.prepare("store/checkpoints/uid-c/7")),
-            False,
-        ),
+        (lambda store: (store.point(store.target(A)), store.links.prepare(store.target(C))), False),
         (lambda store: os.unlink(store.active), False),
         # A trial that was disarmed, and one of a first configuration.
         (lambda store: os.unlink(store.links.prepared), False),
