@@ -114,37 +114,6 @@ def test_a_kubelet_that_does_not_come_up_is_reverted(world: World) -> None:
     assert world.calls == [("assigned", None), RESTART, ("rolled_back", "boot/1.0")]
 
 
-@pytest.mark.parametrize(
-    ("given", "refused"),
-    [
-        ({"source": {**A, "namespace": "default"}}, "namespace kube-system only"),
-        ({"source": {**A, "uid": "u2"}}, "its uid differs"),
-        ({"source": {**A, "resourceVersion": "8"}}, "its resourceVersion differs"),
-        ({"machineID": "m2"}, "another machine"),
-        ({"nodeUID": "uid-other"}, "another machine"),
-    ],
-)
-def test_what_is_refused(world: World, given: dict[str, t.Any], refused: str) -> None:
-    """Nothing on the node is touched."""
-    assert refused in world.look(**given).refused
-    assert world.calls == []
-
-
-@pytest.mark.parametrize(
-    ("change", "refused"),
-    [
-        ({"metadata": {"uid": "u1", "resourceVersion": "7"}}, "no label"),
-        ({"data": {"kubelet": json.dumps({"cpuManagerPolicy": "static"})}}, "allows disrupt at most"),
-        ({"data": {"kubelet": " " * (follower.LARGEST + 1)}}, "more than"),
-        ({"data": {"kubelet": "{"}}, "cannot be read"),
-    ],
-)
-def test_which_configmaps_are_refused(world: World, change: dict[str, t.Any], refused: str) -> None:
-    world.configmap.update(change)
-    assert refused in world.look().refused
-    assert world.calls == []
-
-
 def test_what_the_inspection_refuses(world: World) -> None:
     world.results["assigned"] = {"reasons": ["swap is on", "no memory"], "restart_needed": False}
     assert world.look().refused == "swap is on; no memory"
