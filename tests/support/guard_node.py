@@ -16,7 +16,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guar
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.local import take
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import values
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files
+from tests.support.versions import OURS
 
 SOURCE = {"namespace": "kube-system", "name": "c", "uid": "u1", "resourceVersion": "1", "kubeletConfigKey": "kubelet"}
 OTHER = {**SOURCE, "uid": "u2"}
@@ -26,6 +28,16 @@ LOCAL = "store/local/config"
 NEW = "store/checkpoints/u1/1"
 # Contents of a manager's state file.
 NONE, STATIC = '{"policyName":"none"}', '{"policyName":"static"}'
+# The options of a call of the module, and what an inspection has found before it.
+CALL: dict[str, t.Any] = {
+    **values.defaults(),
+    "trial_seconds": 60,
+    "confirm_seconds": 60,
+    "was_healthy": True,
+    "invocation": "i1",
+    "kubelet_version": "v1.20.2",
+    "state_files": None,
+}
 
 
 def installed_guard(folder: Path) -> str:
@@ -86,12 +98,15 @@ class NoRoom(files.OS):
 
 
 class Node:
-    """A node as the guard sees it: clock, systemd, healthz. A restart runs the prestart step, as the unit does."""
+    """A node as the guard sees it: clock, systemd, healthz. A restart runs the prestart step, as the unit does.
 
-    def __init__(self, folder: Path, fs: files.OS = files.DISK) -> None:
-        self.store = Store(str(folder / "config"), fs)
+    `disk`: the one of the store, which has room until a test fills it.
+    """
+
+    def __init__(self, folder: Path, fs: files.OS | None = None) -> None:
+        self.disk = NoRoom()
+        self.store = Store(str(folder / "config"), fs or self.disk)
         self.started = Started(str(folder / "run/started"))
-        self.fs = fs
         self.boot, self.seconds, self.epoch = "b1", 100.0, 1e9
         self.properties = {
             "ActiveState": "active",
@@ -122,12 +137,21 @@ class Node:
         """The wall clock; a test that sets it changes `epoch`."""
         return self.epoch + self.seconds
 
+    @property
+    def restarts(self) -> int:
+        """How often the guard has restarted the kubelet."""
+        return self.commands.count("systemctl restart")
+
+    def now(self) -> Moment:
+        """Return the moment that the node's clocks show."""
+        return Moment(self.boot, self.seconds, self.wall)
+
     def guard(self) -> Guard:
         return Guard(
             self.store,
             Settings(argv=self.argv, config=str(self.own), folder=self.folder, lock_seconds=0.2, metrics=self.metrics),
             self.run,
-            lambda: Moment(self.boot, self.seconds, self.wall),
+            self.now,
             lambda _port, _address, _pid: "" if self.well else "no answer",
             verify=lambda: self.unverified,
             away=lambda _path: self.away,
@@ -136,30 +160,53 @@ class Node:
 
     def run(self, argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
         self.commands.append(" ".join(argv[:2]))
+        out = ""
         if argv[1] == "show":
-            return subprocess.CompletedProcess(
-                list(argv), 0, "".join(f"{name}={value}\n" for name, value in self.properties.items()), ""
-            )
-        if "journalctl" in argv:
-            invocation = argv[-1].partition("=")[2]
-            return subprocess.CompletedProcess(list(argv), 0, self.journal.get(invocation, ""), "")
-        if argv[1] == "restart":
+            out = "".join(f"{name}={value}\n" for name, value in self.properties.items())
+        elif "journalctl" in argv:
+            out = self.journal.get(argv[-1].partition("=")[2], "")
+        elif argv[1] == "restart":
             self.start()
-        return subprocess.CompletedProcess(list(argv), 0, "", "")
+        return subprocess.CompletedProcess(list(argv), 0, out, "")
 
-    def assign(self, source: dict[str, str] | None = None, **trial: t.Any) -> None:
-        source = source or SOURCE
+    # What the module does
+
+    def call(
+        self, state: str, source: dict[str, str] | None = None, pretend: bool = False, **options: t.Any
+    ) -> dict[str, t.Any]:
+        """Call the module, without the restart that the role adds; return its result."""
+        given = {**CALL, "state": state, "config_dir": self.store.config_dir, "local_config": str(self.own)}
+        if source:
+            given.update(source=values.option(source), data={"kubelet": "{}"})
+        return OURS.apply({**given, **options}, pretend, self.store)
+
+    def arm(self, source: dict[str, str], back: dict[str, str] | None = None, **trial: t.Any) -> None:
+        """Arm the trial of a source, which reverts to `back`, as a module that is stopped before the switch."""
         self.store.stage(source, {"kubelet": self.texts.get(source["uid"], "{}")})
-        back = trial.pop("back", self.store.last_known_good())
-        self.store.arm(
-            Trial(
-                source,
-                back,
-                Moment(self.boot, self.seconds, self.wall),
-                **{"deadline_seconds": 60, "invocation": "i0", **trial},
-            )
-        )
+        terms = {"deadline_seconds": 60, "invocation": "i0", **trial}
+        self.store.arm(Trial(source, back, self.now(), **terms))
+
+    def assign(self, source: dict[str, str] = SOURCE, **trial: t.Any) -> None:
+        """Put a source on trial, which reverts to last-known-good unless `back` is given."""
+        self.arm(source, **{"back": self.store.last_known_good(), **trial})
         self.store.switch(source)
+
+    def switch(self, source: dict[str, str] = SOURCE, **trial: t.Any) -> None:
+        """Put a source on trial, and start the kubelet with it."""
+        self.assign(source, **trial)
+        self.start()
+
+    def trial(self) -> Trial:
+        """Return the trial."""
+        found = self.store.trial()
+        assert found
+        return found
+
+    def confirm(self) -> None:
+        """Record that the controller has verified the node."""
+        self.store.record(self.trial().but(confirmed=True))
+
+    # What time does
 
     def start(self, restarts: int = 0) -> None:
         self.starts += 1
@@ -174,10 +221,33 @@ class Node:
         self.ran.append(self.store.running())
         self.properties.update(ActiveState="active", SubState="running", MainPID=NO_PROCESS)
 
-    def later(self, seconds: float = 1) -> float | None:
-        self.seconds += seconds
-        return self.guard().tick()
+    def reboot(self, seconds: float) -> None:
+        """Boot again; so many seconds later the kubelet starts."""
+        self.boot, self.seconds = "b2", seconds
+        self.start()
+
+    def later(self, seconds: float = 1, times: int = 1) -> float | None:
+        """Let a new guard look after so many seconds, so many times; return when it wants to look again."""
+        wait = None
+        for _look in range(times):
+            self.seconds += seconds
+            wait = self.guard().tick()
+        return wait
+
+    # What the guard will report
+
+    def status(self) -> dict[str, t.Any]:
+        """Return the status that waits for its report, empty if none does."""
+        report = self.guard().records.report()
+        return dict(report.status) if report else {}
+
+    def message(self) -> str:
+        """Return the Event that waits for its report, empty if none does."""
+        report = self.guard().records.report()
+        return report.message if report else ""
 
     def error(self) -> str:
-        report = self.guard().records.report()
-        return str(report.status.get("error", "")) if report else ""
+        return str(self.status().get("error", ""))
+
+    def reason(self) -> str:
+        return str(self.status().get("reason", ""))

@@ -12,7 +12,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.binary_facts import BinaryFacts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.kubelet import ask_binary
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary, files
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary
 from tests.support.guard_node import SOURCE, Node
 
 OLD_VERSION, NEW_VERSION = "v1.28.3", "v1.36.2"
@@ -52,12 +52,17 @@ def replaceable(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Kubelet:
     return found
 
 
-def with_good(folder: Path, fs: files.OS = files.DISK) -> Node:
-    """Return a node whose last-known-good SOURCE contains FIRST, and whose next one OTHER contains SECOND."""
-    node = Node(folder, fs)
+def on_trial(folder: Path, confirmed: bool = False) -> Node:
+    """Return a node on which SOURCE, which contains FIRST, is on trial. Its next one OTHER contains SECOND."""
+    node = Node(folder)
     node.texts = {"u1": "{FIRST: 1}", "u2": "{SECOND: 1}"}
     node.argv = (str(folder / "kubelet"),)
-    node.assign(kubelet_version=OLD_VERSION)
-    node.start()
+    node.switch(kubelet_version=OLD_VERSION, confirmed=confirmed)
+    return node
+
+
+def with_good(folder: Path) -> Node:
+    """Return a node like that on which SOURCE is last-known-good."""
+    node = on_trial(folder)
     node.store.graduate(SOURCE, OLD_VERSION)
     return node

@@ -19,6 +19,7 @@ import typing as t
 from pathlib import Path
 from unittest import mock
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import values
 from tests.support.disk import FILLING, Disk, PowerCut
 from tests.support.simulated_unit import POLICY, ROOT_FOLDER, STATE_FILE, WORDS, Kubelet, SimulatedUnit, text
 from tests.support.versions import OURS, Code
@@ -234,14 +235,7 @@ class WholeNode:
         options = {
             "state": state,
             "config_dir": self.config_dir,
-            "source": source
-            and {
-                "namespace": source["namespace"],
-                "name": source["name"],
-                "uid": source["uid"],
-                "resource_version": source["resourceVersion"],
-                "kubelet_config_key": source["kubeletConfigKey"],
-            },
+            "source": values.option(source),
             "data": data,
             "local_config": str(self.own) if state == "assigned" else None,
             "local_files": None,

@@ -74,8 +74,10 @@ def absent(options: dict[str, Any], check: bool, unit: Unit) -> dict[str, Any]:
     changed = os.path.lexists(SERVICE_PATH) or limits.SETTING in known
     warnings: list[str] = []
     if changed and not check:
+        from ..report import status_reporter
+
         guard_install.stop_follower(unit)
-        warnings += guard_steps.withdraw(known.get("argv", []), guard_steps.OF_FOLLOWER)
+        warnings += status_reporter.withdraw(known.get("argv", []), status_reporter.OF_FOLLOWER)
         if limits.SETTING in known:
             del known[limits.SETTING]
             guard_install.present(config_dir, unit, known)

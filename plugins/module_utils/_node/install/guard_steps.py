@@ -10,9 +10,9 @@ import os
 import time
 from typing import Any, Mapping, Sequence
 
-from ..._config.values import annotation, following
+from ..._config.values import annotation
 from ..guard import base, guard_main, observe
-from ..report import status_annotation, textfile
+from ..report import textfile
 from ..store import installed, statefiles
 from ..store.local import DEFAULT_KEY
 from ..store.store import Store
@@ -26,9 +26,6 @@ from ..unit.unit import Unit, UnitError
 from ..unit.unit_override import Layer
 from . import guard_install
 
-OF_FOLLOWER = (following.FOLLOW, following.FOLLOWER)
-"""The annotations of a follower. Without it, a controller would wait for its answers."""
-OF_BOTH = (annotation.STATUS, *OF_FOLLOWER)
 HEALTHY_TIMES = 3
 PAUSE = 0.1
 
@@ -216,25 +213,13 @@ def absent(config_dir: str, unit: Unit, check: bool, keep_follower: bool = False
         # Without the drop-in folder, as before the first switch.
         _program(config_dir, unit, known.get("key", DEFAULT_KEY), check, None, "")
     if gone and not check:
-        with_follower = "follow" in known and not keep_follower
-        warnings += withdraw(known.get("argv", []), OF_BOTH if with_follower else [annotation.STATUS])
+        from ..report import status_reporter
+
+        names = [annotation.STATUS]
+        if "follow" in known and not keep_follower:
+            names += status_reporter.OF_FOLLOWER
+        warnings += status_reporter.withdraw(known.get("argv", []), names)
     return {"changed": gone or dropin is not None or bool(ours), "warnings": warnings}
-
-
-def withdraw(argv: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Remove annotations from the Node of a kubelet with this command line; return warnings if that failed."""
-    from ..report import status_reporter
-    from ..system import kubeconfig
-
-    try:
-        api = status_reporter.api_of(argv, status_reporter.TIMEOUT)
-        notes = {"metadata": {"annotations": dict.fromkeys(names)}}
-        api.call("PATCH", f"/api/v1/nodes/{api.node_name()}", notes, status_annotation.MERGE_PATCH)
-    except status_reporter.NoCluster:
-        return []
-    except kubeconfig.ApiError as error:
-        return [f"the annotation {name} stays on the Node, the API server did not remove it: {error}" for name in names]
-    return []
 
 
 def restarted(

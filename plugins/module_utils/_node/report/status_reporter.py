@@ -12,7 +12,7 @@ import os
 import time
 from typing import Any, Callable, Mapping, Sequence
 
-from ..._config.values import annotation
+from ..._config.values import annotation, following
 from ..system.credentials import CERT_DIR
 from ..system.health import flag
 from ..system.kubeconfig import ApiError, Kubeconfig
@@ -24,6 +24,8 @@ TIMEOUT = 5.0
 NOT_FOUND = 404
 REFUSING = (403, 422)
 """The answers of an API server whose policy refuses a change."""
+OF_FOLLOWER = (following.FOLLOW, following.FOLLOWER)
+"""The annotations of a follower. Without it, a controller would wait for its answers."""
 
 
 class NoCluster(Exception):
@@ -167,3 +169,16 @@ def failure(argv: Sequence[str]) -> str:
         hint = ". Its name comes from --hostname-override or the host" if error.status == NOT_FOUND else ""
         return f"{' '.join(str(error).split())[:200]}{hint}"
     return ""
+
+
+def withdraw(argv: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Remove annotations from the Node of a kubelet with this command line; return warnings if that failed."""
+    try:
+        api = api_of(argv, TIMEOUT)
+        notes = {"metadata": {"annotations": dict.fromkeys(names)}}
+        api.call("PATCH", f"/api/v1/nodes/{api.node_name()}", notes, status_annotation.MERGE_PATCH)
+    except NoCluster:
+        return []
+    except ApiError as error:
+        return [f"the annotation {name} stays on the Node, the API server did not remove it: {error}" for name in names]
+    return []

@@ -82,12 +82,13 @@ class _Run:
 
     def assigned(self) -> None:
         source = self._source()
-        if quietly(self.store.assigned) != source:
+        fresh = quietly(self.store.assigned) != source
+        if fresh:
             values.check_standing(self.store, self.found.standing)
         self.staged()
         armed = quietly(self.store.trial)
         failed = armed is not None and armed.to == source and bool(armed.failed)
-        if quietly(self.store.assigned) != source or quietly(self.store.running) != self.store.target(source) or failed:
+        if fresh or failed or quietly(self.store.running) != self.store.target(source):
             back = self.arming.way_back(source, armed)
             if back != source:
                 back = self._whole(back)
@@ -101,8 +102,7 @@ class _Run:
         if source is None and armed is not None and armed.to is None:
             # The kubelet was verified with the file that it had before us.
             self._check_not_reverted(armed)
-            self._change(self.store.reset)
-            self.predicted = {"lastKnownGood": None, "trial": None}
+            self._change(self.store.reset, lastKnownGood=None, trial=None)
             return
         if source is None or assigned != source:
             now = describe(assigned) if assigned else "local"
@@ -119,8 +119,7 @@ class _Run:
         self._check_not_reverted(armed)
         if not armed.confirmed:
             passed = armed.but(confirmed=True)
-            self._change(lambda: self.store.record(passed))
-            self.predicted = {"trial": values.trial(passed)}
+            self._change(lambda: self.store.record(passed), trial=values.trial(passed))
 
     def _check_not_reverted(self, armed: Trial) -> None:
         """Raise StoreError for a trial that the guard has decided to end, also if it has done no more than that."""
@@ -198,11 +197,12 @@ class _Run:
         held = (quietly(store.assigned), quietly(store.last_known_good), quietly(store.trial), quietly(store.running))
         unreadable = any(wrong(read) for read in (store.assigned, store.last_known_good, store.trial, store.running))
         if unreadable or held not in ((None, None, None, None), (None, None, None, store.target(None))):
-            self._change(store.reset)
-            self.predicted = {"assigned": None, "active": None, "lastKnownGood": None, "error": "", "trial": None}
+            self._change(store.reset, assigned=None, active=None, lastKnownGood=None, error="", trial=None)
 
-    def _change(self, act: t.Callable[[], object]) -> None:
+    def _change(self, act: t.Callable[[], object], **predicted: t.Any) -> None:
+        """Change the store, unless that is only predicted. `predicted`: what the result has then."""
         self.changed = True
+        self.predicted = predicted or self.predicted
         if not self.pretend:
             act()
 
@@ -224,8 +224,7 @@ class _Run:
                 self._undo(fresh, str(error))
                 raise
 
-        self._change(switch)
-        self.predicted = {"assigned": source, "active": source, "error": "", "trial": values.trial(fresh)}
+        self._change(switch, assigned=source, active=source, error="", trial=values.trial(fresh))
 
     def _undo(self, armed: Trial, reason: str) -> None:
         """End a trial whose switch failed. What a full disk cannot hold, the guard finds at its next look."""
@@ -269,19 +268,18 @@ class _Run:
         store = self.store
         found = store.resolve()
         if os.path.lexists(store.active) and found.target not in (None, quietly(store.running)):
-            self._change(store.settle)
-            self.predicted = {"active": found.source}
+            self._change(store.settle, active=found.source)
 
     def _revert(self, armed: Trial) -> None:
         """End a trial as failed and revert `active`."""
         store, reason = self.store, self.options["reason"]
         failed = armed.but(failed=reason)
         found = store.resolve(failed)
-        self.predicted = {"active": found.source, "error": "; ".join(found.reasons), "trial": values.trial(failed)}
+        predicted = {"active": found.source, "error": "; ".join(found.reasons), "trial": values.trial(failed)}
         now = Moment.now()
         due = now._replace(monotonic=now.monotonic + RESTART_SECONDS)
         try:
-            self._change(lambda: store.revert(reason, due))
+            self._change(lambda: store.revert(reason, due), **predicted)
         except StoreError as error:
             if found.target != quietly(store.running):
                 raise

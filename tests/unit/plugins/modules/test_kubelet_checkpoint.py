@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import preflight
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_steps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
@@ -20,29 +21,14 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system imp
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import OS, StoreError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import UnitError
 from ansible_collections.livenodes.kubelet.plugins.modules import kubelet_checkpoint
+from tests.support.stored import source
 
 Run = t.Callable[..., dict[str, t.Any]]
 
 
-def source(name: str) -> dict[str, str]:
-    return {
-        "namespace": "kube-system",
-        "name": name,
-        "uid": f"uid-{name}",
-        "resourceVersion": "7",
-        "kubeletConfigKey": "kubelet",
-    }
-
-
 def config(**fields: t.Any) -> str:
-    return (
-        json.dumps(
-            {"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1", **fields},
-            indent=2,
-            sort_keys=True,
-        )
-        + "\n"
-    )
+    header = {"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1"}
+    return document.render({**header, **fields})
 
 
 TEXTS = {"a": config(maxPods=61), "b": config(maxPods=62, staticPodURLHeader={"Authorization": ["Bearer secret"]})}
@@ -104,20 +90,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
         foretold = unnamed(once(given, check_mode=True, diff=True))
         assert sorted((str(path), path.lstat().st_mtime_ns) for path in tmp_path.rglob("*")) == before
         done = unnamed(once(given, diff=True))
-        for key in (
-            "changed",
-            "failed",
-            "msg",
-            "restart_needed",
-            "assigned",
-            "active",
-            "lastKnownGood",
-            "error",
-            "trial",
-            "config",
-            "checkpoint",
-            "diff",
-        ):
+        for key in {*foretold, *done} - {"removed", "warnings", "invocation"}:
             assert foretold.get(key) == done.get(key), key
         return done
 
@@ -143,6 +116,11 @@ def status(result: dict[str, t.Any]) -> tuple[t.Any, ...]:
     )
 
 
+def outcome(result: dict[str, t.Any]) -> tuple[t.Any, ...]:
+    """Return whether the store changed, whether the kubelet must be restarted, and the status."""
+    return (result["changed"], result["restart_needed"], *status(result))
+
+
 def change(result: dict[str, t.Any]) -> tuple[str, str]:
     """Return the texts of the active configuration before and after, both empty if they are the same."""
     shown = result["diff"] if isinstance(result["diff"], list) else [result["diff"]]
@@ -151,29 +129,21 @@ def change(result: dict[str, t.Any]) -> tuple[str, str]:
 
 def test_all_states_in_sequence(run: Run, store: Store, tmp_path: Path, node: Node) -> None:
     first = run("staged", "a")
-    assert (first["changed"], first["restart_needed"], status(first)) == (True, False, (None, None, None, ""))
+    assert outcome(first) == (True, False, None, None, None, "")
     assert Path(first["checkpoint"], "kubelet").read_text() == TEXTS["a"]
     assert not run("staged", "a")["changed"]
 
     node.guard["healthy"], node.state_files = True, ["/x"]
     done = run("assigned", "a", trial_seconds=300, confirm_seconds=60)
-    assert (done["changed"], done["restart_needed"], status(done)) == (True, True, ("a", "a", None, ""))
-    assert done["trial"] == {
-        "to": source("a"),
-        "revert_to": None,
-        "seconds": 300,
-        "confirmed": False,
-        "failed": "",
-        "kubelet_version": "v1.20.2",
-    }
+    assert outcome(done) == (True, True, "a", "a", None, "")
+    terms = {"seconds": 300, "confirmed": False, "failed": "", "kubelet_version": "v1.20.2"}
+    assert done["trial"] == {"to": source("a"), "revert_to": None, **terms}
     assert Path(done["config"]).read_text() == TEXTS["a"]
     assert change(done)[0] == "" and '"maxPods": 61' in change(done)[1]
     armed = store.trial()
     assert armed is not None
-    assert (armed.extra, [item["path"] for item in armed.state_files]) == (
-        {"confirm_seconds": 60, "was_healthy": True},
-        ["/x"],
-    )
+    assert armed.extra == {"confirm_seconds": 60, "was_healthy": True}
+    assert [item["path"] for item in armed.state_files] == ["/x"]
     node.guard.update(healthy=None, invocation_id="two")
     node.state_files = []
     again = run("assigned", "a", trial_seconds=300)
@@ -186,55 +156,35 @@ def test_all_states_in_sequence(run: Run, store: Store, tmp_path: Path, node: No
     assert not run("rolled_back")["changed"], "a last-known-good configuration is not reverted"
 
     done = run("assigned", "b")
-    assert (done["restart_needed"], status(done), done["trial"]["revert_to"]) == (
-        True,
-        ("b", "b", "a", ""),
-        source("a"),
-    )
+    assert outcome(done) == (True, True, "b", "b", "a", "") and done["trial"]["revert_to"] == source("a")
     assert "Bearer" not in json.dumps(done)
-    assert '"maxPods": 61' in change(done)[0]
-    assert "********" in change(done)[1]
+    assert '"maxPods": 61' in change(done)[0] and "********" in change(done)[1]
     done = run("rolled_back", reason="pods were lost")
-    assert (done["changed"], done["restart_needed"], status(done)) == (True, True, ("b", "a", "a", "pods were lost"))
+    assert outcome(done) == (True, True, "b", "a", "a", "pods were lost")
     again = run("rolled_back", reason="another reason")
     assert (again["changed"], again["restart_needed"], again["error"]) == (False, False, "pods were lost")
     assert "the node reverted it: pods were lost" in run("confirmed")["msg"]
 
     done = run("assigned", "b")
-    assert (done["changed"], done["restart_needed"], status(done)) == (True, True, ("b", "b", "a", ""))
+    assert outcome(done) == (True, True, "b", "b", "a", "")
     done = run("assigned", "a")
-    assert (status(done), done["trial"]["revert_to"]) == (("a", "a", "a", ""), source("b")), (
-        "the trial reverts to the source that was active, even for an earlier last-known-good"
-    )
+    assert status(done) == ("a", "a", "a", "")
+    assert done["trial"]["revert_to"] == source("b"), "what was active, even for an earlier last-known-good"
 
     done = run("reset")
-    assert (done["changed"], done["restart_needed"], status(done)) == (True, True, (None, None, None, ""))
+    assert outcome(done) == (True, True, None, None, None, "")
     assert Path(done["config"]).read_text() == config(maxPods=60)
-    again = run("reset")
-    assert (again["changed"], again["restart_needed"]) == (False, False)
-    gone = run("removed")
-    assert (gone["changed"], gone["restart_needed"]) == (True, False)
+    assert outcome(run("reset"))[:2] == (False, False)
+    assert outcome(run("removed"))[:2] == (True, False)
     assert not run("removed")["changed"]
     assert os.listdir(tmp_path) == ["kubelet.yaml"]
     assert (tmp_path / "kubelet.yaml").read_text() == config(maxPods=60)
 
 
-def test_text_that_ansible_converted_to_a_mapping(run: Run) -> None:
-    done = run(
-        "staged", source=source("c"), data={"kubelet": {"kind": "KubeletConfiguration", "maxPods": 61}, "more": "text"}
-    )
-    assert json.loads(Path(done["checkpoint"], "kubelet").read_text()) == {
-        "kind": "KubeletConfiguration",
-        "maxPods": 61,
-    }
-    assert Path(done["checkpoint"], "more").read_text() == "text"
-
-
 def test_restart_that_an_interrupted_run_left_out(run: Run, node: Node) -> None:
     """The InvocationID is still the one from before the switch."""
     run("assigned", "a")
-    again = run("assigned", "a")
-    assert (again["changed"], again["restart_needed"]) == (False, True)
+    assert outcome(run("assigned", "a"))[:2] == (False, True)
     node.guard["invocation_id"] = "two"
     assert not run("assigned", "a")["restart_needed"]
 
@@ -283,18 +233,6 @@ def test_the_nodes_own_file_is_needed_for_a_revert(run: Run, node: Node, own: st
     assert words in run("assigned", "a")["msg"]
 
 
-def test_a_failure_names_its_step(run: Run, node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_given: t.Any) -> t.NoReturn:
-        raise UnitError("the unit is masked")
-
-    monkeypatch.setattr(guard_steps, "present", refuse)
-    failed = run("assigned", "a")
-    assert (failed["msg"], failed["step"]) == (
-        "installing the guard failed: the unit is masked",
-        "installing the guard",
-    )
-
-
 def test_a_restart_and_an_update(run: Run, node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard_steps, "restarted", lambda *_given, **_more: {"changed": True, "seconds": 1.5})
     assert run("restarted")["seconds"] == 1.5
@@ -307,16 +245,11 @@ def test_a_restart_and_an_update(run: Run, node: Node, monkeypatch: pytest.Monke
     assert run("restarted")["msg"] == "kubelet.service: it did not stay up"
 
 
-def test_confirming_a_source_that_is_not_assigned(run: Run) -> None:
+def test_what_cannot_be_confirmed(run: Run, store: Store) -> None:
+    """A source that is not assigned, and one whose trial is lost."""
     run("assigned", "a")
-    assert (
-        "b at resourceVersion 7 cannot be confirmed, because the assigned source is ConfigMap kube-system/a"
-        in run("confirmed", "b")["msg"]
-    )
-
-
-def test_confirming_a_source_whose_trial_is_lost(run: Run, store: Store) -> None:
-    run("assigned", "a")
+    reason = "b at resourceVersion 7 cannot be confirmed, because the assigned source is ConfigMap kube-system/a"
+    assert reason in run("confirmed", "b")["msg"]
     os.remove(store.trial_path)
     message = f"{store.config_dir}: ConfigMap kube-system/a at resourceVersion 7 cannot be confirmed, it has no trial"
     assert f"{message}: assign it again" in run("confirmed")["msg"]
@@ -377,11 +310,7 @@ def test_revert_on_a_full_disk(run: Run, store: Store, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(OS, "write", full)
     done = run("rolled_back", reason="pods were lost")
-    assert (done["changed"], done["restart_needed"], status(done)) == (
-        True,
-        True,
-        ("a", None, None, "pods were lost"),
-    ), done
+    assert outcome(done) == (True, True, "a", None, None, "pods were lost"), done
     assert "store/progress: cannot write: No space left on device" in json.dumps(done["warnings"])
     assert store.active_source() is None
 

@@ -29,6 +29,7 @@ SHOWN = {
     "MainPID": "72",
     "ActiveState": "active",
 }
+DROPINS = ("10-a.conf", "20-b.conf", "sub/30-c.conf")
 ARGV = [
     "/usr/bin/kubelet",
     "--config=/etc/kubelet.yaml",
@@ -48,7 +49,7 @@ class Node:
         self.write("/proc/72/cmdline", "\0".join([*ARGV, ""]))
         self.write("/usr/bin/kubelet", "\x7fELF")
         self.write("/etc/kubelet.yaml", "kind: KubeletConfiguration\nresolvConf: /etc/nowhere\n")
-        for name in ("20-b.conf", "10-a.conf", "notes.txt", "sub/30-c.conf"):
+        for name in ("notes.txt", *reversed(DROPINS)):
             self.write(f"/etc/kubelet.d/{name}", "kind: KubeletConfiguration\n")
 
     def write(self, path: str, text: str) -> None:
@@ -57,19 +58,20 @@ class Node:
         place.write_text(text)
 
     def run(self, argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
-        words = list(argv)
-        out = (
-            "".join(f"{key}={value}\n" for key, value in self.shown.items())
-            if words[:2] == ["systemctl", "show"]
-            else ""
-        )
-        if words[0] == "busctl":
+        words, out = list(argv), ""
+        if words[:2] == ["systemctl", "show"]:
+            out = "".join(f"{key}={value}\n" for key, value in self.shown.items())
+        elif words[1:] == ["--version"]:
+            out = "Kubernetes v1.20.2\n"
+        elif words[0] == "busctl":
             command = self.shown["ExecStart"].partition("argv[]=")[2].partition(" ;")[0].split(" ")
             out = unit_words.shown_on_bus(command, {}, [])
         elif words[0] == "systemd-run" and "%s\\0" in words:
             out = "".join(f"{word}\0" for word in words[words.index("%s\\0") + 1 :])
-        out = "Kubernetes v1.20.2\n" if words[1:] == ["--version"] else out
         return subprocess.CompletedProcess(words, 0 if out else 1, out, "")
+
+    def with_disk(self) -> dict[str, t.Any]:
+        return preflight.look("kubelet.service", None, str(self.root), self.run, with_disk=True)
 
     def look(self, text: str | None = None, local: bool = False, **terms: t.Any) -> dict[str, t.Any]:
         return preflight.look("kubelet.service", text, str(self.root), self.run, local, terms=Terms(**terms))
@@ -101,17 +103,9 @@ def test_the_binary_is_asked_about_the_names_of_the_node_and_of_the_caller(
 def test_unit_and_host(node: Node) -> None:
     found = node.look()
     kubelet = found["kubelet"]
-    assert (kubelet["form"], kubelet["version"], kubelet["command_source"], kubelet["changes_at_restart"]) == (
-        "plain",
-        "v1.20.2",
-        "process",
-        False,
-    )
-    assert kubelet["config_dir_files"] == [
-        "/etc/kubelet.d/10-a.conf",
-        "/etc/kubelet.d/20-b.conf",
-        "/etc/kubelet.d/sub/30-c.conf",
-    ]
+    assert (kubelet["form"], kubelet["version"], kubelet["command_source"]) == ("plain", "v1.20.2", "process")
+    assert kubelet["changes_at_restart"] is False
+    assert kubelet["config_dir_files"] == [f"/etc/kubelet.d/{name}" for name in DROPINS]
     assert kubelet["shadowed"]["maxPods"] == {"flag": "--max-pods=61", "file": "/lib/kubelet.service", "line": 2}
     assert "hunter2" not in json.dumps(found)
     assert "--manifest-url-header=********" in kubelet["command"]
@@ -202,7 +196,7 @@ def test_our_link_is_none_of_the_others(node: Node) -> None:
     link = node.root / "etc/kubelet.d/90-livenodes-kubelet.conf"
     node.write("/store/active/kubelet", "maxPods: 7\n")
     link.symlink_to(node.root / "store/active/kubelet")
-    found = preflight.look("kubelet.service", None, str(node.root), node.run, with_disk=True)
+    found = node.with_disk()
     assert "/etc/kubelet.d/90-livenodes-kubelet.conf" not in found["kubelet"]["config_dir_files"]
     assert found["disk"]["dropins"]["/etc/kubelet.d/90-livenodes-kubelet.conf"] == {"maxPods": 7}
 
@@ -264,7 +258,7 @@ def test_the_binary_checks_the_local_configuration_before_a_reset(node: Node, mo
 def test_the_disk_is_read_on_request(node: Node) -> None:
     assert "disk" not in node.look()
     node.write("/etc/kubelet.d/10-a.conf", "maxPods: 7\n")
-    found = preflight.look("kubelet.service", None, str(node.root), node.run, with_disk=True)["disk"]
+    found = node.with_disk()["disk"]
     assert (found["path"], found["content"]["resolvConf"]) == ("/etc/kubelet.yaml", "/etc/nowhere")
     assert found["dropins"]["/etc/kubelet.d/10-a.conf"] == {"maxPods": 7}
 
@@ -278,7 +272,7 @@ def test_owner_and_mode_of_the_kubelets_files(node: Node, monkeypatch: pytest.Mo
     (node.root / "etc/kubelet.d/20-b.conf").chmod(0o400)
     monkeypatch.setattr(named_files.pwd, "getpwuid", lambda _uid: ("kube",))
     monkeypatch.setattr(named_files.grp, "getgrgid", {}.__getitem__)
-    found = preflight.look("kubelet.service", None, str(node.root), node.run, with_disk=True)
+    found = node.with_disk()
     group = (node.root / "etc/kubelet.yaml").stat().st_gid
     assert {kind: [one["path"] for one in rows] for kind, rows in found["files"].items()} == {
         "unit": ["/lib/kubelet.service", "/etc/systemd/system/kubelet.service.d/10-kubeadm.conf"],
@@ -286,7 +280,7 @@ def test_owner_and_mode_of_the_kubelets_files(node: Node, monkeypatch: pytest.Mo
         "client_ca": [],
         "config": [
             "/etc/kubelet.yaml",
-            *(f"/etc/kubelet.d/{name}" for name in ("10-a.conf", "20-b.conf", "sub/30-c.conf")),
+            *(f"/etc/kubelet.d/{name}" for name in DROPINS),
         ],
     }
     config = found["files"]["config"]
@@ -294,7 +288,7 @@ def test_owner_and_mode_of_the_kubelets_files(node: Node, monkeypatch: pytest.Mo
     assert config[2]["mode"] == "0400" and host_facts.of_preflight(found) == ""
     node.write("/pki/ca.crt", "")
     node.write("/etc/kubelet.yaml", "kind: KubeletConfiguration\nauthentication: {x509: {clientCAFile: /pki/ca.crt}}\n")
-    found = preflight.look("kubelet.service", None, str(node.root), node.run, with_disk=True)
+    found = node.with_disk()
     assert [one["path"] for one in found["files"]["client_ca"]] == ["/pki/ca.crt"]
 
 

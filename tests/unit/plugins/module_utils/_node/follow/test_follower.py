@@ -22,7 +22,6 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow imp
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.follower import Follower
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.limits import Limits
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import values
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch.one_call import StepError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import ApiError
 
@@ -113,37 +112,6 @@ def test_a_kubelet_that_does_not_come_up_is_reverted(world: World) -> None:
     world.results["rolled_back"] = {"changed": False}
     assert "not healthy" in world.look().refused
     assert world.calls == [("assigned", None), RESTART, ("rolled_back", "boot/1.0")]
-
-
-@pytest.mark.parametrize(
-    ("given", "refused"),
-    [
-        ({"source": {**A, "namespace": "default"}}, "namespace kube-system only"),
-        ({"source": {**A, "uid": "u2"}}, "its uid differs"),
-        ({"source": {**A, "resourceVersion": "8"}}, "its resourceVersion differs"),
-        ({"machineID": "m2"}, "another machine"),
-        ({"nodeUID": "uid-other"}, "another machine"),
-    ],
-)
-def test_what_is_refused(world: World, given: dict[str, t.Any], refused: str) -> None:
-    """Nothing on the node is touched."""
-    assert refused in world.look(**given).refused
-    assert world.calls == []
-
-
-@pytest.mark.parametrize(
-    ("change", "refused"),
-    [
-        ({"metadata": {"uid": "u1", "resourceVersion": "7"}}, "no label"),
-        ({"data": {"kubelet": json.dumps({"cpuManagerPolicy": "static"})}}, "allows disrupt at most"),
-        ({"data": {"kubelet": " " * (follower.LARGEST + 1)}}, "more than"),
-        ({"data": {"kubelet": "{"}}, "cannot be read"),
-    ],
-)
-def test_which_configmaps_are_refused(world: World, change: dict[str, t.Any], refused: str) -> None:
-    world.configmap.update(change)
-    assert refused in world.look().refused
-    assert world.calls == []
 
 
 def test_what_the_inspection_refuses(world: World) -> None:
@@ -292,8 +260,3 @@ def test_a_watch_ends_once_another_program_is_installed(monkeypatch: pytest.Monk
 def test_a_watch_that_breaks_is_begun_again_after_a_pause(monkeypatch: pytest.MonkeyPatch, last: t.Any) -> None:
     number, pauses = looks(monkeypatch, [Watched(event("ADDED"), last), Watched(event("ADDED"))])
     assert number == 1 and len(pauses) == 1
-
-
-def test_a_source_is_given_as_the_module_reads_it() -> None:
-    assert values.source(values.option(A)) == A
-    assert values.option(None) is None

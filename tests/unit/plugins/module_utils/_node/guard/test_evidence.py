@@ -184,10 +184,7 @@ def test_the_words_of_the_kubelet_outweigh_a_runtime_that_is_away(confirmed: boo
 
 
 def test_healthz_is_dead_although_the_process_runs() -> None:
-    life = trial(True).runs(59, healthy=False)
-    assert life.action.what == WAIT
-    assert life.runs(2, healthy=False).action.what == REVERT
-    # It is dead for its own reason, and the runtime was away before.
+    """It is dead for its own reason, and the runtime was away before."""
     life = trial(True).but(away=AWAY).runs(100, healthy=False).but(away="").runs(100, healthy=False)
     assert life.action.what == WAIT
     assert life.runs(40, healthy=False).action.what == REVERT

@@ -1,6 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""A trial from its switch to its end, and what a node without a whole configuration runs."""
+
 from __future__ import annotations
 
 import subprocess
@@ -9,54 +11,35 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import guard_main
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Report
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Report, stamp
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Progress, Trial
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
-from tests.support.guard_node import LOCAL, NEW, NONE, OTHER, SOURCE, STATIC, Node, NoRoom, state_file
-
-
-@pytest.fixture
-def node(tmp_path: Path) -> Node:
-    return Node(tmp_path)
+from tests.support.guard_node import LOCAL, NEW, NONE, OTHER, SOURCE, STATIC, Node, state_file
 
 
 @pytest.mark.fault(case=7)
 def test_a_crash_loop_ends_with_the_start_that_is_one_too_many(node: Node) -> None:
     node.assign()
-    node.start()
-    node.start(1)
-    node.start(2)
+    for restarts in (0, 1, 2):
+        node.start(restarts)
     assert node.ran == [NEW, NEW, LOCAL] and "ended 2 times" in node.error()
     assert node.later() is None
     node.start(3)
     assert node.ran[-1] == LOCAL
 
 
-@pytest.mark.fault(case=8)
-def test_the_watcher_restarts_a_kubelet_that_hangs(node: Node) -> None:
-    node.assign()
-    node.start()
+def _hangs(node: Node) -> None:
+    node.switch()
     node.well = False
     assert node.later() == 1
     node.later(60)
-    assert node.ran == [NEW, LOCAL] and "systemctl reset-failed" in node.commands and "healthz" in node.error()
-
-
-def _hangs(node: Node) -> None:
-    node.assign()
-    node.start()
-    node.well = False
-    node.later()
-    node.later(60)
+    assert node.ran == [NEW, LOCAL]
     node.well = True
 
 
 def _is_given_up(node: Node) -> None:
-    node.assign()
-    node.start()
+    node.switch()
     node.properties.update(ActiveState="failed", SubState="failed", Result="start-limit-hit")
     node.later()
     node.properties["Result"] = "success"
@@ -97,10 +80,9 @@ def test_another_configuration_graduates_afterwards(node: Node, happen: t.Callab
     happen(node)
     assert (node.ran[-1], words in node.error()) == (LOCAL, True), node.error()
     # The module names no last-known-good that is damaged.
-    node.assign(OTHER, invocation=node.properties["InvocationID"], back=None)
-    node.start()
+    node.switch(OTHER, invocation=node.properties["InvocationID"], back=None)
     node.later()
-    node.store.record(t.cast(Trial, node.store.trial()).but(confirmed=True))
+    node.confirm()
     node.later(60)
     assert (node.store.running(), node.store.last_known_good()) == ("store/checkpoints/u2/1", OTHER)
     assert node.error() == ""
@@ -125,33 +107,28 @@ def test_an_observation_of_the_former_kubelet_does_not_count_against_the_new_one
     assert (node.ran, node.error()) == ([NEW], "")
 
 
+def confirmed(node: Node, **trial: t.Any) -> None:
+    """Let the controller confirm a configuration whose kubelet is healthy."""
+    node.switch(**trial)
+    node.confirm()
+    node.later()
+
+
 def test_graduates_without_the_controller(node: Node) -> None:
-    node.assign(kubelet_version="v1.20.2")
-    node.start()
-    node.later()
-    node.store.record(t.cast(Trial, node.store.trial()).but(confirmed=True))
-    node.later()
+    confirmed(node, kubelet_version="v1.20.2")
     assert node.store.last_known_good() is None
     node.later(60)
-    assert (
-        node.store.last_known_good() == SOURCE
-        and node.store.trial() is None
-        and node.store.graduated_with() == "v1.20.2"
-    )
-    assert node.later() is None
+    assert (node.store.last_known_good(), node.store.trial()) == (SOURCE, None)
+    assert node.store.graduated_with() == "v1.20.2" and node.later() is None
 
 
 @pytest.mark.fault(case=9)
 def test_waits_for_its_node(node: Node) -> None:
-    node.assign()
-    node.start()
-    node.store.record(t.cast(Trial, node.store.trial()).but(confirmed=True))
-    node.later()
+    confirmed(node)
     node.unverified = "Node n1 is not Ready"
     assert [node.later(seconds) for seconds in (60, 10, 3600)] == [10, 10, 10]
     assert node.store.last_known_good() is None and node.ran == [NEW]
-    report = node.guard().records.report()
-    assert report and "n1 is not Ready" in report.status["reason"] and "error" not in report.status
+    assert "n1 is not Ready" in node.reason() and "error" not in node.status()
     node.unverified = ""
     node.later()
     assert node.store.last_known_good() == SOURCE
@@ -159,10 +136,7 @@ def test_waits_for_its_node(node: Node) -> None:
 
 def test_asks_for_a_node_more_rarely_the_longer_it_is_not_ready(node: Node) -> None:
     """Not at every look: a thousand unready nodes would send a hundred requests a second."""
-    node.assign()
-    node.start()
-    node.store.record(t.cast(Trial, node.store.trial()).but(confirmed=True))
-    node.later()
+    confirmed(node)
     guard, asked = node.guard(), []
 
     def verify() -> str:
@@ -182,10 +156,7 @@ def test_asks_for_a_node_more_rarely_the_longer_it_is_not_ready(node: Node) -> N
 
 
 def test_a_kubelet_that_ends_while_its_node_is_asked_for_does_not_graduate(node: Node) -> None:
-    node.assign()
-    node.start()
-    node.store.record(t.cast(Trial, node.store.trial()).but(confirmed=True))
-    node.later()
+    confirmed(node)
     guard = node.guard()
 
     def verify() -> str:
@@ -213,17 +184,8 @@ def test_the_start_of_the_kubelet_is_reported_while_it_runs(node: Node) -> None:
     assert not guard.reportable()
 
 
-def test_a_reboot_before_the_confirmation(node: Node) -> None:
-    node.assign()
-    node.start()
-    node.boot, node.seconds = "b2", 4.0
-    node.start()
-    assert node.ran == [NEW, LOCAL] and "rebooted" in node.error()
-
-
 def test_reverts_to_last_known_good_and_to_local_when_that_is_damaged(node: Node) -> None:
-    node.store.stage(OTHER, {"kubelet": "{}"})
-    node.store.switch(OTHER)
+    node.assign(OTHER)
     node.store.graduate(OTHER, "")
     node.assign()
     node.start(0)
@@ -256,40 +218,31 @@ def test_state_files_go_with_the_switch(node: Node, tmp_path: Path, looked: bool
 def test_a_damaged_state_file_gives_way_to_a_switch_that_names_it(node: Node, tmp_path: Path, text: str) -> None:
     state = state_file(node, tmp_path, text)
     node.texts[SOURCE["uid"]] = '{"cpuManagerPolicy":"static"}'
-    node.assign(state_files=statefiles.take([str(state)]))
-    node.start()
+    node.switch(state_files=statefiles.take([str(state)]))
     assert not state.exists()
 
 
 @pytest.mark.parametrize("former", [None, OTHER])
 def test_a_trial_whose_switch_never_came_is_forgotten(node: Node, former: dict[str, str] | None) -> None:
     if former:
-        node.store.stage(former, {"kubelet": "{}"})
-        node.store.switch(former)
+        node.assign(former)
         node.store.graduate(former, "")
     running = node.store.running()
-    node.store.stage(SOURCE, {"kubelet": "{}"})
-    node.store.arm(
-        Trial(SOURCE, former, Moment(node.boot, node.seconds, node.wall), deadline_seconds=60, invocation="i0")
-    )
+    node.arm(SOURCE, former)
     node.later(61)
-    assert (
-        node.store.trial() is None and node.store.running() == running and node.store.error() == "" and node.ran == []
-    )
+    assert (node.store.trial(), node.store.running(), node.store.error(), node.ran) == (None, running, "", [])
     assert node.later() is None
 
 
 def test_an_unreadable_trial_is_reverted(node: Node) -> None:
-    node.assign()
-    node.start()
+    node.switch()
     Path(node.store.trial_path).write_text("torn")
     node.later()
     assert node.store.running() == LOCAL and node.ran[-1] == LOCAL
 
 
 def test_a_revert_by_the_controller_is_reported(node: Node) -> None:
-    node.assign()
-    node.start()
+    node.switch()
     node.store.revert("the controller asked for it")
     node.start()
     assert node.error() == "the controller asked for it"
@@ -297,8 +250,7 @@ def test_a_revert_by_the_controller_is_reported(node: Node) -> None:
 
 @pytest.mark.parametrize("damaged", ["files/0", "manifest", "config/kubelet"])
 def test_with_a_damaged_local_configuration_the_units_own_file_is_run(node: Node, damaged: str) -> None:
-    node.assign()
-    node.start()
+    node.switch()
     node.own.write_text("kind: KubeletConfiguration\nmaxPods: 42\n")
     Path(node.store.local_folder, damaged).write_text("torn")
     node.start(2)
@@ -326,42 +278,42 @@ def test_nothing_whole_and_no_file_of_its_own_is_reported(node: Node, capsys: py
     assert "k.yaml: there is no kubelet config file" in capsys.readouterr().err
 
 
-def test_a_full_disk_does_not_prevent_a_revert(tmp_path: Path) -> None:
-    disk = NoRoom(names=True)
-    node = Node(tmp_path, disk)
-    node.assign()
-    node.start()
-    disk.full = True
-    node.start(2)
-    assert node.store.running() == LOCAL
-
-
-@pytest.mark.parametrize("before", [True, False])
-def test_on_a_full_disk_the_watcher_restarts_the_kubelet_once(tmp_path: Path, before: bool) -> None:
-    disk = NoRoom(names=True)
-    node = Node(tmp_path, disk)
-    node.assign()
-    node.start()
+@pytest.mark.parametrize("jump", [-(10**9), -3600, 3600, 10**9])
+@pytest.mark.fault(case=21)
+def test_a_jump_of_the_clock_changes_nothing(node: Node, jump: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    node.switch()
     node.later()
-    disk.full = before
+    node.epoch += jump
+    monkeypatch.setattr("time.time", lambda: node.wall)
+    node.later()
+    assert node.store.running() == NEW
     node.later(60)
-    disk.full = True
-    for _second in range(5):
-        node.later()
-    assert node.ran == [NEW, LOCAL]
-    disk.full = False
-    node.later()
-    assert (
-        node.ran == [NEW, LOCAL] and "was not confirmed" in node.store.error() and "was not confirmed" in node.error()
-    )
+    assert node.store.running() == LOCAL and "was not confirmed" in node.error()
     assert not node.guard().records.progress().name
 
 
-def test_the_program_never_keeps_the_kubelet_from_starting(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("jump", "again"), [(-3600.0, True), (3600.0, True), (2.0, True), (1.5, False), (-1.5, False)])
+@pytest.mark.fault(case=21)
+def test_the_start_of_the_kubelet_is_reported_again_once_the_clock_was_set(
+    node: Node, jump: float, again: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The heartbeats of a clock that was set back would else seem older than the start of their kubelet."""
+    monkeypatch.setattr("time.time", lambda: node.wall)
+    node.switch()
     guard = node.guard()
-
-    def broken() -> None:
-        raise StoreError("damaged")
-
-    monkeypatch.setattr(guard, "prestart", broken)
-    assert guard_main.prestart(guard) == 0
+    for _look in range(3):
+        guard.tick()
+        node.seconds += 1
+    sent = t.cast(Report, guard.records.report())
+    assert sent.status["reason"] == "on trial" and sent.message
+    guard.records.sent(sent, None)
+    node.epoch += jump
+    guard.tick()
+    found = guard.records.report()
+    assert (found is not None) == again
+    if found:
+        assert found.status == {**sent.status, "time": stamp(node.wall)} and not found.message
+        guard.records.sent(found, None)
+    node.seconds += 1
+    guard.tick()
+    assert guard.records.report() is None and node.ran == [NEW]

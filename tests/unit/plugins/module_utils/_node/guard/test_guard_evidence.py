@@ -5,12 +5,9 @@
 
 from __future__ import annotations
 
-import typing as t
-from pathlib import Path
-
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress, Trial
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress
 from tests.support.guard_node import LOCAL, NEW, SOURCE, Node
 
 AWAY = "/run/containerd/containerd.sock refuses connections"
@@ -27,19 +24,9 @@ KILLED = "E1122 13:38:14.192413     419 factory.go:1] failed to get docker versi
 
 
 @pytest.fixture
-def node(tmp_path: Path) -> Node:
-    node = Node(tmp_path)
+def node(node: Node) -> Node:
     node.argv = ("/usr/bin/kubelet", "--container-runtime-endpoint=unix:///run/containerd/containerd.sock")
     return node
-
-
-def on_trial(node: Node, confirmed: bool, **more: t.Any) -> None:
-    """Switch the node to a configuration with which its kubelet is healthy."""
-    node.assign(deadline_seconds=9999, **more)
-    node.start()
-    node.later()
-    if confirmed:
-        node.store.record(t.cast(Trial, node.store.trial()).but(confirmed=True))
 
 
 def ends(node: Node, times: int, words: str = "") -> None:
@@ -50,54 +37,23 @@ def ends(node: Node, times: int, words: str = "") -> None:
         node.start(int(node.properties["NRestarts"]) + 1)
 
 
-BOTH = pytest.mark.parametrize("confirmed", [False, True])
-
-
-@BOTH
+@pytest.mark.parametrize("confirmed", [False, True])
 @pytest.mark.fault(case=36)
 def test_containerd_stopped_for_ten_minutes(node: Node, confirmed: bool) -> None:
-    on_trial(node, confirmed)
+    node.switch(deadline_seconds=9999, confirmed=confirmed)
+    node.later()
     node.away, node.well = AWAY, False
-    for _look in range(60):
-        node.later(10)
-    report = node.guard().records.report()
-    assert report and AWAY in report.status["reason"] and "error" not in report.status
+    node.later(10, times=60)
+    assert AWAY in node.reason() and "error" not in node.status()
     node.away, node.well = "", True
     node.later()
     assert node.ran == [NEW] and node.store.running() == NEW
 
 
-@BOTH
-@pytest.mark.parametrize("words", ["", RUNTIME])
-@pytest.mark.fault(case=36)
-def test_a_reboot_with_containerd_delayed_by_a_minute(node: Node, confirmed: bool, words: str) -> None:
-    on_trial(node, confirmed)
-    node.boot, node.seconds, node.away = "b2", 4.0, AWAY
-    node.start()
-    ends(node, 6, words)
-    node.away = ""
-    ends(node, 1, words)
-    node.later()
-    assert set(node.ran) == {NEW} and node.store.running() == NEW
-    assert not node.store.error()
-
-
-@BOTH
-@pytest.mark.fault(case=37)
-def test_two_ends_days_apart(node: Node, confirmed: bool) -> None:
-    on_trial(node, confirmed, extra={"confirm_seconds": 1e9})
-    for _day in range(4):
-        ends(node, 1)
-        node.later()
-        node.later(86400)
-    assert set(node.ran) == {NEW}
-
-
 @pytest.mark.parametrize("away", ["", AWAY])
 @pytest.mark.fault(case=81)
 def test_a_refusal_reverts_at_the_first_end_with_its_words(node: Node, away: str) -> None:
-    node.assign()
-    node.start()
+    node.switch()
     node.away = away
     ends(node, 1, REFUSAL)
     assert node.ran == [NEW, LOCAL] and "maxPods (--max-pods) -3 must not be a negative number" in node.error()
@@ -120,8 +76,7 @@ def test_the_words_of_the_former_kubelet_and_of_a_killed_one_are_no_evidence(nod
 @pytest.mark.fault(case=77)
 def test_a_signal_that_only_the_journal_still_shows_is_known(node: Node) -> None:
     """systemd 252 shows ExecMainCode=0 in the step before the next start."""
-    node.assign()
-    node.start()
+    node.switch()
     ends(node, 1, f"{REFUSAL}\n{SIGNAL}")
     assert node.ran == [NEW, NEW] and node.guard().records.progress().killed == "i1"
 
@@ -129,8 +84,7 @@ def test_a_signal_that_only_the_journal_still_shows_is_known(node: Node) -> None
 @pytest.mark.parametrize(("words", "asked"), [(SIGNAL, 1), (RUNTIME, 2)])
 def test_the_journal_is_asked_once_for_each_end(node: Node, words: str, asked: int) -> None:
     """For the signal, and without one for the last words."""
-    node.assign()
-    node.start()
+    node.switch()
     node.journal["i1"] = words
     node.properties.update(ActiveState="activating", SubState="auto-restart")
     guard = node.guard()
@@ -143,8 +97,7 @@ def test_a_configuration_that_names_a_runtime_which_is_away_is_reverted(node: No
     node.argv = ("/usr/bin/kubelet",)
     node.own.write_text("kind: KubeletConfiguration\ncontainerRuntimeEndpoint: unix:///run/a.sock\n")
     node.texts[SOURCE["uid"]] = '{"containerRuntimeEndpoint": "unix:///run/b.sock"}'
-    node.assign()
-    node.start()
+    node.switch()
     node.away = "/run/b.sock does not exist"
     ends(node, 2, RUNTIME)
     assert node.ran[-1] == LOCAL and "ended 2 times" in node.error()

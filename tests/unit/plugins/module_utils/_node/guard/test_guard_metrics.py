@@ -7,27 +7,21 @@ from __future__ import annotations
 
 import errno
 import os
-import typing as t
 from pathlib import Path
 
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import textfile
 from tests.support import exposition
-from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node, NoRoom
+from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node
 
 
 @pytest.fixture
-def node(tmp_path: Path) -> Node:
-    node = Node(tmp_path)
-    collected(node, tmp_path)
+def node(node: Node, tmp_path: Path) -> Node:
+    """A node with a folder that node_exporter collects."""
+    node.metrics = str(tmp_path / "textfile")
+    os.mkdir(node.metrics)
     return node
-
-
-def collected(node: Node, folder: Path) -> None:
-    place = folder / "textfile"
-    place.mkdir()
-    node.metrics = str(place)
 
 
 def text(node: Node) -> str:
@@ -44,24 +38,20 @@ def shown(node: Node) -> tuple[str, ...]:
 
 
 def passed(node: Node, source: dict[str, str]) -> None:
-    node.assign(source)
-    node.start()
+    node.switch(source)
     node.later()
-    node.store.record(t.cast(t.Any, node.store.trial()).but(confirmed=True))
-    for _look in range(8):
-        node.later(10)
+    node.confirm()
+    node.later(10, times=8)
     assert node.store.last_known_good() == source
 
 
 def test_they_follow_each_change(node: Node) -> None:
-    node.assign()
-    node.start()
+    node.switch()
     # As with a kubelet that restarts: what is assigned is reported when the kubelet was started with it.
     assert shown(node) == ("u1", "u1", "local", "0")
     passed(node, SOURCE)
     assert shown(node) == ("u1", "u1", "u1", "0")
-    node.assign(OTHER)
-    node.start()
+    node.switch(OTHER)
     node.later()
     assert shown(node) == ("u2", "u2", "u1", "0")
     node.well = False
@@ -75,22 +65,19 @@ def test_they_follow_each_change(node: Node) -> None:
 
 
 def test_each_stage_of_a_trial_writes_them(node: Node) -> None:
-    node.assign()
-    node.start()
+    node.switch()
     assert shown(node) == ("u1", "u1", "local", "0")
     (Path(node.metrics) / textfile.NAME).unlink()
-    node.store.record(t.cast(t.Any, node.store.trial()).but(confirmed=True))
+    node.confirm()
     node.later()
     assert shown(node) == ("u1", "u1", "local", "0")
 
 
-def test_nothing_is_written_unless_it_is_wanted(tmp_path: Path) -> None:
-    node = Node(tmp_path)
-    before = set(tmp_path.rglob("*.prom*"))
-    node.assign()
-    node.start()
+def test_nothing_is_written_unless_it_is_wanted(node: Node, tmp_path: Path) -> None:
+    node.metrics = ""
+    node.switch()
     node.later()
-    assert node.guard().records.report() and set(tmp_path.rglob("*.prom*")) == before
+    assert node.reason() == "on trial" and not list(tmp_path.rglob("*.prom*"))
 
 
 @pytest.mark.parametrize("broken", ["absent", "link", "no room"])
@@ -116,12 +103,11 @@ def test_a_folder_that_cannot_be_written_stops_nothing_and_is_reported_once(
     node.properties.update(InvocationID="i1", NRestarts="0")
     node.starts = 1
     guard.tick()
-    node.store.record(t.cast(t.Any, node.store.trial()).but(confirmed=True))
+    node.confirm()
     for _look in range(8):
         node.seconds += 10
         guard.tick()
-    report = guard.records.report()
-    assert report and report.status["reason"] == "passed its trial" and node.store.last_known_good() == SOURCE
+    assert node.reason() == "passed its trial" and node.store.last_known_good() == SOURCE
     lines = [line for line in capsys.readouterr().err.splitlines() if "metrics" in line]
     assert len(lines) == 1, lines
     assert lines[0].startswith(f"the metrics are not written, the guard works without them: {node.metrics}")
@@ -132,14 +118,12 @@ def test_a_start_of_the_kubelet_writes_what_is_gone(node: Node) -> None:
     """As from a folder in memory after a boot."""
     passed(node, SOURCE)
     (Path(node.metrics) / textfile.NAME).unlink()
-    node.boot, node.seconds = "b2", 200.0
-    node.start()
+    node.reboot(200.0)
     assert shown(node) == ("u1", "u1", "u1", "0")
 
 
 def test_after_a_revert_a_start_writes_the_error_too(node: Node) -> None:
-    node.assign()
-    node.start()
+    node.switch()
     node.well = False
     node.later()
     node.later(61)
@@ -160,17 +144,13 @@ def test_a_start_without_the_folder_has_no_line_in_the_kubelets_log(
     assert capsys.readouterr().err == ""
 
 
-def test_a_full_disk_of_the_store_does_not_keep_them_from_the_truth(tmp_path: Path) -> None:
-    disk = NoRoom(names=True)
-    node = Node(tmp_path, disk)
-    collected(node, tmp_path)
-    node.assign()
-    node.start()
+def test_a_full_disk_of_the_store_does_not_keep_them_from_the_truth(node: Node) -> None:
+    node.switch()
     node.later()
-    disk.full, node.well = True, False
+    node.disk.full = node.disk.names = True
+    node.well = False
     node.later()
-    for _look in range(5):
-        node.later(61)
+    node.later(61, times=5)
     assert node.store.running() == LOCAL
     found = exposition.short(text(node))
     assert (found["active"], found["error"]) == ("local", "1")

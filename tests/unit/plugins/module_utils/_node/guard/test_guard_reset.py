@@ -13,7 +13,6 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.kept_files import Kept, KeptFiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
 from tests.support.guard_node import (
@@ -28,49 +27,33 @@ from tests.support.guard_node import (
     installed_guard,
     state_file,
 )
-from tests.support.versions import OURS
 
 OLD = "store/checkpoints/u2/1"
-SPEC: dict[str, t.Any] = {
-    "source": None,
-    "data": None,
-    "trial_seconds": 60,
-    "confirm_seconds": 60,
-    "was_healthy": True,
-    "invocation": "i1",
-    "kubelet_version": "v1.20.2",
-    "state_files": None,
-    "lock_timeout": 1,
-    "reason": "it did not stay up",
-    "unconfirmed_only": True,
-}
+REASON = "it did not stay up"
 
 
-@pytest.fixture
-def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
-    """A node with a guard, on which a configuration has graduated."""
-    node = Node(tmp_path)
+@pytest.fixture(autouse=True)
+def _graduated(node: Node, on_its_clock: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The node has a guard, and a configuration has graduated on it."""
     monkeypatch.setattr(checkpoint_module, "GUARD", installed_guard(tmp_path))
     monkeypatch.setattr(checkpoint_module, "execute", guard_answers)
-    monkeypatch.setattr(Moment, "now", lambda: Moment(node.boot, node.seconds, node.wall))
-    node.assign()
-    node.start()
+    node.switch()
     node.store.graduate(SOURCE, "v1.20.2")
-    return node
 
 
-def apply(node: Node, state: str, pretend: bool = False, **options: t.Any) -> dict[str, t.Any]:
-    given = {**SPEC, "state": state, "config_dir": node.store.config_dir, "local_config": str(node.own), **options}
-    return OURS.apply(given, pretend, node.store)
+def reset(node: Node, **options: t.Any) -> dict[str, t.Any]:
+    """Begin a reset, and start the kubelet with the local configuration."""
+    done = node.call("reset", **options)
+    node.start()
+    return done
 
 
 @pytest.mark.fault(case=34)
 def test_a_local_configuration_that_ends_the_kubelet_is_reverted(node: Node, tmp_path: Path) -> None:
     state = state_file(node, tmp_path, STATIC)
-    done = apply(node, "reset", state_files=[str(state)])
+    done = reset(node, state_files=[str(state)])
     assert (done["restart_needed"], done["assigned"], done["active"]) == (True, None, None)
     assert done["trial"]["to"] is None and done["trial"]["revert_to"] == SOURCE == done["lastKnownGood"]
-    node.start()
     assert node.ran[-1] == LOCAL and not state.exists()
     state.write_text(NONE)
     node.start(1)
@@ -84,12 +67,17 @@ def test_a_local_configuration_that_ends_the_kubelet_is_reverted(node: Node, tmp
     assert node.ran[-1] == NEW, "it stays there"
 
 
-def test_a_reset_that_no_controller_confirms_is_reverted(node: Node) -> None:
-    apply(node, "reset")
-    node.start()
-    node.later()
-    node.later(60)
-    assert node.ran == [NEW, LOCAL, NEW] and "not confirmed within 60 s" in node.error()
+@pytest.mark.parametrize(
+    ("happen", "words"),
+    [(lambda node: node.later(61), "not confirmed within 60 s"), (lambda node: node.reboot(5.0), "rebooted")],
+    ids=["time passes", "a reboot"],
+)
+def test_a_reset_that_no_controller_confirms_is_reverted(
+    node: Node, happen: t.Callable[[Node], object], words: str
+) -> None:
+    reset(node)
+    happen(node)
+    assert node.ran == [NEW, LOCAL, NEW] and words in node.error()
 
 
 @pytest.mark.parametrize(
@@ -99,37 +87,24 @@ def test_what_it_was_reverted_to_is_reported(node: Node, graduated: bool, reason
     """What ran before the reset may have been on trial itself."""
     if not graduated:
         node.store.forget_good()
-    apply(node, "reset")
-    node.start()
+    reset(node)
     node.start(2)
-    report = node.guard().records.report()
-    assert node.ran[-1] == NEW and report and report.status["reason"] == reason
-
-
-def test_a_reboot_before_the_confirmation_reverts_it(node: Node) -> None:
-    apply(node, "reset")
-    node.start()
-    node.boot, node.seconds = "b2", 5.0
-    node.start()
-    assert node.ran[-1] == NEW and "rebooted" in node.error()
+    assert (node.ran[-1], node.reason()) == (NEW, reason)
 
 
 def test_what_is_confirmed_and_runs_well_is_what_to_revert_to(node: Node) -> None:
-    node.assign(OTHER, confirmed=True)
-    node.start()
-    assert apply(node, "reset", was_healthy=True)["trial"]["revert_to"] == OTHER
+    node.switch(OTHER, confirmed=True)
+    assert node.call("reset")["trial"]["revert_to"] == OTHER
 
 
 @pytest.mark.parametrize("confirmed", [False, True])
 def test_what_is_on_trial_itself_is_nothing_to_revert_to(node: Node, confirmed: bool) -> None:
     """The kubelet is deaf with OTHER. The controller resets the node and is lost before it restarts the kubelet."""
-    node.assign(OTHER, confirmed=confirmed)
-    node.start()
-    done = apply(node, "reset", was_healthy=not confirmed)
+    node.switch(OTHER, confirmed=confirmed)
+    done = node.call("reset", was_healthy=not confirmed)
     assert done["trial"]["to"] is None and done["trial"]["revert_to"] == SOURCE
     node.well = False
-    for _look in range(10):
-        node.later(60)
+    node.later(60, times=10)
     assert (node.store.active_source(), node.ran[-1]) == (SOURCE, NEW)
 
 
@@ -137,32 +112,27 @@ def test_what_is_on_trial_itself_is_nothing_to_revert_to(node: Node, confirmed: 
 def test_a_switch_that_never_happened_does_not_hide_what_runs(node: Node, what: str) -> None:
     """A switch to a third one is interrupted after its trial was armed, and the node is reset."""
     if what == "on trial":
-        node.assign(OTHER)
-        node.start()
-    third = {**SOURCE, "uid": "u3"}
-    node.store.stage(third, {"kubelet": "{}"})
-    node.store.arm(Trial(third, None, Moment(node.boot, node.seconds, node.wall), invocation="i1"))
+        node.switch(OTHER)
+    node.arm({**SOURCE, "uid": "u3"}, invocation="i1")
     if what == "assigned is emptied":
         Path(node.store.meta, "assigned").write_bytes(b"")
-    trial = apply(node, "reset")["trial"]
+    trial = node.call("reset")["trial"]
     assert trial and (trial["to"], trial["revert_to"]) == (None, SOURCE)
 
 
 def test_a_first_configuration_on_trial_is_reverted_to_the_local_one(node: Node) -> None:
     node.store.reset()
-    node.assign(OTHER)
-    node.start()
-    done = apply(node, "reset")
+    node.switch(OTHER)
+    done = node.call("reset")
     assert done["restart_needed"] and node.store.running() == LOCAL
     node.start()
-    assert node.ran[-1] == LOCAL and apply(node, "reset")["trial"] is None
+    assert node.ran[-1] == LOCAL and node.call("reset")["trial"] is None
 
 
 def test_a_confirmed_reset_stays(node: Node) -> None:
-    apply(node, "reset")
-    node.start()
+    reset(node)
     node.later()
-    foretold, done = apply(node, "confirmed", pretend=True), apply(node, "confirmed")
+    foretold, done = node.call("confirmed", pretend=True), node.call("confirmed")
     assert all(foretold[key] == done[key] for key in ("changed", "trial", "lastKnownGood", "assigned", "active"))
     assert done["changed"] and not done["restart_needed"] and done["trial"] is None and done["lastKnownGood"] is None
     for restarts in (1, 2, 3):
@@ -170,44 +140,40 @@ def test_a_confirmed_reset_stays(node: Node) -> None:
         node.later(60)
     assert node.ran[-1] == LOCAL and node.store.error() == ""
     with pytest.raises(StoreError, match="the local config cannot be confirmed"):
-        apply(node, "confirmed")
+        node.call("confirmed")
 
 
 def test_the_controller_reverts_it(node: Node) -> None:
-    apply(node, "reset")
-    node.start()
-    done = apply(node, "rolled_back")
-    assert done["changed"] and done["active"] == SOURCE and done["error"] == "it did not stay up"
+    reset(node)
+    done = node.call("rolled_back", reason=REASON, unconfirmed_only=True)
+    assert done["changed"] and done["active"] == SOURCE and done["error"] == REASON
     node.start()
     assert node.ran[-1] == NEW
-    assert not apply(node, "rolled_back")["changed"]
-    with pytest.raises(StoreError, match="the node reverted it: it did not stay up"):
-        apply(node, "confirmed")
+    assert not node.call("rolled_back", unconfirmed_only=True)["changed"]
+    with pytest.raises(StoreError, match=f"the node reverted it: {REASON}"):
+        node.call("confirmed")
 
 
 @pytest.mark.parametrize("restarted", [False, True])
 def test_run_again_without_an_end(node: Node, restarted: bool) -> None:
     """The controller was killed after the switch, before or after the restart."""
-    apply(node, "reset")
+    node.call("reset")
     if restarted:
         node.start()
-    before = node.store.trial()
-    done = apply(node, "reset", invocation="i2" if restarted else "i1")
+    before = node.trial()
+    done = node.call("reset", invocation="i2" if restarted else "i1")
     assert not done["changed"] and done["restart_needed"] is not restarted
-    trial = node.store.trial()
     # The model arms its trials before the start i1.
-    assert trial == before and trial and trial.invocation == "i1"
+    assert node.trial() == before and before.invocation == "i1"
 
 
 @pytest.mark.fault(case=34)
 def test_run_again_after_a_revert(node: Node) -> None:
-    apply(node, "reset")
-    node.start()
+    reset(node)
     node.start(2)
     assert node.ran[-1] == NEW
-    done = apply(node, "reset", invocation="i3")
+    done = reset(node, invocation="i3")
     assert done["changed"] and done["restart_needed"] and done["error"] == "" and done["trial"]["revert_to"] == SOURCE
-    node.start()
     assert node.ran[-1] == LOCAL
 
 
@@ -223,30 +189,28 @@ def test_killed_within_the_switch(node: Node, call: str, monkeypatch: pytest.Mon
     with monkeypatch.context() as patch:
         patch.setattr(Store, call, killed)
         with pytest.raises(Killed):
-            apply(node, "reset")
-    for _look in range(2):
-        node.later(61)
+            node.call("reset")
+    node.later(61, times=2)
     assert node.store.running() == NEW and node.store.active_source() == SOURCE and node.ran == [NEW]
-    done = apply(node, "reset")
+    done = node.call("reset")
     assert done["restart_needed"] and node.store.running() == LOCAL
 
 
 def test_a_reset_whose_trial_is_lost_is_put_on_trial_again(node: Node) -> None:
     """The kubelet was not restarted, and no record names what it runs."""
-    apply(node, "reset")
+    node.call("reset")
     Path(node.store.trial_path).write_bytes(b"")
-    done = apply(node, "reset")
+    done = node.call("reset")
     assert (done["restart_needed"], done["trial"]["to"], done["trial"]["revert_to"]) == (True, None, SOURCE)
 
 
 def test_nothing_to_revert_to_needs_no_trial(node: Node) -> None:
     """The assigned configuration failed, and the local one runs already."""
     node.store.forget_good()
-    node.assign(OTHER, back=None)
-    node.start()
+    node.switch(OTHER, back=None)
     node.start(2)
     assert node.ran[-2:] == [OLD, LOCAL]
-    done = apply(node, "reset")
+    done = node.call("reset")
     assert done["changed"] and not done["restart_needed"] and done["trial"] is None
 
 
@@ -255,23 +219,20 @@ def test_a_revert_that_waits_for_its_restart_comes_first(node: Node, tmp_path: P
     state = tmp_path / "cpu_manager_state"
     state.write_text("none")
     node.store.forget_good()
-    node.assign(OTHER, back=None, state_files=statefiles.take([str(state)]))
-    node.start()
+    node.switch(OTHER, back=None, state_files=statefiles.take([str(state)]))
     state.write_text("static")
-    apply(node, "rolled_back")
-    assert apply(node, "reset")["restart_needed"]
-    node.start()
+    node.call("rolled_back", unconfirmed_only=True)
+    assert reset(node)["restart_needed"]
     assert node.ran[-1] == LOCAL and state.read_text() == "none"
-    done = apply(node, "reset")
+    done = node.call("reset")
     assert not done["restart_needed"] and done["assigned"] is None and done["trial"] is None
 
 
 def test_the_own_file_as_it_is_now(node: Node) -> None:
     """`kubeadm upgrade` rewrote it since the switch."""
     node.own.write_text("kind: KubeletConfiguration\nmaxPods: 42\n")
-    apply(node, "reset")
+    reset(node)
     assert "maxPods: 42" in Path(node.store.active, "kubelet").read_text()
-    node.start()
     node.start(2)
     assert node.ran[-1] == NEW
 
@@ -281,71 +242,62 @@ def test_an_own_file_that_cannot_run_from_the_store_changes_nothing(node: Node, 
     node.own.write_text(text)
     before = node.store.local()
     with pytest.raises(StoreError, match=r"k\.yaml"):
-        apply(node, "reset")
+        node.call("reset")
     assert (node.store.running(), node.store.local(), node.store.trial()) == (NEW, before, None)
 
 
 def test_an_assignment_after_a_failed_reset_does_not_revert_to_what_failed(node: Node) -> None:
     node.store.forget_good()
-    apply(node, "reset")
-    node.start()
+    reset(node)
     node.start(2)
     assert node.ran[-1] == NEW
-    place = {
-        "namespace": "kube-system",
-        "name": "b",
-        "uid": "u2",
-        "resource_version": "1",
-        "kubelet_config_key": "kubelet",
-    }
-    done = apply(node, "assigned", source=place, data={"kubelet": "{}"})
-    assert done["trial"]["revert_to"] == SOURCE
+    assert node.call("assigned", OTHER)["trial"]["revert_to"] == SOURCE
 
 
 @pytest.mark.fault(case=46)
 def test_a_folder_that_others_may_write_to_can_be_reset(node: Node, tmp_path: Path) -> None:
     tmp_path.chmod(0o777)
-    apply(node, "reset")
-    node.start()
+    reset(node)
     with pytest.raises(StoreError, match="others may write to it"):
-        apply(node, "staged")
-    assert apply(node, "confirmed")["trial"] is None
+        node.call("staged")
+    assert node.call("confirmed")["trial"] is None
     with pytest.raises(StoreError, match="others may write to it"):
-        apply(node, "confirmed")
+        node.call("confirmed")
 
 
 def test_without_a_guard_it_is_not_on_trial(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoint_module, "GUARD", "/no/such/unit")
-    done = apply(node, "reset")
+    done = node.call("reset")
     assert done["restart_needed"] and done["trial"] is None and done["lastKnownGood"] is None
 
 
 def test_a_damaged_checkpoint_can_be_reset(node: Node) -> None:
     """Nothing could be reverted to what ran before, and a reset is what helps."""
     (Path(node.store.config_dir) / NEW / "kubelet").write_text("edited")
-    done = apply(node, "reset")
+    done = node.call("reset")
     assert (done["restart_needed"], done["assigned"], done["active"], done["trial"]) == (True, None, None, None)
     assert node.store.running() == LOCAL and "damaged" in done["warnings"][0]
 
 
-@pytest.mark.parametrize("away", ["", "containerd refuses connections"])
-def test_a_failed_reset_does_not_keep_what_never_became_last_known_good(node: Node, away: str) -> None:
-    """The controller has confirmed OTHER, its trial is not over, and no controller confirms the reset. OTHER dies."""
+def fail_a_reset_from_other(node: Node) -> None:
+    """Let the controller confirm OTHER, whose trial is not over, and lose it after it has begun a reset."""
     node.store.reset()
     node.ran.clear()
-    node.assign(OTHER, confirmed=True)
-    node.start()
-    apply(node, "reset", invocation=f"i{node.starts}")
-    node.start()
+    node.switch(OTHER, confirmed=True)
+    reset(node, invocation=f"i{node.starts}")
+
+
+@pytest.mark.parametrize("away", ["", "containerd refuses connections"])
+def test_a_failed_reset_does_not_keep_what_never_became_last_known_good(node: Node, away: str) -> None:
+    fail_a_reset_from_other(node)
     node.later()
     node.later(60)
-    other = node.ran[0]
-    assert node.ran == [other, LOCAL, other]
+    assert node.ran == [OLD, LOCAL, OLD]
     node.away = away
     for restarts in (1, 2):
         node.seconds += 200
         node.start(restarts)
-    assert node.ran[-1] == (other if away else LOCAL)
+    assert node.ran[-1] == (OLD if away else LOCAL)
     if away:
         node.away = ""
         node.start(3)
@@ -357,17 +309,15 @@ def test_a_failed_reset_does_not_keep_what_never_became_last_known_good(node: No
 
 def test_what_is_left_keeps_no_state_files(node: Node, tmp_path: Path) -> None:
     """They were copied before the reset that failed, and belong to OTHER."""
-    (tmp_path / "cpu_manager_state").write_text("none")
-    node.store.reset()
+    state = tmp_path / "cpu_manager_state"
+    state.write_text("none")
     node.seconds = 5000.0
-    node.assign(OTHER, confirmed=True)
-    node.start()
-    apply(node, "reset", invocation=f"i{node.starts}")
-    KeptFiles(node.store.config_dir).write(Kept(str(tmp_path), node.boot, {"cpu_manager_state": "c3RhdGlj"}))
+    fail_a_reset_from_other(node)
+    KeptFiles(node.store.config_dir).write(Kept(str(tmp_path), node.boot, {state.name: "c3RhdGlj"}))
     node.start()
     node.later()
     node.later(60)
     for restarts in (1, 2, 3, 4):
         node.seconds += 10
         node.start(restarts)
-    assert node.ran[-1] == LOCAL and (tmp_path / "cpu_manager_state").read_text() == "none"
+    assert node.ran[-1] == LOCAL and state.read_text() == "none"

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
+import subprocess
 import typing as t
 from pathlib import Path
 
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard import Guard
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.ordered_stop import OrderedStop
 from tests.support.guard_node import LOCAL, NEW, Node, NoRoom
 
@@ -23,24 +23,21 @@ class Failing(Node):
 
     fails = ""
 
-    def run(self, argv: t.Sequence[str]) -> t.Any:
-        done = super().run(argv) if argv[1:2] != ["restart"] or not self.fails else None
-        if done is not None:
-            return done
+    def run(self, argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        if argv[1] != "restart" or not self.fails:
+            return super().run(argv)
         self.commands.append("systemctl restart")
         if self.fails == "dependency":
             self.properties.update(STOPPED)
-        failed = super().run(["systemctl", "is-failed"])
-        failed.returncode = 1
-        return failed
+        return subprocess.CompletedProcess(list(argv), 1, "", "")
 
     def watch(self, guard: Guard, seconds: float) -> int:
         """Let the guard's service look for so long; return how often it tried to restart the kubelet."""
-        before, end = self.commands.count("systemctl restart"), self.seconds + seconds
+        before, end = self.restarts, self.seconds + seconds
         while self.seconds < end:
             wait = guard.tick()
             self.seconds += 10 if wait is None else wait
-        return self.commands.count("systemctl restart") - before
+        return self.restarts - before
 
 
 @pytest.fixture
@@ -51,8 +48,7 @@ def node(tmp_path: Path) -> Failing:
 @pytest.mark.fault(case=70)
 def test_a_kubelet_that_the_guards_own_restart_stopped_is_started_when_its_dependency_is_back(node: Failing) -> None:
     """systemd stops it before containerd starts, and leaves it inactive."""
-    node.assign()
-    node.start()
+    node.switch()
     node.well, node.fails = False, "dependency"
     guard = node.guard()
     assert 1 < node.watch(guard, 700) < 30
@@ -82,8 +78,7 @@ def test_a_kubelet_that_the_controllers_restart_stopped_is_started(node: Failing
 @pytest.mark.fault(case=70)
 def test_a_kubelet_that_systemd_could_not_start_again_is_started_when_its_dependency_is_back(node: Failing) -> None:
     """Until what the unit requires has failed, that looks like a stop by an operator."""
-    node.assign(extra={"confirm_seconds": 5000})
-    node.start()
+    node.switch(extra={"confirm_seconds": 5000})
     node.properties.update(STOPPED)
     node.fails = "dependency"
     guard = node.guard()
@@ -100,8 +95,7 @@ def test_a_kubelet_that_systemd_could_not_start_again_is_started_when_its_depend
 def test_a_stop_that_nobody_ordered_here_stays_the_operators(node: Failing, restarted_before: bool) -> None:
     if restarted_before:
         OrderedStop(str(Path(node.started.path).parent)).note("i0")
-    node.assign()
-    node.start()
+    node.switch()
     node.properties.update(STOPPED)
     assert node.watch(node.guard(), 2000) == 0
     assert len([words for words in node.commands if words.startswith("timeout")]) < 50, "the journal is asked too often"
@@ -111,8 +105,7 @@ def test_a_stop_that_nobody_ordered_here_stays_the_operators(node: Failing, rest
 @pytest.mark.fault(case=74)
 def test_a_masked_unit_is_reverted_and_reported_once(node: Failing) -> None:
     """And it is asked to restart with pauses, not once a second."""
-    node.assign()
-    node.start()
+    node.switch()
     node.well, node.fails = False, "masked"
     guard, events = node.guard(), []
     queue = guard.records.queue
@@ -127,17 +120,15 @@ def test_a_masked_unit_is_reverted_and_reported_once(node: Failing) -> None:
 
 
 @pytest.mark.fault(case=20)
-def test_a_healthy_kubelet_is_not_restarted_again_although_nothing_can_be_written(tmp_path: Path) -> None:
+def test_a_healthy_kubelet_is_not_restarted_again_although_nothing_can_be_written(node: Failing) -> None:
     """Neither to the store's disk nor to /run."""
-    disk, memory = NoRoom(), NoRoom()
-    node = Failing(tmp_path, disk)
+    memory = NoRoom()
     node.started.file.fs = node.started.fs = memory
-    node.assign()
-    node.start()
+    node.switch()
     node.well = False
     guard = node.guard()
     guard.tick()
-    disk.full = memory.full = True
+    node.disk.full = memory.full = True
     assert node.watch(guard, 100) == 1
     node.well = True
     assert node.watch(guard, 600) == 0
@@ -162,9 +153,8 @@ def test_one_unanswered_question_to_systemd_forgets_no_restarts(node: Failing) -
 def test_what_was_confirmed_without_a_start_does_not_graduate(node: Failing) -> None:
     """By modules alone. The kubelet reads it weeks later, and ends: it is reverted then."""
     node.assign()
-    node.store.record(t.cast(Trial, node.store.trial()).but(confirmed=True))
-    for _look in range(5):
-        node.later(600)
+    node.confirm()
+    node.later(600, times=5)
     assert node.store.last_known_good() is None
     node.start()
     node.start(1)

@@ -13,60 +13,47 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard import Guard
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Outbox
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import local, statefiles
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Progress, Trial
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import FileError
-from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node, NoRoom
+from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node
 
 THIRD = {**SOURCE, "uid": "u3"}
 
 
-@pytest.fixture
-def node(tmp_path: Path) -> Node:
-    return Node(tmp_path)
-
-
-def test_a_revert_needs_no_free_block(tmp_path: Path) -> None:
-    disk = NoRoom()
-    node = Node(tmp_path, disk)
-    node.assign()
-    node.start()
-    disk.full = True
+@pytest.mark.parametrize("names", [False, True], ids=["nothing can be created", "names can be created"])
+def test_a_revert_needs_no_free_block(node: Node, names: bool) -> None:
+    node.switch()
+    node.disk.full, node.disk.names = True, names
     node.start(2)
     assert node.store.running() == LOCAL
 
 
 @pytest.mark.fault(case=20)
-def test_a_revert_is_reported_once_there_is_room_for_the_report(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_revert_is_reported_once_there_is_room_for_the_report(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     """The note of the trial that went frees a block, which is enough for the record of the revert only."""
-    disk = NoRoom()
-    node = Node(tmp_path, disk)
-    node.assign()
-    node.start()
-    disk.full = True
+    node.switch()
+    node.disk.full = True
     node.start(2)
 
     def refuse(outbox: Outbox, *_report: object) -> None:
         raise FileError(outbox.report_path, "cannot write: No space left on device")
 
-    disk.full = False
+    node.disk.full = False
     with monkeypatch.context() as patched:
         patched.setattr(Outbox, "write_report", refuse)
         for _look in range(3):
             assert node.later() is not None
-    trial = node.store.trial()
-    assert trial and trial.failed and node.error() == ""
+    failed = node.trial().failed
+    assert failed and node.error() == ""
     node.later()
-    assert node.error() == trial.failed and node.guard().records.progress() == Progress()
-    assert node.commands.count("systemctl restart") == 0
+    assert node.error() == failed and node.guard().records.progress() == Progress()
+    assert node.restarts == 0
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]"])
 def test_a_start_without_a_readable_trial_is_that_of_the_former_configuration(node: Node, text: str) -> None:
     """A power cut emptied the file. The guard's service may not run yet."""
-    node.assign()
-    node.start()
+    node.switch()
     Path(node.store.trial_path).write_text(text)
     node.boot = "b2"
     node.start()
@@ -74,20 +61,17 @@ def test_a_start_without_a_readable_trial_is_that_of_the_former_configuration(no
     assert node.guard().records.progress() == Progress()
 
 
-def test_the_revert_of_a_drop_in_needs_no_free_block(tmp_path: Path) -> None:
+def test_the_revert_of_a_drop_in_needs_no_free_block(node: Node, tmp_path: Path) -> None:
     """The link in the kubelet's folder stays, and leads to an empty override then."""
-    disk = NoRoom()
-    node = Node(tmp_path, disk)
     folder = tmp_path / "conf.d"
     folder.mkdir()
     link = folder / local.LINK
     link.symlink_to(f"{node.store.active}/kubelet")
     node.store.lay_over(str(link))
     node.folder, node.own = str(folder), link
-    node.assign()
-    node.start()
+    node.switch()
     assert link.read_bytes() != local.OVERRIDE
-    disk.full = True
+    node.disk.full = True
     node.start(2)
     assert node.store.running() == LOCAL and link.read_bytes() == local.OVERRIDE
     assert [path.name for path in folder.iterdir()] == [local.LINK]
@@ -98,20 +82,16 @@ def test_a_kubelet_that_systemd_gave_up_is_started_again_also_if_it_ran_the_form
     node.start()
     node.assign()
     node.properties.update(ActiveState="failed", SubState="failed", Result="signal", MainPID="0")
-    node.later()
-    node.later()
+    node.later(times=2)
     assert node.store.running() == LOCAL
-    assert node.commands.count("systemctl reset-failed") == 1 and node.commands.count("systemctl restart") == 1
+    assert node.commands.count("systemctl reset-failed") == 1 and node.restarts == 1
     assert "given up" in node.error()
 
 
 @pytest.mark.parametrize("starting", [True, False])
-def test_the_kubelet_is_not_restarted_while_the_revert_is_not_possible(tmp_path: Path, starting: bool) -> None:
-    disk = NoRoom()
-    node = Node(tmp_path, disk)
-    node.assign()
-    node.start()
-    disk.full, disk.renames = True, False
+def test_the_kubelet_is_not_restarted_while_the_revert_is_not_possible(node: Node, starting: bool) -> None:
+    node.switch()
+    node.disk.full, node.disk.renames = True, False
     if starting:
         node.start(2)
     guard, waits = node.guard(), []
@@ -119,21 +99,18 @@ def test_the_kubelet_is_not_restarted_while_the_revert_is_not_possible(tmp_path:
     for _look in range(9):
         node.seconds += 60
         waits.append(guard.tick())
-    assert node.store.running() == NEW and "systemctl restart" not in node.commands
+    assert node.store.running() == NEW and not node.restarts
     assert waits == [2, 4, 8, 16, 32, 60, 60, 60, 60]
-    disk.full = False
+    node.disk.full = False
     node.later(60)
-    assert node.store.running() == LOCAL and node.commands.count("systemctl restart") == 1
+    assert node.store.running() == LOCAL and node.restarts == 1
 
 
-def test_a_configuration_that_fails_after_a_reboot_is_reverted_on_a_full_disk(tmp_path: Path) -> None:
+def test_a_configuration_that_fails_after_a_reboot_is_reverted_on_a_full_disk(node: Node) -> None:
     """The boot and the ends of the kubelet are counted, although the disk cannot hold the counts."""
-    disk = NoRoom()
-    node = Node(tmp_path, disk)
-    node.assign(confirmed=True)
-    node.start()
+    node.switch(confirmed=True)
     node.later()
-    disk.full = True
+    node.disk.full = True
     node.boot, node.seconds = "b2", 10.0
     for restarts in range(12):
         node.start(restarts)
@@ -155,10 +132,8 @@ def test_the_links_of_a_revert_exist_as_long_as_they_are_needed(node: Node) -> N
     assert not os.path.lexists(links.prepared) and not os.path.lexists(links.last_resort)
 
 
-def test_after_last_known_good_is_forgotten_a_revert_needs_no_free_block(tmp_path: Path) -> None:
+def test_after_last_known_good_is_forgotten_a_revert_needs_no_free_block(node: Node) -> None:
     """A kubelet that was upgraded within a trial refuses last-known-good: the revert leads to the local config."""
-    disk = NoRoom()
-    node = Node(tmp_path, disk)
     node.assign()
     node.store.graduate(SOURCE, "v1.20.2")
     node.assign(OTHER)
@@ -166,7 +141,7 @@ def test_after_last_known_good_is_forgotten_a_revert_needs_no_free_block(tmp_pat
     node.store.forget(SOURCE)
     assert os.readlink(node.store.links.prepared) == LOCAL
     node.start()
-    disk.full = True
+    node.disk.full = True
     node.start(2)
     assert node.store.running() == LOCAL
 
@@ -175,82 +150,67 @@ def test_after_last_known_good_is_forgotten_a_revert_needs_no_free_block(tmp_pat
 def test_a_reboot_before_the_confirmation_restores_the_state_files(node: Node, tmp_path: Path) -> None:
     state = tmp_path / "cpu_manager_state"
     state.write_text("none")
-    node.assign(state_files=statefiles.take([str(state)]))
-    node.start()
+    node.switch(state_files=statefiles.take([str(state)]))
     state.write_text("static")
-    node.boot, node.seconds = "b2", 5.0
-    node.start()
+    node.reboot(5.0)
     assert node.ran[-1] == LOCAL and state.read_text() == "none" and "rebooted" in node.error()
-    node.assign(state_files=statefiles.take([str(state)]))
-    node.start()
+    node.switch(state_files=statefiles.take([str(state)]))
     assert node.ran[-1] == NEW and node.error() == ""
 
 
 @pytest.mark.fault(case=40)
 def test_a_trial_that_was_armed_and_not_switched_does_not_end_the_trial_before(node: Node) -> None:
     """A is on trial, B is armed, and the module is stopped before the switch: A's trial goes on."""
-    node.assign(extra={"confirm_seconds": 900}, deadline_seconds=900)
-    node.start()
+    node.switch(extra={"confirm_seconds": 900}, deadline_seconds=900)
     node.later()
     before = node.store.trial()
     for source in (OTHER, THIRD):
-        node.store.stage(source, {"kubelet": "{}"})
-        armed = Moment(node.boot, node.seconds, node.wall)
-        node.store.arm(Trial(source, None, armed, deadline_seconds=5, invocation="i1"))
+        node.arm(source, deadline_seconds=5, invocation="i1")
     node.later(10)
     assert node.store.trial() == before and node.store.running() == NEW
     assert os.readlink(node.store.links.prepared) == LOCAL
     node.start(1)
     node.start(2)
     assert node.store.running() == LOCAL, "the trial that counts again still reverts"
-    node.assign(OTHER)
-    node.start()
+    node.switch(OTHER)
     assert node.ran[-1] not in (LOCAL, NEW) and node.error() == "", "the interrupted change, made again"
 
 
 @pytest.mark.parametrize("second", [THIRD, SOURCE], ids=["another one", "back to last-known-good"])
 @pytest.mark.fault(case=40)
-def test_a_trial_that_counts_again_reverts_on_a_full_disk(tmp_path: Path, second: dict[str, str]) -> None:
+def test_a_trial_that_counts_again_reverts_on_a_full_disk(node: Node, second: dict[str, str]) -> None:
     """OTHER is on trial, a switch to the second one is interrupted after its trial was armed, and the disk is full."""
-    disk = NoRoom()
-    node = Node(tmp_path, disk)
     node.assign()
     node.store.graduate(SOURCE, "v1.20.2")
-    node.assign(OTHER)
-    node.start()
-    node.store.stage(second, {"kubelet": "{}"})
-    revert_to = OTHER if second == SOURCE else SOURCE
-    node.store.arm(Trial(second, revert_to, Moment(node.boot, node.seconds, node.wall), invocation="i1"))
-    disk.full = True
+    node.switch(OTHER)
+    node.arm(second, OTHER if second == SOURCE else SOURCE, invocation="i1")
+    node.disk.full = True
     node.start(2)
     # The links lead to what the second trial would have reverted to, and to the local configuration.
     assert node.store.running() == (LOCAL if second == SOURCE else NEW)
-    disk.full = False
+    node.disk.full = False
     node.later(60)
-    assert node.store.running() == node.ran[-1] == NEW and node.commands.count("systemctl restart") <= 1
+    assert node.store.running() == node.ran[-1] == NEW and node.restarts <= 1
 
 
 def test_a_revert_ends_a_kubelet_that_runs_what_the_trial_before_left(node: Node) -> None:
     """A is on trial, the module switches to B and is stopped before the restart: the kubelet still runs A."""
-    node.assign(extra={"confirm_seconds": 900}, deadline_seconds=900)
-    node.start()
+    node.switch(extra={"confirm_seconds": 900}, deadline_seconds=900)
     node.later()
     node.assign(OTHER, back=None, invocation="i1", extra={"confirm_seconds": 60})
     node.later()
-    assert node.commands.count("systemctl restart") == 0
+    assert node.restarts == 0
     node.later(60)
-    assert node.store.running() == LOCAL and node.commands.count("systemctl restart") == 1
+    assert node.store.running() == LOCAL and node.restarts == 1
     assert node.ran[-1] == LOCAL
 
 
 def test_a_trial_whose_source_is_no_longer_assigned_ends(node: Node) -> None:
     """A reset was stopped after it wrote what is assigned and before the switch: the trial can never be passed."""
-    node.assign(confirmed=True, deadline_seconds=5)
-    node.start()
+    node.switch(confirmed=True, deadline_seconds=5)
     node.later()
     (Path(node.store.config_dir) / "store/meta/assigned").write_bytes(b"")
-    node.later(20)
-    node.later(20)
+    node.later(20, times=2)
     assert node.store.trial() is None and node.store.running() == NEW
     assert "run again" in node.error()
 
@@ -258,8 +218,7 @@ def test_a_trial_whose_source_is_no_longer_assigned_ends(node: Node) -> None:
 @pytest.mark.parametrize("noted", [True, False])
 def test_a_kubelet_that_runs_neither_of_both_is_restarted(node: Node, noted: bool) -> None:
     """A runs without a trial, B is assigned without a restart and not confirmed: the revert leads to the local one."""
-    node.assign()
-    node.start()
+    node.switch()
     node.store.disarm()
     node.assign(OTHER, back=None, invocation="i1", extra={"confirm_seconds": 60})
     if not noted:
@@ -268,55 +227,48 @@ def test_a_kubelet_that_runs_neither_of_both_is_restarted(node: Node, noted: boo
     node.later()
     assert node.store.running() == LOCAL
     # What the kubelet was started with is unknown without the note: only the InvocationID is compared then.
-    assert node.commands.count("systemctl restart") == (1 if noted else 0)
+    assert node.restarts == (1 if noted else 0)
 
 
 def test_a_kubelet_whose_unit_lost_the_step_of_the_guard_is_restarted_once(
     node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    node.assign(extra={"confirm_seconds": 60})
-    node.start()
+    node.switch(extra={"confirm_seconds": 60})
     monkeypatch.setattr(Guard, "prestart", lambda _guard: False)
     node.later(60)
-    for _look in range(3):
-        node.later()
-    assert node.commands.count("systemctl restart") == 1 and node.ran == [NEW, LOCAL]
+    node.later(times=3)
+    assert node.restarts == 1 and node.ran == [NEW, LOCAL]
 
 
 @pytest.mark.parametrize("verdict", ["", "it ended"])
 def test_a_revert_that_a_power_cut_ended_before_the_rename_is_finished_at_the_start(node: Node, verdict: str) -> None:
     """The trial has failed according to the disk, and `active` still leads to what failed."""
-    node.assign()
-    node.start()
-    trial = node.store.trial()
-    assert trial
+    node.switch()
+    trial = node.trial()
     node.store.record(trial.but(failed="it ended"))
     node.guard().records.remember(Progress(name=trial.name, verdict=verdict))
-    node.boot, node.seconds = "b2", 5.0
-    node.start()
+    node.reboot(5.0)
     assert node.ran[-1] == LOCAL and node.error() == "it ended"
     node.later()
-    assert node.commands.count("systemctl restart") == 0
+    assert node.restarts == 0
 
 
 def test_a_revert_that_was_recorded_before_does_not_restart_a_kubelet_that_never_stopped(node: Node) -> None:
     """The guard ended between the record of the revert and its rename, and the kubelet runs what was active before."""
     node.start()
     node.assign(invocation="i1")
-    trial = node.store.trial()
-    assert trial
+    trial = node.trial()
     node.store.record(trial.but(failed="it ended"))
     node.guard().records.remember(Progress(name=trial.name, verdict="it ended", boot=node.boot))
     node.later()
     assert (node.store.running(), node.ran, node.error()) == (LOCAL, [LOCAL], "it ended")
-    assert node.commands.count("systemctl restart") == 0 and node.later() is None
+    assert node.restarts == 0 and node.later() is None
 
 
 @pytest.mark.parametrize("dies", [False, True])
 def test_what_a_revert_led_to_stays_when_its_trial_is_lost(node: Node, dies: bool) -> None:
     """The controller has confirmed NEW, whose trial was not over, and a crash has emptied that of OTHER."""
-    node.assign(confirmed=True)
-    node.start()
+    node.switch(confirmed=True)
     node.assign(OTHER, back=SOURCE)
     for restarts in (0, 1, 2):
         node.start(restarts)

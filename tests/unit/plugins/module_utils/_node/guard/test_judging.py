@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import typing as t
-from pathlib import Path
 
 import pytest
 
@@ -31,16 +30,10 @@ def test_the_terms_of_a_trial_without_options() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("confirm_seconds", 7),
-        ("was_healthy", False),
-        ("unhealthy_seconds", 7),
-        ("boot_grace_seconds", 7),
-        ("recovery_seconds", 7),
-    ],
+    "name", ["confirm_seconds", "was_healthy", "unhealthy_seconds", "boot_grace_seconds", "recovery_seconds"]
 )
-def test_each_option_of_a_trial_changes_its_term_alone(name: str, value: t.Any) -> None:
+def test_each_option_of_a_trial_changes_its_term_alone(name: str) -> None:
+    value = False if name == "was_healthy" else 7
     terms = judging.terms_of(TRIAL.but(extra={name: value}))
     assert terms == judging.terms_of(TRIAL)._replace(**{name: value})
 
@@ -61,10 +54,10 @@ def test_a_trial_of_what_it_reverts_to_cannot_be_reverted() -> None:
     ],
 )
 def test_what_a_kubelet_has_read_whose_start_was_not_noted(
-    tmp_path: Path, replaced: dict[str, t.Any] | None, invocation: str, boot: str, read: str
+    node: Node, replaced: dict[str, t.Any] | None, invocation: str, boot: str, read: str
 ) -> None:
     facts = Facts(boot, 6.0, unit=Unit(invocation=invocation))
-    assert Node(tmp_path).guard().reverts.read(TRIAL.but(replaced=replaced), facts) == read
+    assert node.guard().reverts.read(TRIAL.but(replaced=replaced), facts) == read
 
 
 @pytest.mark.parametrize(
@@ -97,9 +90,8 @@ def test_which_revert_was_not_reported(progress: dict[str, t.Any], unreported: b
     ],
 )
 def test_a_switch_within_a_trial_was_interrupted(
-    tmp_path: Path, replaced: dict[str, t.Any] | None, active: str, interrupted: bool
+    node: Node, replaced: dict[str, t.Any] | None, active: str, interrupted: bool
 ) -> None:
     """Then what the former trial put there is still active. A revert leads away from it."""
-    node = Node(tmp_path)
     node.store.point(active)
     assert node.guard().reverts._never_switched(TRIAL.but(replaced=replaced, revert_to=None)) == interrupted

@@ -1,10 +1,11 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The kubelet's binary was replaced: its first start runs what it accepts."""
+"""The kubelet's binary was replaced: its first start runs what it accepts, also on a full disk."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import types
 import typing as t
@@ -12,16 +13,18 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Host
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.judging import Reverts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.new_binary import (
     MOST_UNANSWERED,
     NewBinary,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import local, statefiles
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress, Trial
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary, files
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit
-from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node, NoRoom
-from tests.support.replaced_binary import NEW_VERSION, OLD_VERSION, WORDS, Kubelet, replaceable, with_good
+from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node
+from tests.support.replaced_binary import NEW_VERSION, OLD_VERSION, WORDS, Kubelet, on_trial, replaceable, with_good
 
 OTHERS = "store/checkpoints/u2/1"
 
@@ -55,8 +58,7 @@ def test_what_it_accepts_is_tied_to_its_version(node: Node, kubelet: Kubelet) ->
     kubelet.replace(NEW_VERSION)
     node.start()
     assert (node.ran[-1], node.store.graduated_with()) == (OTHERS, NEW_VERSION)
-    armed = node.store.trial()
-    assert armed and armed.kubelet_version == NEW_VERSION
+    assert node.trial().kubelet_version == NEW_VERSION
 
 
 def test_a_refused_last_known_good_makes_room_for_the_own_file_as_it_is_now(node: Node, kubelet: Kubelet) -> None:
@@ -67,8 +69,7 @@ def test_a_refused_last_known_good_makes_room_for_the_own_file_as_it_is_now(node
     assert node.ran[-1] == LOCAL and "maxPods: 7" in config(node)
     assert (node.store.assigned(), node.store.last_known_good(), node.store.graduated_with()) == (SOURCE, None, "")
     assert node.error() == f"kubelet {NEW_VERSION} refuses this configuration: {WORDS}"
-    report = node.guard().records.report()
-    assert report and report.message.startswith("Kubelet restarting to use local config")
+    assert node.message().startswith("Kubelet restarting to use local config")
     node.start(1)
     node.start(2)
     assert node.ran[-1] == LOCAL and (node.own.read_bytes(), node.own.stat().st_mtime_ns) == before
@@ -85,32 +86,28 @@ def test_a_damaged_own_file_does_not_replace_the_saved_one(node: Node, kubelet: 
 def test_a_refused_trial_makes_room_for_last_known_good(node: Node, kubelet: Kubelet, tmp_path: Path) -> None:
     state = tmp_path / "cpu_manager_state"
     state.write_text("none")
-    node.assign(OTHER, state_files=statefiles.take([str(state)]))
-    node.start()
+    node.switch(OTHER, state_files=statefiles.take([str(state)]))
     state.write_text("static")
     kubelet.replace(NEW_VERSION, "SECOND")
     node.start()
     assert node.ran[-1] == NEW and WORDS in node.error() and state.read_text() == "none"
     assert node.store.last_known_good() == SOURCE and WORDS in node.store.error()
-    assert node.later() is None and "systemctl restart" not in node.commands
+    assert node.later() is None and not node.restarts
     node.texts["u2"] = "{THIRD: 1}"
-    node.assign({**OTHER, "resourceVersion": "2"}, kubelet_version=NEW_VERSION)
-    node.start()
+    node.switch({**OTHER, "resourceVersion": "2"}, kubelet_version=NEW_VERSION)
     assert "THIRD" in config(node) and node.error() == "", "the next one, which this version accepts"
 
 
 @pytest.mark.fault(case=33)
 def test_both_refused(node: Node, kubelet: Kubelet) -> None:
-    node.assign(OTHER)
-    node.start()
+    node.switch(OTHER)
     kubelet.replace(NEW_VERSION, "FIRST", "SECOND")
     node.start()
     assert (node.ran[-1], node.store.last_known_good()) == (LOCAL, None)
 
 
 def test_a_refused_last_known_good_after_a_trial_that_failed(node: Node, kubelet: Kubelet) -> None:
-    node.assign(OTHER)
-    node.start()
+    node.switch(OTHER)
     node.start(2)
     assert node.ran[-1] == NEW
     kubelet.replace(NEW_VERSION, "FIRST")
@@ -118,15 +115,13 @@ def test_a_refused_last_known_good_after_a_trial_that_failed(node: Node, kubelet
     assert node.ran[-1] == LOCAL and "ended 2 times" in node.error() and WORDS in node.error()
 
 
-def test_a_revert_never_leads_to_what_the_new_binary_refuses(tmp_path: Path, kubelet: Kubelet) -> None:
-    disk = NoRoom()
-    node = with_good(tmp_path, disk)
+def test_a_revert_never_leads_to_what_the_new_binary_refuses(node: Node, kubelet: Kubelet) -> None:
     node.assign(OTHER)
     assert os.readlink(node.store.links.prepared) == NEW
     kubelet.replace(NEW_VERSION, "FIRST")
     node.start()
     assert (node.ran[-1], os.readlink(node.store.links.prepared)) == (OTHERS, LOCAL)
-    disk.full = True
+    node.disk.full = True
     node.start(2)
     assert node.ran[-1] == LOCAL
 
@@ -174,8 +169,7 @@ def test_a_copy_of_the_own_file_is_renewed_after_a_downgrade(node: Node, kubelet
     node.own.write_text("kind: Corrected\n")
     kubelet.replace(OLD_VERSION, "Configuration")
     node.start()
-    report = node.guard().records.report()
-    assert config(node) == "kind: Corrected\n" and report and str(node.own) in report.status["reason"]
+    assert config(node) == "kind: Corrected\n" and str(node.own) in node.reason()
 
 
 def test_an_installed_guard_does_not_ask_what_the_controller_has_asked(tmp_path: Path, kubelet: Kubelet) -> None:
@@ -211,22 +205,19 @@ def test_a_drop_in_is_asked_about_with_its_folder_and_gives_way_to_nothing(
     kubelet.replace(NEW_VERSION, "FIRST")
     node.start()
     assert node.ran[-1] == LOCAL and asked[-1][0] == local.OVERRIDE.decode()
-    assert {beneath for _text, beneath in [(text, (one.base, one.name)) for text, one in asked]} == {
-        (base, "90-livenodes-kubelet.conf")
-    }
+    assert {(one.base, one.name) for _text, one in asked} == {(base, "90-livenodes-kubelet.conf")}
     assert asked[-1][1].others == {"10.conf": "theirs"} and config(node) == local.OVERRIDE.decode()
     assert node.error() == f"kubelet {NEW_VERSION} refuses this configuration: {WORDS}"
 
 
 def test_a_reset_on_trial_that_it_refuses_is_reverted(node: Node, kubelet: Kubelet) -> None:
-    node.store.arm(Trial(None, SOURCE, Moment(node.boot, node.seconds, node.wall)))
+    node.store.arm(Trial(None, SOURCE, node.now()))
     node.store.switch(None)
     node.start()
     kubelet.replace(NEW_VERSION, "Configuration")
     node.start()
-    report = node.guard().records.report()
-    assert node.ran[-2:] == [LOCAL, NEW] and report and WORDS in report.status["error"]
-    assert report.status["reason"] == "reverted to last-known-good"
+    assert node.ran[-2:] == [LOCAL, NEW] and WORDS in node.error()
+    assert node.reason() == "reverted to last-known-good"
     node.start()
     assert node.ran[-1] == NEW and node.later() is None
 
@@ -263,3 +254,120 @@ def test_the_binary_is_what_the_unit_starts_unless_another_program_does_that(
 ) -> None:
     node.folder, node.argv = folder, (known,) if known else ()
     assert node.guard().new_binary._program(starts) == program
+
+
+def _after_a_revert(node: Node) -> None:
+    """The revert has used the link that was prepared for it."""
+    node.switch(OTHER)
+    node.disk.full = True
+    node.start(2)
+    assert node.ran[-1] == NEW
+
+
+def _without_a_trial(node: Node) -> None:
+    """No link leads to last-known-good: the kubelet runs the local configuration until there is room."""
+    node.assign(OTHER)
+    node.store.disarm()
+    node.start()
+
+
+@pytest.mark.parametrize(
+    ("before", "refuses"),
+    # There is no room for a link: the one to the local configuration exists all the time.
+    [(lambda _node: None, "FIRST"), (_after_a_revert, "FIRST"), (_without_a_trial, "SECOND")],
+)
+def test_a_full_disk_does_not_prevent_the_start(
+    node: Node, kubelet: Kubelet, before: t.Callable[[Node], None], refuses: str
+) -> None:
+    before(node)
+    kubelet.replace(NEW_VERSION, refuses)
+    node.disk.full = True
+    node.start()
+    assert node.ran[-1] == LOCAL
+
+
+def test_a_full_disk_within_the_trial_does_not_prevent_the_start(tmp_path: Path, kubelet: Kubelet) -> None:
+    node = on_trial(tmp_path)
+    kubelet.replace(NEW_VERSION, "FIRST")
+    node.disk.full = True
+    node.start()
+    node.start()
+    assert node.ran[-2:] == [LOCAL, LOCAL]
+    node.disk.full = False
+    node.start()
+    asked = len(kubelet.asked)
+    node.start()
+    assert node.ran[-1] == LOCAL and len(kubelet.asked) == asked
+
+
+def test_what_was_left_on_a_full_disk_does_not_graduate(tmp_path: Path, kubelet: Kubelet) -> None:
+    """The revert could not be recorded, so the confirmed trial is still there."""
+    node = on_trial(tmp_path, confirmed=True)
+    kubelet.replace(NEW_VERSION, "FIRST")
+    node.disk.full = True
+    node.start()
+    node.disk.full = False
+    node.later(60, times=3)
+    assert (node.ran[-1], node.store.last_known_good()) == (LOCAL, None) and node.store.error()
+    assert not node.restarts
+
+
+class Killed(BaseException):
+    """The guard's process ended: no handler runs."""
+
+
+def _trial_begins(node: Node) -> None:
+    node.assign(OTHER)
+
+
+def _trial_runs(node: Node) -> None:
+    node.switch(OTHER)
+
+
+def _reset_is_over(node: Node) -> None:
+    node.store.reset()
+    node.start()
+    node.own.write_text("kind: Corrected\n")
+
+
+@pytest.mark.parametrize(
+    ("before", "refuses", "runs", "reason"),
+    [
+        (lambda _node: None, "FIRST", LOCAL, "reverted to the local configuration"),
+        (_trial_begins, "SECOND", NEW, "reverted to last-known-good"),
+        (_trial_runs, "SECOND", NEW, "reverted to last-known-good"),
+        (_reset_is_over, "Configuration", LOCAL, "reverted to "),
+    ],
+)
+@pytest.mark.parametrize(("part", "method"), [(Host, "queue_report"), (Reverts, "finish")])
+def test_a_revert_is_reported_also_if_the_guard_was_killed_before(
+    node: Node,
+    kubelet: Kubelet,
+    before: t.Callable[[Node], None],
+    refuses: str,
+    runs: str,
+    reason: str,
+    part: type,
+    method: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The kubelet was started all the same, and what it runs is accepted: nothing is left to do but the report."""
+    before(node)
+    if node.guard().records.report():
+        files.remove(node.guard().records.report_path)
+    kubelet.replace(NEW_VERSION, refuses)
+
+    def killed(*_words: t.Any, **_more: t.Any) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch, contextlib.suppress(Killed):
+        # `finish` ends the step that reported.
+        patch.setattr(part, method, killed)
+        node.start()
+    node.start()
+    assert node.reason().startswith(reason) and WORDS in node.error()
+    assert node.ran[-1] == runs and node.guard().records.progress() == Progress()
+    # Once: a kubelet that starts again later has nothing to report.
+    files.remove(node.guard().records.report_path)
+    node.start()
+    assert node.guard().records.report() is None and node.ran[-1] == runs

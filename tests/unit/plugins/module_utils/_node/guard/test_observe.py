@@ -26,6 +26,11 @@ def test_the_start_of_the_kubelet_is_reported_by_the_current_clock(monkeypatch: 
     assert seen._replace(pid=0).since() is None and seen._replace(unit=Unit(sub="start-pre")).since() is None
 
 
+def answer(text: str) -> t.Callable[[t.Sequence[str]], subprocess.CompletedProcess[str]]:
+    """Return a systemd that shows this."""
+    return lambda argv: subprocess.CompletedProcess(list(argv), 0, text, "")
+
+
 def test_systemd_is_not_asked_again_while_the_process_runs_on() -> None:
     calls: list[str] = []
     with subprocess.Popen(["sleep", "60"]) as process:
@@ -33,15 +38,11 @@ def test_systemd_is_not_asked_again_while_the_process_runs_on() -> None:
 
         def run(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
             calls.append(argv[1])
-            return subprocess.CompletedProcess(list(argv), 0, text, "")
+            return answer(text)(argv)
 
         first = observe.kubelet("kubelet.service", run)
-        assert (
-            first
-            and first.started == 5.5
-            and observe.kubelet("kubelet.service", run, first) == first
-            and calls == ["show"]
-        )
+        assert first and first.started == 5.5
+        assert observe.kubelet("kubelet.service", run, first) == first and calls == ["show"]
         process.kill()
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         observe.kubelet("kubelet.service", run, first)
@@ -52,9 +53,7 @@ def test_numbers_that_systemd_has_not_set() -> None:
     """systemd prints this for a number without a value."""
     names = ("NRestarts", "MainPID", "ExecMainStartTimestampMonotonic")
     text = "".join(f"{name}=[not set]\n" for name in names)
-    found = observe.kubelet(
-        "kubelet.service", lambda argv: subprocess.CompletedProcess(list(argv), 0, f"ActiveState=active\n{text}", "")
-    )
+    found = observe.kubelet("kubelet.service", answer(f"ActiveState=active\n{text}"))
     assert found and (found.unit.restarts, found.pid, found.started) == (0, 0, 0.0)
 
 
@@ -87,7 +86,7 @@ def test_fields_are_found_in_yaml_that_can_have_two_meanings(tmp_path: Path) -> 
 @pytest.mark.parametrize(("code", "killed"), [("0", False), ("1", False), ("2", True), ("3", True)])
 def test_a_kubelet_that_a_signal_ended_did_not_state_why(code: str, killed: bool) -> None:
     text = f"ActiveState=activating\nSubState=auto-restart\nExecMainCode={code}\n"
-    seen = observe.kubelet("k", lambda argv: subprocess.CompletedProcess(list(argv), 0, text, ""))
+    seen = observe.kubelet("k", answer(text))
     assert seen and seen.killed == killed
 
 

@@ -17,7 +17,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import observe
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_install, guard_steps
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import textfile
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_reporter, textfile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import FileError, StoreError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import UnitError
@@ -72,7 +72,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The command line of the running kubelet; it needs no healthz."""
     words = ["kubelet", "--healthz-port=0"]
     monkeypatch.setattr(observe, "argv", lambda _pid: words)
-    monkeypatch.setattr(guard_steps, "withdraw", lambda _argv, _names: [])
+    monkeypatch.setattr(status_reporter, "withdraw", lambda _argv, _names: [])
     monkeypatch.setattr(guard_steps, "PAUSE", 0)
     monkeypatch.setattr(guard_install, "absent", lambda *_arguments: True)
     return words
@@ -147,7 +147,7 @@ def test_which_annotations_go(
         withdrawn.extend(found)
         return []
 
-    monkeypatch.setattr(guard_steps, "withdraw", withdraw)
+    monkeypatch.setattr(status_reporter, "withdraw", withdraw)
     monkeypatch.setattr(guard_steps, "_program", lambda *_words: [])
     guard_steps.removed(str(tmp_path), t.cast("t.Any", FakeUnit()), 1, False, (), keep)
     assert withdrawn == [f"{annotation.PREFIX}{name}" for name in names]

@@ -30,12 +30,16 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
+@pytest.fixture
+def record(tmp_path: Path) -> KeptFiles:
+    return KeptFiles(str(tmp_path))
+
+
 def content(root: Path) -> dict[str, str]:
     return {path.name: path.read_text() for path in root.glob("*_state") if path.is_file() and not path.is_symlink()}
 
 
-def test_all_state_files_are_copied(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    record = KeptFiles(str(tmp_path))
+def test_all_state_files_are_copied(record: KeptFiles, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert record.read() is None
     assert record.save("b1", False)
     kept = record.read()
@@ -54,8 +58,7 @@ def test_all_state_files_are_copied(tmp_path: Path, root: Path, monkeypatch: pyt
     assert record.read() is None
 
 
-def test_what_belongs_to_neither_configuration_is_removed_with_a_restore(tmp_path: Path, root: Path) -> None:
-    record = KeptFiles(str(tmp_path))
+def test_what_belongs_to_neither_configuration_is_removed_with_a_restore(record: KeptFiles, root: Path) -> None:
     record.save("b1", False, {"cpu_manager_state"})
     kept = record.read()
     assert kept and sorted(kept.data) == ["allocated_pods_state"]
@@ -66,19 +69,17 @@ def test_what_belongs_to_neither_configuration_is_removed_with_a_restore(tmp_pat
 
 
 @pytest.mark.parametrize("settings", [None, "", "[]", "{}", "{", '{"argv": [5]}', '{"argv": 5}'])
-def test_nothing_is_copied_without_a_guard(tmp_path: Path, root: Path, settings: str | None) -> None:
+def test_nothing_is_copied_without_a_guard(tmp_path: Path, record: KeptFiles, root: Path, settings: str | None) -> None:
     place = tmp_path / "guard/settings.json"
     place.unlink()
     if settings is not None:
         place.write_text(settings)
-    record = KeptFiles(str(tmp_path))
     assert not record.save("b1", False) and record.read() is None
 
 
 @pytest.mark.parametrize(("boot", "cpu"), [("b1", {"cpu_manager_state": "none"}), ("b2", {})])
 @pytest.mark.fault(case=12)
-def test_restored_or_after_a_reboot_removed(tmp_path: Path, root: Path, boot: str, cpu: dict[str, str]) -> None:
-    record = KeptFiles(str(tmp_path))
+def test_restored_or_after_a_reboot_removed(record: KeptFiles, root: Path, boot: str, cpu: dict[str, str]) -> None:
     record.save("b1", False)
     kept = record.read()
     assert kept
@@ -113,8 +114,7 @@ def test_restored_or_after_a_reboot_removed(tmp_path: Path, root: Path, boot: st
         '{"root": "/", "boot": "", "data": {}, "reverted": ["b1", 1.0]}',
     ],
 )
-def test_an_unreadable_record_counts_as_absent(tmp_path: Path, root: Path, text: str) -> None:
-    record = KeptFiles(str(tmp_path))
+def test_an_unreadable_record_counts_as_absent(record: KeptFiles, root: Path, text: str) -> None:
     Path(record.path).write_text(text)
     Path(record.path).chmod(0o600)
     assert record.read() is None

@@ -18,6 +18,16 @@ from tests.support.guard_node import NoRoom
 ONE, OTHER = "store/checkpoints/u1/1", "store/checkpoints/u2/1"
 
 
+@pytest.fixture
+def disk() -> NoRoom:
+    return NoRoom()
+
+
+@pytest.fixture
+def links(tmp_path: Path, disk: NoRoom) -> Links:
+    return Links(str(tmp_path), disk)
+
+
 @pytest.mark.parametrize(
     ("prepared", "target", "possible"),
     [
@@ -29,10 +39,8 @@ ONE, OTHER = "store/checkpoints/u1/1", "store/checkpoints/u2/1"
     ],
 )
 def test_what_can_become_active_on_a_full_disk(
-    tmp_path: Path, prepared: str | None, target: str, possible: bool
+    links: Links, disk: NoRoom, prepared: str | None, target: str, possible: bool
 ) -> None:
-    disk = NoRoom()
-    links = Links(str(tmp_path), disk)
     links.point("store/checkpoints/u3/1")
     if prepared:
         links.prepare(prepared)
@@ -45,48 +53,43 @@ def test_what_can_become_active_on_a_full_disk(
     assert links.running() == (target if possible else "store/checkpoints/u3/1")
 
 
-def test_with_room_the_last_resort_stays(tmp_path: Path) -> None:
-    links = Links(str(tmp_path), NoRoom())
+def test_with_room_the_last_resort_stays(links: Links) -> None:
     links.prepare(ONE)
     links.point(LOCAL_TARGET)
     assert links.running() == LOCAL_TARGET and os.readlink(links.last_resort) == LOCAL_TARGET
 
 
 @pytest.mark.parametrize("target", ["../other", "store/checkpoints/./1", "store/checkpoints/u1/..", "store/local/u1/1"])
-def test_a_link_out_of_the_store_is_an_error(tmp_path: Path, target: str) -> None:
-    links = Links(str(tmp_path), NoRoom())
+def test_a_link_out_of_the_store_is_an_error(links: Links, target: str) -> None:
     assert links.running() is None
     os.symlink(target, links.active)
     with pytest.raises(StoreError, match="out of the store"):
         links.running()
 
 
-def test_a_file_in_the_place_of_the_link_is_named(tmp_path: Path) -> None:
-    links = Links(str(tmp_path), NoRoom())
+def test_a_file_in_the_place_of_the_link_is_named(links: Links) -> None:
     Path(links.active).touch()
     with pytest.raises(FileError, match=f"^{links.active}: cannot read the link: Invalid argument"):
         links.running()
 
 
-def test_nothing_is_prepared_on_a_full_disk(tmp_path: Path) -> None:
+def test_nothing_is_prepared_on_a_full_disk(links: Links, disk: NoRoom) -> None:
     """So a switch is refused that a full disk could not revert."""
-    disk = NoRoom()
     disk.full = True
     with pytest.raises(FileError, match="No space left"):
-        Links(str(tmp_path), disk).prepare(ONE)
+        links.prepare(ONE)
 
 
 @pytest.mark.parametrize(("active", "left"), [(None, []), (LOCAL_TARGET, []), (ONE, ["last-resort"])])
-def test_the_last_resort_stays_while_a_kubelet_may_need_it(tmp_path: Path, active: str | None, left: list[str]) -> None:
-    links = Links(str(tmp_path), NoRoom())
+def test_the_last_resort_stays_while_a_kubelet_may_need_it(
+    links: Links, tmp_path: Path, active: str | None, left: list[str]
+) -> None:
     links.prepare(OTHER)
     links.release(active)
     assert os.listdir(tmp_path) == left
 
 
-def test_the_last_resort_is_for_a_full_disk_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    disk = NoRoom()
-    links = Links(str(tmp_path), disk)
+def test_the_last_resort_is_for_a_full_disk_only(links: Links, disk: NoRoom, monkeypatch: pytest.MonkeyPatch) -> None:
     links.prepare(ONE)
 
     def refuse(_target: str, _path: str) -> None:

@@ -16,7 +16,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store impo
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.local import File, LocalError, LocalStore
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import FileError
-from tests.support.stored import CONFIG, LOCAL, Owners, stored, under
+from tests.support.stored import CONFIG, LOCAL, Owners, under
 
 LINK = "/etc/kubelet.d/90-livenodes-kubelet.conf"
 ENVIRONMENT = "/etc/default/kubelet"
@@ -134,6 +134,8 @@ def test_what_the_kubelet_would_read_is_restored(saved: LocalStore) -> None:
         ("tlsCertFile :\t\ttls.crt # why", "'tls.crt'"),
         ("tlsPrivateKeyFile: \udce4", None),
         ("volumePluginDir: 'x'", "'x'"),
+        ('{"resolvConf": "resolv.conf"}', "'resolv.conf'"),
+        ("authentication:\n  x509:\n    clientCAFile: pki/ca.crt\n", "'pki/ca.crt'"),
     ],
 )
 def test_a_relative_path_is_named(text: str, path: str | None) -> None:
@@ -149,8 +151,11 @@ def test_every_field_that_a_kubelet_resolves_beside_its_file(name: str) -> None:
         local._fit({CONFIG: File(f"{name}: x/y\n".encode())}, CONFIG, "kubelet")
 
 
+ABSOLUTE = ["staticPodPath: /etc/manifests\n", 'resolvConf: ""\n', "tlsCertFile: null\n", "clientCAFile: '/a'\n"]
+
+
 @pytest.mark.parametrize(
-    "text", ["resolvConf: |", "resolvConf: >", "resolvConf: ~", "resolvConf:", "other: resolvConf"]
+    "text", ["resolvConf: |", "resolvConf: >", "resolvConf: ~", "resolvConf:", "other: resolvConf", *ABSOLUTE]
 )
 def test_what_is_no_relative_path(text: str) -> None:
     assert local._fit({CONFIG: File(text.encode())}, CONFIG, "kubelet") == text.encode()
@@ -164,8 +169,8 @@ def test_files_are_taken_as_they_are(tmp_path: Path) -> None:
         local.take(str(tmp_path))
 
 
-def test_a_forecast_of_a_fresh_copy_changes_nothing(tmp_path: Path) -> None:
-    store, own = stored(tmp_path, Owners()), tmp_path / "k.yaml"
+def test_a_forecast_of_a_fresh_copy_changes_nothing(store: Store, tmp_path: Path) -> None:
+    own = tmp_path / "k.yaml"
     own.write_text("maxPods: 7\n")
     known = store.local()
     assert store.refresh_local(str(own), pretend=True) and store.local() == known
@@ -174,9 +179,9 @@ def test_a_forecast_of_a_fresh_copy_changes_nothing(tmp_path: Path) -> None:
     assert not Store(str(tmp_path / "new")).refresh_local(str(own))
 
 
-def test_a_lost_local_configuration_is_the_file_of_the_node(tmp_path: Path) -> None:
+def test_a_lost_local_configuration_is_the_file_of_the_node(store: Store, tmp_path: Path) -> None:
     """Only if none is saved any more, and under the name that the kubelet reads."""
-    store, own = stored(tmp_path, Owners()), tmp_path / "k.yaml"
+    own = tmp_path / "k.yaml"
     own.write_text("maxPods: 7\n")
     store.renew_local(str(own), "kubelet.yaml")
     known = store.local()

@@ -105,30 +105,16 @@ def test_damage_is_reported(data: bytes) -> None:
     assert str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("part", "value"),
-    [
-        ("uid", "../x"),
-        ("uid", "."),
-        ("uid", ".."),
-        ("uid", "a/b"),
-        ("uid", ""),
-        ("uid", "a.sha256"),
-        ("uid", "tmp_1"),
-        ("resourceVersion", "1/2"),
-        ("resourceVersion", "7.sha256"),
-        ("resourceVersion", 274),
-        ("resourceVersion", None),
-        ("kubeletConfigKey", "a/b"),
-        ("kubeletConfigKey", ".."),
-        ("kubeletConfigKey", "a b"),
-        ("name", "A"),
-        ("name", "-a"),
-        ("namespace", "a.b"),
-        ("namespace", "a\n"),
-        ("name", "a" * 254),
-    ],
-)
+UNFIT: dict[str, tuple[object, ...]] = {
+    "uid": ("../x", ".", "..", "a/b", "", "a.sha256", "tmp_1"),
+    "resourceVersion": ("1/2", "7.sha256", 274, None),
+    "kubeletConfigKey": ("a/b", "..", "a b"),
+    "name": ("A", "-a", "a" * 254),
+    "namespace": ("a.b", "a\n"),
+}
+
+
+@pytest.mark.parametrize(("part", "value"), [(part, value) for part, unfit in UNFIT.items() for value in unfit])
 def test_unfit_sources(part: str, value: object) -> None:
     with pytest.raises(meta.SourceError, match=part):
         meta.encode({**SOURCE, part: value})  # type: ignore[dict-item]

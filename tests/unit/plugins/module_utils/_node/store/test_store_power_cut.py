@@ -16,31 +16,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.local import OVERRIDE
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.meta import Source
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import (
-    File,
-    Moment,
-    Store,
-    Trial,
-)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import File, Store, Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
 from tests.support.disk import FILLING, Disk, PowerCut
 from tests.support.examples import examples
+from tests.support.stored import CONFIG, NOW, source
 
 DIR = "/var/lib/kubelet-config"
-CONFIG = "/var/lib/kubelet/config.yaml"
-NOW = Moment("boot", 1.0, 2.0)
 LOCAL = b"kind: KubeletConfiguration\n# as kubeadm left it\n" * 3
-
-
-def source(name: str) -> Source:
-    return {
-        "namespace": "kube-system",
-        "name": name,
-        "uid": f"uid-{name}",
-        "resourceVersion": "7",
-        "kubeletConfigKey": "kubelet",
-    }
 
 
 def text(name: str) -> str:
@@ -176,19 +159,34 @@ def test_the_life_itself() -> None:
     assert list(store.fs.tree()) == ["/var", "/var/lib"]  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("step", range(len(LIFE)), ids=[f"{index:02d} {name}" for index, name in enumerate(LIFE)])
+def prepared(step: int) -> tuple[Disk, Operation, Disk]:
+    """Return the disk before an operation of the life, the operation, and the disk after it."""
+    before = fresh()
+    for name in LIFE[:step]:
+        OPERATIONS[name](Store(DIR, before))
+    operation, smooth = OPERATIONS[LIFE[step]], before.copy()
+    operation(Store(DIR, smooth))
+    return before, operation, smooth
+
+
+def stays(step: int, before: Disk) -> bool:
+    """Return whether `active` must exist during an operation, whatever happens."""
+    return f"{DIR}/active" in before.tree() and LIFE[step] != "remove"
+
+
+EACH_STEP = pytest.mark.parametrize(
+    "step", range(len(LIFE)), ids=[f"{index:02d} {name}" for index, name in enumerate(LIFE)]
+)
+
+
+@EACH_STEP
 @pytest.mark.fault(case=19)
 def test_cut_after_every_call(step: int) -> None:
     """Every state any cut of this operation may leave is whole, and running the operation again ends where it would
     have ended.
     """
-    before = fresh()
-    for name in LIFE[:step]:
-        OPERATIONS[name](Store(DIR, before))
-    operation, leaving = OPERATIONS[LIFE[step]], LIFE[step] == "remove"
-    active = f"{DIR}/active" in before.tree()
-    smooth = before.copy()
-    operation(Store(DIR, smooth))
+    before, operation, smooth = prepared(step)
+    must_stay = stays(step, before)
     wanted = outcome(smooth)
     assert all(state.tree() == smooth.tree() for state in smooth.after_power_cut()), (
         "done, and a power cut would undo it"
@@ -200,7 +198,7 @@ def test_cut_after_every_call(step: int) -> None:
             operation(Store(DIR, disk))
         disk.cut_after = None
         for state in (disk.copy(), *disk.after_power_cut(cut)):
-            check(state, active and not leaving)
+            check(state, must_stay)
             started = state.copy()
             if Store(DIR, started).settle().target is not None:
                 check(started, must_have_active=True)
@@ -222,19 +220,14 @@ def outcome(disk: Disk) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EIO])
-@pytest.mark.parametrize("step", range(len(LIFE)), ids=[f"{index:02d} {name}" for index, name in enumerate(LIFE)])
+@EACH_STEP
 @pytest.mark.fault(case=20)
 def test_every_call_failing(step: int, number: int) -> None:
     """Full (from one call on nothing new fits), read-only (nothing goes) or broken (one call fails): the error names
     path and cause.
     """
-    before = fresh()
-    for name in LIFE[:step]:
-        OPERATIONS[name](Store(DIR, before))
-    operation, leaving = OPERATIONS[LIFE[step]], LIFE[step] == "remove"
-    active = f"{DIR}/active" in before.tree()
-    smooth = before.copy()
-    operation(Store(DIR, smooth))
+    before, operation, smooth = prepared(step)
+    must_stay = stays(step, before)
     for at in range(len(smooth.calls)):
 
         def failure(index: int, name: str, at: int = at) -> int:
@@ -255,7 +248,7 @@ def test_every_call_failing(step: int, number: int) -> None:
             assert number == errno.ENOSPC, "an error was passed over"
         if number == errno.ENOSPC and LIFE[step] not in ("collect", "remove"):
             assert not [path for path in disk.tree() if "tmp_" in path]
-        check(disk, active and not leaving)
+        check(disk, must_stay)
         after = {name: data for name, data in disk.tree().items() if "tmp_" not in name}
         for path, data in after.items():
             known = (before.tree().get(path), smooth.tree().get(path))

@@ -17,14 +17,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.stor
     Trial,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress, ProgressFile
-from tests.support.stored import NOW, A, B, C, Owners, assign, source, stored, under
+from tests.support.stored import NOW, A, B, C, assign, source, under
 
 LATER = Moment("boot", 5.0, 6.0)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return stored(tmp_path, Owners())
 
 
 def states(store: Store) -> tuple[bool, bool, bool]:
@@ -178,16 +173,21 @@ def test_the_only_armed_trial_without_a_switch_is_removed(store: Store) -> None:
     assert store.last_armed() is None and store.active_source() == A
 
 
+def verified_with(store: Store) -> tuple[str, str]:
+    """Return the versions of the kubelet for what is on trial and for last-known-good."""
+    armed = store.trial()
+    assert armed
+    return armed.kubelet_version, store.graduated_with()
+
+
 def test_a_new_kubelet_version_accepts_what_another_one_verified(store: Store) -> None:
     assign(store, B)
     store.accept(B, "v1.21.0")
-    assert [found.kubelet_version for found in [store.trial()] if found] == ["v1.21.0"]
-    assert store.graduated_with() == "v1.20.2"
+    assert verified_with(store) == ("v1.21.0", "v1.20.2")
     store.accept(C, "v1.22.0")
-    assert [found.kubelet_version for found in [store.trial()] if found] == ["v1.21.0"]
+    assert verified_with(store) == ("v1.21.0", "v1.20.2")
     store.accept(A, "v1.22.0")
-    assert [found.kubelet_version for found in [store.trial()] if found] == ["v1.21.0"]
-    assert store.graduated_with() == "v1.22.0"
+    assert verified_with(store) == ("v1.21.0", "v1.22.0")
 
 
 def test_a_version_that_is_known_writes_nothing(store: Store) -> None:
@@ -223,9 +223,12 @@ def test_a_source_that_a_new_kubelet_refuses_is_forgotten(
 
 
 def test_another_key_than_the_kubelet_reads_is_refused(store: Store, tmp_path: Path) -> None:
+    """A revert is one rename of a link only while every configuration has the same file name."""
     store.check_key(B)
     other = source("e", kubeletConfigKey="kubelet.yaml")
-    with pytest.raises(StoreError, match=r"under the key 'kubelet.yaml', but .* reads the file 'kubelet'"):
-        store.check_key(other)
+    store.stage(other, {"kubelet.yaml": "# e\n"})
+    for act in (store.check_key, store.switch):
+        with pytest.raises(StoreError, match=r"under the key 'kubelet.yaml', but .* reads the file 'kubelet'"):
+            act(other)
     # Nothing is known of the node yet.
     Store(str(tmp_path / "new")).check_key(other)

@@ -16,17 +16,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.stor
     StoreError,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress, ProgressFile
-from tests.support.stored import A, B, Owners, assign, stored, under
-
-
-@pytest.fixture
-def owners() -> Owners:
-    return Owners()
-
-
-@pytest.fixture
-def store(tmp_path: Path, owners: Owners) -> Store:
-    return stored(tmp_path, owners)
+from tests.support.stored import A, B, Owners, assign, under
 
 
 @pytest.mark.parametrize(

@@ -1,24 +1,28 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The trial file: what is written is read again, what is damaged is reported."""
+"""The trial file, the progress and the guard's settings: what is written is read again, and what is damaged."""
 
 from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.records import json_file
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import installed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import (
     Moment,
+    Progress,
+    ProgressFile,
     Trial,
     TrialError,
     decode,
 )
+from tests.support.stored import A, B
 
-A = {"namespace": "kube-system", "name": "a", "uid": "u-a", "resourceVersion": "1", "kubeletConfigKey": "kubelet"}
-B = {**A, "name": "b", "uid": "u-b"}
 FULL = Trial(
     B,
     A,
@@ -59,7 +63,7 @@ def test_fields_of_a_later_version_are_no_damage() -> None:
         b"\xff",
         FULL.encode()[:-20],
         FULL.encode().replace(b'"to"', b'"too"'),
-        FULL.encode().replace(b"u-b", b"../b"),
+        FULL.encode().replace(b"uid-b", b"../b"),
         FULL.encode().replace(b"300.0", b'"soon"'),
         FULL.encode().replace(b'"confirmed": true', b'"confirmed": "yes"'),
         FULL.encode().replace(b'"why"', b"7"),
@@ -100,3 +104,32 @@ def test_no_time_passes_while_the_machine_sleeps(monkeypatch: pytest.MonkeyPatch
     """CLOCK_BOOTTIME goes on then: an hour asleep would be an hour of a healthy kubelet."""
     monkeypatch.setattr(time, "monotonic", lambda: 7.5)
     assert Moment.now().monotonic == 7.5
+
+
+def test_an_empty_progress_leaves_no_file(tmp_path: Path) -> None:
+    """In records, the tests of a record have what is damaged."""
+    (tmp_path / "store").mkdir()
+    file, some = ProgressFile(str(tmp_path)), Progress(name="t", failures=1, verdict="it ended")
+    file.write(some)
+    assert file.read() == some
+    file.write(Progress())
+    assert not Path(file.path).exists() and file.read() == Progress()
+
+
+KNOWN = {"unit": "k.service", "argv": ["kubelet", "--v=2"], "config": "/k.yaml", "key": "kubelet", "later": 1}
+WRONG = [{"argv": "kubelet"}, {"argv": [1]}, {"unit": None}, {"metrics": 5}, {"folder": []}]
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (json_file.encode(KNOWN), KNOWN),
+        *((json_file.encode({**KNOWN, **wrong}), {}) for wrong in WRONG),
+        *((data, {}) for data in (b"", b"[]", b"{", b"\xff", b"null")),
+    ],
+)
+def test_damaged_settings_of_a_guard_count_as_none(tmp_path: Path, data: bytes, expected: dict[str, object]) -> None:
+    assert installed.settings(str(tmp_path)) == {}
+    (tmp_path / "guard").mkdir()
+    Path(installed.path(str(tmp_path))).write_bytes(data)
+    assert installed.settings(str(tmp_path)) == expected

@@ -17,311 +17,255 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Records
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store, Trial
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import ordered_stop
-from tests.support.guard_node import NoRoom, guard_answers, installed_guard
-from tests.support.versions import OURS
-
-SPEC: dict[str, t.Any] = {
-    "trial_seconds": 60,
-    "confirm_seconds": 60,
-    "was_healthy": True,
-    "invocation": "i0",
-    "kubelet_version": "v1.20.2",
-    "state_files": None,
-    "lock_timeout": 1,
-    "reason": "",
-    "unconfirmed_only": False,
-}
-
-
-class Place:
-    """A store and the kubelet's own files in a folder."""
-
-    def __init__(self, folder: Path) -> None:
-        self.store = Store(str(folder / "config"))
-        self.config = folder / "kubelet.yaml"
-        self.config.write_text("kind: KubeletConfiguration\n")
-        self.state = folder / "cpu_manager_state"
-        self.state.write_text("none")
-
-    def assign(self, name: str, **options: t.Any) -> dict[str, t.Any]:
-        place = {"namespace": "kube-system", "name": name, "uid": name, "resource_version": "1"}
-        return OURS.apply(
-            {
-                **SPEC,
-                "state": "assigned",
-                "config_dir": self.store.config_dir,
-                "local_config": str(self.config),
-                "source": {**place, "kubelet_config_key": "kubelet"},
-                "data": {"kubelet": "{}"},
-                **options,
-            }
-        )
-
-    def saved(self) -> dict[str, str]:
-        """The content of the state files in the trial."""
-        trial = self.store.trial()
-        assert trial is not None
-        return {Path(entry["path"]).name: base64.b64decode(entry["data"]).decode() for entry in trial.state_files}
-
-
-def confirm(place: Place) -> None:
-    """Confirm what is on trial."""
-    place.assign(t.cast("dict[str, str]", place.store.assigned())["name"], state="confirmed", data=None)
+from tests.support.guard_node import Node, NoRoom, guard_answers, installed_guard
+from tests.support.stored import source
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
+def node(tmp_path: Path) -> Node:
+    return Node(tmp_path)
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    """A state file of the policy before the first change."""
+    path = tmp_path / "cpu_manager_state"
+    path.write_text("none")
+    return path
+
+
+def assign(node: Node, name: str, state: str = "assigned", **options: t.Any) -> dict[str, t.Any]:
+    return node.call(state, source(name), **options)
+
+
+def graduate(node: Node, name: str, **options: t.Any) -> None:
+    """Let a configuration become last-known-good."""
+    assign(node, name, **options)
+    node.store.graduate(source(name), "v1.20.2")
+
+
+def saved(node: Node) -> list[str]:
+    """Return the contents of the state files in the trial."""
+    return [base64.b64decode(entry["data"]).decode() for entry in node.trial().state_files]
+
+
+def runs(node: Node) -> dict[str, str] | None:
+    """Return the source that is assigned and active."""
+    assert node.store.assigned() == node.store.active_source()
+    return node.store.assigned()
 
 
 @pytest.mark.parametrize("again", [True, False])
 @pytest.mark.fault(case=32)
-def test_a_second_change_keeps_the_state_files_that_belong_to_the_source_of_a_revert(place: Place, again: bool) -> None:
+def test_a_second_change_keeps_the_state_files_that_belong_to_the_source_of_a_revert(
+    node: Node, state: Path, again: bool
+) -> None:
     """A sets the policy `static`, its kubelet writes a file of its own, then B is assigned within the trial of A."""
-    place.assign("a", state_files=[str(place.state)])
-    place.state.write_text("static")
-    place.assign("b", state_files=[str(place.state)] if again else None)
-    assert place.saved() == {"cpu_manager_state": "none"}
+    assign(node, "a", state_files=[str(state)])
+    state.write_text("static")
+    assign(node, "b", state_files=[str(state)] if again else None)
+    assert saved(node) == ["none"]
 
 
-def test_state_files_are_taken_anew_once_the_first_configuration_has_graduated(place: Place) -> None:
-    place.assign("a", state_files=[str(place.state)])
-    place.state.write_text("static")
-    assigned = place.store.assigned()
-    assert assigned is not None
-    place.store.graduate(assigned, "v1.20.2")
-    place.assign("b", state_files=[str(place.state)])
-    assert place.saved() == {"cpu_manager_state": "static"}
+@pytest.mark.parametrize("lost", [False, True])
+def test_state_files_are_taken_anew_once_the_first_configuration_has_graduated(
+    node: Node, state: Path, lost: bool
+) -> None:
+    """If last-known-good is lost, the revert leaves no state file of another policy."""
+    graduate(node, "a", state_files=[str(state)])
+    state.write_text("static")
+    if lost:
+        Path(node.store.meta, "last-known-good").write_bytes(b"")
+    assign(node, "b", state_files=[str(state)])
+    assert node.trial().revert_to == (None if lost else source("a"))
+    assert [entry["data"] for entry in node.trial().state_files] == [None if lost else "c3RhdGlj"]
 
 
 @pytest.mark.parametrize("same", [True, False], ids=["the same policy", "another policy"])
-def test_a_third_change_reverts_to_what_was_confirmed_with_its_state_files(place: Place, same: bool) -> None:
+def test_a_third_change_reverts_to_what_was_confirmed_with_its_state_files(node: Node, state: Path, same: bool) -> None:
     """A ("none") is confirmed, B ("static") is not."""
-    place.assign("a")
-    confirm(place)
-    place.assign("b", state_files=[str(place.state)])
-    place.state.write_text("static")
-    place.assign("c", state_files=[] if same else [str(place.state)])
-    trial = place.store.trial()
-    assert trial and trial.revert_to and trial.revert_to["name"] == "a" and place.saved() == {place.state.name: "none"}
-    statefiles.restore(trial.state_files)
-    assert place.state.read_text() == "none"
-
-
-def test_a_fourth_change_reverts_there_too(place: Place) -> None:
-    """Not to what graduated before: the state files that belong to that went with the trial of what was confirmed."""
-    for name in "abc":
-        place.assign(name)
-        if name == "a":
-            confirm(place)
-    trial = place.store.trial()
-    assert trial and trial.revert_to and trial.revert_to["name"] == "a"
-
-
-def test_a_lost_last_known_good_leaves_no_state_file_of_another_policy(place: Place) -> None:
-    place.assign("a", state_files=[str(place.state)])
-    place.state.write_text("static")
-    assigned = place.store.assigned()
-    assert assigned is not None
-    place.store.graduate(assigned, "v1.20.2")
-    Path(place.store.meta, "last-known-good").write_bytes(b"")
-    place.assign("b", state_files=[str(place.state)])
-    trial = place.store.trial()
-    assert trial and trial.revert_to is None and [entry["data"] for entry in trial.state_files] == [None]
+    assign(node, "a")
+    node.call("confirmed")
+    assign(node, "b", state_files=[str(state)])
+    state.write_text("static")
+    assign(node, "c", state_files=[] if same else [str(state)])
+    assert node.trial().revert_to == source("a") and saved(node) == ["none"]
+    statefiles.restore(node.trial().state_files)
+    assert state.read_text() == "none"
 
 
 @pytest.mark.fault(case=69)
 def test_nothing_is_switched_while_a_state_file_cannot_be_removed(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    node: Node, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The guard removes it before the kubelet starts, and a kubelet ends with the state file of another policy."""
-    place.assign("a")
-    before = place.store.trial()
+    assign(node, "a")
+    before = node.trial()
 
     def refuse(*_paths: object, **_options: object) -> None:
         raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
 
     monkeypatch.setattr(os, "link", refuse)
-    with pytest.raises(StoreError, match=f"{place.state}: cannot remove: Operation not permitted; .*lsattr"):
-        place.assign("b", state_files=[str(place.state)])
-    assert place.store.trial() == before and (place.store.assigned() or {})["name"] == "a"
-    assert place.store.active_source() == place.store.assigned()
+    with pytest.raises(StoreError, match=f"{state}: cannot remove: Operation not permitted; .*lsattr"):
+        assign(node, "b", state_files=[str(state)])
+    assert node.trial() == before and runs(node) == source("a")
 
 
 @pytest.mark.fault(case=48)
 def test_a_guard_that_does_not_start_leaves_the_trial_before_as_it_was(
-    place: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    node: Node, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    place.assign("a")
-    before = place.store.trial()
+    assign(node, "a")
+    before = node.trial()
     monkeypatch.setattr(checkpoint_module, "GUARD", installed_guard(tmp_path))
     monkeypatch.setattr(checkpoint_module, "execute", partial(guard_answers, code=1, errors="no such unit"))
     with pytest.raises(StoreError, match=r"no guard would watch .*, so nothing was switched: no such unit"):
-        place.assign("b")
-    assert place.store.trial() == before and place.store.active_source() == place.store.assigned()
-    assert (place.store.assigned() or {})["name"] == "a"
+        assign(node, "b")
+    assert node.trial() == before and runs(node) == source("a")
     monkeypatch.setattr(checkpoint_module, "execute", guard_answers)
-    place.assign("b")
-    assert place.store.active_source() == place.store.assigned() and (place.store.assigned() or {})["name"] == "b"
+    assign(node, "b")
+    assert runs(node) == source("b")
 
 
-def test_a_trial_that_another_run_has_replaced_cannot_be_confirmed(place: Place) -> None:
-    first = place.assign("a")["trial"]["name"]
-    second = place.assign("b")["trial"]["name"]
+def test_a_trial_that_another_run_has_replaced_cannot_be_confirmed(node: Node) -> None:
+    first = assign(node, "a")["trial"]["name"]
+    second = assign(node, "b")["trial"]["name"]
     with pytest.raises(StoreError, match=r"another run has put ConfigMap kube-system/b .* on trial since"):
-        place.assign("b", state="confirmed", data=None, trial=first)
-    assert place.assign("b", state="confirmed", data=None, trial=second)["trial"]["confirmed"]
+        assign(node, "b", "confirmed", trial=first)
+    assert assign(node, "b", "confirmed", trial=second)["trial"]["confirmed"]
 
 
-def test_what_a_trial_does_not_know_or_need(tmp_path: Path) -> None:
-    place = Place(tmp_path)
-    place.assign("a", node_proof=False, kubelet_version="")
-    armed = place.store.trial()
-    assert armed and armed.extra["node_proof"] is False and armed.kubelet_version == ""
+def test_what_a_trial_does_not_know_or_need(node: Node) -> None:
+    assign(node, "a", node_proof=False, kubelet_version="")
+    assert node.trial().extra["node_proof"] is False and node.trial().kubelet_version == ""
 
 
 @pytest.mark.parametrize("graduated", [True, False])
 @pytest.mark.parametrize(("before", "known"), [(True, True), (False, False), (None, True)])
 def test_a_second_change_knows_whether_the_kubelet_was_healthy_before_the_first(
-    place: Place, graduated: bool, before: bool | None, known: bool
+    node: Node, graduated: bool, before: bool | None, known: bool
 ) -> None:
     """The first configuration has stopped the kubelet; the guard must not take that for the state before."""
     if graduated:
-        place.assign("good")
-        place.store.graduate(t.cast("dict[str, str]", place.store.assigned()), "v1.20.2")
-    place.assign("a", was_healthy=before)
-    place.assign("b", was_healthy=False)
-    armed = place.store.trial()
-    assert armed and armed.extra["was_healthy"] == known
+        graduate(node, "good")
+    assign(node, "a", was_healthy=before)
+    assign(node, "b", was_healthy=False)
+    assert node.trial().extra["was_healthy"] == known
 
 
-def test_a_change_after_a_reverted_one_has_terms_of_its_own(tmp_path: Path) -> None:
-    place = Place(tmp_path)
-    place.assign("a")
-    place.store.revert("it ended")
-    place.assign("b", was_healthy=False)
-    armed = place.store.trial()
-    assert armed and not armed.extra["was_healthy"]
+def test_a_change_after_a_reverted_one_has_terms_of_its_own(node: Node) -> None:
+    assign(node, "a")
+    node.store.revert("it ended")
+    assign(node, "b", was_healthy=False)
+    assert not node.trial().extra["was_healthy"]
 
 
 @pytest.mark.parametrize("between", [False, True])
 @pytest.mark.fault(case=24)
-def test_a_damaged_last_known_good_does_not_prevent_another_configuration(place: Place, between: bool) -> None:
+def test_a_damaged_last_known_good_does_not_prevent_another_configuration(node: Node, between: bool) -> None:
     """The trial reverts to the local configuration, as a revert to what is damaged does."""
-    place.assign("a")
-    good = t.cast("dict[str, str]", place.store.assigned())
-    place.store.graduate(good, "v1.20.2")
+    graduate(node, "a")
     if between:
-        place.assign("b")
-    Path(place.store.config_dir, place.store.target(good), "kubelet").write_text("torn")
-    place.store.settle()
-    found = place.assign("c")
-    armed = place.store.trial()
-    assert armed and armed.revert_to is None and (place.store.assigned() or {})["name"] == "c"
-    damaged = "ConfigMap kube-system/a at resourceVersion 1 is damaged: no revert will lead to it"
+        assign(node, "b")
+    Path(node.store.config_dir, node.store.target(source("a")), "kubelet").write_text("torn")
+    node.store.settle()
+    found = assign(node, "c")
+    assert node.trial().revert_to is None and node.store.assigned() == source("c")
+    damaged = "ConfigMap kube-system/a at resourceVersion 7 is damaged: no revert will lead to it"
     assert damaged in found["warnings"]
-    place.store.revert("it ended")
-    assert place.store.running() == place.store.target(None)
+    node.store.revert("it ended")
+    assert node.store.running() == node.store.target(None)
 
 
-def test_a_reset_with_a_damaged_last_known_good(place: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_reset_with_a_damaged_last_known_good(node: Node, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """It reverts to what runs, although that is not confirmed yet."""
-    place.assign("a")
-    good = t.cast("dict[str, str]", place.store.assigned())
-    place.store.graduate(good, "v1.20.2")
-    place.assign("b")
-    Path(place.store.config_dir, place.store.target(good), "kubelet").write_text("torn")
+    graduate(node, "a")
+    assign(node, "b")
+    Path(node.store.config_dir, node.store.target(source("a")), "kubelet").write_text("torn")
     monkeypatch.setattr(checkpoint_module, "GUARD", installed_guard(tmp_path))
     monkeypatch.setattr(checkpoint_module, "execute", guard_answers)
-    place.assign("b", state="reset", source=None, data=None)
-    armed = place.store.trial()
-    assert armed and armed.to is None and (armed.revert_to or {})["name"] == "b"
-
-
-def revert(place: Place, trial: str | None) -> dict[str, t.Any]:
-    return place.assign("any", state="rolled_back", source=None, data=None, reason="it failed", trial=trial)
+    node.call("reset")
+    assert node.trial().to is None and node.trial().revert_to == source("b")
 
 
 @pytest.mark.fault(case=71)
-def test_a_revert_ends_the_trial_that_it_names_and_no_other(place: Place) -> None:
+def test_a_revert_ends_the_trial_that_it_names_and_no_other(node: Node) -> None:
     """A run that was stopped before its own switch must not revert what another run has put on trial."""
-    earlier = place.assign("a")["trial"]["name"]
-    armed = place.assign("b")
+    earlier = assign(node, "a")["trial"]["name"]
+    armed = assign(node, "b")["trial"]["name"]
     for other in (earlier, "", "boot/1.0"):
-        assert not revert(place, other)["changed"]
-    assert place.store.active_source() == armed["assigned"]
-    done = revert(place, armed["trial"]["name"])
+        assert not node.call("rolled_back", trial=other)["changed"]
+    assert node.store.active_source() == source("b")
+    done = node.call("rolled_back", trial=armed, reason="it failed")
     assert done["changed"] and done["error"] == "it failed"
-    assert not revert(place, armed["trial"]["name"])["changed"], "it has ended"
-    place.assign("c")
-    assert revert(place, None)["changed"], "by hand, whichever there is"
+    assert not node.call("rolled_back", trial=armed)["changed"], "it has ended"
+    assign(node, "c")
+    assert node.call("rolled_back")["changed"], "by hand, whichever there is"
 
 
 @pytest.mark.parametrize("recorded", ["in the store", "in memory", "only active"])
 @pytest.mark.fault(case=72)
 def test_a_confirmation_after_a_verdict_is_refused(
-    place: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, recorded: str
+    node: Node, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, recorded: str
 ) -> None:
     """The guard has decided to revert, and was killed before it recorded more than that."""
     monkeypatch.setattr(ordered_stop, "FOLDER", str(tmp_path / "run"))
-    place.assign("a")
-    armed = t.cast(Trial, place.store.trial())
+    assign(node, "a")
     reason = "the kubelet ended 2 times"
     disk = NoRoom()
     disk.full = recorded == "in memory"
-    records = Records(place.store.config_dir, disk, str(tmp_path / "run/progress"))
+    records = Records(node.store.config_dir, disk, str(tmp_path / "run/progress"))
     if recorded == "only active":
-        place.store.point("store/local/config")
+        node.store.point("store/local/config")
         reason = "leads to another configuration"
     else:
         with contextlib.suppress(StoreError):
-            records.remember(Progress(name=armed.name, verdict=reason))
+            records.remember(Progress(name=node.trial().name, verdict=reason))
     refused = f"^ConfigMap kube-system/a .* cannot be confirmed, because the node reverted it: .*{reason}"
     with pytest.raises(StoreError, match=refused):
-        confirm(place)
-    assert not t.cast(Trial, place.store.trial()).confirmed
+        node.call("confirmed")
+    assert not node.trial().confirmed
     disk.full = False
     records.remember(Progress(name="another trial", verdict=reason))
     if recorded != "only active":
-        confirm(place)
+        node.call("confirmed")
 
 
 @pytest.mark.fault(case=76)
-def test_a_revert_leads_to_what_was_confirmed_last(place: Place) -> None:
+def test_a_revert_leads_to_what_was_confirmed_last(node: Node) -> None:
     """Also when it has not yet become last-known-good; a change within its trial is not a reason for older values."""
-    place.assign("a")
-    a = place.store.assigned()
-    assert t.cast(Trial, place.store.trial()).revert_to is None
-    place.assign("b")
-    assert t.cast(Trial, place.store.trial()).revert_to is None, "a was never confirmed"
-    confirm(place)
-    b = place.store.assigned()
-    place.assign("c", was_healthy=False)
-    assert t.cast(Trial, place.store.trial()).revert_to is None, "b does not run well"
-    place.assign("b")
-    confirm(place)
-    place.assign("c")
-    assert t.cast(Trial, place.store.trial()).revert_to == b != a
-    place.store.revert("it failed")
-    assert (place.store.active_source(), place.store.last_known_good()) == (b, None)
-    place.assign("d")
-    assert t.cast(Trial, place.store.trial()).revert_to == b
-    place.store.revert("it failed too")
-    place.assign("b")
-    assert t.cast(Trial, place.store.trial()).revert_to is None, "not to itself"
+    assign(node, "a")
+    assert node.trial().revert_to is None
+    assign(node, "b")
+    assert node.trial().revert_to is None, "a was never confirmed"
+    node.call("confirmed")
+    assign(node, "c", was_healthy=False)
+    assert node.trial().revert_to is None, "b does not run well"
+    assign(node, "b")
+    node.call("confirmed")
+    # A third change reverts there too: the state files that belong to what graduated before went with its trial.
+    for name in "cd":
+        assign(node, name)
+        assert node.trial().revert_to == source("b")
+    node.store.revert("it failed")
+    assert (node.store.active_source(), node.store.last_known_good()) == (source("b"), None)
+    assign(node, "e")
+    assert node.trial().revert_to == source("b")
+    node.store.revert("it failed too")
+    assign(node, "b")
+    assert node.trial().revert_to is None, "not to itself"
 
 
 @pytest.mark.parametrize("call", ["_write_source", "point"])
-def test_a_switch_that_fails_leaves_no_trial(place: Place, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+def test_a_switch_that_fails_leaves_no_trial(node: Node, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
     """The module ends it itself: no later run can know whose trial that is."""
-    place.assign("a")
-    confirm(place)
-    before = place.store.active_source()
+    assign(node, "a")
+    node.call("confirmed")
 
     def fail(*_arguments: object) -> t.NoReturn:
         monkeypatch.undo()
@@ -329,21 +273,20 @@ def test_a_switch_that_fails_leaves_no_trial(place: Place, monkeypatch: pytest.M
 
     monkeypatch.setattr(Store, call, fail)
     with pytest.raises(StoreError, match="no space left"):
-        place.assign("b")
-    armed = t.cast(Trial, place.store.trial())
-    assert place.store.active_source() == before
-    assert armed.failed == "no space left" or armed.to == before
+        assign(node, "b")
+    assert node.store.active_source() == source("a")
+    assert node.trial().failed == "no space left" or node.trial().to == source("a")
 
 
 @pytest.mark.parametrize("assigned", [True, False])
 def test_the_cause_of_a_failed_switch_is_named_although_its_trial_stays(
-    place: Place, monkeypatch: pytest.MonkeyPatch, assigned: bool
+    node: Node, monkeypatch: pytest.MonkeyPatch, assigned: bool
 ) -> None:
     """On a disk that takes nothing any more. The guard ends the trial at its next look."""
 
-    def fail(_store: Store, source: t.Any) -> t.NoReturn:
+    def fail(_store: Store, found: t.Any) -> t.NoReturn:
         if assigned:
-            place.store._write_source("assigned", source)
+            node.store._write_source("assigned", found)
         monkeypatch.setattr(Store, "record", full)
         monkeypatch.setattr(Store, "withdraw", full)
         raise StoreError("cannot write: no space left")
@@ -353,4 +296,4 @@ def test_the_cause_of_a_failed_switch_is_named_although_its_trial_stays(
 
     monkeypatch.setattr(Store, "switch", fail)
     with pytest.raises(StoreError, match="cannot write: no space left"):
-        place.assign("a")
+        assign(node, "a")

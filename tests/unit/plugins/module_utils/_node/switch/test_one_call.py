@@ -5,40 +5,37 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import typing as t
 from pathlib import Path
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import preflight
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_steps
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module, one_call
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store, Trial
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import (
+    checkpoint_module,
+    one_call,
+    values,
+)
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch.one_call import StepError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.lock import LockError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import UnitError
 
 SECRET = "planted-secret"
 CONFIG = {"kind": "KubeletConfiguration", "maxPods": 61, "staticPodURLHeader": {"Authorization": [f"Bearer {SECRET}"]}}
 SOURCE = {"namespace": "b", "name": "a", "uid": "u", "resource_version": "1", "kubelet_config_key": "kubelet"}
 OPTIONS: dict[str, t.Any] = {
-    "node": "",
-    "state_files": "keep",
-    "allow_pending_edits": False,
+    **values.defaults(),
     "allow_unchecked": True,
-    "allow_offline_guard": False,
-    "unit": "kubelet.service",
-    "delivery": "checkpoint",
-    "dropin_dir": None,
-    "metrics_dir": None,
     "source": SOURCE,
     "data": {"kubelet": json.dumps(CONFIG)},
     "trial_seconds": 60,
     "confirm_seconds": 60,
-    "reason": "reverted by a run of Ansible",
-    "unconfirmed_only": False,
-    "trial": None,
 }
 
 
@@ -63,10 +60,9 @@ class Node:
             "node_proof": False,
         }
         monkeypatch.setattr(preflight, "look", self._look)
-        monkeypatch.setattr(guard_steps, "present", lambda *given: self._guard("install", *given))
-        monkeypatch.setattr(guard_steps, "prepared", lambda *given: self._guard("program", *given))
-        monkeypatch.setattr(guard_steps, "updated", lambda *given: self._guard("update", *given))
-        monkeypatch.setattr(guard_steps, "removed", lambda *given: self._guard("remove", *given))
+        steps = {"present": "install", "prepared": "program", "updated": "update", "removed": "remove"}
+        for step, name in steps.items():
+            monkeypatch.setattr(guard_steps, step, functools.partial(self._guard, name))
         apply = checkpoint_module.apply
 
         def state(options: dict[str, t.Any], pretend: bool, *found: t.Any) -> dict[str, t.Any]:
@@ -91,13 +87,14 @@ class Node:
         if name == "install" and not given[1]:
             # With the drop-in the kubelet reads the store.
             Store(config_dir).settle()
+        diff = [{"after_header": name, "before": "", "after": name}]
         seen = {"invocation_id": "i0", "healthy": True}
-        return {
-            "changed": True,
-            "diff": [{"after_header": name, "before": "", "after": name}],
-            "warnings": [f"{name} warns"],
-            **seen,
-        }
+        return {"changed": True, "diff": diff, "warnings": [f"{name} warns"], **seen}
+
+    def trial(self) -> Trial:
+        found = self.store.trial()
+        assert found
+        return found
 
     def call(self, state: str, pretend: bool = False, **options: t.Any) -> dict[str, t.Any]:
         self.steps.clear()
@@ -122,13 +119,9 @@ def test_a_switch(node: Node) -> None:
     assert done["warnings"][:2] == ["a warning", "install warns"]
     assert [entry["after_header"] for entry in done["diff"]] == ["install", f"{node.store.active} (after)"]
     assert SECRET not in json.dumps(done)
-    armed = node.store.trial()
-    assert armed is not None
-    assert (armed.invocation, armed.kubelet_version, armed.extra) == (
-        "i0",
-        "v1.30.2",
-        {"confirm_seconds": 60, "was_healthy": True, "node_proof": False},
-    )
+    armed = node.trial()
+    assert (armed.invocation, armed.kubelet_version) == ("i0", "v1.30.2")
+    assert armed.extra == {"confirm_seconds": 60, "was_healthy": True, "node_proof": False}
 
 
 @pytest.mark.parametrize(("asked", "handed"), [(None, ""), ("", ""), ("/m", "/m")])
@@ -189,13 +182,19 @@ def test_reasons_change_nothing(node: Node) -> None:
         ("assigned", "switching"),
     ],
 )
-@pytest.mark.parametrize("error", [StoreError, UnitError, OSError])
+@pytest.mark.parametrize("error", [StoreError, UnitError, OSError, LockError])
 def test_a_failure_names_its_step_and_no_secret(node: Node, failing: str, name: str, error: type[Exception]) -> None:
     node.fails[failing] = error(f"near Bearer {SECRET}")
     with pytest.raises(StepError, match=f"^{name} failed: near ") as caught:
         node.call("assigned")
     assert caught.value.step == name and SECRET not in str(caught.value)
     assert node.steps[-1] == failing and node.store.trial() is None
+
+
+def test_an_error_in_the_program_is_not_a_failed_step(node: Node) -> None:
+    node.fails["assigned"] = KeyError("x")
+    with pytest.raises(KeyError):
+        node.call("assigned")
 
 
 def test_a_source_whose_key_the_data_lacks(node: Node) -> None:
@@ -237,9 +236,7 @@ def test_a_reset_of_a_configuration_on_trial(guarded: Node) -> None:
     """It is reverted, and the local configuration needs no trial and no confirmation."""
     node = guarded
     node.call("assigned", source={**SOURCE, "uid": "u2"})
-    armed = node.store.trial()
-    assert armed is not None
-    node.store.record(armed.but(revert_to=None))
+    node.store.record(node.trial().but(revert_to=None))
     begun = node.call("reset")
     assert begun["restart_needed"] and begun["trial"]["failed"]
     node.call("removed")
@@ -294,8 +291,7 @@ def test_a_restart(node: Node, monkeypatch: pytest.MonkeyPatch, ended: bool, nam
     failed weeks ago prevents no restart.
     """
     node.call("assigned")
-    armed = node.store.trial()
-    assert armed
+    armed = node.trial()
     monkeypatch.setattr(Store, "revert_ended", lambda _store: ended)
     seen: list[t.Any] = []
     monkeypatch.setattr(
@@ -303,3 +299,15 @@ def test_a_restart(node: Node, monkeypatch: pytest.MonkeyPatch, ended: bool, nam
     )
     node.call("restarted", unit="other.service", pretend=True, trial=armed.name if named else None)
     assert seen == [("other.service", (60, True), {"only_verify": expected})] and node.steps == []
+
+
+def test_a_mapping_becomes_the_text_of_a_push() -> None:
+    config = {"maxPods": 1, "clusterDomain": "b\u00fccher.example"}
+    assert values.texts({"kubelet": config, "more": "a: 1"}) == {"kubelet": document.render(config), "more": "a: 1"}
+
+
+def test_the_source_has_the_keys_of_the_api() -> None:
+    parts = {"resourceVersion": "1", "kubeletConfigKey": "kubelet"}
+    assert values.source(SOURCE) == {"namespace": "b", "name": "a", "uid": "u", **parts}
+    assert values.option(values.source(SOURCE)) == SOURCE
+    assert values.source(None) is values.option(None) is None

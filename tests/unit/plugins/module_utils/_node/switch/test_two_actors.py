@@ -22,6 +22,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch.one
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
 from tests.support.followed_node import FollowedNode
 from tests.support.simulated_unit import text
+from tests.support.stored import source
 
 STEPS, SWITCHED = 9, 7
 """So many steps take a look that switches a node: requests, inspections, what is installed; and the switch itself."""
@@ -34,18 +35,14 @@ class Actors:
         self.node = node
         self.contents = {name: text("good", name) for name in "ab"}
         for name, content in self.contents.items():
-            node.push(self.source(name), content)
+            node.push(source(name), content)
         self.problem = ""
-
-    def source(self, name: str) -> dict[str, str]:
-        place = {"namespace": "kube-system", "name": name, "kubeletConfigKey": "kubelet"}
-        return {**place, "uid": f"uid-{name}", "resourceVersion": "7"}
 
     def by_ssh(self, name: str, between: t.Callable[[int], None] = lambda _call: None) -> None:
         """Assign, restart and confirm. `between` is called before each call."""
         self.node.advance(1.0)
-        self.node.point(self.source(name), following.SSH)
-        given = {**self.node.options(), "source": values.option(self.source(name))}
+        self.node.point(source(name), following.SSH)
+        given = {**self.node.options(), "source": values.option(source(name))}
         try:
             between(0)
             found = one_call.apply({**given, "state": "assigned", "data": {"kubelet": self.contents[name]}}, False)
@@ -75,7 +72,7 @@ def actors(tmp_path: Path) -> t.Iterator[Actors]:
 def test_a_run_over_ssh_within_a_look(actors: Actors, step: int) -> None:
     """The Node names the source of that run then, and runs it at the end. The follower claims no other one before."""
     node = actors.node
-    node.point(actors.source("a"))
+    node.point(source("a"))
     node.at_step = {step: lambda: actors.by_ssh("b")}
     node.look()
     assert not node.at_step, "the look has fewer steps"
@@ -84,7 +81,7 @@ def test_a_run_over_ssh_within_a_look(actors: Actors, step: int) -> None:
     node.look()
     assert actors.runs() == "b" and node.unit.guard_restarts == restarts
     answer = node.answer()
-    assert answer.source != actors.source("a") or answer.refused or step >= SWITCHED
+    assert answer.source != source("a") or answer.refused or step >= SWITCHED
 
 
 @pytest.mark.parametrize("call", range(3))
@@ -95,11 +92,11 @@ def test_a_look_within_a_run_over_ssh(actors: Actors, call: int) -> None:
     def between(now: int) -> None:
         if now == call:
             node.advance(1.0)
-            node.point(actors.source("a"))
+            node.point(source("a"))
             node.look()
 
     actors.by_ssh("b", between)
-    assert node.answer().source == actors.source("a") and not node.answer().refused
+    assert node.answer().source == source("a") and not node.answer().refused
     if call:
         assert "the follower of this node" in actors.problem or "the assigned source is ConfigMap" in actors.problem
     node.judge("")
@@ -115,7 +112,7 @@ def test_who_finds_the_work_done_changes_nothing(actors: Actors, call: int) -> N
 
     def between(now: int) -> None:
         if now == call:
-            node.point(actors.source("b"))
+            node.point(source("b"))
             node.look()
             seen.append(node.unit.invocation)
 
@@ -128,9 +125,9 @@ def test_a_second_switch_between_inspection_and_switch_is_refused(actors: Actors
     """Also of two runs over ssh."""
     options = {**actors.node.options(), "state": "assigned", "standing": values.standing(actors.node.store())}
     actors.by_ssh("b")
-    given = {"source": values.option(actors.source("a")), "data": {"kubelet": actors.contents["a"]}}
+    given = {"source": values.option(source("a")), "data": {"kubelet": actors.contents["a"]}}
     with pytest.raises(StepError, match="another run has assigned ConfigMap kube-system/b"):
         one_call.apply({**options, **given}, False)
     with contextlib.suppress(StepError):
-        one_call.apply({**options, **given, "source": values.option(actors.source("b"))}, False)
+        one_call.apply({**options, **given, "source": values.option(source("b"))}, False)
     assert actors.runs() == "b"

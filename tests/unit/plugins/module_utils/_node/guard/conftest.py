@@ -1,0 +1,24 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The node of the guard's tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment
+from tests.support.guard_node import Node
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Node:
+    return Node(tmp_path)
+
+
+@pytest.fixture
+def on_its_clock(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the module take its moments from the clock of the node."""
+    monkeypatch.setattr(Moment, "now", node.now)
