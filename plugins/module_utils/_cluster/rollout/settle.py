@@ -39,7 +39,7 @@ def settle(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
     rows = {name: row.shown() for name, row in lost.items()}
     asked = {name: node for name, node in found.items() if _trial(node)}
     for name in set(found) - set(asked):
-        rows[name] = _row(found[name], True, CONFIRMED, "nothing is on trial")
+        rows[name] = _row(found[name], True, CONFIRMED, "nothing is on trial", changed=False)
     keeper.keep()
     if not check_mode:
         rows.update(_order(session, asked, verdicts))
@@ -67,7 +67,7 @@ def _order(
     for outcome in parallel.each(list(asked), write, session.concurrency):
         name = outcome.item
         if outcome.value is None:
-            rows[name] = _row(asked[name], False, UNANSWERED, outcome.why)
+            rows[name] = _row(asked[name], False, UNANSWERED, outcome.why, changed=False)
             continue
         asked[name] = outcome.value
         if verdicts[name]:
@@ -114,6 +114,6 @@ def _answered(node: nodes.Node, late: bool, seconds: int) -> dict[str, t.Any] | 
     )
 
 
-def _row(node: nodes.Node, ok: bool, state: str, message: str) -> dict[str, t.Any]:
+def _row(node: nodes.Node, ok: bool, state: str, message: str, changed: bool = True) -> dict[str, t.Any]:
     error = "" if ok else message
-    return node_row.Row(ok, state, message, ok, node.delivery, node.source, error).shown()
+    return node_row.Row(ok, state, message, changed, node.delivery, node.source, error).shown()
