@@ -292,7 +292,7 @@ def test_overrides_that_cannot_be_used(node_configs: t.Any, texts: tuple[str, ..
     ],
 )
 def test_overrides_that_cannot_be_read(node_configs: t.Any, text: str) -> None:
-    with Calls() as session, pytest.raises(ClusterError, match=text):
+    with Calls(cluster(), get()) as session, pytest.raises(ClusterError, match=text):
         push.push(session, options(node_configs), False)
 
 
