@@ -95,7 +95,7 @@ class Recorded:
         assert run.code == code, run.output
         found = []
         for number, line in enumerate(self._lines()[before:], before):
-            _task, head, result, (action, check_mode) = json.loads(line)
+            _task, head, (action, check_mode), result = json.loads(line)
             collection, _dot, module = action.rpartition(".")
             if collection == COLLECTION:
                 query = QUERIES.get(action) or QUERIES[f"{COLLECTION}.*"]

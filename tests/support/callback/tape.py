@@ -67,4 +67,4 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
         head = [self._playbook, self._play, result._task.get_name(), result._host.get_name(), end]
         with open(self._file, "a", encoding="utf-8") as file:
             how = [result._task.resolved_action, bool(result._task.check_mode)]
-            file.write(json.dumps([self._tasks, head, shown, how], default=str) + "\n")
+            file.write(json.dumps([self._tasks, head, how, shown], default=str) + "\n")
