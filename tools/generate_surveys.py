@@ -72,6 +72,7 @@ FILES = {
     "rollback": [HOSTS, *UNDONE, *ALLOWED, *BATCHES],
     "drift": [HOSTS, "kubelet_config_drift", ON_NODES],
     "verify": [HOSTS, ON_NODES],
+    "comply": [HOSTS, ON_NODES],
     "upgrade_check": [HOSTS, *UPGRADE],
 }
 

@@ -103,6 +103,10 @@ nodes:
     n1: {changed: true, ok: true, state: reverted, message: running its previous configuration again, source: null,
       error: "the kubelet refused the configuration: invalid configuration: kubeAPIQPS (--kube-api-qps) -1 must not be a
         negative number"}
+check_mode:
+  description: V(true) if the rows of RV(nodes) name what would be changed.
+  returned: in check mode, if a node would be changed
+  type: bool
 summary:
   description: Counts over all nodes.
   returned: always

@@ -257,6 +257,10 @@ before:
     What the nodes run that get another drop-in, as C(variants) and C(nodes), for O(before) of their verification.
   returned: with O(state=present), if a node gets a drop-in
   type: dict
+check_mode:
+  description: V(true) if the rows of RV(nodes) name what would be changed.
+  returned: in check mode, if a node would be changed
+  type: bool
 summary:
   description: Counts over all nodes.
   returned: always

@@ -140,6 +140,10 @@ pods:
     The pods of the nodes after the drain, by node and uid, in the form that M(livenodes.kubelet.node_soak) accepts.
   returned: with O(state=drained), unless RV(stop) is true
   type: dict
+check_mode:
+  description: V(true) if the rows of RV(nodes) name what would be changed.
+  returned: in check mode, if a node would be changed
+  type: bool
 summary:
   description: Counts over all nodes.
   returned: always

@@ -193,7 +193,7 @@ def _results(runs: Path) -> Lines:
     for file in sorted(runs.iterdir()):
         yield "# results"
         lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-        for _task, head, result in sorted(lines, key=lambda line: (line[0], line[1])):
+        for _task, head, _how, result in sorted(lines, key=lambda line: (line[0], line[1])):
             shown = {key: value for key, value in result.items() if key not in NOISE}
             if "include_args" not in shown:
                 yield f"{' | '.join(head)} | {json.dumps(shown, sort_keys=True)}"

@@ -66,4 +66,5 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
         shown = {key: value for key, value in result._result.items() if not key.startswith("_ansible")}
         head = [self._playbook, self._play, result._task.get_name(), result._host.get_name(), end]
         with open(self._file, "a", encoding="utf-8") as file:
-            file.write(json.dumps([self._tasks, head, shown], default=str) + "\n")
+            how = [result._task.resolved_action, bool(result._task.check_mode)]
+            file.write(json.dumps([self._tasks, head, how, shown], default=str) + "\n")

@@ -128,6 +128,7 @@ def test_each_job_template_has_its_playbook_and_its_survey() -> None:
     text = (AWX / "configure.yml").read_text(encoding="utf-8")
     rows = re.findall(r"- name: .+\n +playbook: (.+)\n +survey: (.+)\n", text)
     assert {survey for _playbook, survey in rows} == set(SURVEYS)
+    assert {playbook for playbook, _survey in rows} == {path.name for path in (AWX / "project").glob("*.yml")}
     for playbook, _survey in rows:
         (play,) = yaml.safe_load((AWX / "project" / playbook).read_text(encoding="utf-8"))
         assert (

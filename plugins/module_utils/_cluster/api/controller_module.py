@@ -40,8 +40,9 @@ class Definition:
     ) -> tuple[dict[str, t.Any], list[str]]:
         """Return the result for validated options, with `failed` and `msg` after a failure, and the warnings.
 
-        A failure contains the result so far, which states where every node stands. Raises MissingLibrary, and every
-        exception that is a defect.
+        A failure contains the result so far, which states where every node stands. `check_mode` in a result marks rows
+        that are a forecast: what counts nodes sees nothing else. Raises MissingLibrary, and every exception that is a
+        defect.
         """
         try:
             self._check_numbers(options)
@@ -54,6 +55,8 @@ class Definition:
                 result["exception"] = traceback.format_exc()
         if not diff:
             result.pop("diff", None)
+        if check_mode and "nodes" in result and result.get("changed"):
+            result["check_mode"] = True
         return result, list(result.pop("warnings", ()))
 
     def _check_numbers(self, options: dict[str, t.Any]) -> None:

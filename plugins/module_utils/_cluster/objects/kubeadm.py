@@ -57,9 +57,8 @@ def synchronise(session: Session, options: dict[str, t.Any], check_mode: bool) -
     """
     if options.get("undo") is not None:
         return _undo(session, options["undo"], check_mode)
-    declared = _Declared(session, options["node_configs"], options["other_configs"] or {})
     minor, found = read(session)
-    declared.set_minor(minor)
+    declared = _Declared(session, options["node_configs"], options["other_configs"] or {}, minor)
     rows: dict[str, dict[str, t.Any]] = {}
     diffs: list[dict[str, str]] = []
     for configmap in found:
@@ -94,10 +93,12 @@ def read(session: Session) -> tuple[int, list[dict[str, t.Any]]]:
 
 
 class _Declared:
-    """The layers of nodes, from the options of the module. Equal layers are the same objects."""
+    """The layers of nodes, from the options of the module, with the values that profiles have for kubelets of a minor.
+    Equal layers are the same objects.
+    """
 
     def __init__(
-        self, session: Session, node_configs: t.Mapping[str, t.Any], other_configs: t.Mapping[str, t.Any]
+        self, session: Session, node_configs: t.Mapping[str, t.Any], other_configs: t.Mapping[str, t.Any], minor: int
     ) -> None:
         if not node_configs:
             raise ClusterError(
@@ -105,16 +106,10 @@ class _Declared:
                 "also nodes without overrides"
             )
         self._session = session
-        self._given, self._others = node_configs, other_configs
-        self._minor: int | None = None
+        self._others, self._minor = other_configs, minor
         self._layers = Layers()
         self._outside: _NodeLayers | None = None
         self.nodes: _NodeLayers = self._read("node_configs", node_configs)
-
-    def set_minor(self, minor: int) -> None:
-        """Take the values that profiles have for kubelets of this minor."""
-        self._minor = minor
-        self.nodes = self._read("node_configs", self._given)
 
     def outside(self) -> _NodeLayers:
         """Return the layers of the cluster's other nodes, none for a node of which the options know nothing."""

@@ -46,13 +46,14 @@ def settle(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
     rows = {name: row.shown() for name, row in lost.items()}
     asked = {name: node for name, node in found.items() if _trial(node)}
     for name in set(found) - set(asked):
-        rows[name] = _row(found[name], True, CONFIRMED, "nothing is on trial")
+        rows[name] = _row(found[name], True, CONFIRMED, "nothing is on trial", changed=False)
     keeper.keep()
     if not check_mode:
         rows.update(_order(session, asked, verdicts))
-        late = f"its follower has not confirmed it within {options['wait_timeout']} s, so its guard reverts it: {_LOG}"
+        why = f"its follower has not confirmed it within {options['wait_timeout']} s, so its guard reverts it: {_LOG}"
         waiting = {name: node for name, node in asked.items() if name not in rows}
-        _await(session, options, keeper, waiting, rows, _judged, late)
+        late = _await(session, options, keeper, waiting, rows, _judged)
+        rows.update({name: _row(node, False, UNANSWERED, why) for name, node in late.items()})
     return without_failure("settling", {"changed": bool(asked), "stop": False, "nodes": rows})
 
 
@@ -66,11 +67,12 @@ def await_followers(session: Session, options: dict[str, t.Any], check_mode: boo
     found, lost = node_requests.find_known(session, dict.fromkeys(options["nodes"], ""))
     rows = {name: row.shown() for name, row in lost.items()}
     seconds = 0 if check_mode else options["wait_timeout"]
-    late = (
+    why = (
         f"its follower has not reported within {seconds} s, so a rollout would log in to the node: {_LOG}, then run "
         "the playbook follow again"
     )
-    _await(session, {**options, "wait_timeout": seconds}, keeper, found, rows, _reporting, late)
+    late = _await(session, {**options, "wait_timeout": seconds}, keeper, found, rows, _reporting)
+    rows.update({name: _row(node, False, UNANSWERED, why, changed=False) for name, node in late.items()})
     return without_failure("following", {"changed": False, "nodes": rows})
 
 
@@ -92,7 +94,7 @@ def _order(session: Session, asked: dict[str, nodes.Node], verdicts: t.Mapping[s
     for outcome in parallel.each(list(asked), write, session.concurrency):
         name = outcome.item
         if outcome.value is None:
-            rows[name] = _row(asked[name], False, UNANSWERED, outcome.why)
+            rows[name] = _row(asked[name], False, UNANSWERED, outcome.why, changed=False)
             continue
         asked[name] = outcome.value
         if verdicts[name]:
@@ -107,9 +109,8 @@ def _await(
     waiting: dict[str, nodes.Node],
     rows: dict[str, _Row],
     judge: _Judge,
-    late: str,
-) -> None:
-    """Add the rows of nodes once `judge` returns one, or at the timeout with the message `late`."""
+) -> dict[str, nodes.Node]:
+    """Add the rows of nodes once `judge` returns one. Return the nodes of which it returns none until the timeout."""
     deadline = time.monotonic() + options["wait_timeout"]
     at_end = False
     while True:
@@ -117,7 +118,7 @@ def _await(
         rows.update({name: row for name, row in judged.items() if row})
         waiting = {name: node for name, node in waiting.items() if name not in rows}
         if not waiting or at_end:
-            break
+            return waiting
         at_end = time.monotonic() >= deadline
         pause = keeper.bounded_pause(min(options["wait_sleep"], 1))
         uids = {name: node.uid for name, node in waiting.items()}
@@ -125,7 +126,6 @@ def _await(
         keeper.keep()
         rows.update({name: row.shown() for name, row in lost.items()})
         waiting = {name: found.get(name, node) for name, node in waiting.items() if name not in rows}
-    rows.update({name: _row(node, False, UNANSWERED, late) for name, node in waiting.items()})
 
 
 def _judged(node: nodes.Node) -> _Row | None:
@@ -143,6 +143,6 @@ def _reporting(node: nodes.Node) -> _Row | None:
     return node_row.Row(True, FOLLOWED, "its follower reports", False, node.delivery, node.source).shown()
 
 
-def _row(node: nodes.Node, ok: bool, state: str, message: str) -> _Row:
+def _row(node: nodes.Node, ok: bool, state: str, message: str, changed: bool = True) -> _Row:
     error = "" if ok else message
-    return node_row.Row(ok, state, message, ok, node.delivery, node.source, error).shown()
+    return node_row.Row(ok, state, message, changed, node.delivery, node.source, error).shown()

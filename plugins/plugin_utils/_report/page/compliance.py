@@ -17,37 +17,11 @@ from .sections import MOST_CARDS, MOST_NAMES, section
 
 _COLOURS = {PASS: "s-done", FAIL: "s-failed", EXCEPTED: "s-reverted", MANUAL: "s-running", NOT_CHECKED: ""}
 """The classes of page.css that have the colour of a verdict."""
-_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<link rel="icon" href="data:,">
-<title>{outcome}: kubelet compliance, {profiles}</title>
-<style>{style}</style>
-</head>
-<body>
-<header>
-<p class="over">Kubelet compliance</p>
-<h1>{profiles} <span class="badge {kind}">{outcome}</span></h1>
-<p class="quiet facts">{facts}</p>
-<p class="cause">{meaning}</p>
-<ul class="tiles">{tiles}</ul>
-<nav aria-label="Sections">{links}</nav>
-</header>
-<main>
-{sections}
-</main>
-</body>
-</html>
-"""
 
 
 def make(result: t.Mapping[str, t.Any]) -> str:
     """Return the page for a result of kubelet_compliance_check."""
-    summary, found, style = result["summary"], evidence.groups(result["nodes"]), page.part("css")
+    summary, found = result["summary"], evidence.groups(result["nodes"])
     outcome, kind, meaning = "Compliant", "good", "No item fails on any node."
     if not summary["compliant"]:
         outcome, kind = "Not compliant", "bad"
@@ -60,17 +34,20 @@ def make(result: t.Mapping[str, t.Any]) -> str:
         "items": ("All items", _items(found)),
     }
     facts = [summary["checked"].replace("T", " ").replace("Z", " UTC"), report_text.count(summary["nodes"], "node")]
-    return _PAGE.format(
-        policy=page.policy(style, ""),
-        style=style,
-        profiles=escape(", ".join(dict.fromkeys(group.row["profile"] for group in found))),
-        outcome=outcome,
-        kind=kind,
-        meaning=meaning,
-        facts=escape(" · ".join(facts)),
-        tiles="".join(_tile(verdict, summary[verdict]) for verdict in VERDICTS if summary[verdict]),
-        links="".join(f'<a href="#{name}">{head}</a>' for name, (head, words) in parts.items() if words),
-        sections="\n".join(section(name, head, words) for name, (head, words) in parts.items()),
+    profiles = ", ".join(dict.fromkeys(group.row["profile"] for group in found))
+    return page.framed(
+        {
+            "over": "Kubelet compliance",
+            "title": escape(f"{outcome}: kubelet compliance, {profiles}"),
+            "group": escape(profiles),
+            "outcome": outcome,
+            "kind": kind,
+            "meaning": meaning,
+            "facts": escape(" · ".join(facts)),
+            "tiles": "".join(_tile(verdict, summary[verdict]) for verdict in VERDICTS if summary[verdict]),
+            "links": "".join(f'<a href="#{name}">{head}</a>' for name, (head, words) in parts.items() if words),
+            "sections": "\n".join(section(name, head, words) for name, (head, words) in parts.items()),
+        }
     )
 
 

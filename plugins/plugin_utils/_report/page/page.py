@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The HTML report: a self-contained file that runs only its own script."""
+"""The frame of HTML pages, and the report of a rollout: self-contained files that run only their own script."""
 
 from __future__ import annotations
 
@@ -26,29 +26,28 @@ def write(path: str, report: t.Mapping[str, t.Any]) -> None:
 
 def make(report: t.Mapping[str, t.Any]) -> str:
     """Return the page for a report of report_document.make."""
-    template, style, script = _parts()
-    parts = {
-        "policy": policy(style, script),
-        "style": style,
-        "script": script,
-        "data": _data(report),
-        **sections.make(report),
-    }
+    return framed(sections.make(report), _part("js"), _data(report))
+
+
+def framed(parts: t.Mapping[str, str], script: str = "", data: str = "") -> str:
+    """Return a page with these parts, by the names of the placeholders in page.html.
+
+    What page.html marks as scripted is left out without a script.
+    """
+    template, style = _part("html"), _part("css")
+    template = re.sub(r"\{\{#scripted\}\}(.*?)\{\{/scripted\}\}", r"\1" if script else "", template, flags=re.DOTALL)
+    known = {**parts, "policy": _policy(style, script), "style": style, "script": script, "data": data}
     # In one pass, so that the name of a node is never read as a placeholder.
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match.group(1)], template)
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: known[match.group(1)], template)
 
 
 @functools.lru_cache(maxsize=None)
-def _parts() -> tuple[str, str, str]:
-    return part("html"), part("css"), part("js")
-
-
-def part(kind: str) -> str:
+def _part(kind: str) -> str:
     """Return a file of the page: html, css or js."""
     return (_HERE / f"page.{kind}").read_text(encoding="utf-8")
 
 
-def policy(style: str, script: str) -> str:
+def _policy(style: str, script: str) -> str:
     """Return the Content-Security-Policy: it allows the page's own style and script by hash, and nothing else."""
     return (
         f"default-src 'none'; style-src 'sha256-{_sha256(style)}'; script-src 'sha256-{_sha256(script)}'; "

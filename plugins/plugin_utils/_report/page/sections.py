@@ -54,15 +54,16 @@ def make(report: t.Mapping[str, t.Any]) -> dict[str, str]:
         if parts.get(name) or name == "nodes":
             links += f'<a href="#{name}">{head}</a>'
     return {
-        **parts,
-        "sections": links,
+        "sections": "\n".join(parts.values()),
+        "links": links,
+        "over": "Kubelet rollout",
         "title": escape(f"{word}: kubelet rollout, {title}"),
         "group": escape(title),
         "kind": kind,
         "outcome": escape(word),
         "meaning": escape(meaning),
         "facts": _facts(report),
-        "states": _states(report),
+        "tiles": _states(report),
     }
 
 

@@ -80,6 +80,28 @@ def test_diff_only_where_it_is_asked_for(run: Run, wanted: bool) -> None:
     assert ("diff" in result) is wanted
 
 
+@pytest.mark.parametrize(
+    ("check_mode", "result", "marked"),
+    [
+        (True, {"changed": True, "nodes": {}}, True),
+        (False, {"changed": True, "nodes": {}}, False),
+        (True, {"changed": False, "nodes": {}}, False),
+        (True, {"changed": True}, False),
+    ],
+    ids=["forecast", "done", "nothing to do", "no nodes"],
+)
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_forecast_of_changed_nodes_is_marked(
+    run: Run, check_mode: bool, result: dict[str, t.Any], marked: bool, fails: bool
+) -> None:
+    def stage(*_given: t.Any) -> dict[str, t.Any]:
+        if fails:
+            raise NodesFailed("assigning", {"n1": "why"}, result)
+        return result
+
+    assert run(stage, check_mode=check_mode).get("check_mode", False) is marked
+
+
 def test_failures_carry_the_result_so_far(run: Run) -> None:
     def stage(*_given: t.Any) -> dict[str, t.Any]:
         raise NodesFailed("assigning", {"n1": "why"}, {"changed": True, "nodes": {"n1": {}}, "diff": []})

@@ -283,7 +283,7 @@ def test_overrides_that_cannot_be_used(node_configs: t.Any, texts: tuple[str, ..
     ],
 )
 def test_overrides_that_cannot_be_read(node_configs: t.Any, text: str) -> None:
-    assert text in refused(node_configs=node_configs).message
+    assert text in refused(cluster(), get(), node_configs=node_configs).message
 
 
 def test_existing_faults_are_not_reported() -> None:

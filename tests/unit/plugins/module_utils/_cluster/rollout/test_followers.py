@@ -199,11 +199,12 @@ def settled(answer: Answer, *calls: Call, **given: t.Any) -> dict[str, t.Any]:
 def test_confirm(judged: str, failed: str, ok: bool, state: str) -> None:
     then = followed(A, Orders(attempt=2, trial=TRIAL), Answer(trial=TRIAL, judged=judged, failed=failed))
     row = settled(Answer(configMap=A, attempt=2, trial=TRIAL), order(), listed(then))
-    assert (row["ok"], row["state"]) == (ok, state) and failed in row["message"]
+    assert (row["ok"], row["state"], row["changed"]) == (ok, state, True) and failed in row["message"]
 
 
 def test_what_is_not_on_trial_is_confirmed() -> None:
-    assert settled(Answer(configMap=A, attempt=2))["ok"]
+    row = settled(Answer(configMap=A, attempt=2))
+    assert (row["ok"], row["changed"]) == (True, False)
 
 
 @pytest.mark.parametrize(
