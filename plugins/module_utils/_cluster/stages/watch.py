@@ -24,6 +24,9 @@ from ..api.session import Session
 from ..objects import config_sources, configmaps, kubelets, node_requests, nodes
 from . import diagnose, verdict
 
+_Change = t.Tuple[str, t.Any, t.Any]
+"""A path of a configuration, and its value before and after, or expected and live; None for absent."""
+
 
 class Watch:
     """The nodes that are waited for, and the current verdict on each."""
@@ -181,7 +184,7 @@ class Watch:
                     }
                 )
         self.differences[name] = differences
-        changed = _undeclared_changes(self._before, node, config, live, self._hosts.get(name))
+        changed = _undeclared_changes(self._before, node, expected, live, self._hosts.get(name))
         if changed is not None:
             self.undeclared[name] = changed
         if differences:
@@ -271,7 +274,7 @@ class Expected:
         self.config: dict[str, t.Any] | None = None
         self._found = config_sources.FoundConfig(None, None)
         # Most nodes of a batch have equal configurations, and comparing takes longer than reading.
-        self._known: dict[tuple[str, int, str], list[tuple[str, t.Any, t.Any]]] = {}
+        self._known: dict[tuple[t.Any, ...], list[_Change]] = {}
         self.refresh(session)
 
     def refresh(self, session: Session) -> None:
@@ -294,7 +297,7 @@ class Expected:
         """Return why a kubelet of a minor cannot load it, None if it can."""
         return self._found.fault_at(minor)
 
-    def differences(self, live: dict[str, t.Any], minor: int, delivery: str) -> list[tuple[str, t.Any, t.Any]]:
+    def differences(self, live: dict[str, t.Any], minor: int, delivery: str) -> list[_Change]:
         """Return (path, expected, live) for all that differs in the `kubeletconfig` of a /configz.
 
         The configuration must exist. That of a drop-in is what is declared.
@@ -304,6 +307,23 @@ class Expected:
             compare = differing.between if deliveries.of(delivery).whole else differing.of_dropin
             self._known[alike] = compare(self.config or {}, complete_config.restore(live, fields_of(minor)), minor)
         return self._known[alike]
+
+    def undeclared(self, ran: Ran, live: dict[str, t.Any], minor: int) -> list[_Change]:
+        """Return (path, before, live) for all that a drop-in with this configuration does not declare."""
+        alike = ("undeclared", json.dumps(live, sort_keys=True), minor, ran.variant, *ran.declared)
+        if alike not in self._known:
+            declared = Declared([self.config or {}])
+            now = complete_config.restore(live)
+            self._known[alike] = differing.undeclared(ran.config, now, declared, set(ran.declared), minor)
+        return self._known[alike]
+
+
+class Ran(t.NamedTuple):
+    """What a node ran before it was assigned its source: the configuration, and the paths that its source declared."""
+
+    variant: str
+    config: dict[str, t.Any]
+    declared: list[str]
 
 
 def read_before(session: Session, found: t.Iterable[nodes.Node]) -> dict[str, t.Any]:
@@ -325,8 +345,8 @@ def read_before(session: Session, found: t.Iterable[nodes.Node]) -> dict[str, t.
     return table
 
 
-def ran_before(table: t.Any, name: str) -> tuple[dict[str, t.Any], list[str]] | None:
-    """Return what a node ran, and what its source had declared; None if the table does not have it.
+def ran_before(table: t.Any, name: str) -> Ran | None:
+    """Return what a node ran; None if the table does not have it.
 
     Raises ClusterError for a table of another form.
     """
@@ -334,13 +354,13 @@ def ran_before(table: t.Any, name: str) -> tuple[dict[str, t.Any], list[str]] | 
         row = ((table or {}).get("nodes") or {}).get(name)
         if not row:
             return None
-        return table["variants"][row["variant"]], list(row["declared"])
+        return Ran(row["variant"], table["variants"][row["variant"]], list(row["declared"]))
     except (AttributeError, KeyError, TypeError) as error:
         raise ClusterError(f"before is not that of an assignment ({error!r}): pass it unchanged, or omit it") from error
 
 
 def _undeclared_changes(
-    table: t.Any, node: nodes.Node, declared: dict[str, t.Any], live: dict[str, t.Any], facts: t.Any
+    table: t.Any, node: nodes.Node, expected: Expected, live: dict[str, t.Any], facts: t.Any
 ) -> list[dict[str, t.Any]] | None:
     """Return what has changed on a node beside its drop-in, None if it is not known what the node ran.
 
@@ -352,9 +372,10 @@ def _undeclared_changes(
     ran = ran_before(table, node.name)
     if ran is None:
         return None
-    found = differing.undeclared(ran[0], complete_config.restore(live), Declared([declared]), set(ran[1]), node.minor)
-    causes = explained.Inspected(facts or {}).causes({path: now for path, _was, now in found}, declared, node.minor)
+    found = expected.undeclared(ran, live, node.minor)
+    now = {path: after for path, _was, after in found}
+    causes = explained.Inspected(facts or {}).causes(now, expected.config or {}, node.minor)
     return [
-        {"path": path, "before": difftext.mask(path, was), "live": difftext.mask(path, now), "cause": causes[path]}
-        for path, was, now in found
+        {"path": path, "before": difftext.mask(path, was), "live": difftext.mask(path, after), "cause": causes[path]}
+        for path, was, after in found
     ]

@@ -118,7 +118,7 @@ def test_what_nodes_ran_before() -> None:
     table = watch.read_before(api, [found["n1"]])
     variant = next(iter(table["variants"]))
     assert table["nodes"] == {"n1": {"variant": variant, "declared": ["kubeAPIQPS"]}}
-    assert watch.ran_before(table, "n1") == (complete_config.restore(live(maxPods=9)), ["kubeAPIQPS"])
+    assert watch.ran_before(table, "n1") == (variant, complete_config.restore(live(maxPods=9)), ["kubeAPIQPS"])
     assert watch.ran_before(table, "n2") is None
     assert watch.ran_before(None, "n1") is None
 
