@@ -6,11 +6,11 @@
     PYTHONPATH=<folder with ansible_collections>:. python -m tests.benchmarks.scale [--nodes 100 1000 5000]
         [--variants 1 10 all] [--followers] [--canary] [--write]
 
-Native delivery, or with --followers drop-ins on nodes of 1.32 that follow their Node. The API server and the kubelets
-are simulated in a process of their own. CPU seconds, memory, requests and bytes are the figures to trust: the wall time
-depends on what else the machine does. With --write, the figures replace those in docs/docsite/rst, with --followers
-those of its table beside other ways. The run fails if a playbook needs more than GROWTH times the CPU at 5,000 nodes
-that it needs at 1,000.
+Native delivery; with --followers also, in the same run, drop-ins on nodes of 1.32 that follow their Node. The API
+server and the kubelets are simulated in a process of their own. CPU seconds, memory, requests and bytes are the figures
+to trust: the wall time depends on what else the machine does. With --write, the figures replace those in
+docs/docsite/rst, with --followers those of its table of followers. The run fails if a playbook needs more than GROWTH
+times the CPU at 5,000 nodes that it needs at 1,000.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ import typing as t
 from pathlib import Path
 
 from tests.benchmarks.scale import pages
-from tests.benchmarks.scale.runs import PLAYBOOKS, Figures, Point, ansible, measured
+from tests.benchmarks.scale.runs import FOLLOWERS, NATIVE, PLAYBOOKS, Figures, Point, ansible, measured
 from tests.benchmarks.scale.served import Served
 from tests.sim.cluster import DEFAULT
 
 GROWTH = 5.5
 MODERN = "v1.32.0"
+WAYS = (NATIVE, FOLLOWERS)
 
 
 def main() -> int:
@@ -37,7 +38,7 @@ def main() -> int:
     parser.add_argument("--nodes", type=int, nargs="+", default=[100, 1000, 5000])
     parser.add_argument("--variants", nargs="+", default=["1", "10", "all"], help="all: as many as nodes")
     parser.add_argument("--playbooks", nargs="+", default=list(PLAYBOOKS))
-    parser.add_argument("--followers", action="store_true", help="nodes of 1.32 with followers, and drop-ins")
+    parser.add_argument("--followers", action="store_true", help="also nodes of 1.32 with followers, and drop-ins")
     parser.add_argument("--canary", action="store_true", help="one node, then the ten batches")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
@@ -51,13 +52,11 @@ def main() -> int:
     found: list[Figures] = []
     for word in chosen.variants:
         for nodes in chosen.nodes:
-            point = Point(nodes, nodes if word == "all" else int(word), chosen.canary)
-            version = MODERN if chosen.followers else DEFAULT
-            with tempfile.TemporaryDirectory() as home, Served(nodes, version, chosen.followers) as served:
-                playing = ansible(Path(home), served, point)
-                for playbook in chosen.playbooks:
-                    found.append(measured(playing, served, point, playbook))
-                    print(pages.line(found[-1]), flush=True)
+            for way in WAYS if chosen.followers else WAYS[:1]:
+                point = Point(nodes, nodes if word == "all" else int(word), chosen.canary, way)
+                for one in runs_of(point, chosen.playbooks):
+                    found.append(one)
+                    print(pages.line(one), flush=True)
                     if chosen.json:
                         # After each run: a measurement of an hour may be stopped.
                         chosen.json.write_text(pages.text(found))
@@ -69,16 +68,25 @@ def main() -> int:
     return 1 if late else 0
 
 
+def runs_of(point: Point, playbooks: t.Sequence[str]) -> t.Iterator[Figures]:
+    """Run the playbooks against one cluster."""
+    followed = point.way == FOLLOWERS
+    version = MODERN if followed else DEFAULT
+    with tempfile.TemporaryDirectory() as home, Served(point.nodes, version, followed) as served:
+        playing = ansible(Path(home), served, point)
+        for playbook in playbooks:
+            yield measured(playing, served, point, playbook)
+
+
 def grown(found: t.Sequence[Figures]) -> list[str]:
     """Return which playbooks need more than GROWTH times the CPU for five times the nodes."""
-    by_point = {(row.playbook, row.variants, row.nodes): row.cpu for row in found}
-    return [
-        f"{playbook}: {cpu / by_point[playbook, variants, 1000]:.2f} times the CPU of 1,000 nodes, at most {GROWTH}"
-        for (playbook, variants, nodes), cpu in by_point.items()
-        if nodes == 5000
-        and (playbook, variants, 1000) in by_point
-        and cpu > GROWTH * by_point[playbook, variants, 1000]
-    ]
+    by_point = {(row.way, row.playbook, row.variants, row.nodes): row.cpu for row in found}
+    late = []
+    for (*run, nodes), cpu in by_point.items():
+        fewer = by_point.get((*run, 1000))
+        if nodes == 5000 and fewer is not None and cpu > GROWTH * fewer:
+            late.append(f"{' '.join(map(str, run))}: {cpu / fewer:.2f} times the CPU of 1,000 nodes, at most {GROWTH}")
+    return late
 
 
 if __name__ == "__main__":

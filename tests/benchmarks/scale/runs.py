@@ -23,6 +23,8 @@ PLAYBOOKS = ("plan", "rollout", "drift", "prune")
 SHARE = "10%"
 """Of the nodes in a batch."""
 WATCH_SECONDS = 0.5
+NATIVE, FOLLOWERS = "native", "followers"
+"""How the nodes get their configuration."""
 
 
 @dataclasses.dataclass
@@ -33,6 +35,7 @@ class Point:
     variants: int
     canary: bool = False
     """Whether a batch of one node comes first."""
+    way: str = NATIVE
 
 
 @dataclasses.dataclass
@@ -48,6 +51,7 @@ class Figures:
     worker_memory: float
     server_cpu: float
     kinds: dict[str, dict[str, int]]
+    way: str = NATIVE
 
     @property
     def requests(self) -> int:
@@ -128,4 +132,5 @@ def measured(playing: Ansible, served: Served, point: Point, playbook: str) -> F
     main, worker = memory.result()
     assert process.returncode == 0, output[-5000:]
     found = served.taken()
-    return Figures(playbook, point.nodes, point.variants, wall, cpu, main, worker, found["server_cpu"], found["kinds"])
+    served_cpu, kinds = found["server_cpu"], found["kinds"]
+    return Figures(playbook, point.nodes, point.variants, wall, cpu, main, worker, served_cpu, kinds, point.way)
