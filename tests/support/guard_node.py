@@ -186,13 +186,14 @@ class Node:
         terms = {"deadline_seconds": 60, "invocation": "i0", **trial}
         self.store.arm(Trial(source, back, self.now(), **terms))
 
-    def assign(self, source: dict[str, str] = SOURCE, **trial: t.Any) -> None:
-        """Put a source on trial, which reverts to last-known-good unless `back` is given."""
+    def assign(self, source: dict[str, str] | None = None, **trial: t.Any) -> None:
+        """Put a source, by default SOURCE, on trial, which reverts to last-known-good unless `back` is given."""
+        source = source or SOURCE
         self.arm(source, **{"back": self.store.last_known_good(), **trial})
         self.store.switch(source)
 
-    def switch(self, source: dict[str, str] = SOURCE, **trial: t.Any) -> None:
-        """Put a source on trial, and start the kubelet with it."""
+    def switch(self, source: dict[str, str] | None = None, **trial: t.Any) -> None:
+        """Put a source, by default SOURCE, on trial, and start the kubelet with it."""
         self.assign(source, **trial)
         self.start()
 

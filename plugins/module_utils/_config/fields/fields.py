@@ -10,11 +10,26 @@ from functools import lru_cache
 
 from ..values import paths
 from .field_row import Field
-from .fields_table import FIELDS
-from .fields_table import FLAGS as FLAGS
-from .fields_table import MEANINGS as MEANINGS
-from .fields_table import NEWEST_MINOR as NEWEST_MINOR
-from .fields_table import OLDEST_MINOR as OLDEST_MINOR
+from .fields_table import FIELDS, FLAGS, MEANINGS, NEWEST_MINOR, OLDEST_MINOR
+
+__all__ = [
+    "ALL",
+    "FLAGS",
+    "FORMER_SECRETS",
+    "MACHINE",
+    "MEANINGS",
+    "NEWEST_MINOR",
+    "OLDEST_MINOR",
+    "Field",
+    "children",
+    "default_known",
+    "flags_of",
+    "is_of_machine",
+    "is_secret",
+    "lookup",
+    "nearest",
+    "owner",
+]
 
 ALL: dict[str, Field] = {field.path: field for field in FIELDS}
 """Every field by its dotted name."""

@@ -30,9 +30,9 @@ def _live(config: dict[str, Any]) -> dict[str, Any]:
     return complete_config.restore(model.configz(config))
 
 
-def _runs(config: dict[str, Any], *layers: dict[str, Any]) -> Configs:
+def _runs(running: dict[str, Any], *layers: dict[str, Any]) -> Configs:
     """Return the configurations of a node that runs one, with these layers declared."""
-    return Configs(layers, config, config, _live(config))
+    return Configs(layers, running, running, _live(running))
 
 
 def _rows(configs: Configs, minor: int = 20, **facts: Any) -> dict[str, dict[str, Any]]:
