@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A security profile on real kubelets: a guarded rollout sets it, and a flag that overrides a correct file is found."""
+"""Security profiles on real kubelets: a guarded rollout sets them, and a flag that overrides a correct file is found."""
 
 from __future__ import annotations
 
@@ -13,7 +13,12 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile import profiles
 from tests.support.role_bench import Role
 
-CIS = "cis-1.12"
+DECLARED = {
+    "kubelet_config_profile": list(profiles.PROFILES),
+    # The kernel settings of this machine are not those of the kubelet.
+    "kubelet_config": {"protectKernelDefaults": False},
+}
+OWN_VALUE = {item.id for item in profiles.STIG_V2R6 if item.of == "protectKernelDefaults"}
 FLAGS = "/etc/default/kubelet"
 FLAG = "--read-only-port=10255"
 
@@ -21,7 +26,7 @@ FLAG = "--read-only-port=10255"
 def checked(role: Role) -> dict[str, dict[str, dict[str, t.Any]]]:
     """Run the playbook, and return its rows by node and item."""
     folder = role.home / "evidence"
-    given = {"kubelet_config_profile": CIS, "kubelet_config_compliance_dir": str(folder)}
+    given = {**DECLARED, "kubelet_config_compliance_dir": str(folder)}
     run = role.ansible.playbook("comply", "-e", json.dumps(given))
     assert "compliance: 2 nodes" in run.output, run.output
     found = json.loads((folder / "compliance.json").read_text(encoding="utf-8"))["nodes"]
@@ -44,12 +49,13 @@ def flag(both: Role) -> t.Iterator[str]:
 
 def test_a_rollout_of_a_profile_and_a_flag_over_a_correct_file(both: Role, request: pytest.FixtureRequest) -> None:
     minor = both.node.release.minor
-    wanted = {item.id for item in profiles.CIS_1_12 if item.sets is not None and item.is_of(minor)}
+    items = [*profiles.CIS_1_12, *profiles.STIG_V2R6]
+    wanted = {item.id for item in items if item.sets is not None and item.is_of(minor)} - OWN_VALUE
     before = checked(both)
     assert before["n1"]["4.2.13"]["verdict"] == "fail"
     # A kubelet with a drop-in folder would forget an empty value in the file of n2.
     both.ansible.host_variables(n2={"kubelet_config_delivery": "checkpoint"})
-    given = {"kubelet_config_profile": CIS, "kubelet_config_allow_effect": "drain"}
+    given = {**DECLARED, "kubelet_config_allow_effect": "drain"}
     done = both.ansible.playbook("rollout", "-e", json.dumps(given))
     assert done.code == 0, done.output
     after = checked(both)
