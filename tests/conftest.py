@@ -30,7 +30,7 @@ if COLLECTIONS not in sys.path:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add what tests/contract reads, and what tests/support/tape.py does."""
+    """Add what tests/contract reads, and what tests/support/plays/tape.py does."""
     parser.addoption(
         "--cluster",
         choices=("sim", "lab"),
@@ -44,7 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Record if asked to."""
     if config.getoption("tape"):
         # Imports the collection, which the lines above make importable.
-        from tests.support.tape import Tape
+        from tests.support.plays.tape import Tape
 
         config.pluginmanager.register(Tape(Path(config.getoption("tape"))))
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import report_document
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.page import page
-from tests.support.browser import chromium, prefer
-from tests.support.played_rollout import example
+from tests.support.report.browser import chromium, prefer
+from tests.support.report.played_rollout import example
 from tools.collection_tree import ROOT
 
 # Name: number of nodes, colour scheme, anchor on the page.

@@ -18,9 +18,9 @@ import yaml
 from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster
 from tests.sim.nodes.node import SimNode
-from tests.support.ansible import ROOT, Ansible
-from tests.support.objects import pod
-from tests.support.views import eventually
+from tests.support.api.objects import pod
+from tests.support.lab.views import eventually
+from tests.support.plays.ansible import ROOT, Ansible
 
 COLLECTION = "livenodes.kubelet"
 MODULES = sorted(path.stem for path in (ROOT / "plugins/modules").glob("*.py"))

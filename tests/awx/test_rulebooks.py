@@ -18,9 +18,9 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 from tests.sim.cluster import Cluster
-from tests.support.calls import CONFIGMAPS, MERGE, NODES
-from tests.support.objects import node, place, reference, status
-from tests.support.views import eventually
+from tests.support.api.calls import CONFIGMAPS, MERGE, NODES
+from tests.support.api.objects import node, place, reference, status
+from tests.support.lab.views import eventually
 from tools.collection_tree import link
 
 PROGRAM = Path(sys.executable).with_name("ansible-rulebook")

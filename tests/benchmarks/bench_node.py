@@ -22,8 +22,8 @@ from pathlib import Path
 
 from tests.lab.console import LabError
 from tests.lab.lab import Lab
-from tests.support.ansible import Ansible, playbook_of, spent
-from tests.support.node_bench import STORE, Bench
+from tests.support.lab_node.node_bench import STORE, Bench
+from tests.support.plays.ansible import Ansible, playbook_of, spent
 
 GUARD = "livenodes-kubelet-guard.service"
 BEGIN = "Inspect the node, stage the checkpoint, install the guard and switch"

@@ -35,7 +35,7 @@ from pathlib import Path
 
 from tests.lab.lab import Lab
 from tests.sim.on_lab.simulated import Change, Simulated
-from tests.support.ansible import Ansible, Run, extra, playbook_of, spent
+from tests.support.plays.ansible import Ansible, Run, extra, playbook_of, spent
 
 PREFIX = "bench-"
 SHARE = 10

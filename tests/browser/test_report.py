@@ -19,8 +19,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.comply 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile import verdicts
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import report_document
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.page import compliance, page
-from tests.support.browser import chromium, prefer
-from tests.support.played_rollout import Played, example
+from tests.support.report.browser import chromium, prefer
+from tests.support.report.played_rollout import Played, example
 
 EVIL = '<img src=x onerror="document.title=1">'
 CLOSING = "</script><script>document.title=2</script>"

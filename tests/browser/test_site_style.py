@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.browser import chromium
+from tests.support.report.browser import chromium
 from tools.collection_tree import ROOT
 
 STYLE = ROOT / "tools/site/static/site.css"

@@ -16,12 +16,12 @@ from pathlib import Path
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 from tests.lab.lab import Lab
 from tests.sim.cluster import Cluster
-from tests.support import views
-from tests.support.ansible import Ansible
-from tests.support.calls import MERGE
-from tests.support.proxy import Fault, Proxy
-from tests.support.server import kubeconfig
-from tests.support.views import MANAGED, View, eventually, managed_configmaps
+from tests.support.api.calls import MERGE
+from tests.support.api.proxy import Fault, Proxy
+from tests.support.api.server import kubeconfig
+from tests.support.lab import views
+from tests.support.lab.views import MANAGED, View, eventually, managed_configmaps
+from tests.support.plays.ansible import Ansible
 
 NAMES = ("n1", "n2", "n3")
 NODES = "/api/v1/nodes"

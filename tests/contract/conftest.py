@@ -13,9 +13,9 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 from tests.contract.clusters import SCALE, Contracted, OnLab, OnSim
 from tests.sim.cluster import Cluster
-from tests.support.ansible import Ansible
-from tests.support.dynamic_lab import fleet, lab  # noqa: F401  # pylint: disable=unused-import  # fixtures
-from tests.support.proxy import Proxy
+from tests.support.api.proxy import Proxy
+from tests.support.lab.dynamic_lab import fleet, lab  # noqa: F401  # pylint: disable=unused-import  # fixtures
+from tests.support.plays.ansible import Ansible
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ import typing as t
 
 import pytest
 
-from tests.support.dropin_contract import ABSENT, LIVE, REFUSED, ask, differences, model, recorded
-from tests.support.dropin_node import HEADER, dropin
+from tests.support.lab_node.dropin_contract import ABSENT, LIVE, REFUSED, ask, differences, model, recorded
+from tests.support.lab_node.dropin_node import HEADER, dropin
 
 
 class Contracted(t.Protocol):

@@ -18,9 +18,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.ses
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests, nodes
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.lab.lab import Lab
-from tests.support.ansible import Ansible, Run
-from tests.support.fleet import Fleet, Glance, changed
-from tests.support.views import MANAGED, eventually
+from tests.support.lab.fleet import Fleet, Glance, changed
+from tests.support.lab.views import MANAGED, eventually
+from tests.support.plays.ansible import Ansible, Run
 
 BY_HAND = "by-hand"
 REFUSED = {"staticPodPath": "/etc/kubernetes/absent/manifests"}

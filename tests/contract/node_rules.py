@@ -13,7 +13,7 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
-from tests.support.ansible import Ansible
+from tests.support.plays.ansible import Ansible
 
 OPTIONS = {"kubelet_config_trial_seconds": 1, "kubelet_config_wait_timeout": 60, "kubelet_config_serial": 2}
 HEADER = {"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1"}

@@ -13,8 +13,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import dump, push, verify
 from tests.contract.clusters import CONFIGMAPS, NAMES, Contracted
-from tests.support.assigning import patiently
-from tests.support.views import eventually
+from tests.support.api.assigning import patiently
+from tests.support.lab.views import eventually
 
 OPTIONS = patiently()
 PUSH = {

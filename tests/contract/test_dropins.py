@@ -18,7 +18,7 @@ from tests.contract.dropin_rules import (  # noqa: F401  # pylint: disable=unuse
     test_what_is_live,
 )
 from tests.sim.cluster import Cluster
-from tests.support.dropin_contract import recorded
+from tests.support.lab_node.dropin_contract import recorded
 
 
 class SimulatedNode:

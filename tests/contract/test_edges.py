@@ -16,8 +16,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.ses
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verify
 from tests.contract.clusters import NAMES, Contracted, place
 from tests.contract.source_model import STATES, Model, circuit
-from tests.support.assigning import patiently
-from tests.support.views import View, eventually
+from tests.support.api.assigning import patiently
+from tests.support.lab.views import View, eventually
 
 CIRCUIT = circuit()
 # The local config differs from both good sources, so that the live value shows which one runs.

@@ -16,9 +16,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 from tests.contract.clusters import CONFIGMAPS, NODES, STRATEGIC, Contracted, configmap
 from tests.lab.objects import bare_node
-from tests.support import gating
-from tests.support.ansible import Ansible
-from tests.support.proxy import Proxy
+from tests.support.api import gating
+from tests.support.api.proxy import Proxy
+from tests.support.plays.ansible import Ansible
 
 PAUSE, LABEL = "livenodes-kubelet-rollout", "livenodes.test"
 PODS, HEARTBEATS = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from tests.contract.clusters import NODES, Contracted
-from tests.support.ansible import Ansible
+from tests.support.plays.ansible import Ansible
 
 GROUP = ("-e", "kubelet_config_hosts=workers_a")
 HIDDEN = {"n1": "enableServer", "n3": "enableDebuggingHandlers"}

@@ -19,8 +19,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.ses
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.contract.clusters import Contracted
-from tests.support.ansible import Ansible
-from tests.support.proxy import Fault, Proxy
+from tests.support.api.proxy import Fault, Proxy
+from tests.support.plays.ansible import Ansible
 
 LABEL = f"{PREFIX}lease=rollout"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"

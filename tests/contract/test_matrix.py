@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.contract.clusters import CONFIGMAPS, NAMES, NODES, Contracted
-from tests.support.ansible import Ansible
+from tests.support.plays.ansible import Ansible
 
 HEADER = "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n"
 Look = t.Callable[[], t.Any]

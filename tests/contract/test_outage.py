@@ -12,8 +12,8 @@ import typing as t
 import pytest
 
 from tests.contract.clusters import NAMES, Contracted
-from tests.support.ansible import Ansible
-from tests.support.views import eventually
+from tests.support.lab.views import eventually
+from tests.support.plays.ansible import Ansible
 
 OUTAGE = 20.0
 

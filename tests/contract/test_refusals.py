@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from tests.contract.clusters import Contracted
-from tests.support.ansible import Ansible
+from tests.support.plays.ansible import Ansible
 
 READ = {"nodes": ["n1"]}
 ASSIGN = {"nodes": ["n1"], "source": {"name": "some-config"}}

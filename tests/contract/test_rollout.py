@@ -11,8 +11,8 @@ import re
 import pytest
 
 from tests.contract.clusters import CONFIGMAPS, NAMES, Contracted
-from tests.support.ansible import Ansible, playbook_of
-from tests.support.views import View
+from tests.support.lab.views import View
+from tests.support.plays.ansible import Ansible, playbook_of
 
 ALL = ("-e", "kubelet_config_hosts=workers_a:workers_b")
 GROUP_A = ("-e", "kubelet_config_hosts=workers_a")

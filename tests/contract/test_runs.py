@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What every node runs after a run that did not end well, and another one: rows of the table in tests/support/runs.py.
+"""What every node runs after a run that did not end well, and another one: rows of tests/support/plays/runs.py.
 
 tests/unit/roles/test_table_of_runs.py has all rows, for a model of the nodes.
 """
@@ -13,8 +13,8 @@ import typing as t
 import pytest
 
 from tests.contract.clusters import NAMES, NODES, Contracted
-from tests.support import runs
-from tests.support.ansible import Ansible
+from tests.support.plays import runs
+from tests.support.plays.ansible import Ansible
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 SHORT = ("rollout", "paused", "rolled back")

@@ -12,8 +12,8 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verify
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config, fields
 from tests.contract.clusters import NAMES, Contracted
-from tests.support.assigning import patiently
-from tests.support.odd_values import TURNS, respelt
+from tests.support.api.assigning import patiently
+from tests.support.kubelets.odd_values import TURNS, respelt
 
 # Each node gets another turn.
 ROUNDS = [tuple((start + at) % TURNS for at in range(len(NAMES))) for start in range(0, TURNS, len(NAMES))]

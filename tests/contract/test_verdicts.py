@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import diagnose, verdict, verify
 from tests.contract.clusters import NAMES, NODES, Contracted
-from tests.support.assigning import patiently
+from tests.support.api.assigning import patiently
 
 OPTIONS = patiently()
 

@@ -10,9 +10,9 @@ import typing as t
 import pytest
 
 from tests.lab.lab import Lab
-from tests.support.ansible import Ansible
-from tests.support.dynamic_lab import fleet, lab  # noqa: F401  # pylint: disable=unused-import  # fixtures
-from tests.support.lab_fixtures import proxy, session  # noqa: F401  # pylint: disable=unused-import  # fixtures
+from tests.support.lab.dynamic_lab import fleet, lab  # noqa: F401  # pylint: disable=unused-import  # fixtures
+from tests.support.lab.lab_fixtures import proxy, session  # noqa: F401  # pylint: disable=unused-import  # fixtures
+from tests.support.plays.ansible import Ansible
 
 
 @pytest.fixture

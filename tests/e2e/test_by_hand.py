@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 
 from tests.lab.lab import Lab
-from tests.support import by_hand
-from tests.support.ansible import Ansible
-from tests.support.views import look_at_all as views
+from tests.support.lab.views import look_at_all as views
+from tests.support.plays import by_hand
+from tests.support.plays.ansible import Ansible
 
 GROUP = ("n1", "n3")
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.lab.lab import Lab
-from tests.support.ansible import ROOT, Ansible
+from tests.support.plays.ansible import ROOT, Ansible
 from tools.demo.real.steps import Demo
 from tools.demo.steps import DemoError
 

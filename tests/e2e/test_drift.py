@@ -16,9 +16,9 @@ import pytest
 from tests.e2e.test_mixed import modern, notes  # noqa: F401  # pylint: disable=unused-import  # a fixture
 from tests.lab.lab import Lab
 from tests.lab.node import LabNode
-from tests.support.ansible import Ansible, Run
-from tests.support.views import eventually
-from tests.support.views import look_at_all as views
+from tests.support.lab.views import eventually
+from tests.support.lab.views import look_at_all as views
+from tests.support.plays.ansible import Ansible, Run
 
 HOSTS = ("-e", "kubelet_config_hosts=n1:n3", "-e", "kubelet_config_serial=2")
 LOOK = ("-e", "kubelet_config_drift_hosts=true")

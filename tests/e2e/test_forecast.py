@@ -16,8 +16,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.ses
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests, pod_usage
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import amounts
 from tests.lab.lab import Lab
-from tests.support.ansible import Ansible
-from tests.support.views import eventually, look
+from tests.support.lab.views import eventually, look
+from tests.support.plays.ansible import Ansible
 
 N1 = ("-e", "kubelet_config_hosts=n1")
 PODS = ("old", "middle", "young")

@@ -11,9 +11,9 @@ import typing as t
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import dump, push, verify
 from tests.lab.lab import Lab
-from tests.support.ansible import Ansible, inventory
-from tests.support.assigning import patiently
-from tests.support.proxy import Proxy
+from tests.support.api.assigning import patiently
+from tests.support.api.proxy import Proxy
+from tests.support.plays.ansible import Ansible, inventory
 
 PUSH = {
     "state": "present",

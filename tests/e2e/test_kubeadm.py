@@ -19,9 +19,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.undo import changed_by
 from tests.lab.lab import Lab
 from tests.lab.node import LabNode
-from tests.support.ansible import Ansible
-from tests.support.proxy import Fault, Proxy
-from tests.support.views import look
+from tests.support.api.proxy import Fault, Proxy
+from tests.support.lab.views import look
+from tests.support.plays.ansible import Ansible
 
 NAME, CLUSTER = "kubelet-config-1.20", "kubeadm-config"
 HASH = "kubeadm.kubernetes.io/component-config.hash"

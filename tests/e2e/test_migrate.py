@@ -15,8 +15,8 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import textfile
 from tests.e2e.test_mixed import LAYOUT, notes
 from tests.lab.lab import Lab
-from tests.support.ansible import Ansible
-from tests.support.views import eventually, look
+from tests.support.lab.views import eventually, look
+from tests.support.plays.ansible import Ansible
 
 N1 = ("-e", "kubelet_config_hosts=n1")
 TEXTFILES = "/run/textfile"

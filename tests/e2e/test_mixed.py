@@ -14,11 +14,11 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.ses
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.lab.lab import Lab
 from tests.lab.node import LabNode
-from tests.support.ansible import Ansible
-from tests.support.calls import MERGE, NODES
-from tests.support.views import eventually
-from tests.support.views import look_at_all as views
-from tests.support.views import managed_configmaps as configmaps
+from tests.support.api.calls import MERGE, NODES
+from tests.support.lab.views import eventually
+from tests.support.lab.views import look_at_all as views
+from tests.support.lab.views import managed_configmaps as configmaps
+from tests.support.plays.ansible import Ansible
 
 ALL = ("-e", "kubelet_config_hosts=workers_a:workers_b")
 LAYOUT = (

@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import push
 from tests.lab.lab import Lab
-from tests.support.views import MANAGED
+from tests.support.lab.views import MANAGED
 
 HEADER = "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n"
 

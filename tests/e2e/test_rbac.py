@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from tests.lab.lab import Lab
-from tests.support.ansible import Ansible
-from tests.support.permissions import FOLDER, USER, everything, manifest
+from tests.support.plays.ansible import Ansible
+from tests.support.plays.permissions import FOLDER, USER, everything, manifest
 
 FOR_PROXY = FOLDER / "option-read-proxy.yaml"
 READER = "kubelet-config-reader"

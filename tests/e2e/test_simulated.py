@@ -21,7 +21,7 @@ from tests.lab.lab import Lab
 from tests.lab.processes import find
 from tests.sim.kubelets.words import DOWNLOAD, LOAD, VALIDATE
 from tests.sim.on_lab.simulated import ROOT, Simulated
-from tests.support.views import eventually
+from tests.support.lab.views import eventually
 
 NAMES = {"real": "n1", "simulated": "alike-00000"}
 CONFIGMAPS = "/api/v1/namespaces/kube-system/configmaps"

@@ -14,12 +14,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.lab.lab import Lab
-from tests.support.ansible import Ansible
-from tests.support.borrowed_lab import borrowed
-from tests.support.control_plane import ControlPlaneNode
-from tests.support.fleet import Fleet
-from tests.support.lab_fixtures import proxy, session  # noqa: F401  # pylint: disable=unused-import  # fixtures
-from tests.support.pods import Pods
+from tests.support.lab.borrowed_lab import borrowed
+from tests.support.lab.control_plane import ControlPlaneNode
+from tests.support.lab.fleet import Fleet
+from tests.support.lab.lab_fixtures import proxy, session  # noqa: F401  # pylint: disable=unused-import  # fixtures
+from tests.support.lab.pods import Pods
+from tests.support.plays.ansible import Ansible
 
 SIZE = 7
 NATIVE = ("n1", "n2")

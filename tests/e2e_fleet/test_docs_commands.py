@@ -20,10 +20,10 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.lab.files import DYNAMIC_CONFIG_DIR
 from tests.lab.lab import Lab
-from tests.support.ansible import ROOT, Ansible
-from tests.support.doc_commands import alike, commands
-from tests.support.fleet import Fleet
-from tests.support.views import eventually, managed_configmaps
+from tests.support.lab.fleet import Fleet
+from tests.support.lab.views import eventually, managed_configmaps
+from tests.support.plays.ansible import ROOT, Ansible
+from tests.support.plays.doc_commands import alike, commands
 
 NATIVE, CHECKPOINT = "n1", "n3"
 RBAC = ("clusterrole", "clusterrolebinding", "role", "rolebinding")

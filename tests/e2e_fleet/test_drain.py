@@ -16,10 +16,10 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.ses
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import drain
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import CORDONED
 from tests.lab.lab import Lab
-from tests.support.ansible import Ansible
-from tests.support.permissions import Objects, Permission, everything, without
-from tests.support.pods import Pods
-from tests.support.proxy import Proxy
+from tests.support.api.proxy import Proxy
+from tests.support.lab.pods import Pods
+from tests.support.plays.ansible import Ansible
+from tests.support.plays.permissions import Objects, Permission, everything, without
 
 NODES = ("n1", "n2")
 WEB = {"app": "web"}

@@ -11,11 +11,11 @@ import re
 import pytest
 
 from tests.lab.lab import Lab
-from tests.support.ansible import Ansible, Run
-from tests.support.control_plane import ControlPlaneNode
-from tests.support.fleet import ALL, Fleet, changed
-from tests.support.pods import Pods
-from tests.support.views import eventually
+from tests.support.lab.control_plane import ControlPlaneNode
+from tests.support.lab.fleet import ALL, Fleet, changed
+from tests.support.lab.pods import Pods
+from tests.support.lab.views import eventually
+from tests.support.plays.ansible import Ansible, Run
 
 EVERY_NODE = ("-e", f"kubelet_config_hosts={ALL}")
 # Strings, as from an AWX survey.

@@ -15,9 +15,9 @@ import typing as t
 import pytest
 
 from tests.lab.lab import Lab
-from tests.support.ansible import Ansible
-from tests.support.fleet import Fleet, changed
-from tests.support.runner import Controller
+from tests.support.lab.fleet import Fleet, changed
+from tests.support.plays.ansible import Ansible
+from tests.support.plays.runner import Controller
 
 NODES = ("n3", "n4")
 # Text, integer, multiple choice and multiselect: what surveys have.

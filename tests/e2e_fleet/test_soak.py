@@ -18,9 +18,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak
 from tests.lab.kubeadm import MANIFESTS
 from tests.lab.lab import Lab
-from tests.support.ansible import Ansible
-from tests.support.pods import Pods
-from tests.support.views import eventually
+from tests.support.lab.pods import Pods
+from tests.support.lab.views import eventually
+from tests.support.plays.ansible import Ansible
 
 NODES = ("n1", "n2")
 CTR = "ctr --namespace=k8s.io"

@@ -15,9 +15,9 @@ import pytest
 
 from tests.lab import releases
 from tests.lab.lab import Lab
-from tests.support.ansible import Ansible
-from tests.support.borrowed_lab import borrowed, need
-from tests.support.node_bench import Bench
+from tests.support.lab.borrowed_lab import borrowed, need
+from tests.support.lab_node.node_bench import Bench
+from tests.support.plays.ansible import Ansible
 
 
 @pytest.fixture(scope="session")

@@ -11,10 +11,10 @@ import typing as t
 import pytest
 
 from tests.lab.lab import Lab
-from tests.support import by_hand
-from tests.support.ansible import Ansible
-from tests.support.node_bench import Bench
-from tests.support.views import MANAGED
+from tests.support.lab.views import MANAGED
+from tests.support.lab_node.node_bench import Bench
+from tests.support.plays import by_hand
+from tests.support.plays.ansible import Ansible
 
 # n1 is of a version without drop-ins.
 DELIVERIES = {"n1": "auto", "n2": "checkpoint", "n3": "dropin"}

@@ -22,8 +22,8 @@ from tests.contract.dropin_rules import (  # noqa: F401  # pylint: disable=unuse
 )
 from tests.lab import releases
 from tests.lab.lab import Lab
-from tests.support.borrowed_lab import need
-from tests.support.dropin_node import FOLDER, DropinNode, dropin
+from tests.support.lab.borrowed_lab import need
+from tests.support.lab_node.dropin_node import FOLDER, DropinNode, dropin
 
 
 @pytest.fixture(scope="module", params=["newest", pytest.param("earlier", marks=pytest.mark.long)])

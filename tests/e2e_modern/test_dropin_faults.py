@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from tests.lab.lab import Lab
-from tests.support import other_kubelet
-from tests.support.ansible import Ansible
-from tests.support.dropin_node import HEADER, Calls
-from tests.support.node_bench import STORE, Bench
-from tests.support.small_disk import SmallDisk
+from tests.support.lab.small_disk import SmallDisk
+from tests.support.lab_node import other_kubelet
+from tests.support.lab_node.dropin_node import HEADER, Calls
+from tests.support.lab_node.node_bench import STORE, Bench
+from tests.support.plays.ansible import Ansible
 
 LOCAL = "store/local/config"
 LINK = f"{STORE}/conf.d/90-livenodes-kubelet.conf"

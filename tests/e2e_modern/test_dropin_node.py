@@ -11,8 +11,8 @@ import typing as t
 import pytest
 
 from tests.lab.lab import Lab
-from tests.support.dropin_node import AGENT, FOLDER, HEADER, Calls, DropinNode, agent, dropin
-from tests.support.node_bench import STORE, Bench
+from tests.support.lab_node.dropin_node import AGENT, FOLDER, HEADER, Calls, DropinNode, agent, dropin
+from tests.support.lab_node.node_bench import STORE, Bench
 
 # The kubelet's validation passes it, and no interface has this address.
 DEADLY = {"address": "192.0.2.1"}

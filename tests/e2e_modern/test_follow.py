@@ -15,8 +15,8 @@ from tests.contract.follow_rules import (  # noqa: F401  # pylint: disable=unuse
     test_the_life_of_a_group_without_logins,
 )
 from tests.lab.lab import Lab
-from tests.support.ansible import Ansible
-from tests.support.views import MANAGED
+from tests.support.lab.views import MANAGED
+from tests.support.plays.ansible import Ansible
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the product knows of kubelets is what real ones do: recorded binaries, rules of validation, starts, values.
 
-The tests of recorded binaries need no lab: record anew with `python -m tests.support.record_binary`.
+The tests of recorded binaries need no lab: record anew with `python -m tests.support.kubelets.record_binary`.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values i
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.short_texts import minor_of
 from tests.lab import releases
 from tests.lab.lab import Lab
-from tests.support import binary_corpus
-from tests.support.asked_rules import CONFIGS, ask, wrong
-from tests.support.borrowed_lab import need
-from tests.support.dropin_node import DropinNode
-from tests.support.kubelet_starts import ENDS, HIDES, STARTS
-from tests.support.odd_values import TURNS, respelt
-from tests.support.preflight_node import Node
-from tests.support.start_outcome import opened, outcome
+from tests.support.kubelets import binary_corpus
+from tests.support.kubelets.asked_rules import CONFIGS, ask, wrong
+from tests.support.kubelets.kubelet_starts import ENDS, HIDES, STARTS
+from tests.support.kubelets.odd_values import TURNS, respelt
+from tests.support.kubelets.start_outcome import opened, outcome
+from tests.support.lab.borrowed_lab import need
+from tests.support.lab_node.dropin_node import DropinNode
+from tests.support.lab_node.preflight_node import Node
 
 # The kubelet shows a number as the number that was written.
 AS_WRITTEN = ("logging.flushFrequency",)

@@ -11,9 +11,9 @@ import pytest
 
 from tests.lab import releases
 from tests.lab.lab import Lab
-from tests.support.borrowed_lab import need
-from tests.support.dropin_node import Calls
-from tests.support.node_bench import Bench
+from tests.support.lab.borrowed_lab import need
+from tests.support.lab_node.dropin_node import Calls
+from tests.support.lab_node.node_bench import Bench
 
 LIMIT = "/etc/systemd/system/kubelet.service.d/60-limit.conf"
 VERIFIED = "verified by the kubelet's log: it logged the configuration on trial"

@@ -14,9 +14,9 @@ import yaml
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.lab.console import LabError
 from tests.lab.lab import Lab
-from tests.support.ansible import Ansible
-from tests.support.node_bench import Bench
-from tests.support.own_files import WRITERS
+from tests.support.lab_node.node_bench import Bench
+from tests.support.lab_node.own_files import WRITERS
+from tests.support.plays.ansible import Ansible
 
 N1 = ("-e", "kubelet_config_hosts=n1")
 FILE = "/var/lib/kubelet/config.yaml"

@@ -16,9 +16,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.ses
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import policy
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, following
 from tests.lab.lab import Lab
-from tests.support.ansible import Ansible
-from tests.support.permissions import FOLDER, USER
-from tests.support.views import eventually
+from tests.support.lab.views import eventually
+from tests.support.plays.ansible import Ansible
+from tests.support.plays.permissions import FOLDER, USER
 
 MANIFEST = FOLDER / "option-policy.yaml"
 RBAC = "rbac.authorization.k8s.io"

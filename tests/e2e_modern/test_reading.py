@@ -19,11 +19,11 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects
 from tests.contract.test_permissions import USER as ALLOWED
 from tests.contract.test_permissions import allowing
 from tests.lab.lab import Lab
-from tests.support.ansible import Ansible, Run
-from tests.support.node_bench import Bench
-from tests.support.permissions import USER, Objects, Permission, manifest, without
-from tests.support.reader import NAMESPACE, Rule, reading
-from tests.support.views import eventually
+from tests.support.api.reader import NAMESPACE, Rule, reading
+from tests.support.lab.views import eventually
+from tests.support.lab_node.node_bench import Bench
+from tests.support.plays.ansible import Ansible, Run
+from tests.support.plays.permissions import USER, Objects, Permission, manifest, without
 
 NODE = "n2"
 FINE = ("nodes/configz", "nodes/metrics", "nodes/healthz")

@@ -17,9 +17,9 @@ from tests.contract.node_rules import (  # noqa: F401  # pylint: disable=unused-
     test_rollout_again_less_declared_and_reset,
 )
 from tests.lab.lab import Lab
-from tests.support.ansible import Ansible
-from tests.support.node_bench import STORE, Bench
-from tests.support.views import MANAGED
+from tests.support.lab.views import MANAGED
+from tests.support.lab_node.node_bench import STORE, Bench
+from tests.support.plays.ansible import Ansible
 
 FILES = "find /etc/systemd /usr/lib/systemd/system/kubelet.service.d /etc/default /var/lib/kubelet -maxdepth 2 -name"
 LAYOUT = f"{FILES} '*kube*' -printf '%p %y %m %s %l\\n' | sort; cat /var/lib/kubelet/config.yaml; systemctl cat kubelet"

@@ -15,9 +15,9 @@ import yaml
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.lab.kubeadm import OWN_CONFIG
 from tests.lab.lab import Lab
-from tests.support.ansible import Ansible
-from tests.support.next_kubelet import FLAG, FLAGS, NEXT, Upgrade, names
-from tests.support.node_bench import STORE, Bench
+from tests.support.lab_node.next_kubelet import FLAG, FLAGS, NEXT, Upgrade, names
+from tests.support.lab_node.node_bench import STORE, Bench
+from tests.support.plays.ansible import Ansible
 
 # Gone since 1.33.
 GONE = "AppArmor"

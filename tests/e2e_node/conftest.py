@@ -16,11 +16,11 @@ import pytest
 from tests.e2e.conftest import ansible  # noqa: F401  # pylint: disable=unused-import  # a fixture
 from tests.lab import releases
 from tests.lab.lab import Lab
-from tests.support import settled
-from tests.support.borrowed_lab import borrowed
-from tests.support.node_bench import Bench
-from tests.support.preflight_node import DROPINS, PLACE, UNIT, Node, archive
-from tests.support.role_bench import Role
+from tests.support.lab import settled
+from tests.support.lab.borrowed_lab import borrowed
+from tests.support.lab_node.node_bench import Bench
+from tests.support.lab_node.preflight_node import DROPINS, PLACE, UNIT, Node, archive
+from tests.support.lab_node.role_bench import Role
 
 TEST_DROPIN = "/etc/systemd/system/kubelet.service.d/95-test.conf"
 HARMS = ("harm.service", "listener.service")

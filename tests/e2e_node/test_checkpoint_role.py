@@ -11,9 +11,9 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import textfile
-from tests.support import exposition
-from tests.support.node_bench import STORE
-from tests.support.role_bench import Role
+from tests.support.lab_node.node_bench import STORE
+from tests.support.lab_node.role_bench import Role
+from tests.support.report import exposition
 
 TEXTFILES = "/run/textfile"
 UNIT_FILES = "systemctl cat kubelet; systemctl show kubelet --property=NeedDaemonReload,InvocationID,NRestarts"

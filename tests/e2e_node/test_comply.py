@@ -11,7 +11,7 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile import profiles
-from tests.support.role_bench import Role
+from tests.support.lab_node.role_bench import Role
 
 DECLARED = {
     "kubelet_config_profile": list(profiles.PROFILES),

@@ -10,7 +10,7 @@ import typing as t
 
 import pytest
 
-from tests.support.preflight_node import PLACE, Node
+from tests.support.lab_node.preflight_node import PLACE, Node
 
 # Fields of a configuration, or the whole text.
 CONFIGS: dict[str, tuple[dict[str, t.Any] | str, str, str, list[str]]] = {

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from tests.lab.lab import Lab
-from tests.support import boundaries, settled
-from tests.support.node_bench import STORE, Bench
-from tests.support.role_bench import AFTER, Role
-from tests.support.small_disk import SmallDisk
+from tests.support.lab import settled
+from tests.support.lab.small_disk import SmallDisk
+from tests.support.lab_node.node_bench import STORE, Bench
+from tests.support.lab_node.role_bench import AFTER, Role
+from tests.support.plays import boundaries
 
 FULL, READ_ONLY = "n1", "n2"
 CAUSES = {FULL: "No space left on device", READ_ONLY: "Read-only file system"}

@@ -14,7 +14,7 @@ import typing as t
 
 import pytest
 
-from tests.support.node_bench import STORE, Bench
+from tests.support.lab_node.node_bench import STORE, Bench
 
 LOCAL = "store/local/config"
 BAD = {"evictionHard": {"memory.available": "lots"}}

@@ -13,7 +13,7 @@ import typing as t
 import pytest
 
 from tests.lab.lab import Lab
-from tests.support.node_bench import STORE, Bench
+from tests.support.lab_node.node_bench import STORE, Bench
 
 LOCAL = "store/local/config"
 # No flag of a node overrides it.

@@ -13,8 +13,8 @@ import typing as t
 
 import pytest
 
-from tests.support.node_bench import STORE, Bench
-from tests.support.role_bench import Role
+from tests.support.lab_node.node_bench import STORE, Bench
+from tests.support.lab_node.role_bench import Role
 
 PROGRAMS = f"{STORE}/guard"
 DAMAGES = [

@@ -13,8 +13,9 @@ import typing as t
 
 import pytest
 
-from tests.support import boundaries, settled
-from tests.support.role_bench import AFTER, Role, Source
+from tests.support.lab import settled
+from tests.support.lab_node.role_bench import AFTER, Role, Source
+from tests.support.plays import boundaries
 
 # tests/sim_nodes plays interrupted steps in the short tier.
 pytestmark = pytest.mark.long

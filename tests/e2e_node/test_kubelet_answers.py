@@ -14,12 +14,12 @@ import yaml
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL
 from tests.lab.lab import Lab
-from tests.support import yaml_forms
-from tests.support.kubelet_starts import ENDS, HIDES, OLDER, STARTS
-from tests.support.node_bench import PLACE, Bench
-from tests.support.preflight_node import HEADER, Node
-from tests.support.settled import LOCAL
-from tests.support.start_outcome import opened, outcome
+from tests.support.kubelets.kubelet_starts import ENDS, HIDES, OLDER, STARTS
+from tests.support.kubelets.start_outcome import opened, outcome
+from tests.support.lab.settled import LOCAL
+from tests.support.lab_node.node_bench import PLACE, Bench
+from tests.support.lab_node.preflight_node import HEADER, Node
+from tests.support.texts import yaml_forms
 
 MINOR = 20
 CFS = {"featureGates": {"CustomCPUCFSQuotaPeriod": True}}

@@ -10,9 +10,9 @@ import typing as t
 import pytest
 
 from tests.lab.lab import Lab
-from tests.support.kubelet_logs import CASES, OWN
-from tests.support.node_bench import Bench
-from tests.support.preflight_node import PLACE, UNIT, Node
+from tests.support.lab_node.node_bench import Bench
+from tests.support.lab_node.preflight_node import PLACE, UNIT, Node
+from tests.support.texts.kubelet_logs import CASES, OWN
 
 WORDS = """
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import last_words

@@ -11,8 +11,8 @@ import typing as t
 
 import pytest
 
-from tests.support.node_bench import STORE
-from tests.support.role_bench import Role
+from tests.support.lab_node.node_bench import STORE
+from tests.support.lab_node.role_bench import Role
 
 LOCAL = "store/local/config"
 # The binary accepts it, and the kubelet ends with it.

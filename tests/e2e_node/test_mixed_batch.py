@@ -10,9 +10,9 @@ import re
 
 import pytest
 
-from tests.support.node_bench import STORE
-from tests.support.role_bench import Role
-from tests.support.settled import NEW
+from tests.support.lab.settled import NEW
+from tests.support.lab_node.node_bench import STORE
+from tests.support.lab_node.role_bench import Role
 
 # It passes every check before the switch. The kubelet ends, because the port is that of sshd.
 DEADLY = {"readOnlyPort": 22}

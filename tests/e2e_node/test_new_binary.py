@@ -10,8 +10,8 @@ import typing as t
 
 import pytest
 
-from tests.support import other_kubelet
-from tests.support.node_bench import STORE, Bench
+from tests.support.lab_node import other_kubelet
+from tests.support.lab_node.node_bench import STORE, Bench
 
 OWN = "/var/lib/kubelet/config.yaml"
 REFUSED = '"maxPods": 55'

@@ -14,8 +14,8 @@ import typing as t
 
 import pytest
 
-from tests.support import settled
-from tests.support.role_bench import Role
+from tests.support.lab import settled
+from tests.support.lab_node.role_bench import Role
 
 LOCAL = "store/local/config"
 DROPIN = "/etc/systemd/system/kubelet.service.d/95-notify.conf"

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support import settled
-from tests.support.node_bench import STORE
-from tests.support.plain_unit import SERVICE, plain_unit
-from tests.support.role_bench import Role
+from tests.support.lab import settled
+from tests.support.lab_node.node_bench import STORE
+from tests.support.lab_node.plain_unit import SERVICE, plain_unit
+from tests.support.lab_node.role_bench import Role
 
 ARGV = "tr '\\0' '\\n' < /proc/$(systemctl show -P MainPID kubelet)/cmdline"
 

@@ -11,11 +11,11 @@ import typing as t
 import pytest
 
 from tests.lab import kubeadm
-from tests.support.ansible import Ansible
-from tests.support.node_bench import STORE
-from tests.support.plain_unit import CONFIG_LINE, plain_unit
-from tests.support.preflight_node import ACTIVE, PLACE, UNIT, Node
-from tests.support.role_bench import Role
+from tests.support.lab_node.node_bench import STORE
+from tests.support.lab_node.plain_unit import CONFIG_LINE, plain_unit
+from tests.support.lab_node.preflight_node import ACTIVE, PLACE, UNIT, Node
+from tests.support.lab_node.role_bench import Role
+from tests.support.plays.ansible import Ansible
 
 
 def module(ansible: Ansible, host: str, **config: t.Any) -> dict[str, t.Any]:

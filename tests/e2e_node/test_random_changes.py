@@ -17,10 +17,11 @@ import typing as t
 
 import pytest
 
-from tests.support import boundaries, settled
-from tests.support.ansible import Run
-from tests.support.node_bench import Bench
-from tests.support.role_bench import Role
+from tests.support.lab import settled
+from tests.support.lab_node.node_bench import Bench
+from tests.support.lab_node.role_bench import Role
+from tests.support.plays import boundaries
+from tests.support.plays.ansible import Run
 
 CONFIRM_SECONDS = 60
 # The switch, two more starts of a kubelet that dies, the revert, the restart by the role, and an event.

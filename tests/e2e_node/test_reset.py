@@ -9,9 +9,10 @@ import typing as t
 
 import pytest
 
-from tests.support import boundaries, settled
-from tests.support.node_bench import STORE
-from tests.support.role_bench import Role
+from tests.support.lab import settled
+from tests.support.lab_node.node_bench import STORE
+from tests.support.lab_node.role_bench import Role
+from tests.support.plays import boundaries
 
 OWN = "/var/lib/kubelet/config.yaml"
 # The binary accepts it, and the kubelet ends with it.

@@ -12,7 +12,7 @@ import json
 
 import pytest
 
-from tests.support.role_bench import Role
+from tests.support.lab_node.role_bench import Role
 
 SECRET = "planted-secret-4711"
 DEFAULTS = "/etc/default/kubelet"

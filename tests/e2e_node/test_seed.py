@@ -24,10 +24,10 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install.se
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import values
 from tests.lab.console import run
 from tests.lab.lab import Lab
-from tests.support import provisioners
-from tests.support.ansible import Ansible
-from tests.support.node_bench import STORE, Bench
-from tests.support.pods import Pods
+from tests.support.lab.pods import Pods
+from tests.support.lab_node import provisioners
+from tests.support.lab_node.node_bench import STORE, Bench
+from tests.support.plays.ansible import Ansible
 
 GOOD = {"maxPods": 77}
 REFUSED = {**GOOD, "kubeAPIQPS": -1}

@@ -12,8 +12,8 @@ import typing as t
 
 import pytest
 
-from tests.support.node_bench import STORE, Bench
-from tests.support.role_bench import Role
+from tests.support.lab_node.node_bench import STORE, Bench
+from tests.support.lab_node.role_bench import Role
 
 STATE = "/var/lib/kubelet/cpu_manager_state"
 STATIC = {"cpuManagerPolicy": "static", "kubeReserved": {"cpu": "500m"}}

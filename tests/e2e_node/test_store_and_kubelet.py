@@ -12,8 +12,8 @@ import pytest
 
 from tests.lab.files import LAST_DYNAMIC
 from tests.lab.lab import Lab
-from tests.support.node_bench import STORE, Bench
-from tests.support.views import eventually, look
+from tests.support.lab.views import eventually, look
+from tests.support.lab_node.node_bench import STORE, Bench
 
 NATIVE = "/var/lib/kubelet/dynamic-config"
 NAME = "store-test"

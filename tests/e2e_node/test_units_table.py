@@ -14,8 +14,8 @@ import typing as t
 import pytest
 
 from tests.lab.lab import Lab
-from tests.support.preflight_node import ACTIVE, PLACE, Node
-from tests.support.unit_rows import DROPINS, ETC, FRAGMENT, PROGRAM, ROWS, STAND_IN, UNIT, Row, path_of
+from tests.support.lab_node.preflight_node import ACTIVE, PLACE, Node
+from tests.support.texts.unit_rows import DROPINS, ETC, FRAGMENT, PROGRAM, ROWS, STAND_IN, UNIT, Row, path_of
 
 # Of a test that failed.
 LEFT = f"/etc/systemd/system/{UNIT}.d"

@@ -16,9 +16,9 @@ from tests.sim.api.handlers import Answer, Api, Request
 from tests.sim.api.objects import Objects
 from tests.sim.api.store import Entry, Page
 from tests.sim.cluster import HEARTBEATS, Cluster
-from tests.support import objects
-from tests.support.ansible import Ansible
-from tests.support.calls import CONFIGMAPS, NODES
+from tests.support.api import objects
+from tests.support.api.calls import CONFIGMAPS, NODES
+from tests.support.plays.ansible import Ansible
 
 INVALID = "failed to validate config, see Kubelet log for details"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"

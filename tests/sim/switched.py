@@ -13,9 +13,9 @@ from pathlib import Path
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, following
 from tests.sim.api.handlers import Request
 from tests.sim.played import PlayedCluster, played_ansible
-from tests.support import objects
-from tests.support.ansible import Ansible
-from tests.support.stubs import LOST, collection
+from tests.support.api import objects
+from tests.support.plays.ansible import Ansible
+from tests.support.plays.stubs import LOST, collection
 
 ON_NODES = ("kubelet_checkpoint", "kubelet_preflight_info")
 MODEL, REACH = "/model/", "/reach/"

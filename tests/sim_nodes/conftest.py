@@ -12,7 +12,7 @@ import pytest
 
 from tests.sim.cluster import Cluster
 from tests.sim.nodes.node import SimNode
-from tests.support.ansible import Ansible
+from tests.support.plays.ansible import Ansible
 
 VERSIONS = {"n1": "v1.28.7", "n2": "v1.36.2"}
 Nodes = dict[str, SimNode]

@@ -19,8 +19,8 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.sim.cluster import Cluster
 from tests.sim.nodes.node import SimNode
-from tests.support import boundaries
-from tests.support.ansible import Ansible, Run
+from tests.support.plays import boundaries
+from tests.support.plays.ansible import Ansible, Run
 
 STATUS = f"{PREFIX}status"
 HOUR = 3600.0

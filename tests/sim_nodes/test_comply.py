@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile import profiles
 from tests.sim.nodes.node import SimNode
-from tests.support.ansible import Ansible, Run
+from tests.support.plays.ansible import Ansible, Run
 
 CIS = "cis-1.12"
 SET = {item.id for item in profiles.CIS_1_12 if item.sets is not None}

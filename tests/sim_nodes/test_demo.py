@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.ansible import ROOT
+from tests.support.plays.ansible import ROOT
 
 UNPRIVILEGED = 65534
 # What a machine of two cores computes in a minute. Other gates run beside this one, so the time on the clock means

@@ -10,7 +10,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.sim.cluster import Cluster
 from tests.sim.nodes.node import SimNode
-from tests.support.ansible import Ansible
+from tests.support.plays.ansible import Ansible
 
 FOLDER = "/etc/kubernetes/kubelet.conf.d"
 

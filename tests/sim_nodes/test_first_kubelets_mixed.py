@@ -19,7 +19,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.a
 from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster
 from tests.sim.nodes.node import SimNode
-from tests.support.ansible import Ansible
+from tests.support.plays.ansible import Ansible
 
 NATIVE = {"n1": "v1.8.15", "n2": "v1.9.11", "n3": "v1.10.13", "n4": "v1.20.2"}
 ON_NODE = {"n5": "v1.28.7", "n6": "v1.36.2"}

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.sim.cluster import Cluster
-from tests.support.ansible import Ansible
+from tests.support.plays.ansible import Ansible
 
 NODES = {f"n{number}": "v1.32.0" if number % 2 else "v1.28.0" for number in range(1, 9)}
 REFUSAL = "swap is on: turn it off"

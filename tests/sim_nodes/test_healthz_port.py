@@ -11,7 +11,7 @@ import pytest
 
 from tests.contract.node_rules import OPTIONS
 from tests.sim.nodes.node import SimNode
-from tests.support.ansible import Ansible
+from tests.support.plays.ansible import Ansible
 
 HOSTS = ("-e", "kubelet_config_hosts=n2")
 

@@ -13,8 +13,8 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import textfile
 from tests.sim.nodes.calls import Calls
 from tests.sim.nodes.node import KUBELET, SimNode
-from tests.support import exposition
-from tests.support.dropin_node import HEADER
+from tests.support.lab_node.dropin_node import HEADER
+from tests.support.report import exposition
 
 FOLDER = "/run/textfile"
 DEADLY = {"evictionHard": {"memory.available": "lots"}}

@@ -15,8 +15,8 @@ import pytest
 from tests.sim.cluster import Cluster
 from tests.sim.kubelets.port import Port
 from tests.sim.nodes.node import SimNode
-from tests.support.ansible import Ansible
-from tests.support.permissions import USER, manifest
+from tests.support.plays.ansible import Ansible
+from tests.support.plays.permissions import USER, manifest
 
 SOAK = ("-e", "kubelet_config_soak_seconds=1")
 

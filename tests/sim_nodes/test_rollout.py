@@ -18,7 +18,7 @@ from tests.contract.node_rules import (  # noqa: F401  # pylint: disable=unused-
 )
 from tests.sim.cluster import Cluster
 from tests.sim.nodes.node import SimNode
-from tests.support.ansible import Ansible
+from tests.support.plays.ansible import Ansible
 
 
 class Simulated:

@@ -21,7 +21,7 @@ from ansible_collections.livenodes.kubelet.plugins.plugin_utils import sealed
 from tests.lab import kubeadm
 from tests.sim.cluster import Cluster
 from tests.sim.nodes.node import SimNode
-from tests.support.ansible import ROOT, Ansible, Run
+from tests.support.plays.ansible import ROOT, Ansible, Run
 
 DECLARED, LIVE, FLAG = "planted-declared-4711", "planted-live-4712", "planted-flag-4713"
 TOKEN, PASSWORD = "planted-token-4714", "planted-password-4715"
@@ -140,7 +140,7 @@ def played(ansible: Ansible, nodes: t.Mapping[str, SimNode], playbooks: t.Sequen
             ANSIBLE_LOG_PATH=str(home / "ansible.log"),
             ANSIBLE_CACHE_PLUGIN="ansible.builtin.jsonfile",
             ANSIBLE_CACHE_PLUGIN_CONNECTION=str(home / "facts"),
-            ANSIBLE_CALLBACK_PLUGINS=str(ROOT / "tests/support/callback"),
+            ANSIBLE_CALLBACK_PLUGINS=str(ROOT / "tests/support/plays/callback"),
             ANSIBLE_CALLBACKS_ENABLED="livenodes.kubelet.rollout,everything",
             LIVENODES_TEST_EVERYTHING=str(home / "everything"),
             LIVENODES_KUBELET_REPORT_JSON=str(home / "report.json"),

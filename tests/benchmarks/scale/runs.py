@@ -17,7 +17,7 @@ import typing as t
 from pathlib import Path
 
 from tests.benchmarks.scale.served import Served, name_of
-from tests.support.ansible import Ansible, spent
+from tests.support.plays.ansible import Ansible, spent
 
 PLAYBOOKS = ("plan", "rollout", "drift", "prune")
 SHARE = "10%"

@@ -22,8 +22,8 @@ import yaml
 
 from tests.benchmarks import bench_node
 from tests.lab.lab import Lab
-from tests.support.ansible import Ansible
-from tests.support.node_bench import Bench
+from tests.support.lab_node.node_bench import Bench
+from tests.support.plays.ansible import Ansible
 
 CONFIG = "/var/lib/kubelet/config.yaml"
 FLAGS = "/var/lib/kubelet/kubeadm-flags.env"

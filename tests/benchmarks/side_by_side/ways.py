@@ -15,7 +15,7 @@ import typing as t
 from pathlib import Path
 
 from tests.sim.api.kinds import KINDS
-from tests.support.ansible import Ansible, spent
+from tests.support.plays.ansible import Ansible, spent
 
 HERE = Path(__file__).resolve().parent
 HEADER = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}

@@ -20,7 +20,7 @@ from tests.sim.api.refusal import Refusal, unreachable
 from tests.sim.api.server import ADMIN
 from tests.sim.api.store import Store
 from tests.sim.kubelets import pages
-from tests.support.calls import InProcess
+from tests.support.api.calls import InProcess
 
 HEARTBEATS = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"

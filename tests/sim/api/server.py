@@ -102,7 +102,7 @@ class Server:
         return None if fault.lose_answer else answer
 
     def witness(self, client: t.Any, body: bytes) -> None:
-        """Do nothing: tests/support/tape.py puts its own method here."""
+        """Do nothing: tests/support/plays/tape.py puts its own method here."""
 
     def serve(self, client: t.Any) -> None:
         """Serve one request."""

@@ -11,7 +11,7 @@ import sys
 import typing as t
 
 from tests.sim.nodes.node import KUBELET, SimNode
-from tests.support.dropin_node import HEADER, OPTIONS
+from tests.support.lab_node.dropin_node import HEADER, OPTIONS
 
 CODE = """
 import json, sys

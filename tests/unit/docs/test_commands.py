@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-from tests.support.doc_commands import NOT_TRIED, alike, commands, lines
+from tests.support.plays.doc_commands import NOT_TRIED, alike, commands, lines
 
 SCENARIO = Path(__file__).resolve().parents[2] / "e2e_fleet/test_docs_commands.py"
 

@@ -16,10 +16,10 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 from tests.sim.api.direct import Direct
 from tests.sim.cluster import Cluster
-from tests.support.ansible import ROOT
-from tests.support.calls import MERGE, NODES
-from tests.support.objects import node, place, reference, status
-from tests.support.views import eventually
+from tests.support.api.calls import MERGE, NODES
+from tests.support.api.objects import node, place, reference, status
+from tests.support.lab.views import eventually
+from tests.support.plays.ansible import ROOT
 
 PATH = ROOT / "extensions/eda/plugins/event_source/nodes.py"
 # As ansible-rulebook runs it.

@@ -19,7 +19,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report imp
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.kept_files import Kept
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
-from tests.support.guard_node import OTHER, SOURCE, Node
+from tests.support.node.guard_node import OTHER, SOURCE, Node
 from tests.unit.fuzz.damaged import contents, documents
 from tests.unit.fuzz.parser import FOLDER
 

@@ -22,8 +22,8 @@ from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import i
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import events, model, report_document
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.page import page
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import order, value
-from tests.support.table_minors import BEYOND, NEWEST
-from tests.support.upgrading import OWN, result
+from tests.support.api.upgrading import OWN, result
+from tests.support.kubelets.table_minors import BEYOND, NEWEST
 from tests.unit.fuzz.damaged import JSON, SCALARS, texts, values
 from tests.unit.fuzz.parser import Parser
 from tests.unit.fuzz.samples import CONFIG

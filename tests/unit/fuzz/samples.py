@@ -9,7 +9,7 @@ import json
 import typing as t
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import trial
-from tests.support import kubelet_logs
+from tests.support.texts import kubelet_logs
 
 SOURCE = {"namespace": "kube-system", "name": "c", "uid": "u1", "resourceVersion": "1", "kubeletConfigKey": "kubelet"}
 CONFIG = {

@@ -25,8 +25,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values i
 from tests.sim.api.direct import EPOCH, Clock, Direct
 from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster as Simulated
-from tests.support.calls import MERGE, NODES, Call, Calls
-from tests.support.objects import node, place, reference, status
+from tests.support.api.calls import MERGE, NODES, Call, Calls
+from tests.support.api.objects import node, place, reference, status
 
 FORM = minors.source_form(9)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.support.ansible import NO_KUBECONFIG, ROOT, Ansible, extra, playbook_of
+from tests.support.plays.ansible import NO_KUBECONFIG, ROOT, Ansible, extra, playbook_of
 
 PLAYBOOKS = sorted(
     path.stem for path in (ROOT / "playbooks").glob("*.yml") if "livenodes.kubelet." in path.read_text(encoding="utf-8")

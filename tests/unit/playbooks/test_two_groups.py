@@ -16,7 +16,7 @@ import yaml
 
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import specs
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.check import OF_EVERY_PLAYBOOK, OF_ROLLOUTS
-from tests.support.ansible import NO_KUBECONFIG, ROOT, Ansible, extra, playbook_of
+from tests.support.plays.ansible import NO_KUBECONFIG, ROOT, Ansible, extra, playbook_of
 
 ROLES = specs.by_role()
 ENTRY_POINTS = {name: specs.by_role(entry_point=name) for name in ("follow", "prune")}

@@ -12,8 +12,8 @@ import pytest
 
 from tests.sim.played import PlayedCluster, played_ansible
 from tests.sim.switched import SwitchedCluster, switched_ansible
-from tests.support import by_hand
-from tests.support.ansible import NO_KUBECONFIG, Ansible, Run, extra, playbook_of
+from tests.support.plays import by_hand
+from tests.support.plays.ansible import NO_KUBECONFIG, Ansible, Run, extra, playbook_of
 
 ROLES = [f"livenodes.kubelet.{name}" for name in ("dump", "edit", "push", "assign", "verify")]
 CHAIN = ("Finalization of task args", "has no attribute", "is undefined", "caused by")

@@ -18,9 +18,9 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import clock, value
-from tests.support.ansible import bare, playbook_of
-from tests.support.linear_play import Span, Step, play, waits
-from tests.support.stubs import collection
+from tests.support.plays.ansible import bare, playbook_of
+from tests.support.plays.linear_play import Span, Step, play, waits
+from tests.support.plays.stubs import collection
 
 # A module that takes its time, writes when it ran, and returns what the roles read of the real one.
 STUB = """#!/usr/bin/python

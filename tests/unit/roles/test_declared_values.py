@@ -15,7 +15,7 @@ from ansible.parsing.vault import VaultLib, VaultSecret
 
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils import host_table
 from tests.sim.played import PlayedCluster, played_ansible
-from tests.support.ansible import Ansible, playbook_of
+from tests.support.plays.ansible import Ansible, playbook_of
 
 DECLARED = {"kubeReserved": "{{ kubelet_capacity | livenodes.kubelet.reserved('gke') }}"}
 TEXT = "kubeReserved: {{ kubelet_capacity | livenodes.kubelet.reserved('gke') }}"

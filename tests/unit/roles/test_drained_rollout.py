@@ -16,9 +16,9 @@ from tests.sim.api.kinds import KINDS
 from tests.sim.api.refusal import Refusal
 from tests.sim.played import LEASES, PlayedCluster, played_ansible
 from tests.sim.switched import SwitchedCluster, switched_ansible
-from tests.support import objects
-from tests.support.ansible import Ansible
-from tests.support.permissions import USER, manifest, permissions, used
+from tests.support.api import objects
+from tests.support.plays.ansible import Ansible
+from tests.support.plays.permissions import USER, manifest, permissions, used
 
 NAMES = ("n1", "n2", "n3")
 

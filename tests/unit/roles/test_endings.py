@@ -21,8 +21,8 @@ import pytest
 
 from tests.sim.api.handlers import Request
 from tests.sim.switched import REACH, SwitchedCluster, switched_ansible
-from tests.support import boundaries
-from tests.support.ansible import Ansible, Run, extra
+from tests.support.plays import boundaries
+from tests.support.plays.ansible import Ansible, Run, extra
 
 NATIVE, COPIED, LATER = "n1", "n2", "n3"
 NAMES = (NATIVE, COPIED, LATER)

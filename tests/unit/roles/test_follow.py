@@ -15,8 +15,8 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import policy
 from tests.sim.api.objects import Objects
 from tests.sim.switched import SwitchedCluster, switched_ansible
-from tests.support.ansible import Ansible, Run
-from tests.support.permissions import USER, manifest, permissions, used, without
+from tests.support.plays.ansible import Ansible, Run
+from tests.support.plays.permissions import USER, manifest, permissions, used, without
 
 NODES = ("n1", "n2")
 READ = "GET"

@@ -18,7 +18,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from tests.sim.api.handlers import Request
 from tests.sim.switched import MODEL, SwitchedCluster, switched_ansible
-from tests.support import objects
+from tests.support.api import objects
 
 FORGER, OTHER = "n1", "n2"
 SECRET = "content-of-a-file-of-the-controller"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.sim.played import PlayedCluster, played_ansible
-from tests.support.ansible import Ansible, extra, playbook_of
+from tests.support.plays.ansible import Ansible, extra, playbook_of
 
 DRAIN, DISRUPT = {"clusterDNS": ["192.0.2.1"]}, {"maxPods": 80}
 """Changes by their effect."""

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.sim.played import PlayedCluster, played_ansible
-from tests.support import objects
-from tests.support.ansible import Run, extra, playbook_of
-from tests.support.permissions import USER, manifest, permissions, used
+from tests.support.api import objects
+from tests.support.plays.ansible import Run, extra, playbook_of
+from tests.support.plays.permissions import USER, manifest, permissions, used
 
 NAME = "kubelet-config-1.20"
 TASK = {"ansible.builtin.import_role": {"name": "livenodes.kubelet.push", "tasks_from": "kubeadm.yml"}}

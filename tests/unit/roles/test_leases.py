@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.sim.played import PlayedCluster, played_ansible
-from tests.support import objects
-from tests.support.ansible import Ansible, extra
+from tests.support.api import objects
+from tests.support.plays.ansible import Ansible, extra
 
 ELSEWHERE = ("-e", "kubelet_config_namespace=apps")
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.ansible import bare, playbook_of
-from tests.support.stubs import LOST, collection
+from tests.support.plays.ansible import bare, playbook_of
+from tests.support.plays.stubs import LOST, collection
 
 STUB = """#!/usr/bin/python
 # WANT_JSON

@@ -20,8 +20,8 @@ from tests.sim.api.handlers import Request
 from tests.sim.api.refusal import Refusal
 from tests.sim.played import PlayedCluster, played_ansible
 from tests.sim.switched import SwitchedCluster, switched_ansible
-from tests.support import objects
-from tests.support.ansible import Ansible, playbook_of
+from tests.support.api import objects
+from tests.support.plays.ansible import Ansible, playbook_of
 
 NAMES = ("n1", "n2", "n3")
 BAD = "n2"

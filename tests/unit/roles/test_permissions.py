@@ -14,9 +14,9 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile import profiles
 from tests.sim.played import PlayedCluster, played_ansible
 from tests.sim.switched import SwitchedCluster, switched_ansible
-from tests.support import objects
-from tests.support.ansible import Ansible, Run
-from tests.support.permissions import PLAYBOOKS, USER, Objects, Permission, manifest, permissions, used, without
+from tests.support.api import objects
+from tests.support.plays.ansible import Ansible, Run
+from tests.support.plays.permissions import PLAYBOOKS, USER, Objects, Permission, manifest, permissions, used, without
 
 NODES, OTHERS, TARGET = ("n1", "n2"), 60, "config-target"
 LEASES = "coordination.k8s.io"

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from tests.sim.played import PlayedCluster, played_ansible
-from tests.support import objects
-from tests.support.ansible import Ansible, Run
-from tests.support.stubs import LOST, collection
+from tests.support.api import objects
+from tests.support.plays.ansible import Ansible, Run
+from tests.support.plays.stubs import LOST, collection
 
 STUB = """#!/usr/bin/python
 # WANT_JSON

@@ -16,9 +16,9 @@ import pytest
 from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster
 from tests.sim.kubelets.port import Port
-from tests.support.ansible import Ansible, Run
-from tests.support.permissions import USER, manifest
-from tests.support.reader import NAMESPACE, Rule, reading
+from tests.support.api.reader import NAMESPACE, Rule, reading
+from tests.support.plays.ansible import Ansible, Run
+from tests.support.plays.permissions import USER, manifest
 
 NAMES = ("n1", "n2")
 AUTH = {"read_service_account": f"{NAMESPACE}/kubelet-configz-{{node}}"}

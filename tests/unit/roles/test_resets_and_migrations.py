@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.sim.played import PlayedCluster, played_ansible
-from tests.support.ansible import Ansible, extra
+from tests.support.plays.ansible import Ansible, extra
 
 PLANE = {"node-role.kubernetes.io/control-plane": ""}
 

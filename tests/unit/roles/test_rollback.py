@@ -13,8 +13,8 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from tests.sim.played import PlayedCluster, played_ansible
-from tests.support import objects
-from tests.support.ansible import Ansible, Run, extra
+from tests.support.api import objects
+from tests.support.plays.ansible import Ansible, Run, extra
 
 NAMES = ("n1", "n2", "n3", "n4")
 GOOD, BAD, LOCAL = 90, 80, 110

@@ -22,9 +22,10 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.a
 from tests.sim.api.handlers import Request
 from tests.sim.api.refusal import Refusal
 from tests.sim.played import PlayedCluster, played_ansible
-from tests.support import boundaries, objects
-from tests.support.ansible import Ansible, Run, extra
-from tests.support.calls import CONFIGMAPS, NODES
+from tests.support.api import objects
+from tests.support.api.calls import CONFIGMAPS, NODES
+from tests.support.plays import boundaries
+from tests.support.plays.ansible import Ansible, Run, extra
 
 LEFT, RIGHT, APART = "n1:n2", "n2:n3", "n3"
 OLD = "livenodes-kubelet-abcdefghij"

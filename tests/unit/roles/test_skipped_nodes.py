@@ -14,7 +14,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from tests.sim.played import PlayedCluster, played_ansible
 from tests.sim.switched import SwitchedCluster, switched_ansible
-from tests.support.ansible import Ansible, extra
+from tests.support.plays.ansible import Ansible, extra
 
 NAMES = ("n1", "n2", "n3", "n4")
 ONE = ("-e", "kubelet_config_max_unavailable=1", "-e", "kubelet_config_serial=")

@@ -15,7 +15,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.sim.api.handlers import Request
 from tests.sim.switched import REACH, SwitchedCluster, switched_ansible
-from tests.support.ansible import Ansible
+from tests.support.plays.ansible import Ansible
 
 NATIVE, COPIED = "n1", "n2"
 STAGED = "kubelet_checkpoint staged"

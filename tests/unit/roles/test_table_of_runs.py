@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What every node runs after any run that ended in any way, and any other run after it: tests/support/runs.py.
+"""What every node runs after any run that ended in any way, and any other run after it: tests/support/plays/runs.py.
 
 With an HTTP server as API server, and a model of the nodes. tests/contract/test_runs.py has rows for real kubelets.
 """
@@ -16,8 +16,9 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from tests.sim.switched import SwitchedCluster, switched_ansible
-from tests.support import objects, runs
-from tests.support.ansible import Ansible
+from tests.support.api import objects
+from tests.support.plays import runs
+from tests.support.plays.ansible import Ansible
 
 SHORT = {
     ("rollout", "killed", "run again"),

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.ansible import Run, bare
-from tests.support.stubs import LOST, collection
-from tests.support.upgrading import result
+from tests.support.api.upgrading import result
+from tests.support.plays.ansible import Run, bare
+from tests.support.plays.stubs import LOST, collection
 
 STUB = """#!/usr/bin/python
 # WANT_JSON

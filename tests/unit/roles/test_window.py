@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 
 from tests.sim.switched import SwitchedCluster, switched_ansible
-from tests.support.ansible import extra
+from tests.support.plays.ansible import extra
 
 NAMES = ("n1", "n2", "n3", "n4")
 # The guards of the first batch would wait so many seconds; the second one soaks longer than the window lasts.

@@ -12,7 +12,7 @@ import typing as t
 from tests.contract import source_model
 from tests.sim.kubelets.configs import outcome, shown
 from tests.sim.kubelets.dynamic_state import State
-from tests.support import objects
+from tests.support.api import objects
 
 LOCAL = objects.live(tlsCertFile="/own.crt", tlsPrivateKeyFile="/own.key")
 TEXTS = {

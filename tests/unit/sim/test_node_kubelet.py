@@ -13,9 +13,9 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import last_words
 from tests.sim.nodes import kubelet_config
-from tests.support import dropin_contract
-from tests.support.dropin_contract import LIVE, REFUSED
-from tests.support.dropin_node import HEADER, dropin
+from tests.support.lab_node import dropin_contract
+from tests.support.lab_node.dropin_contract import LIVE, REFUSED
+from tests.support.lab_node.dropin_node import HEADER, dropin
 
 OWN, FOLDER = "/var/lib/kubelet/config.yaml", "/etc/kubernetes/kubelet.conf.d"
 # A feature gate decides about its member, and the tables of the collection have no default for it.

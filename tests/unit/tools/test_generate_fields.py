@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.support.ansible import ROOT
+from tests.support.plays.ansible import ROOT
 
 
 def test_a_stale_table_is_shown_as_a_difference(tmp_path: Path) -> None:

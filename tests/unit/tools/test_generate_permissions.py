@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import policy
-from tests.support.ansible import ROOT
-from tests.support.permissions import FOLDER, PLAYBOOKS, everything, manifest, permissions
+from tests.support.plays.ansible import ROOT
+from tests.support.plays.permissions import FOLDER, PLAYBOOKS, everything, manifest, permissions
 
 # They send no request with the credentials of the user, or are imported by others.
 OTHERS = {"batches", "require_hosts", "upgrade_check"}

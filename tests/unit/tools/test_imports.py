@@ -59,5 +59,7 @@ def test_what_is_imported_is_there(folder: Path) -> None:
 
 
 def test_what_is_missing_is_seen() -> None:
-    text = "from tests.e2e.no_such_file import views\nfrom tests.support.views import look, no_such_name\nimport os\n"
-    assert list(absent(text)) == ["tests.e2e.no_such_file.views", "tests.support.views.no_such_name"]
+    text = (
+        "from tests.e2e.no_such_file import views\nfrom tests.support.lab.views import look, no_such_name\nimport os\n"
+    )
+    assert list(absent(text)) == ["tests.e2e.no_such_file.views", "tests.support.lab.views.no_such_name"]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.tape import ROOT, masked
+from tests.support.plays.tape import ROOT, masked
 
 TEMPORARY = tempfile.gettempdir()
 UID = "04e1aadb-c574-4591-9849-38909f8e1d70"

@@ -4,7 +4,7 @@
 """What passes a kubelet's validation and ends it while it starts, or hides it from every user who asks it.
 
 The words are our own: those of the kubelet do not name the field. Source: the functions of Kubernetes that the rules
-name, as 1.20, 1.21, 1.23 and 1.25 to 1.36 have them; tests/support/kubelet_starts.py has what a kubelet did.
+name, as 1.20, 1.21, 1.23 and 1.25 to 1.36 have them; tests/support/kubelets/kubelet_starts.py has what a kubelet did.
 """
 
 from __future__ import annotations

@@ -20,9 +20,9 @@ import yaml
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.controller_module import Definition
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils.controller import ControllerAction
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils.on_node import NodeAction
-from tests.support.ansible import ROOT, Ansible
-from tests.support.objects import HEADER, configmap, items, live, node, text
-from tests.support.server import Answer, Server
+from tests.support.api.objects import HEADER, configmap, items, live, node, text
+from tests.support.api.server import Answer, Server
+from tests.support.plays.ansible import ROOT, Ansible
 
 PLUGINS = "ansible_collections.livenodes.kubelet.plugins"
 GROUP = set(yaml.safe_load((ROOT / "meta/runtime.yml").read_text())["action_groups"]["cluster"])

@@ -12,7 +12,7 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.action import kubelet_rollout_batch
-from tests.support.objects import place
+from tests.support.api.objects import place
 
 TOKEN = {"api_key": "secret"}
 ROW = {"ok": True, "state": "assigned", "message": "", "delivery": "native", "source": place("a"), "changed": True}

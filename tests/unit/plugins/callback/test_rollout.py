@@ -19,9 +19,9 @@ from pathlib import Path
 import pytest
 
 from tests.sim.played import PlayedCluster, played_ansible
-from tests.support import boundaries
-from tests.support.ansible import Ansible, playbook_of
-from tests.support.calls import NODES
+from tests.support.api.calls import NODES
+from tests.support.plays import boundaries
+from tests.support.plays.ansible import Ansible, playbook_of
 
 ERASE = "\r\x1b[2K"
 

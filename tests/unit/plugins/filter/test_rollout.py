@@ -14,7 +14,7 @@ from ansible.errors import AnsibleFilterError
 
 from ansible_collections.livenodes.kubelet.plugins.filter import rollout
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils import host_table
-from tests.support.objects import place
+from tests.support.api.objects import place
 
 ROLES = Path(__file__).resolve().parents[4] / "roles"
 INFO = {"n1": {"ready": True, "control_plane": False, "delivery": "native", "previous": None}}

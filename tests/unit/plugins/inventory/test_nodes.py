@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from ansible import constants as C
 
-from tests.support.ansible import inventory
-from tests.support.objects import items, node, place, reference, status
-from tests.support.server import Answer, Server
+from tests.support.api.objects import items, node, place, reference, status
+from tests.support.api.server import Answer, Server
+from tests.support.plays.ansible import inventory
 from tools.collection_tree import ROOT, link
 
 Listing = t.Callable[..., subprocess.CompletedProcess[str]]

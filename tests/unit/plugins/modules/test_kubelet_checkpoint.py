@@ -21,7 +21,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system imp
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import OS, StoreError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import UnitError
 from ansible_collections.livenodes.kubelet.plugins.modules import kubelet_checkpoint
-from tests.support.stored import source
+from tests.support.node.stored import source
 
 Run = t.Callable[..., dict[str, t.Any]]
 

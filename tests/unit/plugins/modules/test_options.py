@@ -14,8 +14,8 @@ import yaml
 
 from ansible_collections.livenodes.kubelet.plugins.doc_fragments.auth import ModuleDocFragment
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import cluster_options
-from tests.support.ansible import ROOT
-from tests.support.objects import HEADER, live, place, reference
+from tests.support.api.objects import HEADER, live, place, reference
+from tests.support.plays.ansible import ROOT
 
 PLUGINS = "ansible_collections.livenodes.kubelet.plugins.modules"
 

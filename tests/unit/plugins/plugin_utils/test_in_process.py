@@ -26,8 +26,8 @@ from ansible_collections.livenodes.kubelet.plugins.plugin_utils.on_node import N
 from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster
 from tests.sim.kubelets.port import Port
-from tests.support.ansible import Ansible
-from tests.support.reader import ACCOUNT, NAMESPACE, USER, Rule, for_user, reading
+from tests.support.api.reader import ACCOUNT, NAMESPACE, USER, Rule, for_user, reading
+from tests.support.plays.ansible import Ansible
 
 SPEC: dict[str, t.Any] = {
     "word": {"type": "str"},

@@ -20,7 +20,7 @@ import pytest
 
 from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster
-from tests.support.ansible import Ansible, Run
+from tests.support.plays.ansible import Ansible, Run
 
 VERSIONS = {8: "v1.8.15", 9: "v1.9.11", 10: "v1.10.13"}
 MERGE = "application/merge-patch+json"

@@ -15,10 +15,10 @@ import pytest
 
 from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster
-from tests.support.ansible import Ansible
-from tests.support.doc_commands import blocks, documents, lines
-from tests.support.objects import pod
-from tests.support.permissions import USER, manifest, permissions, used
+from tests.support.api.objects import pod
+from tests.support.plays.ansible import Ansible
+from tests.support.plays.doc_commands import blocks, documents, lines
+from tests.support.plays.permissions import USER, manifest, permissions, used
 
 VERSIONS = {"n1": "v1.8.15", "n2": "v1.9.11", "n3": "v1.10.13", "n4": "v1.20.2"}
 ALPHA = [name for name in VERSIONS if name != "n4"]

@@ -22,7 +22,7 @@ from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import s
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.hosts import Groups
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.inputs import Inputs
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.rendered import UNKNOWN
-from tests.support.ansible import ROOT
+from tests.support.plays.ansible import ROOT
 
 KNOWN = specs.known(specs.by_role())
 FIRST = "Nothing was changed. Correct the inventory or the -e options, then run again:"

@@ -33,7 +33,7 @@ from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.recorder
 )
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.report_text import ERASE
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import goals
-from tests.support.terminal import Terminal
+from tests.support.report.terminal import Terminal
 
 
 def given(result: dict[str, t.Any], **arguments: t.Any) -> dict[str, t.Any]:

@@ -14,8 +14,8 @@ from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import m
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.events import Event
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.page import page
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.report_text import StatusLine
-from tests.support.played_rollout import DIFFERS, Played, example
-from tests.support.terminal import Terminal
+from tests.support.report.played_rollout import DIFFERS, Played, example
+from tests.support.report.terminal import Terminal
 
 
 def rollout(*found: Event) -> model.Rollout:

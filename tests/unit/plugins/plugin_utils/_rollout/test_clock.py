@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import clock
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.clock import BatchTime
-from tests.support.linear_play import Step, play, waits
+from tests.support.plays.linear_play import Step, play, waits
 
 
 class Batch(t.NamedTuple):

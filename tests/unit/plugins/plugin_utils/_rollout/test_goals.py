@@ -12,7 +12,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import goals
-from tests.support.objects import place, reference
+from tests.support.api.objects import place, reference
 
 
 def test_a_plan_is_its_own_goal() -> None:

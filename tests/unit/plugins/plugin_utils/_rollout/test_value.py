@@ -22,7 +22,7 @@ from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.value i
     problem,
     result,
 )
-from tests.support.objects import place
+from tests.support.api.objects import place
 
 NAMES = ("n1", "n2", "n3", "m1", "n4")
 CONFIG = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration", "maxPods": 50}

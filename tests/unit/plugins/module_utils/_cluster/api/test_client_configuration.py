@@ -29,8 +29,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.ses
 from tests.lab.console import run
 from tests.sim.api.direct import Clock
 from tests.sim.cluster import Cluster
-from tests.support.calls import NODES
-from tests.support.server import Server, kubeconfig
+from tests.support.api.calls import NODES
+from tests.support.api.server import Server, kubeconfig
 
 pytestmark = pytest.mark.usefixtures("bare_environment", "clock")
 

@@ -27,7 +27,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.clu
     environment_secrets,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
-from tests.support.server import kubeconfig
+from tests.support.api.server import kubeconfig
 
 pytestmark = pytest.mark.usefixtures("bare_environment")
 

@@ -27,7 +27,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
     NodesFailed,
 )
 from tests.sim.api.direct import Clock
-from tests.support.server import Answer, Server, kubeconfig
+from tests.support.api.server import Answer, Server, kubeconfig
 
 Stage = t.Callable[[t.Any, dict[str, t.Any], bool], dict[str, t.Any]]
 

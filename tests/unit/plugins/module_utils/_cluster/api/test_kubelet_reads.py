@@ -29,9 +29,9 @@ from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster
 from tests.sim.kubelets.port import Port
 from tests.sim.tls import Certificates
-from tests.support.permissions import USER as OPERATOR
-from tests.support.permissions import manifest, permissions, without
-from tests.support.reader import ACCOUNT, READER, USER, Rule, for_user, reading
+from tests.support.api.reader import ACCOUNT, READER, USER, Rule, for_user, reading
+from tests.support.plays.permissions import USER as OPERATOR
+from tests.support.plays.permissions import manifest, permissions, without
 
 Reader = t.Callable[..., Session]
 FINE = [Rule(("nodes/configz",)), Rule(("nodes/metrics",)), Rule(("nodes/healthz",))]

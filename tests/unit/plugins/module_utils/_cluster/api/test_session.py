@@ -23,8 +23,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import library, session
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, MissingLibrary
 from tests.sim.api.direct import Clock
-from tests.support.calls import NODES
-from tests.support.server import Answer, Server
+from tests.support.api.calls import NODES
+from tests.support.api.server import Answer, Server
 
 pytestmark = pytest.mark.usefixtures("bare_environment", "clock")
 STATUS = {"kind": "Status", "message": "words of the server", "reason": "SomeReason"}

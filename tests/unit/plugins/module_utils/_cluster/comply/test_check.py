@@ -14,8 +14,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.comply import check, evidence
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile import profiles
 from tests.sim.api.direct import Direct
-from tests.support.calls import NODES
-from tests.support.objects import live, node
+from tests.support.api.calls import NODES
+from tests.support.api.objects import live, node
 
 CIS = "cis-1.12"
 FILE = "/var/lib/kubelet/config.yaml"

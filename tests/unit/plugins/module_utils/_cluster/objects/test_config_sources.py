@@ -25,8 +25,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values i
 from tests.sim.api import roles
 from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster
-from tests.support.calls import CONFIGMAPS, DRY, MERGE, NODES, Call, Calls
-from tests.support.objects import configmap, items, node, place, reference, status
+from tests.support.api.calls import CONFIGMAPS, DRY, MERGE, NODES, Call, Calls
+from tests.support.api.objects import configmap, items, node, place, reference, status
 
 CONFLICT = ApiError(409, "the object has been modified", "Conflict")
 

@@ -15,8 +15,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import push
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile import profiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, identity
-from tests.support.calls import CONFIGMAPS, DRY, MERGE, NODES, PAGE, Call, Calls
-from tests.support.objects import configmap, items, node, reference
+from tests.support.api.calls import CONFIGMAPS, DRY, MERGE, NODES, PAGE, Call, Calls
+from tests.support.api.objects import configmap, items, node, reference
 
 NAME = "kubelet-config-1.20"
 # As kubeadm writes it: YAML, zero durations included.

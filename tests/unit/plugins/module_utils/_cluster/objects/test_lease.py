@@ -16,7 +16,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.sim.api import store
 from tests.sim.api.direct import Clock, Direct
-from tests.support.calls import Calls
+from tests.support.api.calls import Calls
 
 NODES = ["n1", "n2"]
 stamp = functools.partial(store.stamp, micro=True)

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease, lease_objects
 from tests.sim.api.direct import Direct
-from tests.support.calls import Call, Calls, InProcess
+from tests.support.api.calls import Call, Calls, InProcess
 from tests.support.examples import examples
 
 PATH = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"

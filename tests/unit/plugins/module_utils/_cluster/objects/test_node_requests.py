@@ -12,8 +12,8 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubelets, node_requests
 from tests.sim.api.direct import Direct
-from tests.support.calls import NODES, PAGE, Call, Calls
-from tests.support.objects import items, node
+from tests.support.api.calls import NODES, PAGE, Call, Calls
+from tests.support.api.objects import items, node
 
 EXPIRED = ApiError(410, "too old resource version", "Expired")
 

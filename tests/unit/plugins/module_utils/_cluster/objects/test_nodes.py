@@ -10,8 +10,8 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import inventory_hosts, nodes
-from tests.support.calls import NODES, PAGE, Call, Calls
-from tests.support.objects import items, node, place, reference, status
+from tests.support.api.calls import NODES, PAGE, Call, Calls
+from tests.support.api.objects import items, node, place, reference, status
 
 
 def one(**fields: t.Any) -> nodes.Node:

@@ -14,8 +14,8 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, NodesFailed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes, pod_usage, pods
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast.node_usage import NodeUsage, Observed
-from tests.support.calls import NODES, Call, Calls
-from tests.support.objects import items, node, pod, workload
+from tests.support.api.calls import NODES, Call, Calls
+from tests.support.api.objects import items, node, pod, workload
 
 
 def listed(node: str, answer: t.Any) -> Call:

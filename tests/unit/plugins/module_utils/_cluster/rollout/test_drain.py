@@ -20,8 +20,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import drain_steps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from tests.sim.api.direct import Clock, Direct
-from tests.support.calls import NODES, Call, Calls
-from tests.support.draining import (
+from tests.support.api.calls import NODES, Call, Calls
+from tests.support.api.draining import (
     AWAY,
     BLOCKED,
     BUDGET,
@@ -33,7 +33,7 @@ from tests.support.draining import (
     names,
     run,
 )
-from tests.support.objects import node, pod
+from tests.support.api.objects import node, pod
 
 
 def test_drain(clock: Clock) -> None:

@@ -24,9 +24,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.f
     Orders,
 )
 from tests.sim.api.direct import Clock
-from tests.support.assigning import get, listed, options
-from tests.support.calls import MERGE, NODES, Call, Calls
-from tests.support.objects import configmap, items, node, place, reference
+from tests.support.api.assigning import get, listed, options
+from tests.support.api.calls import MERGE, NODES, Call, Calls
+from tests.support.api.objects import configmap, items, node, place, reference
 
 A, B = reference("config-a"), reference("config-b")
 TRIAL = "boot/7.0"

@@ -15,10 +15,10 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate, pause
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import node_row
 from tests.sim.api.direct import Clock, Direct
-from tests.support import gating
-from tests.support.calls import CONFIGMAPS, NODES
-from tests.support.gating import GROUP, LEASE, Node, group, refused, run
-from tests.support.objects import configmap, node, place, pod, reference, status
+from tests.support.api import gating
+from tests.support.api.calls import CONFIGMAPS, NODES
+from tests.support.api.gating import GROUP, LEASE, Node, group, refused, run
+from tests.support.api.objects import configmap, node, place, pod, reference, status
 
 MASTER = {"node-role.kubernetes.io/control-plane": ""}
 

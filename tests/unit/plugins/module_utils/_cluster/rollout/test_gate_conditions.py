@@ -13,10 +13,10 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api imp
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate, pause
 from tests.sim.api.direct import HEARTBEATS, Clock, Direct
-from tests.support import gating
-from tests.support.calls import CONFIGMAPS, NODES, PAGE, Call, Calls
-from tests.support.gating import GROUP, Node, group, refused, run
-from tests.support.objects import items, live, node, place, pod, status
+from tests.support.api import gating
+from tests.support.api.calls import CONFIGMAPS, NODES, PAGE, Call, Calls
+from tests.support.api.gating import GROUP, Node, group, refused, run
+from tests.support.api.objects import items, live, node, place, pod, status
 
 TRIO = ["n1", "n2", "n3"]
 

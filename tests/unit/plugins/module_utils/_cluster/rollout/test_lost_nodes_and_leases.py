@@ -20,10 +20,10 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak, verify
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import node_row
 from tests.sim.api.direct import Clock, Direct
-from tests.support import assigning, draining, gating, soaking
-from tests.support.calls import NODES
-from tests.support.objects import configmap, live, node, place, pod, reference, status, text
-from tests.support.soaking import OWNED, snapshot
+from tests.support.api import assigning, draining, gating, soaking
+from tests.support.api.calls import NODES
+from tests.support.api.objects import configmap, live, node, place, pod, reference, status, text
+from tests.support.api.soaking import OWNED, snapshot
 
 NAMES = ("n1", "n2", "n3")
 LOST, OTHERS = "n2", ("n1", "n3")

@@ -19,9 +19,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, identity
 from tests.sim.api.direct import Clock, Direct
-from tests.support.calls import NODES
-from tests.support.draining import cordoned, fail, run
-from tests.support.objects import live, node, place, reference, status
+from tests.support.api.calls import NODES
+from tests.support.api.draining import cordoned, fail, run
+from tests.support.api.objects import live, node, place, reference, status
 
 BEFORE = identity.variant(complete_config.restore(live(maxPods=110)))
 INVALID = "failed to validate config, see Kubelet log for details"

@@ -20,7 +20,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values i
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import seed_files
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import values
 from tests.sim.api.direct import Direct
-from tests.support.objects import HEADER, node
+from tests.support.api.objects import HEADER, node
 
 CONFIG = {**HEADER, "maxPods": 50}
 VARIANT = identity.variant(CONFIG)

@@ -16,9 +16,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign, verify
 from tests.sim.api.direct import Clock, Direct
-from tests.support.assigning import GONE, LISTENS, get, listed, options, patch, patiently
-from tests.support.calls import CONFIGMAPS, NODES, Call, Calls
-from tests.support.objects import configmap, items, live, node, place, reference, status, text
+from tests.support.api.assigning import GONE, LISTENS, get, listed, options, patch, patiently
+from tests.support.api.calls import CONFIGMAPS, NODES, Call, Calls
+from tests.support.api.objects import configmap, items, live, node, place, reference, status, text
 
 
 def unchanged(source: t.Any, **more: t.Any) -> dict[str, t.Any]:

@@ -17,9 +17,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
-from tests.support.assigning import FROM_LOCAL, GONE, LISTENS, get, listed, mark, options, patch, previous
-from tests.support.calls import NODES, Call, Calls
-from tests.support.objects import live, node, place, reference, status, text
+from tests.support.api.assigning import FROM_LOCAL, GONE, LISTENS, get, listed, mark, options, patch, previous
+from tests.support.api.calls import NODES, Call, Calls
+from tests.support.api.objects import live, node, place, reference, status, text
 
 
 def test_each_node_by_what_it_is() -> None:

@@ -17,10 +17,10 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values i
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.kubelet import ask_binary
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary
 from tests.sim.api.direct import Direct
-from tests.support.calls import CONFIGMAPS, NODES
-from tests.support.objects import Reference, configmap, live, node, place, reference, status, text
-from tests.support.table_minors import BEYOND
-from tests.support.upgrading import SOCKET, answer, result
+from tests.support.api.calls import CONFIGMAPS, NODES
+from tests.support.api.objects import Reference, configmap, live, node, place, reference, status, text
+from tests.support.api.upgrading import SOCKET, answer, result
+from tests.support.kubelets.table_minors import BEYOND
 
 TEXT = text(maxPods=50)
 NAME = identity.configmap_name("config", TEXT)

@@ -21,8 +21,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import identity
-from tests.support.calls import CONFIGMAPS, NODES, PAGE, Call, Calls
-from tests.support.objects import HEADER, configmap, items, live, node, place, reference, status, workload
+from tests.support.api.calls import CONFIGMAPS, NODES, PAGE, Call, Calls
+from tests.support.api.objects import HEADER, configmap, items, live, node, place, reference, status, workload
 
 ALL: dict[str, t.Any] = {"nodes": None, "label_selectors": None, "facts": True}
 

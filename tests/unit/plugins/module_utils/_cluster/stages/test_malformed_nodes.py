@@ -42,9 +42,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan imp
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.sim.api.direct import Clock, Direct
-from tests.support.assigning import options
-from tests.support.calls import MERGE, NODES, Call, Calls
-from tests.support.objects import HEADER, configmap, live, node, place, reference, status
+from tests.support.api.assigning import options
+from tests.support.api.calls import MERGE, NODES, Call, Calls
+from tests.support.api.objects import HEADER, configmap, live, node, place, reference, status
 
 OURS = (annotation.SOURCE, annotation.STATUS, annotation.PREVIOUS, annotation.CORDONED, annotation.OWN)
 A = reference("config-a")

@@ -17,8 +17,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, identity
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.sim.api.direct import Clock, Direct
-from tests.support.calls import CONFIGMAPS, DRY, NODES, Call, Calls
-from tests.support.objects import HEADER, configmap, node, place, reference, status, text
+from tests.support.api.calls import CONFIGMAPS, DRY, NODES, Call, Calls
+from tests.support.api.objects import HEADER, configmap, node, place, reference, status, text
 
 CONFIG = {**HEADER, "maxPods": 50}
 VARIANT = identity.variant(CONFIG)

@@ -16,9 +16,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease_objects, pods
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak
 from tests.sim.api.direct import HEARTBEATS, Clock, Direct
-from tests.support.calls import CONFIGMAPS, NODES
-from tests.support.objects import live, node, place, pod, status
-from tests.support.soaking import OWNED, A, cluster, done, fail, run, snapshot, state
+from tests.support.api.calls import CONFIGMAPS, NODES
+from tests.support.api.objects import live, node, place, pod, status
+from tests.support.api.soaking import OWNED, A, cluster, done, fail, run, snapshot, state
 
 AWAY = ApiError(0, "no usable answer from the API server", transient=True)
 REFUSED = ApiError(503, "connection refused", transient=True)

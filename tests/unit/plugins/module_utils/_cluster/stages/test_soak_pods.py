@@ -12,8 +12,8 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import pods
 from tests.sim.api.direct import Clock
-from tests.support.objects import pod
-from tests.support.soaking import OWNED, cluster, done, fail, run, snapshot, state
+from tests.support.api.objects import pod
+from tests.support.api.soaking import OWNED, cluster, done, fail, run, snapshot, state
 
 
 def put(pod_object: dict[str, t.Any], **status_fields: t.Any) -> None:

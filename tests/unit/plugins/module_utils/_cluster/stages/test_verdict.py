@@ -27,7 +27,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.a
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.forms import LATER
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.reference import same_place
 from tests.sim.api.direct import Direct
-from tests.support.objects import HEADER, Reference, node, place, reference, status
+from tests.support.api.objects import HEADER, Reference, node, place, reference, status
 
 LOAD, VALIDATE, INTERNAL = verdict.MEANING
 DOWNLOAD = "failed to sync: failed to download config, see Kubelet log for details"

@@ -18,9 +18,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verdict, watch
 from tests.sim.api.direct import CSRS, EPOCH, HEARTBEATS, REVIEWS, Clock, Direct
-from tests.support.calls import CONFIGMAPS, NODES
-from tests.support.objects import HEADER, configmap, live, node, place, reference, status, text
-from tests.support.verifying import LIVE, PODS, WAIT_SLEEP, A, cluster, done, fail, noticed, run, turn, waiting
+from tests.support.api.calls import CONFIGMAPS, NODES
+from tests.support.api.objects import HEADER, configmap, live, node, place, reference, status, text
+from tests.support.api.verifying import LIVE, PODS, WAIT_SLEEP, A, cluster, done, fail, noticed, run, turn, waiting
 
 LOAD, VALIDATE, _internal = verdict.MEANING
 DOWNLOAD = "failed to sync: failed to download config, see Kubelet log for details"

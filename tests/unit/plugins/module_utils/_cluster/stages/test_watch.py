@@ -21,9 +21,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages.
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks
 from tests.sim.api.direct import Direct
-from tests.support.calls import Call, Calls
-from tests.support.objects import HEADER, configmap, live, node, place, reference, status, text
-from tests.support.verifying import fail, run
+from tests.support.api.calls import Call, Calls
+from tests.support.api.objects import HEADER, configmap, live, node, place, reference, status, text
+from tests.support.api.verifying import fail, run
 
 pytestmark = pytest.mark.usefixtures("clock")
 A = reference("config-a")

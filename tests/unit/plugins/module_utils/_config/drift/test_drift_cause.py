@@ -12,7 +12,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import drift_cause, explained
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_facts import Host, NodeFacts
-from tests.support.objects import place, reference
+from tests.support.api.objects import place, reference
 
 A, B, LATER = reference("config-a"), reference("config-b"), reference("config-a", "8")
 HOST = Host(file="/store/checkpoints/uid-config-a/7/kubelet", content={}, reference=("uid-config-a", "7"))

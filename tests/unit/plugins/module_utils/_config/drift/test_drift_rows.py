@@ -17,7 +17,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.dr
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, complete_config, overlay
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.own_values import NO_RECORD
-from tests.support.objects import place, reference
+from tests.support.api.objects import place, reference
 
 from .. import kubelet_model as model
 

@@ -16,8 +16,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields i
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks, types
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import paths
-from tests.support import odd_values
-from tests.support.table_minors import BEYOND
+from tests.support.kubelets import odd_values
+from tests.support.kubelets.table_minors import BEYOND
 
 from .. import kubelet_model as model
 

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Layers on a configuration: ours, and what a kubelet makes of drop-ins. tests/support/record_facts.py has recorded
-what real kubelets did; tests/e2e_modern/test_dropin_contract.py asks a real one.
+"""Layers on a configuration: ours, and what a kubelet makes of drop-ins. tests/support/kubelets/record_facts.py has
+recorded what real kubelets did; tests/e2e_modern/test_dropin_contract.py asks a real one.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import merged_dropins, overlay
-from tests.support import dropin_contract
-from tests.support.table_minors import BEYOND
+from tests.support.kubelets.table_minors import BEYOND
+from tests.support.lab_node import dropin_contract
 
 from .. import kubelet_model as model
 
@@ -202,7 +202,7 @@ ROWS: dict[str, tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]] = {
         {"authentication": {"anonymous": {"enabled": False}, "webhook": {"enabled": True, "cacheTTL": "3m0s"}}},
     ),
 }
-"""What no recorded answer shows: /configz omits what is empty. tests/support/dropin_contract.py has the rest."""
+"""What no recorded answer shows: /configz omits what is empty. The rest: tests/support/lab_node/dropin_contract.py."""
 
 
 @pytest.mark.parametrize("name", ROWS)

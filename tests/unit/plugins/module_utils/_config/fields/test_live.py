@@ -17,7 +17,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields i
     fields,
     shadow,
 )
-from tests.support.table_minors import BEYOND, NEWEST
+from tests.support.kubelets.table_minors import BEYOND, NEWEST
 
 from .. import kubelet_model as model
 

@@ -20,7 +20,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.b
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.field_row import EFFECTS, Field
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.gates import State
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import amounts, paths
-from tests.support.table_minors import BEYOND, EVERY
+from tests.support.kubelets.table_minors import BEYOND, EVERY
 
 from .. import kubelet_model as model
 

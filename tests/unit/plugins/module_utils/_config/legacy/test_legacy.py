@@ -17,7 +17,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.legacy i
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import types
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL, Problem
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, document, reference
-from tests.support import objects
+from tests.support.api import objects
 
 from ..plan import tables
 from ..plan.tables import LIVE

@@ -10,7 +10,7 @@ from typing import Any
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config, merged_dropins
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, identity
-from tests.support import objects
+from tests.support.api import objects
 
 from .. import kubelet_model as model
 

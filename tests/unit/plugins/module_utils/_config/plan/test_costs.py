@@ -16,8 +16,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan imp
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.costs import Costs
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.layers import Layers, asked
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.document import DocumentError
-from tests.support.table_minors import BEYOND
-from tests.support.upgrading import result
+from tests.support.api.upgrading import result
+from tests.support.kubelets.table_minors import BEYOND
 
 from . import tables
 

@@ -16,7 +16,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan imp
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.layers import Declared
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks, start_rules
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.own_values import NO_RECORD
-from tests.support.table_minors import BEYOND, EVERY
+from tests.support.kubelets.table_minors import BEYOND, EVERY
 
 from .. import kubelet_model as model
 

@@ -9,7 +9,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan_text
-from tests.support.table_minors import BEYOND, NEWEST
+from tests.support.kubelets.table_minors import BEYOND, NEWEST
 
 from .. import kubelet_model as model
 from . import tables

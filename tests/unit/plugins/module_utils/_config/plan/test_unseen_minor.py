@@ -15,10 +15,10 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.binary_facts import BinaryFacts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.short_texts import minor_of
-from tests.support import binary_corpus, unseen
-from tests.support import unseen_findings as found
-from tests.support.rule_minors import off, on
-from tests.support.table_minors import BEYOND
+from tests.support.kubelets import binary_corpus, unseen
+from tests.support.kubelets import unseen_findings as found
+from tests.support.kubelets.rule_minors import off, on
+from tests.support.kubelets.table_minors import BEYOND
 from tests.unit.plugins.module_utils._config.rules.test_managers import BETA_CPU as BETA
 from tests.unit.plugins.module_utils._config.rules.test_managers import CPU, TOPOLOGY, cpu, topology
 from tests.unit.plugins.module_utils._config.rules.test_newer_rules import ALLOWLIST, POLICY, ids, images

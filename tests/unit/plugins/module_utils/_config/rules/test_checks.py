@@ -24,9 +24,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.pr
     Rule,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.short_texts import minor_of
-from tests.support import asked_rules, binary_corpus
-from tests.support.kubelet_starts import ENDS, HIDES, STARTS
-from tests.support.table_minors import BEYOND
+from tests.support.kubelets import asked_rules, binary_corpus
+from tests.support.kubelets.kubelet_starts import ENDS, HIDES, STARTS
+from tests.support.kubelets.table_minors import BEYOND
 
 from .. import kubelet_model as model
 

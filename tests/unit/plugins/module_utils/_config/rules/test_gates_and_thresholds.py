@@ -21,7 +21,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.pr
     Problem,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import amounts
-from tests.support.table_minors import BEYOND, NEWEST
+from tests.support.kubelets.table_minors import BEYOND, NEWEST
 
 UNKNOWN, LOCKED, NEEDS = feature_gates.NAMES
 

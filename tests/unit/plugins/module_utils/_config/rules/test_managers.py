@@ -10,7 +10,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import managers, validation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import EffectiveConfig
-from tests.support.rule_minors import NEWEST, accepted, messages, off, on, refuses_in, since
+from tests.support.kubelets.rule_minors import NEWEST, accepted, messages, off, on, refuses_in, since
 
 CPU = "CPUManagerPolicyOptions"
 ALPHA_CPU, BETA_CPU = "CPUManagerPolicyAlphaOptions", "CPUManagerPolicyBetaOptions"

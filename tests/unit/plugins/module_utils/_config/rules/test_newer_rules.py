@@ -21,7 +21,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.pr
     WARNING,
     EffectiveConfig,
 )
-from tests.support.rule_minors import NEWEST, accepted, messages, off, on, refuses_in, since
+from tests.support.kubelets.rule_minors import NEWEST, accepted, messages, off, on, refuses_in, since
 
 
 def taint(**fields: Any) -> dict[str, Any]:

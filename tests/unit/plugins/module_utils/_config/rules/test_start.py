@@ -17,8 +17,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.pr
     EffectiveConfig,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import amounts
-from tests.support.kubelet_starts import RSA_ONLY, enforced
-from tests.support.rule_minors import MINORS, NEWEST, off, severities, since
+from tests.support.kubelets.kubelet_starts import RSA_ONLY, enforced
+from tests.support.kubelets.rule_minors import MINORS, NEWEST, off, severities, since
 
 SECCOMP = {"seccompDefault": True}
 

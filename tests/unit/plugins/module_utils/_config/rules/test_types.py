@@ -11,7 +11,7 @@ from hypothesis import given
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import types
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL, WARNING
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import paths
-from tests.support.table_minors import BEYOND
+from tests.support.kubelets.table_minors import BEYOND
 
 from .. import kubelet_model as model
 

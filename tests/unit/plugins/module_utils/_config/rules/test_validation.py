@@ -17,7 +17,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.pr
     WARNING,
     EffectiveConfig,
 )
-from tests.support.rule_minors import MINORS, messages, off, on, severities
+from tests.support.kubelets.rule_minors import MINORS, messages, off, on, severities
 
 IC = "invalid configuration: "
 READ = range(FIRST_READ, LAST_READ + 1)

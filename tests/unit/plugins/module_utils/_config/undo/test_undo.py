@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.undo import changed_by, undo_plan
-from tests.support.objects import HEADER, live, place, reference
+from tests.support.api.objects import HEADER, live, place, reference
 
 NEW, OLD = {**HEADER, **live(maxPods=80, clusterDNS=["10.0.0.1"])}, {**HEADER, **live(maxPods=90)}
 PART = {**HEADER, "clusterDNS": ["10.0.0.1"], "maxPods": 80}

@@ -14,10 +14,10 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields i
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import binary_findings, node_facts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade.binary_findings import differences
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade.finding import Finding
-from tests.support import binary_corpus
-from tests.support.objects import HEADER
-from tests.support.table_minors import BEYOND, NEWEST
-from tests.support.upgrading import CHECKPOINT, ENV, OWN, answer, facts_of, found, result
+from tests.support.api.objects import HEADER
+from tests.support.api.upgrading import CHECKPOINT, ENV, OWN, answer, facts_of, found, result
+from tests.support.kubelets import binary_corpus
+from tests.support.kubelets.table_minors import BEYOND, NEWEST
 
 ANSWER = {**answer(36), "version": "v1.36.2"}
 PAUSE = "--pod-infra-container-image=pause:3.9"

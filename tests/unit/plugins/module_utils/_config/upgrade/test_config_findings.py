@@ -16,8 +16,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade 
     flags_table,
     node_facts,
 )
-from tests.support.ansible import ROOT
-from tests.support.upgrading import CHECKPOINT, ENV, OWN, facts_of
+from tests.support.api.upgrading import CHECKPOINT, ENV, OWN, facts_of
+from tests.support.plays.ansible import ROOT
 
 SOCKET = "--container-runtime-endpoint=unix:///s"
 

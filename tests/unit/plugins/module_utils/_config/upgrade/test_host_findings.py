@@ -9,7 +9,7 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import host_findings
-from tests.support.upgrading import CHECKPOINT, ENV, OWN, SOCKET, facts_of
+from tests.support.api.upgrading import CHECKPOINT, ENV, OWN, SOCKET, facts_of
 
 LIMITED = {"memorySwap": {"swapBehavior": "LimitedSwap"}}
 

@@ -12,8 +12,8 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import finding, upgrade
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade.finding import Finding
-from tests.support.table_minors import BEYOND
-from tests.support.upgrading import CHECKPOINT, ENV, OWN, SOCKET, found, result
+from tests.support.api.upgrading import CHECKPOINT, ENV, OWN, SOCKET, found, result
+from tests.support.kubelets.table_minors import BEYOND
 
 # What a node of kubeadm 1.23 with dockershim has on its command line.
 DOCKERSHIM = ("--network-plugin=cni", "--cni-bin-dir", "/opt/cni/bin", "--pod-infra-container-image=pause:3.6")

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, identity, strict_yaml
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import reference as references
-from tests.support.objects import place, reference
+from tests.support.api.objects import place, reference
 
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 _JSON = st.recursive(

@@ -17,8 +17,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values i
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.forms import LATER, TABLES
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.node_row import Row
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_annotation
-from tests.support import objects
-from tests.support.objects import place, reference, status
+from tests.support.api import objects
+from tests.support.api.objects import place, reference, status
 
 
 def test_the_names_that_clusters_keep_do_not_change() -> None:

@@ -11,8 +11,8 @@ import typing as t
 
 import pytest
 
-from tests.support.any_followed_sequence import AnyFollowedSequence
-from tests.support.any_sequence import settings_for
+from tests.support.node.any_followed_sequence import AnyFollowedSequence
+from tests.support.node.any_sequence import settings_for
 
 Steps = list[tuple[str, dict[str, t.Any]]]
 GOOD: Steps = [("judge", {"reason": "", "looked_at": True}), ("wait", {"seconds": 90.0})]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment
-from tests.support.guard_node import Node
+from tests.support.node.guard_node import Node
 
 
 @pytest.fixture

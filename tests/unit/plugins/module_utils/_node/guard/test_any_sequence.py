@@ -14,7 +14,7 @@ import typing as t
 
 import pytest
 
-from tests.support.any_sequence import AnySequence, settings_for
+from tests.support.node.any_sequence import AnySequence, settings_for
 
 Steps = list[tuple[str, dict[str, t.Any]]]
 SWITCHED: Steps = [

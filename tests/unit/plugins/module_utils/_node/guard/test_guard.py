@@ -15,7 +15,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.sta
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files
-from tests.support.guard_node import LOCAL, NEW, NONE, OTHER, SOURCE, STATIC, Node, state_file
+from tests.support.node.guard_node import LOCAL, NEW, NONE, OTHER, SOURCE, STATIC, Node, state_file
 
 
 @pytest.mark.fault(case=7)

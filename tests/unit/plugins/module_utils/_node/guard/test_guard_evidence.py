@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress
-from tests.support.guard_node import LOCAL, NEW, SOURCE, Node
+from tests.support.node.guard_node import LOCAL, NEW, SOURCE, Node
 
 AWAY = "/run/containerd/containerd.sock refuses connections"
 REFUSAL = (

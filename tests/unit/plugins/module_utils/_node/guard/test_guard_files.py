@@ -23,7 +23,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.sta
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.kept_files import Kept, KeptFiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress, ProgressFile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import FileError, StoreError
-from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node, NoRoom
+from tests.support.node.guard_node import LOCAL, NEW, OTHER, SOURCE, Node, NoRoom
 
 PENDING = Report({"reason": "on trial"}, "Kubelet restarting to use local config: it ended", True, 1.5, "59682f00")
 

@@ -33,7 +33,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.tria
     Trial,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.lock import locked
-from tests.support.stored import CONFIG, A, Owners, stored
+from tests.support.node.stored import CONFIG, A, Owners, stored
 
 IS_FOLDER = "a folder is in the place of a file of ours: move it away"
 HANGS = "import sys, time\nsys.stderr.write('waits\\n')\ntime.sleep(30)\n"

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import textfile
-from tests.support import exposition
-from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node
+from tests.support.node.guard_node import LOCAL, NEW, OTHER, SOURCE, Node
+from tests.support.report import exposition
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.kept
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
-from tests.support.guard_node import (
+from tests.support.node.guard_node import (
     LOCAL,
     NEW,
     NONE,

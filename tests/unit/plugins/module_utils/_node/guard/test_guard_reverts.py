@@ -15,7 +15,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.sta
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import local, statefiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import FileError
-from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node
+from tests.support.node.guard_node import LOCAL, NEW, OTHER, SOURCE, Node
 
 THIRD = {**SOURCE, "uid": "u3"}
 

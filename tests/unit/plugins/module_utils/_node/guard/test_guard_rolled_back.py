@@ -17,7 +17,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store impo
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files
-from tests.support.guard_node import LOCAL, NEW, Node
+from tests.support.node.guard_node import LOCAL, NEW, Node
 
 REASON = "pods were lost"
 GRACE = checkpoint_module.RESTART_SECONDS

@@ -12,7 +12,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import decide, evidence, judging
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.decide import Facts, Unit
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Progress, Trial
-from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node
+from tests.support.node.guard_node import LOCAL, NEW, OTHER, SOURCE, Node
 
 TRIAL = Trial(SOURCE, OTHER, Moment("b1", 5.0, 1e9), deadline_seconds=60, invocation="i0")
 FORMER = "store/checkpoints/u2/1"

@@ -4,17 +4,18 @@
 """After any sequence of changes and faults the node is well, also while its guard is of another version than the
 module: the files of one are read by the other.
 
-What is demanded is what one version has to do (tests/support/any_sequence.py). It is less where the older one does not
-know what the newer one does (tests/support/versions.py): nothing that the kubelet requires fails, no rollback names a
-trial, the disk is not full after a change of policy, and a trial ends later by the time in which the machine slept.
+What is demanded is what one version has to do (tests/support/node/any_sequence.py). It is less where the older one does
+not know what the newer one does (tests/support/node/versions.py): nothing that the kubelet requires fails, no rollback
+names a trial, the disk is not full after a change of policy, and a trial ends later by the time in which the machine
+slept.
 """
 
 from __future__ import annotations
 
 import pytest
 
-from tests.support.any_sequence import AnySequence, settings_for
-from tests.support.versions import landed, without_landed
+from tests.support.node.any_sequence import AnySequence, settings_for
+from tests.support.node.versions import landed, without_landed
 
 MISSING = without_landed()
 

@@ -23,8 +23,16 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store impo
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress, Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary, files
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit
-from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node
-from tests.support.replaced_binary import NEW_VERSION, OLD_VERSION, WORDS, Kubelet, on_trial, replaceable, with_good
+from tests.support.node.guard_node import LOCAL, NEW, OTHER, SOURCE, Node
+from tests.support.node.replaced_binary import (
+    NEW_VERSION,
+    OLD_VERSION,
+    WORDS,
+    Kubelet,
+    on_trial,
+    replaceable,
+    with_good,
+)
 
 OTHERS = "store/checkpoints/u2/1"
 

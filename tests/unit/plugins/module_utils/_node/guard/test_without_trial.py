@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.kept_files import KeptFiles
-from tests.support.guard_node import LOCAL, NEW, SOURCE, Node
+from tests.support.node.guard_node import LOCAL, NEW, SOURCE, Node
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import dropin_look
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import meta
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Moment, Store, Trial, take
-from tests.support.objects import reference
-from tests.support.systemd_model import Systemd
+from tests.support.api.objects import reference
+from tests.support.node.systemd_model import Systemd
 
 FOLDER = "/etc/kubelet.d"
 

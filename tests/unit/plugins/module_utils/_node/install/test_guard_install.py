@@ -22,7 +22,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system imp
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import FileError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.dropin_folder import Folder
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import DROPIN, Unit
-from tests.support import systemd_model
+from tests.support.node import systemd_model
 
 
 @pytest.fixture(scope="module")

@@ -21,8 +21,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install im
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import textfile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import lock
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import Unit
-from tests.support import exposition
-from tests.support.guard_node import SOURCE, Node
+from tests.support.node.guard_node import SOURCE, Node
+from tests.support.report import exposition
 
 LOCAL = {"assigned": "local", "active": "local", "last_known_good": "local", "error": "0"}
 

@@ -19,8 +19,8 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_install
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files
-from tests.support.ansible import ROOT
-from tests.support.disk import FILLING, Disk, Folder, PowerCut
+from tests.support.node.disk import FILLING, Disk, Folder, PowerCut
+from tests.support.plays.ansible import ROOT
 
 PLACE = "/c/guard"
 FORMER = {"a.py": b"former a", "b.py": b"former b"}

@@ -15,7 +15,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.binary_facts import BinaryFacts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.kubelet import ask_binary
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary, files
-from tests.support import binary_corpus
+from tests.support.kubelets import binary_corpus
 
 NONE = BinaryFacts("v1.36.2", [], {}, {})
 FLAG = 'I1126 06:34:30.457467   15823 flags.go:64] FLAG: --max-pods="110"\n'

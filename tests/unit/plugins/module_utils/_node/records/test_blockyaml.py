@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.records.blockyaml import Unreadable, load
 from tests.lab import kubeadm
-from tests.support import kubelet_yaml
-from tests.support.yaml_documents import document
-from tests.support.yaml_forms import FORMS, Form
+from tests.support.texts import kubelet_yaml
+from tests.support.texts.yaml_documents import document
+from tests.support.texts.yaml_forms import FORMS, Form
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.text)

@@ -12,7 +12,7 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.records import logged
-from tests.support.ansible import ROOT
+from tests.support.plays.ansible import ROOT
 
 PRINTED = json.loads((ROOT / "tests/facts/logged-configuration.json").read_text())
 HEAD = 'I1126 06:42:25.123456    1234 server.go:262] "Effective KubeletConfiguration" config=<'

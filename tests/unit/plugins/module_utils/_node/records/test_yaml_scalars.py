@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Words and escapes at the limits of Go's numbers; tests/support/yaml_forms.py has the usual forms."""
+"""Words and escapes at the limits of Go's numbers; tests/support/texts/yaml_forms.py has the usual forms."""
 
 from __future__ import annotations
 

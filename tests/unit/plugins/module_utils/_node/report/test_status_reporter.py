@@ -17,7 +17,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values i
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Records
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_annotation, status_reporter
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import ApiError, Kubeconfig
-from tests.support.server import kubeconfig
+from tests.support.api.server import kubeconfig
 
 SOURCE = {"namespace": "kube-system", "name": "c", "uid": "u1", "resourceVersion": "7", "kubeletConfigKey": "kubelet"}
 STATUS = status_annotation.status(SOURCE, None, None, "it ended", "reverted", 0)

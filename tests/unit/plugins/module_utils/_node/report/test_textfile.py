@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_annotation, textfile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import FileError
-from tests.support import exposition
+from tests.support.report import exposition
 
 
 @pytest.fixture

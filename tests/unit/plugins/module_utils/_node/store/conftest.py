@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
-from tests.support.stored import Owners, stored
+from tests.support.node.stored import Owners, stored
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store_reader import LOCAL_TARGET, Links
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import FileError, StoreError
-from tests.support.guard_node import NoRoom
+from tests.support.node.guard_node import NoRoom
 
 ONE, OTHER = "store/checkpoints/u1/1", "store/checkpoints/u2/1"
 

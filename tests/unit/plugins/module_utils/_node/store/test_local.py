@@ -16,7 +16,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store impo
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.local import File, LocalError, LocalStore
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import FileError
-from tests.support.stored import CONFIG, LOCAL, Owners, under
+from tests.support.node.stored import CONFIG, LOCAL, Owners, under
 
 LINK = "/etc/kubelet.d/90-livenodes-kubelet.conf"
 ENVIRONMENT = "/etc/default/kubelet"

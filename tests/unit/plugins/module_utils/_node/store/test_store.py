@@ -16,7 +16,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import File, Store, Trial, take
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import OS, StoreError
-from tests.support.stored import LOCAL, NOW, A, B, C, Owners, assign, source, under
+from tests.support.node.stored import LOCAL, NOW, A, B, C, Owners, assign, source, under
 
 
 def test_layout_and_modes(store: Store) -> None:

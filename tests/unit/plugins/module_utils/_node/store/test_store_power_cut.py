@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.local import OVERRIDE
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import File, Store, Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
-from tests.support.disk import FILLING, Disk, PowerCut
 from tests.support.examples import examples
-from tests.support.stored import CONFIG, NOW, source
+from tests.support.node.disk import FILLING, Disk, PowerCut
+from tests.support.node.stored import CONFIG, NOW, source
 
 DIR = "/var/lib/kubelet-config"
 LOCAL = b"kind: KubeletConfiguration\n# as kubeadm left it\n" * 3

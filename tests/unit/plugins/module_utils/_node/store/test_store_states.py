@@ -17,7 +17,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.stor
     Trial,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress, ProgressFile
-from tests.support.stored import NOW, A, B, C, assign, source, under
+from tests.support.node.stored import NOW, A, B, C, assign, source, under
 
 LATER = Moment("boot", 5.0, 6.0)
 

@@ -16,7 +16,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.stor
     StoreError,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress, ProgressFile
-from tests.support.stored import A, B, Owners, assign, under
+from tests.support.node.stored import A, B, Owners, assign, under
 
 
 @pytest.mark.parametrize(

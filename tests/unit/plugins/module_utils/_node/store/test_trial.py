@@ -21,7 +21,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.tria
     TrialError,
     decode,
 )
-from tests.support.stored import A, B
+from tests.support.node.stored import A, B
 
 FULL = Trial(
     B,

@@ -22,8 +22,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.tria
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import ordered_stop
-from tests.support.guard_node import Node, NoRoom, guard_answers, installed_guard
-from tests.support.stored import source
+from tests.support.node.guard_node import Node, NoRoom, guard_answers, installed_guard
+from tests.support.node.stored import source
 
 
 @pytest.fixture

@@ -20,9 +20,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values i
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import one_call, values
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch.one_call import StepError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
-from tests.support.followed_node import FollowedNode
-from tests.support.simulated_unit import text
-from tests.support.stored import source
+from tests.support.node.followed_node import FollowedNode
+from tests.support.node.simulated_unit import text
+from tests.support.node.stored import source
 
 STEPS, SWITCHED = 9, 7
 """So many steps take a look that switches a node: requests, inspections, what is installed; and the switch itself."""

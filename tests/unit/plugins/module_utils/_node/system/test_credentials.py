@@ -24,7 +24,7 @@ from cryptography.x509.oid import NameOID
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import credentials
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import ApiError, Kubeconfig
-from tests.support.server import kubeconfig
+from tests.support.api.server import kubeconfig
 
 SERVER = "api.internal"
 VERSION = "client.authentication.k8s.io/v1beta1"

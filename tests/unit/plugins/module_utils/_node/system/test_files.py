@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files
-from tests.support.disk import Disk
+from tests.support.node.disk import Disk
 
 
 def names(disk: Disk) -> list[str]:

@@ -14,7 +14,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.credentials import Identity
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import ApiError, Kubeconfig
-from tests.support.server import kubeconfig
+from tests.support.api.server import kubeconfig
 
 
 def conf(folder: Path, user: t.Any, **cluster: t.Any) -> str:

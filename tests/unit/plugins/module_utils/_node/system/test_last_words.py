@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import last_words
-from tests.support.kubelet_logs import BEGIN, CASES, NEGATIVE, new, old
+from tests.support.texts.kubelet_logs import BEGIN, CASES, NEGATIVE, new, old
 
 
 @pytest.mark.parametrize(("log", "words", "kind"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])

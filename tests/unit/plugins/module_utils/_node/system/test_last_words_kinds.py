@@ -12,7 +12,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import evidence
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import last_words
-from tests.support.kubelet_logs import new
+from tests.support.texts.kubelet_logs import new
 
 RUN = "failed to run Kubelet: "
 MAIN = f"{RUN}failed to create kubelet: "

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit
-from tests.support.systemd_model import Systemd
+from tests.support.node.systemd_model import Systemd
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit_override import Layer
-from tests.support.systemd_model import FOLDER, KUBEADM, KUBEADM_TEXT, SERVICE, Systemd
+from tests.support.node.systemd_model import FOLDER, KUBEADM, KUBEADM_TEXT, SERVICE, Systemd
 
 ACTIVE = "/var/lib/kubelet-config/active/kubelet"
 OURS = f"{FOLDER}/{unit.DROPIN}"

@@ -14,7 +14,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import trust
-from tests.support.disk import Disk, File, Folder, Link
+from tests.support.node.disk import Disk, File, Folder, Link
 
 STORE = "/var/lib/kubelet-config"
 

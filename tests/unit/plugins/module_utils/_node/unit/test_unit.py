@@ -11,7 +11,7 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit
-from tests.support.systemd_model import FOLDER, PLAIN_TEXT, SERVICE, Systemd, config_of
+from tests.support.node.systemd_model import FOLDER, PLAIN_TEXT, SERVICE, Systemd, config_of
 
 ACTIVE = "/var/lib/kubelet-config/active/kubelet"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit, unit_override
-from tests.support.systemd_model import FOLDER, KUBEADM, PLAIN_TEXT, SERVICE, Systemd, config_of
+from tests.support.node.systemd_model import FOLDER, KUBEADM, PLAIN_TEXT, SERVICE, Systemd, config_of
 
 ACTIVE = "/var/lib/kubelet-config/active/kubelet"
 APPENDED = f" --config={ACTIVE}"

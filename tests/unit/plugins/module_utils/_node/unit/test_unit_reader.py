@@ -14,7 +14,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import health
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit, unit_reader
 from tests.sim.nodes import unit_words
-from tests.support.systemd_model import FOLDER, PLAIN_TEXT, SERVICE, Systemd
+from tests.support.node.systemd_model import FOLDER, PLAIN_TEXT, SERVICE, Systemd
 
 ACTIVE = "/var/lib/kubelet-config/active/kubelet"
 

@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import report_document
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.page import page
-from tests.support.played_rollout import Played
+from tests.support.report.played_rollout import Played
 
 
 @pytest.mark.parametrize(
