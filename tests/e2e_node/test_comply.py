@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Security profiles on real kubelets: a guarded rollout sets them, and a flag that overrides a correct file is found."""
+"""Security profiles on real kubelets: a guarded rollout sets them, and a flag over a correct file is found."""
 
 from __future__ import annotations
 
