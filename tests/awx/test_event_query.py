@@ -68,6 +68,7 @@ class Recorded:
         self._written: dict[int, set[str]] = {}
         """By the number of results before the write."""
         ansible.environment["LIVENODES_TAPE"] = str(self._folder)
+        # Made to be replaced, as the tape does.
         cluster.server.witness = self._witness  # type: ignore[method-assign]
 
     def _witness(self, client: t.Any, body: bytes) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import typing as t
 
 from tests.lab.lab import Lab
-from tests.support.lab.pods import Pods, Seen
+from tests.support.lab.pods import Pods
 
 GROUP = "control_plane"
 COMPONENTS = ("kube-apiserver", "etcd")
@@ -23,7 +23,7 @@ class ControlPlaneNode:
 
     Inside the block the Node has kubeadm's two role labels and is in no group of the inventory but `control_plane`. Its
     kubelet runs static pods with the names and labels of kubeadm's `kube-apiserver-<node>` and `etcd-<node>`. They only
-    sleep, and the test sets their readiness. The lab's real API server and etcd do not depend on them.
+    sleep. The lab's real API server and etcd do not depend on them.
     """
 
     def __init__(self, lab: Lab, node: str) -> None:
@@ -38,9 +38,7 @@ class ControlPlaneNode:
             self._lab.set_group(self.node, GROUP)
             for component in COMPONENTS:
                 labels = {"component": component, "tier": "control-plane"}
-                self._pods.static(
-                    component, self.node, labels=labels, priority_class="system-node-critical", probe=True
-                )
+                self._pods.static(component, self.node, labels=labels, priority_class="system-node-critical")
             self._pods.wait_ready(*self.names.values())
         except BaseException:
             self.close()
@@ -57,20 +55,6 @@ class ControlPlaneNode:
         finally:
             self._lab.set_group(self.node, None)
             self._label(None)
-
-    def set_ready(self, ready: bool, *components: str, wait: bool = True) -> None:
-        """Set the readiness of the static pods (all, or those named) and wait until the API server shows it."""
-        for component in components or COMPONENTS:
-            name = self.names[component]
-            self._pods.set_ready(name, self.node, ready)
-            if wait and ready:
-                self._pods.wait_ready(name)
-            elif wait:
-                self._pods.wait_unready(name)
-
-    def see(self) -> dict[str, Seen | None]:
-        """Return the current static pods by component."""
-        return {component: self._pods.see(name) for component, name in self.names.items()}
 
     def _label(self, value: t.Literal[""] | None) -> None:
         self._lab.apiserver.api().call(

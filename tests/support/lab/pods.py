@@ -19,8 +19,6 @@ from tests.lab.kubeadm import MANIFESTS
 from tests.lab.lab import Lab
 from tests.lab.processes import wait_for
 
-SWITCHES = "/run/lab-pods"
-"""A folder on the node: a pod with a probe is not ready while it contains `<name>.unready`. A reboot empties it."""
 BUDGETS = "/apis/policy/v1beta1/namespaces/{}/poddisruptionbudgets"
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 
@@ -82,7 +80,7 @@ class Pods:
         """Create a pod bound to a node and return its name; it does not wait.
 
         `priority`: a number, for which a PriorityClass is created, or the name of a class (system-cluster-critical).
-        `probe`: readiness that `set_ready` switches. `owner`: (kind, name) of a controller that need not exist, such as
+        `probe`: a probe of readiness, which holds. `owner`: (kind, name) of a controller that need not exist, such as
         ("ReplicaSet", "web") or ("DaemonSet", "agent"). `spec`: more fields of the pod's spec, such as volumes.
         `grace`: seconds.
         """
@@ -95,7 +93,7 @@ class Pods:
                 **({"ownerReferences": [_owner(*owner)]} if owner else {}),
             },
             {
-                **_spec(name, requests, limits, probe, restart, grace, command),
+                **_spec(requests, limits, probe, restart, grace, command),
                 "nodeName": node,
                 **self._priority(priority),
                 **(spec or {}),
@@ -114,7 +112,6 @@ class Pods:
         namespace: str | None = None,
         priority_class: str | None = None,
         requests: t.Mapping[str, str] | None = None,
-        probe: bool = False,
         command: t.Sequence[str] = FOREVER,
     ) -> str:
         """Write the manifest of a static pod; return the name of its mirror pod, `<name>-<node>`, without waiting."""
@@ -125,7 +122,7 @@ class Pods:
             name,
             {"namespace": place, "labels": dict(labels or {})},
             {
-                **_spec(mirror, requests, None, probe, "Always", 1, command),
+                **_spec(requests, None, False, "Always", 1, command),
                 **({"priorityClassName": priority_class} if priority_class else {}),
             },
         )
@@ -135,11 +132,6 @@ class Pods:
             f"cat > {MANIFESTS}/.{name} && mv {MANIFESTS}/.{name} {MANIFESTS}/{name}.yaml", stdin=json.dumps(body)
         )
         return mirror
-
-    def set_ready(self, name: str, node: str, ready: bool) -> None:
-        """Set the readiness of a pod with a probe, by name (static pods: the mirror's); effective within a second."""
-        switch = f"{SWITCHES}/{name}.unready"
-        self._lab.node(node).run(f"rm -f {switch}" if ready else f"mkdir -p {SWITCHES} && touch {switch}")
 
     def see(self, name: str, namespace: str | None = None) -> Seen | None:
         """Return the current pod of this name, None when there is none."""
@@ -166,15 +158,6 @@ class Pods:
             except LabError as error:
                 raise LabError(f"{error}; it is {self.see(name, namespace)}") from error
         return found
-
-    def wait_unready(self, name: str, seconds: float = 30, namespace: str | None = None) -> None:
-        """Wait until a pod exists and is not Ready."""
-
-        def unready() -> bool:
-            now = self.see(name, namespace)
-            return now is not None and not now.ready
-
-        wait_for(f"pod {name} not Ready", unready, seconds)
 
     def wait_gone(self, *names: str, seconds: float = 30, namespace: str | None = None) -> None:
         """Wait until pods are removed from the API server, which the kubelet does after their containers have ended."""
@@ -230,22 +213,6 @@ class Pods:
             "application/merge-patch+json",
         )
 
-    def allowed(self, name: str) -> int:
-        """Return how many evictions a budget allows now."""
-        return int(self._api.call("GET", f"{BUDGETS.format(self.namespace)}/{name}")["status"]["disruptionsAllowed"])
-
-    def evict(self, name: str) -> int:
-        """Request an eviction, as a drain does; return the HTTP status: 201 granted, 429 not now."""
-        return self._api.request(
-            "POST",
-            f"{self._path(name)}/eviction",
-            {
-                "apiVersion": "policy/v1beta1",
-                "kind": "Eviction",
-                "metadata": {"name": name, "namespace": self.namespace},
-            },
-        )[0]
-
     # -- the end
     # ---------------------------------------------------------------------------------------------------------
 
@@ -271,9 +238,6 @@ class Pods:
                 self._delete(
                     self._path(name, namespace), {"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0}
                 )
-        for node in {*self._bound.values(), *(node for node, _name in self._static)}:
-            with contextlib.suppress(LabError):
-                self._lab.node(node).run(f"rm -rf {SWITCHES}")
         self._bound.clear()
         self._static.clear()
         self._made.clear()
@@ -344,7 +308,6 @@ def _pod(name: str, metadata: dict[str, t.Any], spec: dict[str, t.Any]) -> dict[
 
 
 def _spec(
-    name: str,
     requests: t.Mapping[str, str] | None,
     limits: t.Mapping[str, str] | None,
     probe: bool,
@@ -360,13 +323,9 @@ def _spec(
         "command": list(command),
         "resources": resources,
     }
-    volumes = []
     if probe:
-        # In a folder of the node: the test can switch it from outside, for all later containers of the pod too.
-        volumes.append({"name": "switches", "hostPath": {"path": SWITCHES, "type": "DirectoryOrCreate"}})
-        container["volumeMounts"] = [{"name": "switches", "mountPath": "/switches"}]
         container["readinessProbe"] = {
-            "exec": {"command": ["test", "!", "-e", f"/switches/{name}.unready"]},
+            "exec": {"command": ["true"]},
             "periodSeconds": 1,
             "failureThreshold": 1,
             "timeoutSeconds": 5,
@@ -378,5 +337,4 @@ def _spec(
         "restartPolicy": restart,
         "terminationGracePeriodSeconds": grace,
         "containers": [container],
-        **({"volumes": volumes} if volumes else {}),
     }

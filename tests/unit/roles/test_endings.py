@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import re
 import signal
 import time
 import typing as t
@@ -317,6 +318,9 @@ def test_an_ending_without_steps_on_hosts(stand: Stand, name: str, stage: str) -
         played = play(ansible, fleet, ending.strike, lambda _number: fleet.stage() == stage)
         check(ansible, fleet, ending, played)
         assert all(played.run.recap(host)["failed"] for host in ending.hits), played.run.output
+        # Ansible starts a process for each host that includes.
+        included = re.findall(r"TASK \[Batch\] \*+\nincluded: [\w.]+ for (.+)", played.run.output)
+        assert included and all(hosts in NAMES for hosts in included), included
 
 
 @pytest.mark.parametrize(("name", "part"), EACH)

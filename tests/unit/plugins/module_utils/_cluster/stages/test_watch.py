@@ -89,6 +89,25 @@ def test_what_changed_beside_the_drop_in_is_said_by_name() -> None:
     assert (result["nodes"]["n1"]["beside"], result["warnings"]) == ([], [])
 
 
+def test_nodes_that_ran_and_run_alike_are_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By what they ran and run, and by what their drop-ins had declared; each has its own row."""
+    names = [f"n{number}" for number in range(6)]
+    nodes = [
+        node(name, marked=A, reported=status(A, A), delivery="dropin", version="v1.36.2", own=OWN) for name in names
+    ]
+    api = Direct(*nodes, configmaps=[configmap("config-a", text(maxPods=70))])
+    api.live = {name: live(maxPods=70, kubeAPIQPS=7, failSwapOn=False) for name in names}
+    api.live["n3"] = live(maxPods=70, kubeAPIQPS=7, failSwapOn=True)
+    before = {"variants": {"v": RAN}, "nodes": {name: {"variant": "v", "declared": []} for name in names}}
+    before["nodes"]["n4"]["declared"] = ["kubeAPIQPS"]
+    compared = []
+    real = watch.differing.undeclared
+    monkeypatch.setattr(watch.differing, "undeclared", lambda *given: compared.append(given) or real(*given))
+    rows = run(api, dict.fromkeys(names, place()), before=before)["nodes"]
+    assert {name for name in names if rows[name]["beside"]} == {"n3"}
+    assert len(compared) == 3
+
+
 def _hosts(own: t.Any, **flags: str) -> dict[str, t.Any]:
     uses = {path: {"flag": flag, "file": None, "line": None} for path, flag in flags.items()}
     return {
