@@ -19,6 +19,9 @@ from tests.support.plays.stubs import LOST, collection
 
 ON_NODES = ("kubelet_checkpoint", "kubelet_preflight_info")
 MODEL, REACH = "/model/", "/reach/"
+KUBELET = {"kubelet": {"version": "v1.30.2"}}
+DONE = {"changed": False, "restart_needed": False, "error": "", "trial": None}
+"""What a call returns that has nothing else to report."""
 
 # Each module on a node asks the model what happens.
 STUB = """#!/usr/bin/python
@@ -140,35 +143,50 @@ class SwitchedCluster(PlayedCluster):
             }
         if given["check_mode"]:
             switches = state == "assigned"
-            found = {"kubelet": {"version": "v1.30.2"}} if switches else {}
+            found = KUBELET if switches else {}
             return {"changed": True, "restart_needed": switches, "trial": None, "reasons": [], "preflight": found}
-        if state == "restarted":
-            if name in self.staged:
-                self.trials[name] = time.monotonic()
-                self._run(name, self.staged.pop(name), annotation.ON_TRIAL)
-                if name in self.refusing:
-                    return {"failed": True, "msg": "the kubelet did not stay up"}
-            return {"changed": True, "invocation_id": "one", "seconds": 0.1}
-        if state == "staged":
-            one = name, given["source"]["uid"]
-            fresh = one not in self.stored
-            self.stored.add(one)
-            return {"changed": fresh, "restart_needed": False, "reasons": self.reasons.get(name, []), "preflight": {}}
-        if state == "assigned":
-            self.staged[name] = given["source"]
-        elif state == "confirmed":
-            self.trials.pop(name, None)
-            self._run(name, given["source"], annotation.CONFIRMED)
-        elif state in ("followed", "unfollowed"):
+        steps = {
+            "staged": self._stage,
+            "assigned": self._switch,
+            "restarted": self._restart,
+            "confirmed": self._confirm,
+            "rolled_back": self._roll_back,
+        }
+        if state in steps:
+            return {**DONE, **steps[state](name, given)}
+        if state in ("followed", "unfollowed"):
             self._follow(name, state == "followed")
-        elif state == "rolled_back":
-            trial = name in self.trials or self.staged.pop(name, None) is not None
-            if trial:
-                self._revert(name, given["reason"])
-            return {"changed": trial, "error": given["reason"] if trial else ""}
-        switches = state == "assigned"
-        done = {"changed": switches, "restart_needed": switches, "error": "", "trial": None}
-        return {**done, "reasons": [], "preflight": {"kubelet": {"version": "v1.30.2"}}} if switches else done
+        return DONE
+
+    def _stage(self, name: str, given: dict[str, t.Any]) -> dict[str, t.Any]:
+        one = name, given["source"]["uid"]
+        fresh = one not in self.stored
+        self.stored.add(one)
+        return {"changed": fresh, "reasons": self.reasons.get(name, []), "preflight": {}}
+
+    def _switch(self, name: str, given: dict[str, t.Any]) -> dict[str, t.Any]:
+        self.staged[name] = given["source"]
+        return {"changed": True, "restart_needed": True, "reasons": [], "preflight": KUBELET}
+
+    def _restart(self, name: str, _given: dict[str, t.Any]) -> dict[str, t.Any]:
+        if name in self.staged:
+            self.trials[name] = time.monotonic()
+            self._run(name, self.staged.pop(name), annotation.ON_TRIAL)
+            if name in self.refusing:
+                return {"failed": True, "msg": "the kubelet did not stay up"}
+        return {"changed": True, "invocation_id": "one", "seconds": 0.1}
+
+    def _confirm(self, name: str, given: dict[str, t.Any]) -> dict[str, t.Any]:
+        self.trials.pop(name, None)
+        self._run(name, given["source"], annotation.CONFIRMED)
+        return {}
+
+    def _roll_back(self, name: str, given: dict[str, t.Any]) -> dict[str, t.Any]:
+        trial = name in self.trials or self.staged.pop(name, None) is not None
+        if not trial:
+            return {}
+        self._revert(name, given["reason"])
+        return {"changed": True, "error": given["reason"]}
 
     def _run(self, name: str, source: dict[str, str], reason: str) -> None:
         reported = {**objects.status(source, source, self.before), "reason": reason, "started": self._moment()}

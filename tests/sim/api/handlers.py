@@ -105,22 +105,35 @@ class Api:
         """Return the answer of a request. Raises Refusal."""
         if not request.user:
             raise Refusal(401, "Unauthorized")
-        path = request.path
+        return self._about_itself(request.path) or self._review(request) or self._at_place(request)
+
+    def _about_itself(self, path: str) -> Answer | None:
+        """Return what the server answers about its health, version and API; None for other paths."""
         if path in ("/readyz", "/healthz", "/livez"):
             return Answer(200, b"ok", {"Content-Type": "text/plain"})
         if path == "/version":
             major, minor = self.version.lstrip("v").split(".")[:2]
             return Answer(200, {"major": major, "minor": minor, "gitVersion": self.version, "platform": "linux/amd64"})
         found = discovery.answer(path, self.store.minor)
-        if found:
-            return Answer(200, found)
-        if path == reviews.PATH and request.method == "POST":
+        return Answer(200, found) if found else None
+
+    def _review(self, request: Request) -> Answer | None:
+        """Return what a user may do; None for other requests. Raises Refusal."""
+        if request.method != "POST":
+            return None
+        user, groups = request.user, request.groups
+        if request.path == reviews.PATH:
             self._permit(request, roles.Asked("create", "authorization.k8s.io", "subjectaccessreviews"))
             return Answer(201, reviews.review(self.store, request.json()))
-        if path == reviews.OWN and request.method == "POST":
-            return Answer(201, reviews.own(self.store, request.user, request.groups, request.json()))
-        if path == RULES and request.method == "POST":
-            return Answer(201, self.tokens.rules(request.user, request.groups, request.json()))
+        if request.path == reviews.OWN:
+            return Answer(201, reviews.own(self.store, user, groups, request.json()))
+        if request.path == RULES:
+            return Answer(201, self.tokens.rules(user, groups, request.json()))
+        return None
+
+    def _at_place(self, request: Request) -> Answer:
+        """Return the answer for an object, a collection or a kubelet. Raises Refusal."""
+        path = request.path
         if path.startswith("/api/v1/proxy/nodes/") and self.store.minor <= reviews.LAST_OLD_PROXY:
             _empty, _api, _v1, _proxy, _nodes, name, *rest = path.split("/")
             self._permit(request, roles.Asked("proxy", "", "nodes", name=name))
