@@ -100,6 +100,7 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
         self._node_names: dict[str, str] = {}
         self._play: t.Any = None
         self._owner = os.getpid()
+        self._is_interrupted = False
 
     def v2_playbook_on_start(self, playbook: t.Any) -> None:
         """Begin a run."""
@@ -129,7 +130,12 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
         self._recorder.play(", ".join(map(str, hosts)) if isinstance(hosts, list) else str(hosts or ""))
 
     def v2_playbook_on_task_start(self, task: t.Any, is_conditional: bool) -> None:
-        """Begin a task."""
+        """Begin a task. Raises KeyboardInterrupt if an interrupt has not ended the run.
+
+        Python ignores what a signal handler raises while Ansible forks a worker, so that the run would go on.
+        """
+        if self._is_interrupted:
+            raise KeyboardInterrupt
         if self._watch(task).module:
             self._recorder.doing(task.get_name().rpartition(" : ")[2])
 
@@ -200,6 +206,7 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
     def _on_signal(self, number: int, frame: t.Any) -> None:
         former = self._former[signal.Signals(number)]
         signal.signal(number, former)
+        self._is_interrupted = number == signal.SIGINT
         try:
             self._interrupted()
         finally:

@@ -186,7 +186,7 @@ def test_an_interrupted_run_leaves_its_report(
         until = time.monotonic() + 60
         while "n3" not in fleet.assigned and time.monotonic() < until:
             time.sleep(0.1)
-        # Interrupt the wait. Between two tasks Ansible may lose the signal while it forks.
+        # Interrupt the wait.
         polls = fleet.count("GET", NODES) + 5
         while fleet.count("GET", NODES) < polls and time.monotonic() < until:
             time.sleep(0.1)
@@ -201,3 +201,14 @@ def test_an_interrupted_run_leaves_its_report(
             os.killpg(process.pid, signal.SIGKILL)
     made = report(ansible)
     assert (made["outcome"], {node["state"] for node in made["nodes"]}) == ("interrupted", {"unfinished"})
+
+
+def test_an_interrupt_within_a_fork_ends_the_run(ansible: Ansible) -> None:
+    """Python ignores it there, and without the callback Ansible goes on with the next batch."""
+    ansible.environment["ANSIBLE_CALLBACKS_ENABLED"] += ",forking"
+    ansible.environment["ANSIBLE_CALLBACK_PLUGINS"] = str(boundaries.PLUGINS)
+    run = ansible.playbook("rollout", "-e", "kubelet_config_serial=1", "-e", "kubelet_config_wait_timeout=5")
+    assert run.code == 99 and "Exception ignored" in run.output, run.output
+    made = report(ansible)
+    assert (made["outcome"], made["summary"]["untouched"]) == ("interrupted", 2), run.output
+    assert "batch 2" not in run.output
