@@ -69,8 +69,10 @@ FEW_EXAMPLES = ["--hypothesis-profile", "few"]
 
 @gate("quick")
 def fields(session: nox.Session) -> None:
-    """The generated field tables, guides and permissions equal their sources in tools/data."""
-    for tool in ("generate_fields", "generate_field_guide", "generate_permissions"):
+    """The generated field tables, guides and permissions equal their sources in tools/data; the defaults and tables of
+    roles equal their argument specs.
+    """
+    for tool in ("generate_fields", "generate_field_guide", "generate_permissions", "generate_roles"):
         newest(session).run(f"python tools/{tool}.py --check")
 
 

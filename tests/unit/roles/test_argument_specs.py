@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The argument specs, READMEs and tasks of a role describe the same variables."""
+"""The argument specs and tasks of a role describe the same variables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import yaml
 
 from ansible_collections.livenodes.kubelet.plugins.action.kubelet_rollout_batch import STEPS
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils import host_table
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.specs import INTERNAL, OF_THE_HOST
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.specs import OF_THE_HOST
 
 ROOT = Path(__file__).resolve().parents[3]
 # These modules run on the node itself, host by host.
@@ -42,25 +42,6 @@ def specs(role: str) -> dict[str, dict[str, t.Any]]:
 def test_roles() -> None:
     stages = ["dump", "edit", "push", "assign", "verify"]
     assert sorted([*stages, "checkpoint", "comply", "drift", "rollout", "upgrade_check"]) == ROLES
-
-
-@pytest.mark.parametrize("role", ROLES)
-def test_readme_has_each_variable_with_its_type_default_and_meaning(role: str) -> None:
-    readme = (ROOT / "roles" / role / "README.md").read_text()
-    rows = set(re.findall(r"^\| `(\w+)` \| (\w+) \| (?:`(.*?)`)? *\| (.*) \|$", readme, re.MULTILINE))
-    expected = set()
-    for options in specs(role).values():
-        for name, option in options.items():
-            default = str(option.get("default", ""))
-            expected.add(
-                (
-                    name,
-                    option["type"],
-                    default.lower() if option["type"] == "bool" else default,
-                    " ".join(option["description"]),
-                )
-            )
-    assert rows == expected
 
 
 def tasks(role: str, name: str) -> tuple[str, set[str]]:
@@ -95,26 +76,6 @@ def test_each_tasks_file_uses_exactly_the_variables_of_its_spec(role: str) -> No
             # The filter reads these too.
             used |= {"kubelet_config_profile", "kubelet_config", "kubelet_config_host", "kubelet_config_flags"}
         assert used == set(options), f"{role}/tasks/{name}.yml"
-
-
-@pytest.mark.parametrize("role", ROLES)
-def test_defaults_are_those_of_the_spec(role: str) -> None:
-    """A role whose variables have no default has no such file. Internal variables are in no spec."""
-    path = ROOT / "roles" / role / "defaults/main.yml"
-    found = yaml.safe_load(path.read_text()) if path.exists() else {}
-    texts = [tasks_file.read_text() for tasks_file in (ROOT / "roles" / role / "tasks").glob("*.yml")]
-    read = set(re.findall(r"\b(__kubelet_config_\w+)\b(?!:)", "\n".join(texts)))
-    expected = {name: INTERNAL[name] for name in read if INTERNAL[name] is not None}
-    expected |= {
-        name: option["default"]
-        for options in specs(role).values()
-        for name, option in options.items()
-        if "default" in option
-    }
-    assert found == expected
-    assert {name: type(value) for name, value in found.items()} == {
-        name: type(value) for name, value in expected.items()
-    }
 
 
 @pytest.mark.parametrize("role", ROLES)
