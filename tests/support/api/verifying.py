@@ -9,10 +9,11 @@ import typing as t
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import timestamps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import config_sources
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verify
-from tests.sim.api.direct import Clock, Direct
+from tests.sim.api.direct import EPOCH, Clock, Direct
 from tests.support.api.objects import Reference, configmap, live, node, place, reference, status, text
 
 PODS = {"maxPods": 50}
@@ -68,3 +69,8 @@ def fail(api: Direct, wanted: dict[str, Reference | None] | None = None, **optio
         name: row["message"] for name, row in caught.value.result["nodes"].items() if not row["ok"]
     }
     return caught.value
+
+
+def heartbeat(age: float) -> str:
+    """Return the time of a heartbeat that is so many seconds old at the start."""
+    return timestamps.text(EPOCH - age)
