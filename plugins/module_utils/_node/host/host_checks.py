@@ -44,9 +44,10 @@ def facts(config: Config, argv: Sequence[str], root: str, run: Run, minor: int |
     """Return the host's settings for a kubelet of this minor (None: not known); None for what is not known."""
     path = flag(argv, "resolv-conf")
     if path is None:
-        path = str(config.get("resolvConf", DEFAULT_RESOLV_CONF))
-    # With an empty resolvConf the kubelet uses no file.
-    exists = os.path.isfile(files.below(root, path)) if path else None
+        path = config.get("resolvConf")
+    path = DEFAULT_RESOLV_CONF if path is None else str(path)
+    # With an empty resolvConf the kubelet uses no file. A relative path starts from a folder that is not known here.
+    exists = os.path.isfile(files.below(root, path)) if path.startswith("/") else None
     return {
         "container_runtime": dict(runtime(config, argv, root, run, minor)._asdict()),
         "resolv_conf": {"path": path, "exists": exists},

@@ -138,6 +138,10 @@ def test_resolv_conf_of_flag_and_config(tmp_path: Path) -> None:
     found = host_checks.facts({"resolvConf": "/etc/other"}, ["--resolv-conf=/nowhere"], str(tmp_path), node.run)
     assert found["resolv_conf"] == {"path": "/nowhere", "exists": False}
     assert "/nowhere does not exist" in host_checks.disagreements({}, [], found)[0].message
-    found = host_checks.facts({"resolvConf": ""}, [], str(tmp_path), node.run)
-    assert found["resolv_conf"] == {"path": "", "exists": None}
-    assert found["systemd_resolved"] is False
+    for path in ("", "beside-the-config-file"):
+        found = host_checks.facts({"resolvConf": path}, [], str(tmp_path), node.run)
+        assert found["resolv_conf"] == {"path": path, "exists": None}
+        assert found["systemd_resolved"] is False
+    # A null is the default.
+    found = host_checks.facts({"resolvConf": None}, [], str(tmp_path), node.run)
+    assert found["resolv_conf"] == {"path": "/etc/resolv.conf", "exists": False}
