@@ -57,7 +57,10 @@ def endpoint(config: Mapping[str, Any], argv: Sequence[str] = ()) -> Endpoint:
     port = config.get("healthzPort") if given is None else given
     if port is None:
         port = DEFAULT_PORT
-    return Endpoint(_ANYWHERE.get(address, address), int(port))
+    try:
+        return Endpoint(_ANYWHERE.get(address, address), int(port))
+    except TypeError as error:
+        raise ValueError(f"the port of healthz is {port}") from error
 
 
 def flag(argv: Sequence[str], name: str) -> str | None:
