@@ -31,7 +31,8 @@ _FIELDS = (
     *("staticPodPath", "clientCAFile", "tlsCertFile", "tlsPrivateKeyFile"),
     *("resolvConf", "volumePluginDir", "podLogsDir"),
 )
-_RELATIVE = re.compile(rf"""["']?({'|'.join(_FIELDS)})["']?[ \t]*:[ \t]*["']?([^/\s"'#{{\[,}}~][^\s"',}}]*)""")
+_NAMES = "|".join(_FIELDS)
+_RELATIVE = re.compile(rf"""["']?({_NAMES})["']?[ \t]*:[ \t]*["']?([^/\s"'#{{\[,}}~][^\s"',}}]*)""")
 _NO_PATH = ("null", "|", ">")
 
 

@@ -160,8 +160,10 @@ UNREAD = ["# staticPodPath: a\nmaxPods: 1\n", "maxPods: 1 # not clientCAFile: a\
 
 @pytest.mark.parametrize(
     "text",
-    ["resolvConf: |", "resolvConf: >", "resolvConf: ~", "resolvConf: Null", "resolvConf:", "other: resolvConf"]
-    + [*ABSOLUTE, *UNREAD],
+    [
+        *("resolvConf: |", "resolvConf: >", "resolvConf: ~", "resolvConf: Null", "resolvConf:", "other: resolvConf"),
+        *(*ABSOLUTE, *UNREAD),
+    ],
 )
 def test_what_is_no_relative_path(text: str) -> None:
     assert local._fit({CONFIG: File(text.encode())}, CONFIG, "kubelet") == text.encode()
