@@ -11,7 +11,7 @@ import time
 from typing import Any, Callable
 
 from ..system import files, last_words
-from ..system.command import Run, execute
+from ..system.command import TIMED_OUT, Run, execute
 from . import ordered_stop, unit_override
 from .ordered_stop import OrderedStop
 from .unit_reader import DROPIN, Command, UnitError, UnitReader, last_line
@@ -163,8 +163,10 @@ class Unit(UnitReader):
         done = self.run(["systemctl", "restart", self.name])
         after = self.show(fresh=True)
         identity = after.get("InvocationID", "")
-        if done.returncode or not identity or identity == before:
-            what = "failed" if done.returncode else "gave no new invocation"
+        goes_on = done.returncode == TIMED_OUT and after.get("SubState") in _STARTING
+        failed = done.returncode and not goes_on
+        if failed or not identity or identity == before:
+            what = "failed" if failed else "gave no new invocation"
             state = f"{last_line(done) or 'exit 0'}; {_state(after)}"
             if identity == before:
                 identity = ""
