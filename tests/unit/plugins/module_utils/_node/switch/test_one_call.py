@@ -292,13 +292,15 @@ def test_a_restart(node: Node, monkeypatch: pytest.MonkeyPatch, ended: bool, nam
     """
     node.call("assigned")
     armed = node.trial()
+    (Path(node.store.config_dir) / "guard").mkdir()
+    (Path(node.store.config_dir) / "guard/settings.json").write_text('{"folder": "/d"}')
     monkeypatch.setattr(Store, "revert_ended", lambda _store: ended)
     seen: list[t.Any] = []
     monkeypatch.setattr(
         guard_steps, "restarted", lambda unit, *given, **more: seen.append((unit.name, given, more)) or {}
     )
     node.call("restarted", unit="other.service", pretend=True, trial=armed.name if named else None)
-    assert seen == [("other.service", (60, True), {"only_verify": expected})] and node.steps == []
+    assert seen == [("other.service", (60, True, "/d"), {"only_verify": expected})] and node.steps == []
 
 
 def test_a_mapping_becomes_the_text_of_a_push() -> None:
