@@ -77,9 +77,10 @@ def test_a_relative_config_file_is_that_of_the_working_directory(node: Systemd, 
 def test_a_running_kubelet_opens_a_relative_path_in_its_own_folder(node: Systemd) -> None:
     kubelet = node.kubeadm()
     node.properties["MainPID"] = "72"
-    node.write("/proc/72/cmdline", b"/usr/bin/kubelet\0--config=a/k.yaml\0--config-dir\0k.d/\0")
+    node.write("/proc/72/cmdline", b"/usr/bin/kubelet\0--config=a/k.yaml\0--config-dir\0k.d/\0--kubeconfig=k\0")
     (node.root / "proc/72/cwd").symlink_to("/srv")
-    assert kubelet.argv() == ["/usr/bin/kubelet", "--config=/srv/a/k.yaml", "--config-dir=/srv/k.d/"]
+    found = ["--config=/srv/a/k.yaml", "--config-dir=/srv/k.d/", "--kubeconfig=/srv/k"]
+    assert kubelet.argv() == ["/usr/bin/kubelet", *found]
 
 
 def test_a_program_without_a_path_is_where_systemd_finds_it(node: Systemd) -> None:
