@@ -20,7 +20,7 @@ from ..store import installed
 from ..store.local import DEFAULT_KEY
 from ..store.store import Store
 from ..store.store_reader import quietly
-from ..system import config_summary
+from ..system import config_summary, files
 from ..system.files import StoreError
 from ..unit import dropin_folder
 from ..unit.dropin_folder import Folder
@@ -67,6 +67,7 @@ def apply(options: Options, pretend: bool) -> Result:
         "followed": follow_install.present,
         "unfollowed": follow_install.absent,
     }.get(options["state"])
+    options = {**options, "config_dir": files.plain(options["config_dir"])}
     if several is None:
         return checkpoint_module.apply(options, pretend)
     return several(options, pretend, Unit(options["unit"], child=bool(options["dropin_dir"])))
