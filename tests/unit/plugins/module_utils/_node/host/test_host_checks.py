@@ -128,6 +128,9 @@ def test_facts_and_where_a_config_disagrees(tmp_path: Path) -> None:
     assert host_checks.state_files("/data/kubelet", str(tmp_path))["memory"] == found["state_files"]["memory"]
     problems = host_checks.disagreements({"cpuManagerPolicy": "static"}, argv, found)
     assert [one.rule for one in problems] == ["cgroup-driver", "systemd-resolved", "manager-state", "manager-state"]
+    # Nothing is wrong with its list of the servers themselves, to which an operator has linked the file.
+    node.write("/etc/resolv.conf", "# not nameserver 127.0.0.53\nnameserver 192.0.2.1\n")
+    assert host_checks.facts({}, argv, str(tmp_path), node.run)["systemd_resolved"] is False
     argv += ["--cgroup-driver=systemd", "--cpu-manager-policy=none"]
     problems = host_checks.disagreements({}, argv, found)
     assert [one.path for one in problems] == ["resolvConf", "memoryManagerPolicy"]
