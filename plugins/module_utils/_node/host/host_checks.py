@@ -184,7 +184,10 @@ def disagreements(config: Config, argv: Sequence[str], found: Mapping[str, Any])
         state = found["state_files"][manager.name]
         wanted = manager.policy(config, argv)
         if state and state["policy"] != wanted:
-            wrong = f"{state['path']} is for the policy {state['policy']}, and a kubelet with {wanted} refuses it"
+            written = f"is for the policy {state['policy']}"
+            if state["policy"] is None:
+                written = "is damaged: it names no policy"
+            wrong = f"{state['path']} {written}, and a kubelet with {wanted} refuses it"
             remedy = "Drain the node and remove the state file when you change the policy."
             result.append(Problem(WARNING, manager.field, wrong, remedy, MANAGER_STATE))
     return result

@@ -134,6 +134,8 @@ def test_facts_and_where_a_config_disagrees(tmp_path: Path) -> None:
     argv += ["--cgroup-driver=systemd", "--cpu-manager-policy=none"]
     problems = host_checks.disagreements({}, argv, found)
     assert [one.path for one in problems] == ["resolvConf", "memoryManagerPolicy"]
+    # None is the name of a policy.
+    assert "memory_manager_state is damaged: it names no policy, and a kubelet with None" in problems[1].message
 
 
 def test_resolv_conf_of_flag_and_config(tmp_path: Path) -> None:
