@@ -221,7 +221,7 @@ host:
       description: Path of the effective resolvConf, and whether it exists.
       type: dict
     systemd_resolved:
-      description: Whether systemd-resolved is in use.
+      description: Whether systemd-resolved runs and C(/etc/resolv.conf) names its stub.
       type: bool
     hostname:
       description: The host's name.

@@ -22,6 +22,8 @@ DEFAULT_ROOT = "/var/lib/kubelet"
 # The default of the endpoint: cmd/kubelet/app/options/options.go, from 1.27 on apis/config/v1beta1/defaults.go.
 _CONTAINERD_SINCE = 24
 _CRIO_DRIVER = re.compile(r'^\s*cgroup_manager\s*=\s*["\'](systemd|cgroupfs)["\']', re.MULTILINE)
+# systemd-resolved.service(8).
+_STUB = re.compile(r"^\s*nameserver\s+127\.0\.0\.5[34]\b", re.MULTILINE)
 MANAGER_STATE = "manager-state"
 """The rule of a problem with a manager's state file; the problem's path is the field of the policy."""
 
@@ -44,17 +46,25 @@ def facts(config: Config, argv: Sequence[str], root: str, run: Run, minor: int |
     """Return the host's settings for a kubelet of this minor (None: not known); None for what is not known."""
     path = flag(argv, "resolv-conf")
     if path is None:
-        path = str(config.get("resolvConf", DEFAULT_RESOLV_CONF))
-    # With an empty resolvConf the kubelet uses no file.
-    exists = os.path.isfile(files.below(root, path)) if path else None
+        path = config.get("resolvConf")
+    path = DEFAULT_RESOLV_CONF if path is None else str(path)
+    # With an empty resolvConf the kubelet uses no file. A relative path starts from a folder that is not known here.
+    exists = os.path.isfile(files.below(root, path)) if path.startswith("/") else None
     return {
         "container_runtime": dict(runtime(config, argv, root, run, minor)._asdict()),
         "resolv_conf": {"path": path, "exists": exists},
-        "systemd_resolved": run(["systemctl", "is-active", "--quiet", "systemd-resolved.service"]).returncode == 0,
+        "systemd_resolved": _uses_resolved(root, run),
         "hostname": os.uname().nodename,
         "hostname_override": flag(argv, "hostname-override"),
         "state_files": state_files(flag(argv, "root-dir") or DEFAULT_ROOT, root),
     }
+
+
+def _uses_resolved(root: str, run: Run) -> bool:
+    """Return whether systemd-resolved runs, and /etc/resolv.conf names its stub and not the servers themselves."""
+    done = run(["systemctl", "is-active", "--quiet", "systemd-resolved.service"])
+    names = _STUB.search(_read(files.below(root, DEFAULT_RESOLV_CONF)) or "")
+    return done.returncode == 0 and names is not None
 
 
 def runtime(config: Config, argv: Sequence[str], root: str, run: Run, minor: int | None = None) -> Runtime:
@@ -174,7 +184,10 @@ def disagreements(config: Config, argv: Sequence[str], found: Mapping[str, Any])
         state = found["state_files"][manager.name]
         wanted = manager.policy(config, argv)
         if state and state["policy"] != wanted:
-            wrong = f"{state['path']} is for the policy {state['policy']}, and a kubelet with {wanted} refuses it"
+            written = f"is for the policy {state['policy']}"
+            if state["policy"] is None:
+                written = "is damaged: it names no policy"
+            wrong = f"{state['path']} {written}, and a kubelet with {wanted} refuses it"
             remedy = "Drain the node and remove the state file when you change the policy."
             result.append(Problem(WARNING, manager.field, wrong, remedy, MANAGER_STATE))
     return result

@@ -98,6 +98,7 @@ def look(
     its files are (`files`). A unit that is not understood is returned as `refused`, with everything that is known of
     it. Raises UnitError without systemd.
     """
+    terms = terms._replace(config_dir=files.plain(terms.config_dir))
     node = _node_of(Unit(name, root, run, bool(terms.dropin_dir)), _purpose(text, local), terms, local)
     answers = _ask(text, node)
     minor = minor_of(answers.version)

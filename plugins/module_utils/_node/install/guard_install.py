@@ -213,6 +213,7 @@ def present(config_dir: str, unit: Unit, settings: dict[str, Any], check: bool =
             files.write(change.path, change.after, change.mode)
     install_program(folder, program())
     if not os.path.islink(WANTED_BY):
+        files.make_folder(os.path.dirname(WANTED_BY), mode=0o755)
         files.swap_link(WANTED_BY, SERVICE_PATH)
     if any(change.path == SERVICE_PATH for change in done):
         unit.run(["systemctl", "daemon-reload"])

@@ -54,7 +54,7 @@ def present(
         shown.append(diff(folder.link, "", active))
     former = installed.settings(config_dir).get("metrics", "")
     changes = _program(config_dir, unit, key, check, folder, metrics)
-    seen = kubelet(unit)
+    seen = kubelet(unit, folder.path if folder else "")
     warnings: list[str] = []
     if not check:
         warnings += _pointed(config_dir, unit, path, active, folder, bool(changes or shown))
@@ -167,16 +167,19 @@ def _links(config_dir: str) -> list[str]:
     return sorted(path for path in known if dropin_folder.is_link(path) and os.path.islink(path))
 
 
-def kubelet(unit: Unit) -> dict[str, Any]:
-    """Return which kubelet runs and whether it is healthy, as the module returns it."""
+def kubelet(unit: Unit, folder: str) -> dict[str, Any]:
+    """Return which kubelet runs and whether it is healthy, as the module returns it.
+
+    `folder`: the drop-in folder of a kubelet whose command line names none.
+    """
     pid = unit.pid()
-    healthy = pid != 0 and not _health_problem(pid)
+    healthy = pid != 0 and not _health_problem(pid, folder)
     return {"invocation_id": unit.show()["InvocationID"], "healthy": healthy}
 
 
-def _health_problem(pid: int) -> str:
+def _health_problem(pid: int, folder: str) -> str:
     """Return why the healthz of a running kubelet does not answer; empty if it does, or if it has none."""
-    place = observe.target(observe.argv(pid))
+    place = observe.target(observe.argv(pid), folder)
     return health.healthz(place.port, place.address, pid) if place.port else ""
 
 
@@ -223,21 +226,23 @@ def absent(config_dir: str, unit: Unit, check: bool, keep_follower: bool = False
 
 
 def restarted(
-    unit: Unit, seconds: float, check: bool, state_files: Sequence[str] = (), only_verify: bool = False
+    unit: Unit, seconds: float, check: bool, folder: str, state_files: Sequence[str] = (), only_verify: bool = False
 ) -> dict[str, Any]:
-    """Restart the kubelet and wait until it stays up and its healthz answers, within `seconds`.
+    """Restart the kubelet and wait until it stays up and its healthz answers, within `seconds` after its start.
 
-    The healthz endpoint is that of the configuration it was started with. `state_files` are removed while it is
-    stopped: a running kubelet would write them again. One that cannot be removed is an error before that.
-    `only_verify`: the guard has restarted the kubelet already. Raises UnitError, FileError.
+    The healthz endpoint is that of the configuration it was started with. `folder`: its drop-in folder if its command
+    line names none. `state_files` are removed while it is stopped: a running kubelet would write them again. One that
+    cannot be removed is an error before that. `only_verify`: the guard has restarted the kubelet already. Raises
+    UnitError, FileError.
     """
     if check:
         return {"changed": True}
     begun = time.monotonic()
     if only_verify:
-        return {**_verified(unit, unit.show(fresh=True).get("InvocationID", ""), seconds, begun), "changed": False}
+        invocation = unit.show(fresh=True).get("InvocationID", "")
+        return {**_verified(unit, invocation, seconds, folder, begun), "changed": False}
     if not state_files:
-        return _verified(unit, unit.restart(), seconds, begun)
+        return _verified(unit, unit.restart(), seconds, folder, begun)
     for path in state_files:
         statefiles.check_removable(path)
     try:
@@ -247,25 +252,26 @@ def restarted(
     finally:
         # A kubelet that we stopped starts in every ending; if this process is killed, the guard starts it.
         invocation = unit.restart()
-    return _verified(unit, invocation, seconds, begun)
+    return _verified(unit, invocation, seconds, folder, begun)
 
 
-def _verified(unit: Unit, invocation: str, seconds: float, begun: float) -> dict[str, Any]:
+def _verified(unit: Unit, invocation: str, seconds: float, folder: str, begun: float) -> dict[str, Any]:
     """Wait until this invocation of the kubelet is healthy. `begun`: seconds of the monotonic clock."""
-    well = 0
+    unit.holds(invocation)
+    started, well = time.monotonic(), 0
     while True:
-        unit.holds(invocation)
-        problem = _health_problem(unit.pid())
+        problem = _health_problem(unit.pid(), folder)
         well = 0 if problem else well + 1
         if well >= HEALTHY_TIMES:
             return {"changed": True, "invocation_id": invocation, "seconds": round(time.monotonic() - begun, 3)}
-        if time.monotonic() - begun > seconds:
+        if time.monotonic() - started > seconds:
             raise UnitError(
                 f"{unit.name}: the kubelet runs, but was not healthy {HEALTHY_TIMES} times in a row within "
                 f"{seconds:g} s: {problem or 'its healthz changes'}. The guard reverts the configuration unless the "
                 f"kubelet becomes healthy. {unit.last_words(invocation)}"
             )
         time.sleep(PAUSE)
+        unit.holds(invocation)
 
 
 def updated(config_dir: str, unit: Unit, check: bool, metrics: str | None = None) -> dict[str, Any]:
@@ -290,7 +296,7 @@ def updated(config_dir: str, unit: Unit, check: bool, metrics: str | None = None
         except StoreError as error:
             # A reset must be possible on such a node, too.
             warnings.append(f"the guard is not brought up to date: {error}")
-    return {"changed": changed, "warnings": warnings, **kubelet(unit)}
+    return {"changed": changed, "warnings": warnings, **kubelet(unit, settings.get("folder", ""))}
 
 
 def removed(
@@ -314,11 +320,11 @@ def removed(
     shown += [diff(link, target, "") for link, target in links.items()]
     runs = health.flag(observe.argv(unit.pid()), "config") or ""
     # The guard goes last: while it knows the folder, the kubelet may not have been restarted without the link.
-    layered = bool(links) or bool(installed.settings(config_dir).get("folder"))
-    restart = dropin is not None or layered or runs.startswith(os.path.join(config_dir, ""))
+    folder = installed.settings(config_dir).get("folder", "")
+    restart = dropin is not None or bool(links or folder) or runs.startswith(os.path.join(config_dir, ""))
     found: dict[str, Any] = {}
     if restart and not check:
-        found = _restarted_without(unit, dropin, links, seconds, state_files)
+        found = _restarted_without(unit, dropin, links, seconds, folder, state_files)
     gone = absent(config_dir, unit, check, keep_follower)
     if not check:
         # It holds nothing but the link, unless an operator has put a file there.
@@ -328,14 +334,14 @@ def removed(
 
 
 def _restarted_without(
-    unit: Unit, dropin: str | None, links: Mapping[str, str], seconds: float, state_files: Sequence[str]
+    unit: Unit, dropin: str | None, links: Mapping[str, str], seconds: float, folder: str, state_files: Sequence[str]
 ) -> dict[str, Any]:
     """Remove drop-in and links and restart the kubelet. When that fails, restore what was there and raise UnitError."""
     try:
         for link in links:
             dropin_folder.remove(link)
         unit.remove()
-        return restarted(unit, seconds, False, state_files)
+        return restarted(unit, seconds, False, folder, state_files)
     except (UnitError, StoreError) as error:
         if dropin is None and not links:
             raise
@@ -343,13 +349,13 @@ def _restarted_without(
             files.swap_link(link, target)
         if dropin is not None:
             unit.restore(dropin)
-        raise UnitError(f"{error} {_again(unit, seconds)}") from error
+        raise UnitError(f"{error} {_again(unit, seconds, folder)}") from error
 
 
-def _again(unit: Unit, seconds: float) -> str:
+def _again(unit: Unit, seconds: float, folder: str) -> str:
     """Start the kubelet with the drop-in again; return what came of it."""
     try:
-        restarted(unit, seconds, False)
+        restarted(unit, seconds, False, folder)
     except UnitError as error:
         return f"The drop-in was restored, and the kubelet does not run with it either: {error}"
     return "The drop-in was restored, and the kubelet runs with it again. Correct the cause, then reset the node again."

@@ -19,6 +19,7 @@ from typing import Any, Mapping, NamedTuple
 from ..records import json_file
 from ..system import files
 from ..system.command import Run
+from ..unit.unit import Unit
 from . import guard_install
 
 SERVICE = "livenodes-kubelet-seed.service"
@@ -69,6 +70,7 @@ def content(config_dir: str) -> str:
 
 def entries(config_dir: str, unit: str, seed: Seed, with_program: bool = True) -> list[Entry]:
     """Return the files of a seed; without the program, only what is not the same for each group."""
+    config_dir, unit = files.plain(config_dir), Unit(unit).name
     place = folder(config_dir)
     found = [Entry(config_dir), Entry(place), Entry(content(config_dir), 0o600, json_file.encode(seed._asdict()))]
     if with_program:

@@ -15,7 +15,7 @@ import os
 import re
 import typing as t
 
-from ..records import json_file
+from ..records import blockyaml, json_file
 from ..system import files
 from ..system.files import OS, StoreError
 from . import meta
@@ -27,10 +27,13 @@ OVERRIDE = b'{"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletCon
 
 # These are resolved against the config file's folder (pkg/kubelet/apis/config/helpers.go), podLogsDir since 1.30: in
 # another folder they would name other files.
-_RELATIVE = re.compile(
-    rb"""["']?(staticPodPath|clientCAFile|tlsCertFile|tlsPrivateKeyFile|resolvConf|volumePluginDir|podLogsDir)["']?"""
-    rb"""[ \t]*:[ \t]*["']?([^/\s"'#{\[,}~][^\s"',}]*)"""
+_FIELDS = (
+    *("staticPodPath", "clientCAFile", "tlsCertFile", "tlsPrivateKeyFile"),
+    *("resolvConf", "volumePluginDir", "podLogsDir"),
 )
+_NAMES = "|".join(_FIELDS)
+_RELATIVE = re.compile(rf"""["']?({_NAMES})["']?[ \t]*:[ \t]*["']?([^/\s"'#{{\[,}}~][^\s"',}}]*)""")
+_NO_PATH = ("null", "|", ">")
 
 
 class LocalError(StoreError):
@@ -176,14 +179,32 @@ def _fit(content: t.Mapping[str, File], config: str, key: str) -> bytes:
             f"{config}: there is no kubelet config file to revert to. "
             "Let the kubelet run with a config file of its own first"
         )
-    found = _RELATIVE.search(data)
-    if found and found.group(2) not in (b"null", b"|", b">"):
+    for field, path in _relative(data):
         raise LocalError(
-            f"{config}: {found.group(1).decode()} is the relative path {found.group(2).decode('utf-8', 'replace')!r}, "
+            f"{config}: {field} is the relative path {path!r}, "
             "which names another file when the config is in another folder: make it absolute first"
         )
     meta.check_key(key)
     return data
+
+
+def _relative(data: bytes) -> list[tuple[str, str]]:
+    """Return the relative paths in a config file, each with its field."""
+    try:
+        return list(_relative_in(blockyaml.load(data.decode())))
+    except ValueError:
+        # YAML that can have two meanings, such as an anchor: the lines still show these fields.
+        found = _RELATIVE.findall(data.decode("utf-8", "replace"))
+        return [(field, path) for field, path in found if path not in _NO_PATH]
+
+
+def _relative_in(value: t.Any) -> t.Iterator[tuple[str, str]]:
+    if not isinstance(value, dict):
+        return
+    for name, inner in value.items():
+        yield from _relative_in(inner)
+        if name in _FIELDS and isinstance(inner, str) and inner and not inner.startswith("/"):
+            yield name, inner
 
 
 def take(path: str) -> File:

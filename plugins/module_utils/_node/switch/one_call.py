@@ -16,10 +16,11 @@ from ..follow import follow_install
 from ..host import preflight
 from ..host.preflight_decisions import Terms
 from ..install import guard_steps
+from ..store import installed
 from ..store.local import DEFAULT_KEY
 from ..store.store import Store
 from ..store.store_reader import quietly
-from ..system import config_summary
+from ..system import config_summary, files
 from ..system.files import StoreError
 from ..unit import dropin_folder
 from ..unit.dropin_folder import Folder
@@ -66,6 +67,7 @@ def apply(options: Options, pretend: bool) -> Result:
         "followed": follow_install.present,
         "unfollowed": follow_install.absent,
     }.get(options["state"])
+    options = {**options, "config_dir": files.plain(options["config_dir"])}
     if several is None:
         return checkpoint_module.apply(options, pretend)
     return several(options, pretend, Unit(options["unit"], child=bool(options["dropin_dir"])))
@@ -131,7 +133,8 @@ def restarted(options: Options, pretend: bool, unit: Unit) -> Result:
     if not pretend:
         values.check_trial(options, armed)
     is_reverted = armed is not None and armed.name == options["trial"] and store.revert_ended()
-    done = guard_steps.restarted(unit, HEALTHY_SECONDS, pretend, only_verify=is_reverted)
+    folder = installed.settings(store.config_dir).get("folder", "")
+    done = guard_steps.restarted(unit, HEALTHY_SECONDS, pretend, folder, only_verify=is_reverted)
     if not pretend:
         # What was verified may be what another run has switched to meanwhile.
         values.check_trial(options, quietly(store.trial))

@@ -15,12 +15,14 @@ from typing import Callable, Sequence
 Run = Callable[[Sequence[str]], "subprocess.CompletedProcess[str]"]
 
 LIMIT = 60
+TIMED_OUT = 124
+"""The return code of a command that took too long, as in a shell."""
 
 
 def execute(argv: Sequence[str], limit: float | None = None) -> subprocess.CompletedProcess[str]:
     """Run a command and return it with its output as text; never raises.
 
-    The return code is 127 for a program that does not exist, and 124 after `limit` seconds (`LIMIT`), as in a shell.
+    The return code is 127 for a program that does not exist, and TIMED_OUT after `limit` seconds (`LIMIT`).
     The command and what it started are killed then: a child of it would hold its output open.
     """
     if limit is None:
@@ -39,7 +41,9 @@ def execute(argv: Sequence[str], limit: float | None = None) -> subprocess.Compl
                 output, errors = process.communicate(timeout=limit)
                 return subprocess.CompletedProcess(list(argv), process.returncode, output, errors)
             except subprocess.TimeoutExpired:
-                return subprocess.CompletedProcess(list(argv), 124, "", f"{argv[0]} did not end within {limit:g} s")
+                return subprocess.CompletedProcess(
+                    list(argv), TIMED_OUT, "", f"{argv[0]} did not end within {limit:g} s"
+                )
             finally:
                 if process.returncode is None:
                     with contextlib.suppress(ProcessLookupError):
@@ -88,7 +92,7 @@ def until(run: Run, seconds: float, clock: Callable[[], float] = time.monotonic)
     def limited(argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
         left = end - clock()
         if left <= 0:
-            return subprocess.CompletedProcess(list(argv), 124, "", f"no time was left for {argv[0]}")
+            return subprocess.CompletedProcess(list(argv), TIMED_OUT, "", f"no time was left for {argv[0]}")
         return run(["timeout", "--signal=KILL", f"{max(left, 0.1):.1f}", *argv])
 
     return limited

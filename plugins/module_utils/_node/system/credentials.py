@@ -83,14 +83,18 @@ def of_user(
 
 def _own_pair(user: Mapping[str, Any], folder: str) -> str:
     """Return certificate and key of a kubeconfig's user as PEM text, empty when it has none."""
-    if user.get("client-certificate-data"):
-        parts = [base64.b64decode(user[name]).decode() for name in ("client-certificate-data", "client-key-data")]
-    elif user.get("client-certificate"):
-        places = dict.fromkeys(os.path.join(folder, user[name]) for name in ("client-certificate", "client-key"))
-        parts = [files.text(place) for place in places]
-    else:
+    if not user.get("client-certificate-data") and not user.get("client-certificate"):
         return ""
+    # One file may hold both.
+    parts = dict.fromkeys(_part(user, name, folder) for name in ("client-certificate", "client-key"))
     return "\n".join(parts)
+
+
+def _part(user: Mapping[str, Any], name: str, folder: str) -> str:
+    """Return a text that a kubeconfig's user holds or names the file of. As client-go: the text comes first."""
+    if user.get(f"{name}-data"):
+        return base64.b64decode(user[f"{name}-data"]).decode()
+    return files.text(os.path.join(folder, user[name]))
 
 
 def _by_plugin(plugin: Mapping[str, Any], folder: str, cluster: Mapping[str, Any], timeout: float) -> Identity:

@@ -306,6 +306,14 @@ def below(root: str, path: str) -> str:
     return os.path.join(root, path.lstrip("/"))
 
 
+def plain(path: str) -> str:
+    """Return a folder's path as a program knows its own: without a slash at its end.
+
+    One with `..` is not changed, since a link may be before that.
+    """
+    return path if ".." in path.split("/") else os.path.normpath(path)
+
+
 def text(path: str) -> str:
     """Return the text of a file of the node, links followed; what is no UTF-8 is kept (surrogateescape).
 

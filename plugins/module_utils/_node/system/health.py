@@ -40,6 +40,13 @@ _HEAD = 9
 _END_STREAM, _END_HEADERS = 1, 4
 
 
+_PATHS = (
+    *("config", "config-dir", "dynamic-config-dir", "kubeconfig", "cert-dir", "root-dir"),
+    *("client-ca-file", "pod-manifest-path", "resolv-conf"),
+)
+"""The flags of a kubelet with paths that are opened here."""
+
+
 class Endpoint(NamedTuple):
     """Where a kubelet serves /healthz. Port 0: the server is switched off."""
 
@@ -57,7 +64,10 @@ def endpoint(config: Mapping[str, Any], argv: Sequence[str] = ()) -> Endpoint:
     port = config.get("healthzPort") if given is None else given
     if port is None:
         port = DEFAULT_PORT
-    return Endpoint(_ANYWHERE.get(address, address), int(port))
+    try:
+        return Endpoint(_ANYWHERE.get(address, address), int(port))
+    except TypeError as error:
+        raise ValueError(f"the port of healthz is {port}") from error
 
 
 def flag(argv: Sequence[str], name: str) -> str | None:
@@ -84,9 +94,9 @@ def flag_words(argv: Sequence[str], name: str) -> tuple[int, int] | None:
 
 
 def resolved(argv: Sequence[str], folder: str) -> list[str]:
-    """Return a command line with the absolute paths of config file and drop-in folder, for this working folder."""
+    """Return a command line with the absolute paths of what is opened on the node, for this working folder."""
     words = list(argv)
-    for name in ("config", "config-dir"):
+    for name in _PATHS:
         path, place = flag(words, name), flag_words(words, name)
         if path and place and not path.startswith("/"):
             # A slash at the end of a folder has a meaning.

@@ -63,6 +63,9 @@ class Kubeconfig:
             self.server: str = self.cluster["server"]
             if not isinstance(self.server, str) or not isinstance(self.user, dict):
                 raise TypeError("its server is not text, or its user not a mapping")
+            if "://" not in self.server:
+                # As client-go does.
+                self.server = f"https://{self.server}"
         except blockyaml.Unreadable as error:
             raise ApiError(f"{path}: {error.unquoted}") from None
         except (OSError, ValueError, KeyError, TypeError) as error:

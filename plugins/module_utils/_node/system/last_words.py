@@ -36,7 +36,7 @@ HIDDEN = "********"
 _REMEDIES = {
     VALIDATION: "Correct this value, then run again.",
     GATE: "Correct featureGates, then run again.",
-    FLAG: "Correct the kubelet's command line (`systemctl cat kubelet`), then run again.",
+    FLAG: "Correct the kubelet's command line (`systemctl cat {unit}`), then run again.",
     FILE: "Correct the named file, then run again.",
     RUNTIME: "Start the container runtime, then run again.",
 }
@@ -209,7 +209,7 @@ def sentence(words: str, unit: str, killed: bool = False) -> str:
     if not words:
         return f"It logged no error: see `journalctl -u {unit}`."
     remedy = _REMEDIES.get(kind(words), "Remove the cause, then run again.")
-    return f"The kubelet logged last: {words.rstrip('. ')}. {remedy}"
+    return f"The kubelet logged last: {words.rstrip('. ')}. {remedy.format(unit=unit)}"
 
 
 def kind(text: str) -> str:

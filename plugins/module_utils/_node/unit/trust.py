@@ -14,7 +14,7 @@ import errno
 import os
 import stat
 
-from ..system.files import DISK, OS, FileError
+from ..system.files import DISK, OS, FileError, link_target
 from . import unitfile
 
 TOP = "/"
@@ -31,6 +31,10 @@ def check_config_dir(path: str, fs: OS = DISK) -> None:
     wrong = unitfile.unfit(path)
     if wrong:
         raise FileError(path, wrong, "set another config_dir")
+    target = link_target(path, fs)
+    if target is not None:
+        # Its mount would not be waited for, and no folder of the store may lead out of it.
+        raise FileError(path, f"is a symbolic link to {target}", "set config_dir to that folder, or to another one")
     check_chain(path, fs)
 
 

@@ -11,7 +11,7 @@ import time
 from typing import Any, Callable
 
 from ..system import files, last_words
-from ..system.command import Run, execute
+from ..system.command import TIMED_OUT, Run, execute
 from . import ordered_stop, unit_override
 from .ordered_stop import OrderedStop
 from .unit_reader import DROPIN, Command, UnitError, UnitReader, last_line
@@ -49,12 +49,13 @@ class Unit(UnitReader):
     def install(self, path: str | unit_override.Layer, extra: tuple[str, ...] = (), mounts_for: str = "") -> bool:
         """Write our drop-in, durably and in one step, and make systemd read it; return whether anything changed.
 
-        Raises UnitError, with the drop-in removed again, when it has no effect; FileError when it cannot be written.
+        Raises UnitError when it has no effect, with the drop-in removed again, or as it was before; FileError when it
+        cannot be written.
         """
         # After an interrupted run systemd may have another drop-in than the disk.
         self._reload(False)
-        text = self.dropin(path, extra, mounts_for)
-        changed = self.installed() != text
+        text, before = self.dropin(path, extra, mounts_for), self.installed()
+        changed = before != text
         if changed:
             self._write(text)
         self._reload(changed)
@@ -63,9 +64,15 @@ class Unit(UnitReader):
         except UnitError as error:
             problem = str(error)
         if problem:
-            self.remove()
+            undone = "was removed"
+            if before is None:
+                self.remove()
+            else:
+                # A kubelet that reads the store would leave it at its next start.
+                undone = "is as it was before"
+                self.restore(before)
             raise UnitError(
-                f"{self.name}: our drop-in has no effect and was removed: {problem}. See `systemctl cat {self.name}`."
+                f"{self.name}: our drop-in has no effect and {undone}: {problem}. See `systemctl cat {self.name}`."
             )
         return changed
 
@@ -163,8 +170,10 @@ class Unit(UnitReader):
         done = self.run(["systemctl", "restart", self.name])
         after = self.show(fresh=True)
         identity = after.get("InvocationID", "")
-        if done.returncode or not identity or identity == before:
-            what = "failed" if done.returncode else "gave no new invocation"
+        goes_on = done.returncode == TIMED_OUT and after.get("SubState") in _STARTING
+        failed = done.returncode and not goes_on
+        if failed or not identity or identity == before:
+            what = "failed" if failed else "gave no new invocation"
             state = f"{last_line(done) or 'exit 0'}; {_state(after)}"
             if identity == before:
                 identity = ""

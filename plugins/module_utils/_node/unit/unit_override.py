@@ -29,6 +29,7 @@ _PREFIXES = "@-:+!|"
 _PATH = r"[A-Za-z0-9._/+-]+"
 # How kubeadm's 10-kubeadm.conf names the config file.
 _KUBEADM = re.compile(rf"""(["']?)([A-Za-z_][A-Za-z0-9_]*)=--config=(/{_PATH})\1""")
+_VARIABLE = re.compile(r'^Environment="(\w+=)', re.MULTILINE)
 _OURS = re.compile(rf"--config(?:-dir)?={_PATH}")
 _OWN = re.compile(rf"""--config(?:=|\s+)["']?({_PATH})""")
 _WRAPPER_OF_OPENSHIFT = "kubenswrapper"
@@ -200,8 +201,9 @@ def without(words: Sequence[str], ours: str, own: Sequence[Setting]) -> list[str
     at = max(place for place, word in enumerate(words) if word == added)
     before, after = words[:at], words[at + 1 :]
     rest = [*before, *after]
+    variable = _VARIABLE.search(ours)
     given: list[str] = []
-    for text in texts:
+    for text in [text for text in texts if variable and variable.group(1) in text] or texts:
         given += _OWN.findall(text)
     if given and added.startswith("--config=") and flag_words(rest, "config") is None:
         # Ours stands in the place of the unit's own.

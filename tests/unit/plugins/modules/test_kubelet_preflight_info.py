@@ -201,6 +201,11 @@ def test_our_link_is_none_of_the_others(node: Node) -> None:
     assert found["disk"]["dropins"]["/etc/kubelet.d/90-livenodes-kubelet.conf"] == {"maxPods": 7}
 
 
+def test_a_slash_at_the_end_of_the_folder_of_the_store_means_nothing(node: Node) -> None:
+    (node.root / "etc/kubelet.d/90-livenodes-kubelet.conf").symlink_to("/store/active/kubelet")
+    assert node.look(delivery="dropin", config_dir="/store/")["dropin"]["linked"]
+
+
 def test_a_drop_in_is_judged_with_what_the_node_has(node: Node) -> None:
     node.write("/etc/kubelet.d/95-late.conf", "eventBurst: 3\n")
     found = node.look('{"maxPods": 61, "eventBurst": 4}', delivery="dropin", allow_unchecked=True)

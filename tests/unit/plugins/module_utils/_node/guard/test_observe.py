@@ -65,6 +65,9 @@ def test_numbers_that_systemd_has_not_set() -> None:
         ([], "healthzPort: 10348\nhealthzBindAddress: 0.0.0.0\n", ("127.0.0.1", 10348)),
         ([], '{"healthzPort": 0}', ("127.0.0.1", 0)),
         ([], "clusterDNS: [10.0.0.1]\nhealthzPort: 7\n", ("127.0.0.1", 7)),
+        # An edit that its next start refuses.
+        ([], "healthzPort: many\n", ("127.0.0.1", 10248)),
+        ([], "healthzPort: [7]\n", ("127.0.0.1", 10248)),
     ],
 )
 def test_healthz_is_where_flags_and_configuration_put_it(

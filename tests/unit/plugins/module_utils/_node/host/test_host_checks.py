@@ -128,9 +128,14 @@ def test_facts_and_where_a_config_disagrees(tmp_path: Path) -> None:
     assert host_checks.state_files("/data/kubelet", str(tmp_path))["memory"] == found["state_files"]["memory"]
     problems = host_checks.disagreements({"cpuManagerPolicy": "static"}, argv, found)
     assert [one.rule for one in problems] == ["cgroup-driver", "systemd-resolved", "manager-state", "manager-state"]
+    # Nothing is wrong with its list of the servers themselves, to which an operator has linked the file.
+    node.write("/etc/resolv.conf", "# not nameserver 127.0.0.53\nnameserver 192.0.2.1\n")
+    assert host_checks.facts({}, argv, str(tmp_path), node.run)["systemd_resolved"] is False
     argv += ["--cgroup-driver=systemd", "--cpu-manager-policy=none"]
     problems = host_checks.disagreements({}, argv, found)
     assert [one.path for one in problems] == ["resolvConf", "memoryManagerPolicy"]
+    # None is the name of a policy.
+    assert "memory_manager_state is damaged: it names no policy, and a kubelet with None" in problems[1].message
 
 
 def test_resolv_conf_of_flag_and_config(tmp_path: Path) -> None:
@@ -138,6 +143,10 @@ def test_resolv_conf_of_flag_and_config(tmp_path: Path) -> None:
     found = host_checks.facts({"resolvConf": "/etc/other"}, ["--resolv-conf=/nowhere"], str(tmp_path), node.run)
     assert found["resolv_conf"] == {"path": "/nowhere", "exists": False}
     assert "/nowhere does not exist" in host_checks.disagreements({}, [], found)[0].message
-    found = host_checks.facts({"resolvConf": ""}, [], str(tmp_path), node.run)
-    assert found["resolv_conf"] == {"path": "", "exists": None}
-    assert found["systemd_resolved"] is False
+    for path in ("", "beside-the-config-file"):
+        found = host_checks.facts({"resolvConf": path}, [], str(tmp_path), node.run)
+        assert found["resolv_conf"] == {"path": path, "exists": None}
+        assert found["systemd_resolved"] is False
+    # A null is the default.
+    found = host_checks.facts({"resolvConf": None}, [], str(tmp_path), node.run)
+    assert found["resolv_conf"] == {"path": "/etc/resolv.conf", "exists": False}

@@ -167,7 +167,8 @@ def test_a_guard_that_cannot_run_is_an_error_in_the_log_of_the_kubelet(
 @pytest.mark.fault(case=49)
 def test_a_guard_that_runs_is_replaced_when_its_files_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard_install, "SERVICE_PATH", str(tmp_path / "guard.service"))
-    monkeypatch.setattr(guard_install, "WANTED_BY", str(tmp_path / "wanted"))
+    # A node whose image enables all services has no such folder in /etc.
+    monkeypatch.setattr(guard_install, "WANTED_BY", str(tmp_path / "multi-user.target.wants/guard.service"))
     monkeypatch.setattr(guard_install.base, "STARTED", str(tmp_path / "run/started"))
     commands: list[str] = []
     noting = t.cast(Unit, types.SimpleNamespace(run=lambda argv: commands.append(" ".join(argv))))

@@ -222,6 +222,33 @@ def test_a_state_file_that_cannot_be_removed_leaves_no_stopped_kubelet(
     assert unit.seen == ["remove", *stopped, "restore", "restart"] and state.exists() and unit.text == DROPIN
 
 
+def test_a_start_that_took_long_leaves_the_kubelet_its_time(runs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    unit = FakeUnit()
+
+    def restart() -> str:
+        nonlocal now
+        now += 100
+        return "i1"
+
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    monkeypatch.setattr(unit, "restart", restart)
+    assert guard_steps.restarted(t.cast(t.Any, unit), 60, False, "")["seconds"] == 100
+
+
+def test_healthz_is_where_the_drop_ins_of_a_kubelet_within_another_program_put_it(
+    runs: list[str], tmp_path: Path
+) -> None:
+    """The command line of an agent of k3s names no drop-in folder, the settings of the guard do."""
+    runs[:] = ["k3s", "agent"]
+    (tmp_path / "kubelet.conf.d").mkdir()
+    (tmp_path / "kubelet.conf.d/50.conf").write_text("healthzPort: 0\n")
+    write_settings(tmp_path, folder=f"{tmp_path}/kubelet.conf.d")
+    unit = FakeUnit()
+    assert removed(unit, tmp_path)["invocation_id"] == "i2"
+    assert guard_steps.updated(str(tmp_path), t.cast(t.Any, unit), True)["healthy"]
+
+
 @pytest.mark.fault(case=69)
 def test_an_immutable_state_file_is_noticed(tmp_path: Path) -> None:
     state = tmp_path / "cpu_manager_state"

@@ -40,6 +40,11 @@ def test_the_service_is_ordered_before_the_kubelet_and_wanted_by_it() -> None:
     assert link.link == seed_files.SERVICE_PATH
 
 
+def test_a_unit_without_an_ending_and_a_folder_with_a_slash_are_what_they_are_elsewhere() -> None:
+    """systemd ignores `kubelet.wants` and `Before=kubelet`, and Ignition refuses a path with a slash at its end."""
+    assert seed_files.entries("/x/", "kubelet", SEED) == seed_files.entries("/x", "kubelet.service", SEED)
+
+
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [("{", "Expecting"), ("[]", "not a record"), ('{"format": 2}', "known format"), ('{"options": 1}', "options has")],

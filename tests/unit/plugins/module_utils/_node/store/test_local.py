@@ -136,6 +136,9 @@ def test_what_the_kubelet_would_read_is_restored(saved: LocalStore) -> None:
         ("volumePluginDir: 'x'", "'x'"),
         ('{"resolvConf": "resolv.conf"}', "'resolv.conf'"),
         ("authentication:\n  x509:\n    clientCAFile: pki/ca.crt\n", "'pki/ca.crt'"),
+        ("resolvConf: null\nstaticPodPath: a\n", "'a'"),
+        ("clusterDNS: &dns [10.0.0.1]\nresolvConf: null\nstaticPodPath: a\n", "'a'"),
+        ("staticPodPath:\n  a\n", "'a'"),
     ],
 )
 def test_a_relative_path_is_named(text: str, path: str | None) -> None:
@@ -152,10 +155,15 @@ def test_every_field_that_a_kubelet_resolves_beside_its_file(name: str) -> None:
 
 
 ABSOLUTE = ["staticPodPath: /etc/manifests\n", 'resolvConf: ""\n', "tlsCertFile: null\n", "clientCAFile: '/a'\n"]
+UNREAD = ["# staticPodPath: a\nmaxPods: 1\n", "maxPods: 1 # not clientCAFile: a\n", "maxPods: 1\n---\nresolvConf: a\n"]
 
 
 @pytest.mark.parametrize(
-    "text", ["resolvConf: |", "resolvConf: >", "resolvConf: ~", "resolvConf:", "other: resolvConf", *ABSOLUTE]
+    "text",
+    [
+        *("resolvConf: |", "resolvConf: >", "resolvConf: ~", "resolvConf: Null", "resolvConf:", "other: resolvConf"),
+        *(*ABSOLUTE, *UNREAD),
+    ],
 )
 def test_what_is_no_relative_path(text: str) -> None:
     assert local._fit({CONFIG: File(text.encode())}, CONFIG, "kubelet") == text.encode()

@@ -243,6 +243,16 @@ def test_a_reset_of_a_configuration_on_trial(guarded: Node) -> None:
     assert node.steps == ["remove", "removed"] and not Path(node.store.config_dir).exists()
 
 
+def test_a_slash_at_the_end_of_the_folder_means_nothing(node: Node) -> None:
+    """The guard knows its folder without one."""
+    given = f"{node.folder}//config/"
+    assert node.call("assigned", config_dir=given)["config"] == f"{node.store.active}/kubelet"
+    assert node.asked[-1][4] == node.store.config_dir
+    node.call("reset", config_dir=given)
+    node.call("removed", config_dir=given)
+    assert not Path(node.store.config_dir).exists()
+
+
 def test_a_reset_of_a_node_without_a_store(node: Node) -> None:
     node.found["state_files"] = ["/s"]
     assert node.call("reset", state_files="switch")["trial"] is None
@@ -292,13 +302,15 @@ def test_a_restart(node: Node, monkeypatch: pytest.MonkeyPatch, ended: bool, nam
     """
     node.call("assigned")
     armed = node.trial()
+    (Path(node.store.config_dir) / "guard").mkdir()
+    (Path(node.store.config_dir) / "guard/settings.json").write_text('{"folder": "/d"}')
     monkeypatch.setattr(Store, "revert_ended", lambda _store: ended)
     seen: list[t.Any] = []
     monkeypatch.setattr(
         guard_steps, "restarted", lambda unit, *given, **more: seen.append((unit.name, given, more)) or {}
     )
     node.call("restarted", unit="other.service", pretend=True, trial=armed.name if named else None)
-    assert seen == [("other.service", (60, True), {"only_verify": expected})] and node.steps == []
+    assert seen == [("other.service", (60, True, "/d"), {"only_verify": expected})] and node.steps == []
 
 
 def test_a_mapping_becomes_the_text_of_a_push() -> None:

@@ -145,6 +145,14 @@ def test_the_nodes_name_is_that_of_its_certificate(server: Server, tmp_path: Pat
     assert connect(server, tmp_path, plugin).certified_name() == "", "it is not run for this"
 
 
+def test_a_server_without_a_scheme_and_a_key_beside_an_inline_certificate(server: Server, tmp_path: Path) -> None:
+    certificate, key = server.signer.pair("system:node:worker-7")
+    (tmp_path / "key.pem").write_text(key)
+    path = connect(server, tmp_path, {"client-certificate-data": data(certificate), "client-key": "key.pem"}).path
+    Path(path).write_text(Path(path).read_text().replace("https://", ""))
+    assert Kubeconfig(path).call("GET", "/x")["name"] == "system:node:worker-7"
+
+
 def test_an_expired_inline_certificate_is_replaced_by_the_rotated_one(server: Server, tmp_path: Path) -> None:
     expired = inline(server.signer.pair("system:node:old", days=-1))
     with pytest.raises(ApiError):

@@ -258,6 +258,11 @@ def test_a_message_names_the_remedy_of_its_kind(words: str, kind: str) -> None:
     assert ("Remove the cause" in found) == (kind == "")
 
 
+def test_the_remedy_of_a_flag_names_the_unit() -> None:
+    found = last_words.sentence("unknown flag: --network-plugin", "rke2-agent.service")
+    assert "Correct the kubelet's command line (`systemctl cat rke2-agent.service`), then" in found
+
+
 def test_a_kubelet_without_an_error_is_looked_up_in_its_log() -> None:
     assert last_words.sentence("", "k.service") == "It logged no error: see `journalctl -u k.service`."
 

@@ -95,6 +95,14 @@ def test_a_file_in_the_place_of_a_folder_is_refused(disk: Disk) -> None:
         trust.check_chain("/srv/data", disk)
 
 
+def test_a_link_in_the_place_of_the_store_is_refused(disk: Disk) -> None:
+    """The store could not be removed: no folder of it may lead out of it."""
+    disk.symlink("/srv/data", "/var/store")
+    with pytest.raises(files.FileError, match=r"^/var/store: is a symbolic link to /srv/data; set config_dir to that"):
+        trust.check_config_dir("/var/store", disk)
+    trust.check_config_dir("/var/store/inner", disk)
+
+
 @pytest.mark.parametrize("path", ["/", "/var/lib/kubelet-config", "/srv/a.b_c+d-e/", "/..a/b.."])
 def test_a_store_may_be_where_a_unit_can_name_it(disk: Disk, path: str) -> None:
     trust.check_config_dir(path, disk)

@@ -84,6 +84,26 @@ def test_a_dropin_without_effect_is_removed_again(node: Systemd) -> None:
     assert kubelet.installed() is None
 
 
+@pytest.mark.parametrize("extra", [(), ("ExecStartPre=-/bin/true",)], ids=["the same", "another"])
+def test_a_dropin_that_was_there_before_stays_when_systemd_cannot_be_asked(
+    node: Systemd, extra: tuple[str, ...]
+) -> None:
+    """A kubelet that was switched to the store would leave it at its next start."""
+    kubelet = node.kubeadm()
+    kubelet.install(ACTIVE)
+    before, asked, answered = kubelet.installed(), node.run, node.count("busctl")
+
+    def run(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        # The bus ends once the unit was examined.
+        node.bus = argv[0] != "busctl" or node.count("busctl") == answered
+        return asked(argv)
+
+    kubelet.run = run
+    with pytest.raises(unit.UnitError, match=r"Start the system bus .* See `systemctl cat"):
+        kubelet.install(ACTIVE, extra)
+    assert kubelet.installed() == before and f"{FOLDER}/{unit.DROPIN}" in node.properties["DropInPaths"]
+
+
 def test_a_restart_is_a_new_invocation_that_runs(node: Systemd) -> None:
     assert node.kubeadm().restart() == "one+"
     order = [call[1] for call in node.calls if call[0] == "systemctl" and call[1] != "show"]
@@ -183,16 +203,19 @@ def test_the_check_of_a_kubelet_waits_for_its_start(node: Systemd) -> None:
     assert len(slept) == 1
 
 
+@pytest.mark.parametrize("code", [0, 124])
 @pytest.mark.parametrize("ends", [True, False])
-def test_a_start_that_goes_on_is_waited_for(node: Systemd, ends: bool) -> None:
-    """systemd merged the restart with one of its own, and `Type=notify` is ready seconds later."""
+def test_a_start_that_goes_on_is_waited_for(node: Systemd, ends: bool, code: int) -> None:
+    """systemd merged the restart with one of its own, and `Type=notify` is ready seconds later; or it takes longer than
+    a command may, as the server of RKE2 does.
+    """
     kubelet = node.kubeadm()
     slept: list[float] = []
 
     def restart() -> int:
         node.start()
         node.properties.update(ActiveState="activating", SubState="start", NRestarts="1")
-        return 0
+        return code
 
     def sleep(seconds: float) -> None:
         slept.append(seconds)

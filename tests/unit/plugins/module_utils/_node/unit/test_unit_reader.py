@@ -14,7 +14,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import health
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit, unit_reader
 from tests.sim.nodes import unit_words
-from tests.support.node.systemd_model import FOLDER, PLAIN_TEXT, SERVICE, Systemd
+from tests.support.node.systemd_model import FOLDER, KUBEADM, PLAIN_TEXT, SERVICE, Systemd
 
 ACTIVE = "/var/lib/kubelet-config/active/kubelet"
 
@@ -77,9 +77,21 @@ def test_a_relative_config_file_is_that_of_the_working_directory(node: Systemd, 
 def test_a_running_kubelet_opens_a_relative_path_in_its_own_folder(node: Systemd) -> None:
     kubelet = node.kubeadm()
     node.properties["MainPID"] = "72"
-    node.write("/proc/72/cmdline", b"/usr/bin/kubelet\0--config=a/k.yaml\0--config-dir\0k.d/\0")
+    node.write("/proc/72/cmdline", b"/usr/bin/kubelet\0--config=a/k.yaml\0--config-dir\0k.d/\0--kubeconfig=k\0")
     (node.root / "proc/72/cwd").symlink_to("/srv")
-    assert kubelet.argv() == ["/usr/bin/kubelet", "--config=/srv/a/k.yaml", "--config-dir=/srv/k.d/"]
+    found = ["--config=/srv/a/k.yaml", "--config-dir=/srv/k.d/", "--kubeconfig=/srv/k"]
+    assert kubelet.argv() == ["/usr/bin/kubelet", *found]
+
+
+def test_the_own_config_file_is_not_that_of_an_unused_variable(node: Systemd) -> None:
+    """A reset would put the other file on trial."""
+    node.kubeadm()
+    other = f"{FOLDER}/20-former.conf"
+    node.write(other, '[Service]\nEnvironment="KUBELET_FORMER_ARGS=--config=/etc/former.yaml"\n')
+    kubelet = node.load(SERVICE, KUBEADM, other)
+    before = kubelet.form()
+    kubelet.install(ACTIVE)
+    assert kubelet.form() == before and before.config == "/var/lib/kubelet/config.yaml"
 
 
 def test_a_program_without_a_path_is_where_systemd_finds_it(node: Systemd) -> None:
