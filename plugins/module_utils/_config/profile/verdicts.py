@@ -54,7 +54,7 @@ def of_node(
     An exception counts until the end of its last day, and changes every verdict but `pass`.
     """
     rows = []
-    for name in names:
+    for name in dict.fromkeys(names):
         for item in PROFILES[name]:
             excepted = exceptions.get(item.id)
             found = _judged(item, facts)
