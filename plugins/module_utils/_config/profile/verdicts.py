@@ -125,7 +125,7 @@ def _value(item: Item, live: Mapping[str, Any], minor: int | None) -> Any:
     gate = gates.lookup(item.of.partition(".")[2])
     if gate is None or minor is None or gate.at(minor) is None:
         return item.wanted
-    return gate.enabled(minor, live.get(_GATES) or {})
+    return gate.enabled(minor, paths.typed(live.get(_GATES), dict))
 
 
 def _shown(value: Any) -> str:
@@ -146,6 +146,10 @@ def _lasts(value: Any, item: Item, dummy: Mapping[str, Any]) -> bool:
         return False
 
 
+def _are_among(values: Any, wanted: Sequence[Any]) -> bool:
+    return isinstance(values, list) and all(value in wanted for value in values)
+
+
 def _is_of_site(value: Any, item: Item, live: Mapping[str, Any]) -> bool:
     if item.wanted and live.get(item.wanted):
         return True
@@ -158,7 +162,7 @@ _RULES: Mapping[str, Callable[[Any, Item, Mapping[str, Any]], bool]] = {
     profiles.NOT: lambda value, item, live: bool(value) and value != item.wanted,
     profiles.GIVEN: lambda value, item, live: bool(value),
     profiles.ABSENT: lambda value, item, live: not value,
-    profiles.AMONG: lambda value, item, live: bool(value) and set(value) <= set(item.wanted),
+    profiles.AMONG: lambda value, item, live: bool(value) and _are_among(value, item.wanted),
     profiles.ABOVE: lambda value, item, live: isinstance(value, int) and value > item.wanted,
     profiles.DURATION: _lasts,
     profiles.SITE_FILE: _is_of_site,

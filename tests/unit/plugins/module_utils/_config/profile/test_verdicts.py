@@ -64,7 +64,7 @@ STRONG = list(profiles.STRONG_CIPHERS)
         ("4.2.9", ["/etc/kubelet/site.crt"], [None, "", "/var/lib/kubelet/pki/kubelet.crt"]),
         ("4.2.10", [True], [False, None]),
         ("4.2.11", [True, None], [False]),
-        ("4.2.12", [STRONG, STRONG[:1], ["TLS_AES_128_GCM_SHA256"]], [[], None, [*STRONG, "TLS_RSA_WITH_RC4_128_SHA"]]),
+        ("4.2.12", [STRONG, STRONG[:1], ["TLS_AES_128_GCM_SHA256"]], [[], None, 5, [*STRONG, "TLS_RSA_WITH_RC4_SHA"]]),
         ("4.2.13", [1, 4096], [-1, 0, None]),
         ("4.2.14", [True], [False, None]),
         ("V-242387", [0], [1]),
