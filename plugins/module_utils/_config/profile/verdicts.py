@@ -180,13 +180,26 @@ def _origin(path: str, live: Any, host: Mapping[str, Any] | None) -> tuple[str, 
     disk = host.get("disk") or {}
     layers = [(f"file {disk.get('path')}", disk.get("content"))]
     layers += [(f"drop-in {file}", content) for file, content in (disk.get("dropins") or {}).items()]
+    keys = paths.parse(path)
     for origin, content in reversed(layers):
-        value = paths.value_at(content, paths.parse(path))
-        if value is not None and not _is_unset(path, value):
-            return origin if _is_same(path, value, live) else f"{origin}, which has changed since", ""
-    if None in (content for _origin, content in layers):
-        return _UNKNOWN, ""
+        if content is None:
+            return _UNKNOWN, ""
+        if not _decides(content, keys):
+            continue
+        value = paths.value_at(content, keys)
+        if value is None or _is_unset(path, value):
+            break
+        return origin if _is_same(path, value, live) else f"{origin}, which has changed since", ""
     return _DEFAULT, ""
+
+
+def _decides(content: Any, keys: paths.Path) -> bool:
+    """Return whether a file sets a path, or removes it with a null, itself or an object above it."""
+    for key in keys:
+        if not isinstance(content, Mapping) or key not in content:
+            return content is None
+        content = content[key]
+    return True
 
 
 def _is_unset(path: str, value: Any) -> bool:

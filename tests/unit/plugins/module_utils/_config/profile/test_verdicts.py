@@ -142,6 +142,8 @@ FLAG = {"readOnlyPort": {"flag": "--read-only-port=10255", "file": "/etc/default
         pytest.param(10255, host({"readOnlyPort": 0}), FAIL, f"file {FILE}, which has changed since"),
         pytest.param(0, host(), PASS, "default"),
         pytest.param(0, host({}, {DROPIN: None}), PASS, "", id="a drop-in that cannot be read"),
+        pytest.param(10255, host({"readOnlyPort": 0}, {DROPIN: None}), FAIL, "", id="such a drop-in over a file"),
+        pytest.param(0, host({"readOnlyPort": 1}, {DROPIN: {"readOnlyPort": None}}), PASS, "default", id="a null"),
         pytest.param(0, None, PASS, "", id="no login"),
     ],
 )
@@ -155,7 +157,18 @@ def test_equal_values_in_other_words_have_the_same_origin() -> None:
     live = {"streamingConnectionIdleTimeout": "4h0m0s", "tlsCertFile": "/var/lib/kubelet/pki/site.crt"}
     assert row("4.2.5", live, found=found)["origin"] == row("4.2.9", live, found=found)["origin"] == f"file {FILE}"
     # kubeadm writes a zero, which means the default.
-    assert row("4.2.5", live, found=host({"streamingConnectionIdleTimeout": "0s"}))["origin"] == "default"
+    zero = {"streamingConnectionIdleTimeout": "0s"}
+    for content, dropins in ((zero, None), ({"streamingConnectionIdleTimeout": "240m"}, {DROPIN: zero})):
+        assert row("4.2.5", live, found=host(content, dropins))["origin"] == "default"
+
+
+def test_a_drop_in_that_removes_an_object_leaves_it_to_the_default() -> None:
+    own = {"authentication": {"anonymous": {"enabled": True}}}
+    live = {"authentication": {"anonymous": {"enabled": False}}}
+    assert row("4.2.1", live, found=host(own, {DROPIN: {"authentication": None}}))["origin"] == "default"
+    assert row("4.2.1", live, found=host(own, {DROPIN: {"authentication": {"webhook": None}}}))["origin"] == (
+        f"file {FILE}, which has changed since"
+    )
 
 
 def test_a_zero_that_configz_omits_is_shown() -> None:
