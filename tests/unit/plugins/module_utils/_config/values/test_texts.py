@@ -140,7 +140,8 @@ def test_percentages() -> None:
     assert amounts.parse_percentage("1e1%") == amounts.parse_percentage("1E1%") == 10
     assert amounts.parse_percentage("5.%") == 5
     assert amounts.parse_percentage("10") is None
-    for text in ("%", "x%", "<5%"):
+    # A kubelet reads 32 bits.
+    for text in ("%", "x%", "<5%", "1e39%", f"{'9' * 40}%"):
         with pytest.raises(ValueError, match="is not a percentage"):
             amounts.parse_percentage(text)
 
