@@ -88,6 +88,8 @@ FOUND = (
     ("compliance", ({"tlsCipherSuites": 5}, {})),
     ("compliance", ({"tlsCipherSuites": [{}]}, {})),
     ("facts before an upgrade", {"kubelet": {}}),
+    ("facts before an upgrade", {**result_parsers.BEFORE, "runtime_version": f"{'9' * 5000}.0"}),
+    ("facts before an upgrade", {**result_parsers.BEFORE, "words": [{"text": f"--max-pods={'9' * 5000}"}]}),
     ("result of a task", ("", {"ansible_facts": {"__kubelet_config_rollout": {"batches": [None]}}})),
     ("variable", ("kubelet_config_soak_seconds", "5.0")),
     ("variable", ("kubelet_config_lease_seconds", "0\x1f")),
