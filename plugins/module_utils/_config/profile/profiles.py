@@ -106,7 +106,7 @@ CIS_1_12 = (
     Item("4.2.10", "The client certificate is renewed", "rotateCertificates", IS, True, True),
     Item("4.2.11", "The serving certificate can be renewed", "featureGates.RotateKubeletServerCertificate", GATE, True),
     Item("4.2.12", "All cipher suites are strong", "tlsCipherSuites", AMONG, _ACCEPTED_CIPHERS, list(STRONG_CIPHERS)),
-    Item("4.2.13", "A pod has a limit of processes", "podPidsLimit", ABOVE, 0, 4096),
+    Item("4.2.13", "A pod has a limit of processes", "podPidsLimit", ABOVE, 0, 4096, since=10),
     # Before, the feature gate SeccompDefault is alpha.
     Item("4.2.14", "Containers have a seccomp profile by default", "seccompDefault", IS, True, True, since=25),
 )
