@@ -107,6 +107,8 @@ def _of_field(item: Item, facts: Facts) -> _Found:
     if facts.live is None:
         return _Found(NOT_CHECKED, message=facts.unread)
     value = _value(item, facts.live, facts.minor)
+    if item.rule == profiles.GATE and value is None:
+        return _Found(NOT_CHECKED, message=f"the default of this gate in 1.{facts.minor} is not known")
     shown, (origin, remedy) = _shown(value), _origin(item.of, value, facts.host)
     if item.rule == profiles.BY_HAND:
         return _Found(MANUAL, shown, origin, "the site decides whether the value suits")
@@ -122,10 +124,12 @@ def _value(item: Item, live: Mapping[str, Any], minor: int | None) -> Any:
         value = paths.value_at(live, paths.parse(item.of))
         # /configz omits some values that are zero.
         return item.wanted if item.rule == profiles.IS and _is_equal(value, item.wanted) else value
-    gate = gates.lookup(item.of.partition(".")[2])
+    gate, given = gates.lookup(item.of.partition(".")[2]), paths.typed(live.get(_GATES), dict)
+    if gate and minor and minor < gate.states[0].since:
+        return given.get(gate.name)
     if gate is None or minor is None or gate.at(minor) is None:
         return item.wanted
-    return gate.enabled(minor, paths.typed(live.get(_GATES), dict))
+    return gate.enabled(minor, given)
 
 
 def _shown(value: Any) -> str:
