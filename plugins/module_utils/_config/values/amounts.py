@@ -164,7 +164,7 @@ _NANOSECONDS = {
     "m": 60 * 10**9,
     "h": 3600 * 10**9,
 }
-_DURATION_PART = re.compile("([0-9]*)(?:\\.([0-9]*))?(ns|us|\u00b5s|\u03bcs|ms|s|m|h)", re.ASCII)
+_DURATION_PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?([^0-9.]*)", re.ASCII)
 
 
 def parse_duration(text: str) -> int:
@@ -178,13 +178,15 @@ def parse_duration(text: str) -> int:
         return 0
     if not rest:
         raise invalid
-    if re.fullmatch(r"[0-9]+(\.[0-9]*)?", rest, re.ASCII):
-        raise ValueError(f'time: missing unit in duration "{text}"')
     total = at = 0
     while at < len(rest):
         part = _DURATION_PART.match(rest, at)
         if part is None or not (part.group(1) or part.group(2)):
             raise invalid
+        unit = part.group(3)
+        if unit not in _NANOSECONDS:
+            fault = f'unknown unit "{unit}"' if unit else "missing unit"
+            raise ValueError(f'time: {fault} in duration "{text}"')
         total += _nanoseconds_of_part(part)
         if total > _MOST:
             raise invalid

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -225,9 +226,20 @@ def test_what_go_refuses(text: str) -> None:
         amounts.parse_duration(text)
 
 
-def test_a_bare_number_lacks_its_unit() -> None:
-    with pytest.raises(ValueError, match='time: missing unit in duration "90"'):
-        amounts.parse_duration("90")
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("90", "missing unit in"),
+        (".5", "missing unit in"),
+        ("1h5", "missing unit in"),
+        ("1d", 'unknown unit "d" in'),
+        ("1h30 min", 'unknown unit " min" in'),
+        ("h", "invalid"),
+    ],
+)
+def test_what_is_wrong_with_a_unit(text: str, fault: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(f'time: {fault} duration "{text}"')):
+        amounts.parse_duration(text)
 
 
 @pytest.mark.parametrize(
