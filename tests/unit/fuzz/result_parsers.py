@@ -64,6 +64,7 @@ FACTS = {
         "changes_at_restart": True,
     },
     "disk": {**BEFORE["disk"], "started": 1.0, "changed": 2.0},
+    "dropin": {"link": "/d/90-livenodes-kubelet.conf"},
     "own": [{"path": FILE, "content": CONFIG}, {"path": DROPIN, "content": {"maxPods": 3}}],
 }
 FILES = {"config": [{"path": FILE, "mode": "0644", "owner": "root:root"}]}
