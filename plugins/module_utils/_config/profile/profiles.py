@@ -114,8 +114,8 @@ STIG_V2R6 = (
     Item("V-242387", "The port without authentication is closed", _READ_ONLY, IS, 0, 0),
     Item("V-242391", "No request to the kubelet is anonymous", _ANONYMOUS, IS, False, False),
     Item("V-242392", "The API server authorizes each request", _AUTHORIZATION, IS, "Webhook", "Webhook"),
-    # A control plane of kubeadm consists of static pods.
-    Item("V-242397", "The kubelet runs no static pods", "staticPodPath", ABSENT),
+    # A control plane of kubeadm consists of static pods. Before 1.10 the field has another name.
+    Item("V-242397", "The kubelet runs no static pods", "staticPodPath", ABSENT, since=10),
     # Delivery native needs it.
     Item("V-242399", "Nodes take no configuration from the API", "featureGates.DynamicKubeletConfig", GATE, False),
     Item("V-242404", "The name of the Node is that of its host", "--hostname-override", ABSENT),

@@ -95,11 +95,13 @@ def test_a_gate_has_the_default_of_its_minor_until_it_is_gone(minor: int, given:
 
 
 @pytest.mark.parametrize(("given", "verdict"), [(True, FAIL), (False, PASS), (None, NOT_CHECKED)])
-def test_before_the_table_of_gates_only_what_is_set_counts(given: bool | None, verdict: str) -> None:
+def test_what_an_early_kubelet_has_is_not_guessed(given: bool | None, verdict: str) -> None:
     live = {} if given is None else {"featureGates": {"DynamicKubeletConfig": given}}
     found = row("V-242399", live, 16)
     assert found["verdict"] == verdict
     assert given is not None or found["message"] == "the default of this gate in 1.16 is not known"
+    # What those kubelets call podManifestPath is not seen.
+    assert row("V-242397", {"podManifestPath": "/m"}, 9)["verdict"] == NOT_CHECKED
     # Beta since 1.12.
     assert (row("4.2.11", {}, 11)["verdict"], row("4.2.11", {}, 12)["verdict"]) == (NOT_CHECKED, PASS)
 
