@@ -20,6 +20,7 @@ class ActionModule(ControllerAction):
     def run(self, tmp: t.Any = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Run the module, and return its result with the same as a page."""
         result = super().run(tmp, task_vars)
-        if not result.get("failed"):
+        # With async, there is no result yet.
+        if "summary" in result:
             result["html"] = compliance.make(result)
         return result

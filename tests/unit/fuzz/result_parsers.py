@@ -6,18 +6,24 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import json
 import typing as t
 
 from hypothesis import strategies as st
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.comply import evidence
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import drift, soak
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import drift_cause, explained
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import host_facts, own_file
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.plan import Request, make_plan
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile import profiles, verdicts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile.profiles import PROFILES
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import upgrade
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.document import DocumentError
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import inputs, specs
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import events, model, report_document
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.page import page
@@ -58,7 +64,17 @@ FACTS = {
         "changes_at_restart": True,
     },
     "disk": {**BEFORE["disk"], "started": 1.0, "changed": 2.0},
+    "dropin": {"link": "/d/90-livenodes-kubelet.conf"},
     "own": [{"path": FILE, "content": CONFIG}, {"path": DROPIN, "content": {"maxPods": 3}}],
+}
+FILES = {"config": [{"path": FILE, "mode": "0644", "owner": "root:root"}]}
+JUDGED = {
+    **CONFIG,
+    **profiles.layer(list(PROFILES), 33),
+    "featureGates": {"RotateKubeletServerCertificate": True},
+    "tlsCertFile": "/c",
+    "tlsPrivateKeyFile": "/k",
+    "staticPodPath": "/m",
 }
 TASK = {
     "changed": True,
@@ -90,6 +106,14 @@ def explaining(facts: t.Any) -> None:
         make_plan(Request(table, {"maxPods": 80}, deliveries={"n1": delivery}, own={"n1": facts}))
     if isinstance(facts, dict) and facts.get("kubelet"):
         drift_cause.of_override(["maxPods", "eventBurst"], facts["kubelet"])
+
+
+def complying(given: tuple[t.Any, t.Any]) -> None:
+    """Judge a live configuration and the facts of its host by all profiles."""
+    live, host = given
+    facts = verdicts.Facts(33, document.accept(live, "x"), "", host)
+    if not host_facts.of_preflight(host):
+        evidence.lines({"n1": {"rows": verdicts.of_node(facts, list(PROFILES), {}, datetime.date(2026, 11, 27))}})
 
 
 def upgrading(facts: t.Any) -> None:
@@ -132,6 +156,7 @@ def accepted(given: tuple[str, t.Any]) -> None:
 
 PARSERS = {
     "facts of a host": Parser(values(FACTS), explaining),
+    "compliance": Parser(st.tuples(values(JUDGED), values({**FACTS, "files": FILES})), complying, (DocumentError,)),
     "facts before an upgrade": Parser(values(BEFORE), upgrading),
     "result of a task": Parser(st.tuples(st.sampled_from([*sorted(events.MODULES), ""]), values(TASK)), reported),
     "variable": Parser(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import typing as t
+from collections import Counter
 from xml.etree import ElementTree
 
 from ..._config.profile.verdicts import FAIL, NOT_CHECKED, PASS, VERDICTS
@@ -34,12 +35,21 @@ def summary(nodes: Nodes) -> dict[str, t.Any]:
     return {"nodes": len(nodes), **counts, "compliant": counts[FAIL] == 0}
 
 
-def groups(nodes: Nodes) -> list[Group]:
-    """Return all items in the sequence of their profiles, equal rows of nodes as one."""
+def groups(nodes: Nodes, excepted: bool = False) -> list[Group]:
+    """Return all items in the sequence of their profiles, equal rows of nodes as one.
+
+    With `excepted`, only those with an exception: rows of one group have the same.
+    """
     found: dict[tuple[t.Any, ...], Group] = {}
     for name, node in nodes.items():
-        for number, row in enumerate(node["rows"]):
-            key = (row["profile"], number, row["verdict"], row["value"], row["origin"], row["message"])
+        numbers: Counter[str] = Counter()
+        for row in node["rows"]:
+            numbers[row["profile"]] += 1
+            if excepted and not row["exception"]:
+                continue
+            same = (row["verdict"], row["value"], row["origin"], row["message"])
+            terms = row["exception"].values() if excepted else ()
+            key = (row["profile"], numbers[row["profile"]], *same, *terms)
             found.setdefault(key, Group(row, [])).nodes.append(name)
     return [found[key] for key in sorted(found, key=lambda key: (key[0], key[1], VERDICTS.index(key[2])))]
 

@@ -17,7 +17,7 @@ from ..forecast import pod_forecast
 from ..plan import host_facts
 from ..values import paths
 from ..values.reference import describe
-from . import differing
+from . import differing, explained
 from .drift_facts import Host, NodeFacts
 
 FLAG, DROP_IN, EDITED, NOT_RESTARTED = "flag", "drop-in", "edited file", "not restarted"
@@ -163,8 +163,8 @@ def _flag(path: str, facts: NodeFacts) -> Cause | None:
 
 
 def _dropin(path: str, facts: NodeFacts) -> Cause | None:
-    top = path.partition(".")[0].partition("[")[0]
-    files = [name for name, content in facts.found.dropins.items() if content is None or top in content]
+    dropins = facts.found.dropins.items()
+    files = [name for name, content in dropins if content is None or explained.sets(content, path)]
     if not files:
         return None
     message = f"the drop-in {files[-1]} in --config-dir overrides {'ours' if facts.dropin else 'the config file'}"

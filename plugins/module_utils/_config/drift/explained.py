@@ -51,7 +51,7 @@ class Inspected:
         """Return whether something of the node wins over the value that a whole configuration has at a path."""
         return (
             shadow.shadow_of(path, self._flags) is not None
-            or any(content is None or _sets(content, path) for content in self._contents)
+            or any(content is None or sets(content, path) for content in self._contents)
             or (bool(self._contents) and paths.top(path) in merged_dropins.forgotten(source, minor))
             or shadow.computed(path, source, minor)
         )
@@ -94,7 +94,7 @@ class Inspected:
     def _last_with(self, path: str) -> str:
         """Return the last file that sets a path, empty if there is none."""
         files = [(self._file, self._base), *self._earlier, *self._later]
-        return next((name for name, content in reversed(files) if content is not None and _sets(content, path)), "")
+        return next((name for name, content in reversed(files) if content is not None and sets(content, path)), "")
 
 
 def _content(rows: Sequence[Mapping[str, Any]], file: str) -> Config | None:
@@ -106,6 +106,6 @@ def _name(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def _sets(config: Config, path: str) -> bool:
+def sets(config: Config, path: str) -> bool:
     """Return whether a file sets a path, or what contains it, or what it contains; also if it sets null."""
     return overlay.overlaps(path, Declared([config]).keys)

@@ -24,7 +24,7 @@ BOOLEANS = {
     **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),
 }
 """What Go's strconv.ParseBool makes of a text."""
-_INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
+_INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,18})")
 """In Go's strconv.ParseInt, other forms are octal, hexadecimal or not a number."""
 _RUNTIME_DRIVER_MINOR = 28
 """From this minor on, the kubelet may take cgroupDriver from the runtime (KEP-4033) and show that."""

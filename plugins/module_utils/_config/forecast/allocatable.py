@@ -109,7 +109,7 @@ def hard(config: EffectiveConfig, resource: str) -> eviction.Threshold | None:
 def shown(resource: str, value: Fraction) -> str:
     """Return an amount of a resource for users."""
     if resource in (PODS, "cpu"):
-        return f"{float(value):g}"
+        return f"{amounts.nearest_float(value):g}"
     return amounts.show_bytes(value)
 
 

@@ -171,7 +171,13 @@ _ANSWER = {
     "facts": _FACTS,
 }
 _MODE = {"path!": _is_text, "mode!": _is_mode, "owner!": _is_text}
-_PREFLIGHT = {"kubelet": _KUBELET, "disk": _DISK, "own": [_FILE], "files": Each(_is_text, [_MODE])}
+_PREFLIGHT = {
+    "kubelet": _KUBELET,
+    "disk": _DISK,
+    "dropin": {"link": _is_text},
+    "own": [_FILE],
+    "files": Each(_is_text, [_MODE]),
+}
 _UPGRADE = {
     "kubelet!": _KUBELET,
     "disk!": _DISK,

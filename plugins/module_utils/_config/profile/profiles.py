@@ -106,7 +106,7 @@ CIS_1_12 = (
     Item("4.2.10", "The client certificate is renewed", "rotateCertificates", IS, True, True),
     Item("4.2.11", "The serving certificate can be renewed", "featureGates.RotateKubeletServerCertificate", GATE, True),
     Item("4.2.12", "All cipher suites are strong", "tlsCipherSuites", AMONG, _ACCEPTED_CIPHERS, list(STRONG_CIPHERS)),
-    Item("4.2.13", "A pod has a limit of processes", "podPidsLimit", ABOVE, 0, 4096),
+    Item("4.2.13", "A pod has a limit of processes", "podPidsLimit", ABOVE, 0, 4096, since=10),
     # Before, the feature gate SeccompDefault is alpha.
     Item("4.2.14", "Containers have a seccomp profile by default", "seccompDefault", IS, True, True, since=25),
 )
@@ -114,8 +114,8 @@ STIG_V2R6 = (
     Item("V-242387", "The port without authentication is closed", _READ_ONLY, IS, 0, 0),
     Item("V-242391", "No request to the kubelet is anonymous", _ANONYMOUS, IS, False, False),
     Item("V-242392", "The API server authorizes each request", _AUTHORIZATION, IS, "Webhook", "Webhook"),
-    # A control plane of kubeadm consists of static pods.
-    Item("V-242397", "The kubelet runs no static pods", "staticPodPath", ABSENT),
+    # A control plane of kubeadm consists of static pods. Before 1.10 the field has another name.
+    Item("V-242397", "The kubelet runs no static pods", "staticPodPath", ABSENT, since=10),
     # Delivery native needs it.
     Item("V-242399", "Nodes take no configuration from the API", "featureGates.DynamicKubeletConfig", GATE, False),
     Item("V-242404", "The name of the Node is that of its host", "--hostname-override", ABSENT),

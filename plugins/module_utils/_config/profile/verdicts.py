@@ -54,7 +54,7 @@ def of_node(
     An exception counts until the end of its last day, and changes every verdict but `pass`.
     """
     rows = []
-    for name in names:
+    for name in dict.fromkeys(names):
         for item in PROFILES[name]:
             excepted = exceptions.get(item.id)
             found = _judged(item, facts)
@@ -107,6 +107,8 @@ def _of_field(item: Item, facts: Facts) -> _Found:
     if facts.live is None:
         return _Found(NOT_CHECKED, message=facts.unread)
     value = _value(item, facts.live, facts.minor)
+    if item.rule == profiles.GATE and value is None:
+        return _Found(NOT_CHECKED, message=f"the default of this gate in 1.{facts.minor} is not known")
     shown, (origin, remedy) = _shown(value), _origin(item.of, value, facts.host)
     if item.rule == profiles.BY_HAND:
         return _Found(MANUAL, shown, origin, "the site decides whether the value suits")
@@ -122,10 +124,12 @@ def _value(item: Item, live: Mapping[str, Any], minor: int | None) -> Any:
         value = paths.value_at(live, paths.parse(item.of))
         # /configz omits some values that are zero.
         return item.wanted if item.rule == profiles.IS and _is_equal(value, item.wanted) else value
-    gate = gates.lookup(item.of.partition(".")[2])
+    gate, given = gates.lookup(item.of.partition(".")[2]), paths.typed(live.get(_GATES), dict)
+    if gate and minor and minor < gate.states[0].since:
+        return given.get(gate.name)
     if gate is None or minor is None or gate.at(minor) is None:
         return item.wanted
-    return gate.enabled(minor, live.get(_GATES) or {})
+    return gate.enabled(minor, given)
 
 
 def _shown(value: Any) -> str:
@@ -146,6 +150,10 @@ def _lasts(value: Any, item: Item, dummy: Mapping[str, Any]) -> bool:
         return False
 
 
+def _are_among(values: Any, wanted: Sequence[Any]) -> bool:
+    return isinstance(values, list) and all(value in wanted for value in values)
+
+
 def _is_of_site(value: Any, item: Item, live: Mapping[str, Any]) -> bool:
     if item.wanted and live.get(item.wanted):
         return True
@@ -158,7 +166,7 @@ _RULES: Mapping[str, Callable[[Any, Item, Mapping[str, Any]], bool]] = {
     profiles.NOT: lambda value, item, live: bool(value) and value != item.wanted,
     profiles.GIVEN: lambda value, item, live: bool(value),
     profiles.ABSENT: lambda value, item, live: not value,
-    profiles.AMONG: lambda value, item, live: bool(value) and set(value) <= set(item.wanted),
+    profiles.AMONG: lambda value, item, live: bool(value) and _are_among(value, item.wanted),
     profiles.ABOVE: lambda value, item, live: isinstance(value, int) and value > item.wanted,
     profiles.DURATION: _lasts,
     profiles.SITE_FILE: _is_of_site,
@@ -176,13 +184,26 @@ def _origin(path: str, live: Any, host: Mapping[str, Any] | None) -> tuple[str, 
     disk = host.get("disk") or {}
     layers = [(f"file {disk.get('path')}", disk.get("content"))]
     layers += [(f"drop-in {file}", content) for file, content in (disk.get("dropins") or {}).items()]
+    keys = paths.parse(path)
     for origin, content in reversed(layers):
-        value = paths.value_at(content, paths.parse(path))
-        if value is not None and not _is_unset(path, value):
-            return origin if _is_same(path, value, live) else f"{origin}, which has changed since", ""
-    if None in (content for _origin, content in layers):
-        return _UNKNOWN, ""
+        if content is None:
+            return _UNKNOWN, ""
+        if not _decides(content, keys):
+            continue
+        value = paths.value_at(content, keys)
+        if value is None or _is_unset(path, value):
+            break
+        return origin if _is_same(path, value, live) else f"{origin}, which has changed since", ""
     return _DEFAULT, ""
+
+
+def _decides(content: Any, keys: paths.Path) -> bool:
+    """Return whether a file sets a path, or removes it with a null, itself or an object above it."""
+    for key in keys:
+        if not isinstance(content, Mapping) or key not in content:
+            return content is None
+        content = content[key]
+    return True
 
 
 def _is_unset(path: str, value: Any) -> bool:

@@ -111,7 +111,7 @@ def _qos_reserved(config: EffectiveConfig) -> Iterator[Finding]:
         path = paths.show(("qosReserved", name))
         if name != "memory":
             yield path, f'cannot reserve "{name}" resource', "Only memory can be reserved by QoS class."
-        elif not re.fullmatch(r"[0-9]+%", amount) or int(amount[:-1]) > 100:
+        elif not re.fullmatch(r"\+?[0-9]{1,18}%", amount) or int(amount[:-1]) > 100:
             yield path, f"percentage expected, got '{amount}'", 'Write a whole percentage from "0%" to "100%".'
 
 

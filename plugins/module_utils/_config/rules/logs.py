@@ -16,6 +16,8 @@ from .problem import EffectiveConfig, Finding, Rule
 from .types import show
 
 _MOST = 2**31 - 1
+_DECIMAL = 34
+"""Kubelets before this minor show a refused verbosity in hexadecimal. Seen with 1.28 and 1.33; 1.36 shows decimals."""
 _FLUSH_VALIDATED = 35
 """The first minor whose validation refuses a negative flushFrequency."""
 
@@ -26,7 +28,8 @@ def _log_verbosity(config: EffectiveConfig) -> Iterator[Finding]:
     levels += [(f"logging.vmodule[{at}]", entry.get("verbosity")) for at, entry in enumerate(modules)]
     for path, level in levels:
         if isinstance(level, int) and level > _MOST:
-            yield path, f"{path}: Invalid value: {level}: Must be <= {_MOST}", "Give a number from 0 to 10."
+            shown = str(level) if config.minor >= _DECIMAL else hex(level)
+            yield path, f"{path}: Invalid value: {shown}: Must be <= {_MOST}", "Give a number from 0 to 10."
     if modules and config.text("logging.format") not in ("", "text"):
         message = "logging.vmodule: Forbidden: Only supported for text log format"
         yield "logging.vmodule", message, "Remove it, or set logging.format: text."

@@ -9,6 +9,7 @@ below pkg/kubelet/cm/{cpumanager,topologymanager}, memorymanager/memory_manager.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations
@@ -197,7 +198,8 @@ def _topology_options(config: EffectiveConfig) -> Iterator[Finding]:
         if name == "prefer-closest-numa-nodes" and value not in BOOLEANS:
             yield at, f'bad value for option "{name}": strconv.ParseBool: parsing "{value}"', 'Write "true" or "false".'
         if name == "max-allowable-numa-nodes" and config.minor >= 31:
-            if not value.isdigit():
+            # strconv.Atoi
+            if not re.fullmatch(r"[+-]?[0-9]{1,18}", value, re.ASCII):
                 yield at, f'unable to convert policy option to integer "{name}"', f"Write {_LEAST_NUMA_NODES} or more."
             elif int(value) < _LEAST_NUMA_NODES:
                 message = f'the minimum value of "{name}" should not be less than {_LEAST_NUMA_NODES}'

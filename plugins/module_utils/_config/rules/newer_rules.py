@@ -27,12 +27,13 @@ _TAINT_EFFECTS = ("", "NoSchedule", "PreferNoSchedule", "NoExecute")
 
 def _swap(config: EffectiveConfig) -> Iterator[Finding]:
     path, value = "memorySwap.swapBehavior", config.text("memorySwap.swapBehavior")
-    other = "NoSwap" if config.minor >= 30 else "UnlimitedSwap"
+    # Up to 1.29, the kubelet writes a comma before the last one.
+    comma, other = ("", "NoSwap") if config.minor >= 30 else (",", "UnlimitedSwap")
     if value and not config.gate("NodeSwap"):
         message = f"{IC}{path} cannot be set when NodeSwap feature flag is disabled"
         yield path, message, "Remove it, or set featureGates.NodeSwap: true."
     elif value not in ("", "LimitedSwap", other):
-        message = f'{IC}memorySwap.swapBehavior "{value}" must be one of: "", "LimitedSwap" or "{other}"'
+        message = f'{IC}memorySwap.swapBehavior "{value}" must be one of: "", "LimitedSwap"{comma} or "{other}"'
         yield path, message, f"Use LimitedSwap or {other}."
 
 

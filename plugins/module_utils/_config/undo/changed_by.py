@@ -138,7 +138,7 @@ def undone(record: Record, rollout: str, config: Config) -> tuple[dict[str, Any]
         if config.get(field) != new:
             continue
         if old is None:
-            result.pop(field)
+            result.pop(field, None)
         else:
             result[field] = old
     left = {}

@@ -51,7 +51,7 @@ def _gone_flag(name: str, target: int, binary: BinaryFacts | None) -> str:
 
 
 def _docker(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
-    if target < _NO_DOCKER:
+    if target < _NO_DOCKER or not facts.argv:
         return
     kind, socket = facts.flag("container-runtime"), facts.flag("container-runtime-endpoint")
     if kind is None and facts.minor is not None and facts.minor < _NO_DOCKER:

@@ -58,7 +58,7 @@ def _cgroup(facts: UpgradeFacts, merged: Mapping[str, Any], target: int) -> Iter
 
 
 def _runtime(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
-    found = re.match(r"v?(\d+)\.(\d+)", facts.runtime_version)
+    found = re.match(r"v?(\d{1,4})\.(\d{1,4})", facts.runtime_version)
     if facts.runtime != "containerd" or found is None:
         return
     version = (int(found.group(1)), int(found.group(2)))

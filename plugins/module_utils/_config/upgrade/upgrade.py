@@ -85,7 +85,7 @@ def _gaps(facts: UpgradeFacts) -> list[Finding]:
 def _not_examined(result: Mapping[str, Any]) -> Finding:
     if result.get("unreachable"):
         return _unknown("it is unreachable")
-    return _unknown(result.get("msg") or "there is no result of the node")
+    return _unknown(str(result.get("msg") or "there is no result of the node"))
 
 
 def _unknown(why: str) -> Finding:

@@ -10,6 +10,7 @@ Quantities are read and written as k8s.io/apimachinery/pkg/api/resource does. Du
 from __future__ import annotations
 
 import re
+import sys
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -42,6 +43,8 @@ _BINARY = ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _DECIMAL = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
 _MOST = 2**63 - 1
 """Of an int64: Go caps binary quantities there, and no duration is longer."""
+_BEYOND_SINGLE = 2**128 - 2**103
+"""From here on, strconv.ParseFloat has no number of 32 bits, as a kubelet reads percentages."""
 NO_QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 """The kubelet's message for a text that is not a quantity."""
 
@@ -126,20 +129,29 @@ def _without_factor(value: int, factor: int) -> tuple[int, int]:
 def parse_percentage(text: str) -> Fraction | None:
     """Return the number before a final ``%``, or None when the text does not end in ``%``.
 
-    Raises ValueError when the text before the ``%`` is not a number.
+    Raises ValueError when the text before the ``%`` is not a number, or one that 32 bits cannot hold.
     """
     if not text.endswith("%"):
         return None
     number = text.rstrip("%")
+    wrong = ValueError(f'"{text}" is not a percentage')
     if not re.fullmatch(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,3})?", number, re.ASCII):
-        raise ValueError(f'"{text}" is not a percentage')
-    return Fraction(number)
+        raise wrong
+    found = Fraction(number)
+    if abs(found) >= _BEYOND_SINGLE:
+        raise wrong
+    return found
 
 
 def show_bytes(value: Fraction) -> str:
     """Return bytes in readable form, with at most one decimal: ``1.5Gi``, ``512Mi``, ``0``."""
     unit = next((unit for unit in ("Ti", "Gi", "Mi", "Ki") if value >= _SCALE[unit]), "")
-    return f"{float(value / _SCALE[unit]):.1f}".replace(".0", "") + unit
+    return f"{nearest_float(value / _SCALE[unit]):.1f}".replace(".0", "") + unit
+
+
+def nearest_float(value: Fraction) -> float:
+    """Return the floating-point number that is nearest to a value; the largest one for what is beyond it."""
+    return float(min(value, Fraction(sys.float_info.max)))
 
 
 _NANOSECONDS = {
@@ -152,7 +164,7 @@ _NANOSECONDS = {
     "m": 60 * 10**9,
     "h": 3600 * 10**9,
 }
-_DURATION_PART = re.compile("([0-9]*)(?:\\.([0-9]*))?(ns|us|\u00b5s|\u03bcs|ms|s|m|h)", re.ASCII)
+_DURATION_PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?([^0-9.]*)", re.ASCII)
 
 
 def parse_duration(text: str) -> int:
@@ -166,13 +178,15 @@ def parse_duration(text: str) -> int:
         return 0
     if not rest:
         raise invalid
-    if re.fullmatch(r"[0-9]+(\.[0-9]*)?", rest, re.ASCII):
-        raise ValueError(f'time: missing unit in duration "{text}"')
     total = at = 0
     while at < len(rest):
         part = _DURATION_PART.match(rest, at)
         if part is None or not (part.group(1) or part.group(2)):
             raise invalid
+        unit = part.group(3)
+        if unit not in _NANOSECONDS:
+            fault = f'unknown unit "{unit}"' if unit else "missing unit"
+            raise ValueError(f'time: {fault} in duration "{text}"')
         total += _nanoseconds_of_part(part)
         if total > _MOST:
             raise invalid

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Union
 Address = Union[ipaddress.IPv4Address, ipaddress.IPv6Address]
 _ZEROS = re.compile(r"(?<![0-9])0+(?=[0-9])")
 _CPUS = re.compile(r"\+?([0-9]+)(?:-\+?([0-9]+))?", re.ASCII)
-_VERSION = re.compile(r"v?1\.([0-9]+)(?:[.+-].*)?$")
+_VERSION = re.compile(r"v?1\.([0-9]{1,4})(?:[.+-].*)?$")
 
 
 def minor_of(version: Any) -> int | None:

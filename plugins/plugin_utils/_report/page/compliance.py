@@ -27,7 +27,7 @@ def make(result: t.Mapping[str, t.Any]) -> str:
         outcome, kind = "Not compliant", "bad"
         meaning = "Items fail. Each card names the cause and the remedy."
     failed = [group for group in found if group.row["verdict"] == FAIL]
-    excepted = [group for group in found if group.row["exception"]]
+    excepted = evidence.groups(result["nodes"], excepted=True)
     parts = {
         "failures": ("Failures", _failures(failed)),
         "exceptions": ("Exceptions", _exceptions(excepted)),

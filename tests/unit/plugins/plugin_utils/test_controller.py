@@ -17,6 +17,7 @@ from ansible import constants as C
 from ansible.errors import AnsibleFilterError
 from ansible.plugins.action.normal import ActionModule as Normal
 
+from ansible_collections.livenodes.kubelet.plugins.action import kubelet_compliance_check
 from ansible_collections.livenodes.kubelet.plugins.filter import node
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.controller_module import Definition
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import MissingLibrary
@@ -119,6 +120,10 @@ def test_here(run: Run, keywords: dict[str, t.Any]) -> None:
 )
 def test_as_a_module(run: Run, keywords: dict[str, t.Any]) -> None:
     assert not run(**keywords)
+
+
+def test_a_check_of_compliance_in_the_background_has_no_page_yet(run: Run) -> None:
+    assert not run(action=kubelet_compliance_check.ActionModule, async_val=5) and "html" not in run.result
 
 
 def test_an_interpreter_of_another_environment_is_another(run: Run, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from tests.sim.api.direct import Direct
 from tests.support.api.calls import NODES
 from tests.support.api.objects import live, node
 
-CIS = "cis-1.12"
+CIS, STIG = "cis-1.12", "stig-v2r6"
 FILE = "/var/lib/kubelet/config.yaml"
 TERMS = {"owner": "ops", "until": "9999-12-31", "reason": "no CA yet"}
 HOST = {
@@ -123,6 +123,18 @@ def test_the_table_has_equal_nodes_in_one_line() -> None:
         "Set kubelet_config_profile and run the playbook rollout" in text
     )
     assert text[-1].startswith("compliance: 2 nodes: ")
+
+
+def test_equal_nodes_are_in_one_line_whatever_other_profiles_they_have() -> None:
+    both, one = [CIS, STIG, CIS], [STIG]
+    result = checked(profiles={"n1": both, "n2": one})
+    lines = [line for line in result["text"] if line.startswith("V-242387  ")]
+    assert len(lines) == 1 and lines[0].endswith("2 nodes (n1, n2)")
+    # A profile that is named twice counts once.
+    assert len(result["nodes"]["n1"]["rows"]) == len(profiles.CIS_1_12) + len(profiles.STIG_V2R6)
+    assert [group.row["item"] for group in evidence.groups(result["nodes"])] == [
+        item.id for item in (*profiles.CIS_1_12, *profiles.STIG_V2R6)
+    ]
 
 
 def test_junit_has_a_suite_for_each_node_and_a_case_for_each_item() -> None:

@@ -121,6 +121,23 @@ TABLE: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("content", "path", "cause"),
+    [
+        ({"evictionHard": {"nodefs.available": "5%"}}, 'evictionHard["memory.available"]', "not restarted"),
+        ({"evictionHard": {"memory.available": "5%"}}, 'evictionHard["memory.available"]', "drop-in"),
+        ({"evictionHard": None}, 'evictionHard["memory.available"]', "drop-in"),
+        ({"authentication": {"webhook": {"enabled": True}}}, "authentication.anonymous.enabled", "not restarted"),
+        ({"authentication": None}, "authentication.anonymous.enabled", "drop-in"),
+        ({"clusterDNS": ["10.0.0.1"]}, "clusterDNS", "drop-in"),
+    ],
+)
+def test_a_drop_in_explains_only_what_it_sets(content: dict[str, Any], path: str, cause: str) -> None:
+    """A kubelet merges it key by key."""
+    facts = dataclasses.replace(FACTS, host=host(outdated=True, dropins={"/d/95.conf": content}))
+    assert drift_cause.of_field(path, LIVE, facts).cause == cause
+
+
 @pytest.mark.parametrize(("cause", "values", "facts", "text"), TABLE)
 def test_a_field(cause: str, values: dict[str, Any], facts: dict[str, Any], text: str) -> None:
     found = drift_cause.of_field("maxPods", values, dataclasses.replace(FACTS, **facts))

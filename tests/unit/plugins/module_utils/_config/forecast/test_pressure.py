@@ -319,6 +319,9 @@ def beyond(layer: dict[str, Any], live: dict[str, Any] = LIVE, flags: Any = None
     [
         ({"kubeReserved": {"memory": "80Gi"}}, "kubeReserved", "keep back 80.1Gi of memory, and the node has 64Gi"),
         ({"systemReserved": {"cpu": "4001m"}}, "systemReserved", "keep back 4.001 of cpu, and the node has 4"),
+        # Beyond a floating-point number.
+        ({"systemReserved": {"cpu": "1e999"}}, "systemReserved", "of cpu, and the node has 4"),
+        ({"systemReserved": {"memory": "1e999"}}, "systemReserved", "of memory, and the node has 64Gi"),
         (
             {"kubeReserved": {"cpu": "2"}, "systemReserved": {"cpu": "3"}},
             "kubeReserved",

@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, fields, gates
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile import profiles
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks, types
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, paths
 
 from ..plan import tables
@@ -46,6 +46,12 @@ def test_a_kubelet_accepts_what_a_profile_declares(name: str, minor: int) -> Non
     live = tables.model.configz({}) if minor == 20 else {}
     assert [str(each) for each in checks.problems({**tables.HEADER, **live, **declared}, minor)] == []
     assert ("seccompDefault" in declared) == (name == PROFILE and minor >= 25)
+
+
+@pytest.mark.parametrize("minor", range(8, 20))
+@pytest.mark.parametrize("name", profiles.PROFILES)
+def test_a_profile_declares_no_field_that_an_early_kubelet_lacks(name: str, minor: int) -> None:
+    assert list(types.check(profiles.layer([name], minor), minor)) == []
 
 
 def test_of_several_profiles_the_last_one_counts() -> None:

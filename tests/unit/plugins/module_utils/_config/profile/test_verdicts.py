@@ -64,7 +64,7 @@ STRONG = list(profiles.STRONG_CIPHERS)
         ("4.2.9", ["/etc/kubelet/site.crt"], [None, "", "/var/lib/kubelet/pki/kubelet.crt"]),
         ("4.2.10", [True], [False, None]),
         ("4.2.11", [True, None], [False]),
-        ("4.2.12", [STRONG, STRONG[:1], ["TLS_AES_128_GCM_SHA256"]], [[], None, [*STRONG, "TLS_RSA_WITH_RC4_128_SHA"]]),
+        ("4.2.12", [STRONG, STRONG[:1], ["TLS_AES_128_GCM_SHA256"]], [[], None, 5, [*STRONG, "TLS_RSA_WITH_RC4_SHA"]]),
         ("4.2.13", [1, 4096], [-1, 0, None]),
         ("4.2.14", [True], [False, None]),
         ("V-242387", [0], [1]),
@@ -92,6 +92,18 @@ def test_a_certificate_that_the_api_signs_takes_the_place_of_a_file() -> None:
 def test_a_gate_has_the_default_of_its_minor_until_it_is_gone(minor: int, given: bool | None, verdict: str) -> None:
     live = {} if given is None else {"featureGates": {"DynamicKubeletConfig": given}}
     assert row("V-242399", live, minor)["verdict"] == verdict
+
+
+@pytest.mark.parametrize(("given", "verdict"), [(True, FAIL), (False, PASS), (None, NOT_CHECKED)])
+def test_what_an_early_kubelet_has_is_not_guessed(given: bool | None, verdict: str) -> None:
+    live = {} if given is None else {"featureGates": {"DynamicKubeletConfig": given}}
+    found = row("V-242399", live, 16)
+    assert found["verdict"] == verdict
+    assert given is not None or found["message"] == "the default of this gate in 1.16 is not known"
+    # What those kubelets call podManifestPath is not seen.
+    assert row("V-242397", {"podManifestPath": "/m"}, 9)["verdict"] == NOT_CHECKED
+    # Beta since 1.12.
+    assert (row("4.2.11", {}, 11)["verdict"], row("4.2.11", {}, 12)["verdict"]) == (NOT_CHECKED, PASS)
 
 
 def test_what_cannot_be_judged_is_named() -> None:
@@ -142,6 +154,8 @@ FLAG = {"readOnlyPort": {"flag": "--read-only-port=10255", "file": "/etc/default
         pytest.param(10255, host({"readOnlyPort": 0}), FAIL, f"file {FILE}, which has changed since"),
         pytest.param(0, host(), PASS, "default"),
         pytest.param(0, host({}, {DROPIN: None}), PASS, "", id="a drop-in that cannot be read"),
+        pytest.param(10255, host({"readOnlyPort": 0}, {DROPIN: None}), FAIL, "", id="such a drop-in over a file"),
+        pytest.param(0, host({"readOnlyPort": 1}, {DROPIN: {"readOnlyPort": None}}), PASS, "default", id="a null"),
         pytest.param(0, None, PASS, "", id="no login"),
     ],
 )
@@ -155,7 +169,18 @@ def test_equal_values_in_other_words_have_the_same_origin() -> None:
     live = {"streamingConnectionIdleTimeout": "4h0m0s", "tlsCertFile": "/var/lib/kubelet/pki/site.crt"}
     assert row("4.2.5", live, found=found)["origin"] == row("4.2.9", live, found=found)["origin"] == f"file {FILE}"
     # kubeadm writes a zero, which means the default.
-    assert row("4.2.5", live, found=host({"streamingConnectionIdleTimeout": "0s"}))["origin"] == "default"
+    zero = {"streamingConnectionIdleTimeout": "0s"}
+    for content, dropins in ((zero, None), ({"streamingConnectionIdleTimeout": "240m"}, {DROPIN: zero})):
+        assert row("4.2.5", live, found=host(content, dropins))["origin"] == "default"
+
+
+def test_a_drop_in_that_removes_an_object_leaves_it_to_the_default() -> None:
+    own = {"authentication": {"anonymous": {"enabled": True}}}
+    live = {"authentication": {"anonymous": {"enabled": False}}}
+    assert row("4.2.1", live, found=host(own, {DROPIN: {"authentication": None}}))["origin"] == "default"
+    assert row("4.2.1", live, found=host(own, {DROPIN: {"authentication": {"webhook": None}}}))["origin"] == (
+        f"file {FILE}, which has changed since"
+    )
 
 
 def test_a_zero_that_configz_omits_is_shown() -> None:

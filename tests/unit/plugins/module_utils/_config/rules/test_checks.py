@@ -305,9 +305,6 @@ def test_what_starts_is_not_refused(config: dict[str, Any]) -> None:
 
 
 OTHER_WORDS = (
-    # A kubelet writes this number in hexadecimal, and up to 1.29 a comma before the last of the words.
-    f"Must be <= {2**31 - 1}",
-    'or "UnlimitedSwap"',
     # These words of ours name no cause: the kubelet's name the wrong part of the pattern.
     "invalid image pattern in",
 )

@@ -128,6 +128,13 @@ def test_what_every_version_accepts(config: dict[str, Any], minor: int) -> None:
     assert accepted(config, minor)
 
 
+@pytest.mark.parametrize(
+    ("number", "is_accepted"), [("+8", True), ("008", True), ("-8", False), ("\u00b2", False), ("9" * 5000, False)]
+)
+def test_a_number_of_an_option_is_as_go_reads_it(number: str, is_accepted: bool) -> None:
+    assert accepted(topology("max-allowable-numa-nodes", number), 36) is is_accepted
+
+
 def test_the_remedy_names_the_options_of_the_version() -> None:
     [problem] = validation.check(EffectiveConfig(cpu("a.b"), 24))
     assert problem.remedy == "Use any of distribute-cpus-across-numa, full-pcpus-only, or remove it."

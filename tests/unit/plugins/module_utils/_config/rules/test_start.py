@@ -46,6 +46,7 @@ def curves(*numbers: Any) -> dict[str, Any]:
         ({"systemReserved": {"cpu": "-1"}}, "reserved-resource", "systemReserved.cpu", "cannot be negative: -1"),
         ({"qosReserved": {"cpu": "5%"}}, "qos-reserved", "qosReserved.cpu", 'cannot reserve "cpu" resource'),
         ({"qosReserved": {"memory": "50"}}, "qos-reserved", "qosReserved.memory", "percentage expected, got '50'"),
+        ({"qosReserved": {"memory": f"{'9' * 5000}%"}}, "qos-reserved", "qosReserved.memory", "percentage expected"),
         ({"qosReserved": {"memory": "101%"}}, "qos-reserved", "qosReserved.memory", "percentage expected, got '101%'"),
         (
             {"cpuManagerPolicy": "Static", "kubeReserved": {"cpu": "1"}},
@@ -157,6 +158,7 @@ def test_fatal_values_of_some_versions(
         ({"runOnce": False}, 20),
         ({"kubeReserved": {"cpu": "100m", "memory": "1Gi", "ephemeral-storage": "1Gi", "pid": "100"}}, 20),
         ({"qosReserved": {"memory": "100%"}}, 20),
+        ({"qosReserved": {"memory": "+5%"}}, 20),
         ({"cpuManagerPolicy": "static", "systemReserved": {"cpu": "500m"}}, 20),
         ({"cpuManagerPolicy": "static", "kubeReserved": {"cpu": "500m"}}, 20),
         ({"cpuManagerPolicy": "static", "reservedSystemCPUs": "0"}, 20),

@@ -188,6 +188,10 @@ def test_undoing_step_by_step_leaves_nothing() -> None:
     known = record(("one", OWN, {**OWN, "eventBurst": 31}), ("one", {**OWN, "eventBurst": 31}, FIRST))
     assert known
     assert changed_by.undone(known, "one", FIRST) == (OWN, {changed_by.WRITTEN: None})
+    edited = changed_by.read(
+        configmap({changed_by.WRITTEN: '{"rollout": "one", "last": {"a": [null, null]}, "all": {}}'})
+    )
+    assert edited and changed_by.undone(edited, "one", OWN) == (OWN, {changed_by.WRITTEN: None})
 
 
 @pytest.mark.parametrize(

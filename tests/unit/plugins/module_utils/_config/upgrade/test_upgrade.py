@@ -187,6 +187,10 @@ def test_what_could_not_be_read_is_unknown() -> None:
     bare = result("v1.36.1")
     bare.update(words=[], disk={"path": None, "content": None, "unreadable": "no file", "checkpoint": None})
     assert found(36, bare) == [("unknown", "version", "")]
+    # Which runtime a kubelet uses is on its command line.
+    for version, target in (("v1.23.0", 24), ("v1.25.0", 26)):
+        silent = result(version, words=[])
+        assert found(target, silent, "stops", "unknown") == [("unknown", "version", "")]
     nameless = result("", config={"maxPods": -1})
     assert found(36, nameless) == [("stops", "value", "maxPods"), ("unknown", "version", "")]
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -140,7 +141,8 @@ def test_percentages() -> None:
     assert amounts.parse_percentage("1e1%") == amounts.parse_percentage("1E1%") == 10
     assert amounts.parse_percentage("5.%") == 5
     assert amounts.parse_percentage("10") is None
-    for text in ("%", "x%", "<5%"):
+    # A kubelet reads 32 bits.
+    for text in ("%", "x%", "<5%", "1e39%", f"{'9' * 40}%"):
         with pytest.raises(ValueError, match="is not a percentage"):
             amounts.parse_percentage(text)
 
@@ -224,9 +226,20 @@ def test_what_go_refuses(text: str) -> None:
         amounts.parse_duration(text)
 
 
-def test_a_bare_number_lacks_its_unit() -> None:
-    with pytest.raises(ValueError, match='time: missing unit in duration "90"'):
-        amounts.parse_duration("90")
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("90", "missing unit in"),
+        (".5", "missing unit in"),
+        ("1h5", "missing unit in"),
+        ("1d", 'unknown unit "d" in'),
+        ("1h30 min", 'unknown unit " min" in'),
+        ("h", "invalid"),
+    ],
+)
+def test_what_is_wrong_with_a_unit(text: str, fault: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(f'time: {fault} duration "{text}"')):
+        amounts.parse_duration(text)
 
 
 @pytest.mark.parametrize(
@@ -344,6 +357,8 @@ def test_the_count_is_that_of_the_members(pairs: list[tuple[int, int]]) -> None:
         (None, None),
         ("nonsense", None),
         ("v2.1.0", None),
+        # Python reads no number of so many digits, and a node chooses this text.
+        (f"v1.{'9' * 5000}.0", None),
     ],
 )
 def test_minor(version: Any, minor: int | None) -> None:

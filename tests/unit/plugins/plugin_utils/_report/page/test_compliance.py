@@ -67,6 +67,19 @@ def test_failures_first_then_exceptions_and_all_items() -> None:
     assert "script" not in found.tags and "default-src 'none'" in made
 
 
+def test_an_exception_is_shown_with_its_own_terms_and_nodes_only() -> None:
+    """Nodes that pass are one row of all items, whether they have an exception or not."""
+    nodes = {
+        "n1": [row("4.2.9", "pass")],
+        "n2": [row("4.2.9", "pass", exception=TERMS)],
+        "n3": [row("4.2.9", "pass", exception={**TERMS, "owner": "edge team"})],
+    }
+    found = Texts(compliance.make(result(nodes))).sections
+    ends = "2027-03-31no CA yetpass"
+    assert f"4.2.9platform team{ends}n24.2.9edge team{ends}n3" in found["exceptions"]
+    assert "n1" not in found["exceptions"] and "n1, n2, n3" in found["items"]
+
+
 def test_a_group_without_failures_is_compliant() -> None:
     found = Texts(compliance.make(result({"n1": [row("4.2.3", "pass")]})))
     assert list(found.sections) == ["", "items"] and "cis-1.12 Compliant" in found.sections[""]
