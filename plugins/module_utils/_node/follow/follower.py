@@ -85,7 +85,9 @@ class Follower:
         after = self._done(decide.action(seen), seen, records, facts)
         after = after._replace(format=following.FORMAT, facts=self._facts() if after != before else facts)
         if after != before:
-            body = {"metadata": {"annotations": {following.FOLLOWER: following.text(after)}}}
+            # The uid refuses a Node that was created again during the look: what it names was not looked at.
+            uid, text = node["metadata"]["uid"], following.text(after)
+            body = {"metadata": {"uid": uid, "annotations": {following.FOLLOWER: text}}}
             self.api.call("PATCH", self.path, body, MERGE_PATCH)
         if after.judged != before.judged:
             # The source may have changed with the verdict, or since.
