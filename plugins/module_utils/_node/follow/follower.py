@@ -226,12 +226,18 @@ class Follower:
             raise Refusal("; ".join(reasons))
 
     def _active(self) -> Config | None:
-        """Return the configuration that the store has as active, None for the local one. Raises ValueError."""
+        """Return the configuration that the store has as active, None for the local one. Raises Refusal."""
         source = quietly(self.store.active_source)
-        data = quietly(lambda: self.store.data(source)) if source else None
-        if source is None or data is None:
+        if source is None:
             return None
-        return config_summary.load(data[source["kubeletConfigKey"]].decode())
+        try:
+            self.store.verify(source)
+            return config_summary.load(self.store.data(source)[source["kubeletConfigKey"]].decode())
+        except (StoreError, ValueError) as error:
+            raise Refusal(
+                f"what the node has as active cannot be read, so the effect of the change is not known: {error}. Do "
+                "that over ssh, or reset the node"
+            ) from None
 
     def _facts(self) -> dict[str, Any]:
         """Return what a plan needs of the node's own files, or why it cannot be read under C(msg)."""

@@ -140,6 +140,22 @@ def test_own_files_that_changed_since_the_plan(world: World) -> None:
     assert world.look(orders=Orders(attempt=3)).refused == ""
 
 
+@pytest.mark.parametrize("content", [None, "[]", "\x00"], ids=["no file", "no mapping", "no YAML"])
+def test_a_damaged_checkpoint_is_named_and_not_what_was_assigned(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str | None
+) -> None:
+    """Whether the limit of root allows a change is not known then."""
+    path = Path(world.follower.store.stage(A, {"kubelet": "{}"})) / "kubelet"
+    path.unlink()
+    if content is not None:
+        path.write_text(content)
+    monkeypatch.setattr(world.follower.store, "active_source", lambda: A)
+    refused = world.look().refused
+    assert "the effect of the change is not known" in refused
+    assert f"{tmp_path}/store/checkpoints/u1/7 does not match its digest" in refused
+    assert world.calls == []
+
+
 @pytest.mark.parametrize(
     ("orders", "calls"),
     [
