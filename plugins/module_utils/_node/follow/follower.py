@@ -29,6 +29,7 @@ from ..switch.values import Standing
 from ..system import config_summary, files
 from ..system.files import StoreError
 from ..system.kubeconfig import ApiError, Kubeconfig
+from ..unit import dropin_folder
 from ..unit.unit import Unit, UnitError
 from . import decide
 from .decide import Action, Seen
@@ -215,10 +216,10 @@ class Follower:
         if text is None or minor is None:
             # The inspection before a switch refuses both.
             return
-        whole = delivery == CHECKPOINT
+        is_whole = not dropin_folder.installed(self.store.config_dir)
         try:
-            now = running(facts, self._active(), whole, minor)
-            after = running(facts, config_summary.load(text), whole, minor)
+            now = running(facts, self._active(), is_whole, minor)
+            after = running(facts, config_summary.load(text), delivery == CHECKPOINT, minor)
         except ValueError as error:
             raise Refusal(f"the configuration cannot be read: {error}") from None
         reasons = self.limits.of_changes(now, after, minor)

@@ -156,6 +156,15 @@ def test_a_damaged_checkpoint_is_named_and_not_what_was_assigned(
     assert world.calls == []
 
 
+def test_a_drop_in_that_takes_the_place_of_a_checkpoint(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kubelet takes up the own file again, of which a checkpoint hides all."""
+    world.follower.store.stage(A, {"kubelet": '{"maxPods": 50}'})
+    monkeypatch.setattr(world.follower.store, "active_source", lambda: A)
+    world.facts["own"] = [{"path": "/own", "content": {"cpuManagerPolicy": "static"}}]
+    assert world.look(delivery="dropin").refused.startswith("cpuManagerPolicy: the effect of the change is")
+    assert world.calls == []
+
+
 @pytest.mark.parametrize(
     ("orders", "calls"),
     [
