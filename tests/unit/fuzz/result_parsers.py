@@ -59,6 +59,7 @@ FACTS = {
     },
     "disk": {**BEFORE["disk"], "started": 1.0, "changed": 2.0},
     "own": [{"path": FILE, "content": CONFIG}, {"path": DROPIN, "content": {"maxPods": 3}}],
+    "dropin": {"link": "/d/50.conf"},
 }
 TASK = {
     "changed": True,
