@@ -78,6 +78,9 @@ def absent(options: dict[str, Any], check: bool, unit: Unit) -> dict[str, Any]:
 
         guard_install.stop_follower(unit)
         warnings += status_reporter.withdraw(known.get("argv", []), status_reporter.OF_FOLLOWER)
+        if warnings:
+            # The limits stay, by which the next run sees that something is left to remove.
+            return {"changed": True, "warnings": warnings}
         if limits.SETTING in known:
             del known[limits.SETTING]
             guard_install.present(config_dir, unit, known)
