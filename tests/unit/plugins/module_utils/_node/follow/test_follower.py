@@ -22,6 +22,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow imp
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.follower import Follower
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.limits import Limits
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch.one_call import StepError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import ApiError
 
@@ -183,6 +184,33 @@ def test_a_trial_is_judged_once(world: World, orders: Orders, calls: list[t.Any]
 def test_a_confirmation_that_comes_too_late(world: World) -> None:
     world.results["confirmed"] = StepError("confirming", "the node reverted it")
     assert "the node reverted it" in world.look(orders=Orders(attempt=1, trial="boot/1.0")).failed
+
+
+@pytest.mark.parametrize("place", [annotation.SOURCE, following.FOLLOW])
+def test_a_malformed_annotation_is_corrected_by_hand(world: World, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    """Its refusal ends with it, and the name of the trial is there again."""
+    found = world.look(orders=Orders())
+    monkeypatch.setattr(world.follower.store, "assigned", lambda: A)
+    before, world.notes[place] = world.notes[place], "{trial: boot/1.0}"
+    world.follower.look()
+    assert f"{place} is malformed" in world.notes[following.FOLLOWER]
+    world.notes[place] = before
+    world.results["assigned"] = {**SWITCHED, "restart_needed": False}
+    monkeypatch.setattr(world.follower.store, "trial", lambda: Trial(A, None, Moment("boot", 1.0, 0.0)))
+    world.follower.look()
+    assert following.answer(world.notes) == (found, "")
+
+
+def test_the_removal_of_a_malformed_source_resets_no_node(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its message asks for that, so that a rollout can write it again."""
+    world.look()
+    monkeypatch.setattr(world.follower.store, "assigned", lambda: A)
+    world.notes[annotation.SOURCE] = "{"
+    world.follower.look()
+    del world.notes[annotation.SOURCE], world.calls[:]
+    world.follower.look()
+    found, _fault = following.answer(world.notes)
+    assert found is not None and (found.source, found.refused, world.calls) == (None, "", [])
 
 
 def test_reset(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
