@@ -10,6 +10,7 @@ and the store can be interrupted anywhere.
 
 from __future__ import annotations
 
+import time
 from typing import Any, Mapping
 
 from ..._config.delivery import CHECKPOINT, DROPIN
@@ -17,18 +18,20 @@ from ..._config.values import annotation, following
 from ..._config.values.annotation import NodeRecords
 from ..._config.values.following import Answer
 from ..._config.values.short_texts import minor_of
+from ..guard import base
 from ..host import preflight
 from ..host.preflight_decisions import Terms
-from ..report.status_annotation import MERGE_PATCH
+from ..report.status_annotation import MERGE_PATCH, Outbox
 from ..store.meta import Source
 from ..store.store import Store
 from ..store.store_reader import quietly
-from ..switch import one_call, values
+from ..switch import checkpoint_module, one_call, values
 from ..switch.one_call import StepError
 from ..switch.values import Standing
 from ..system import config_summary, files
 from ..system.files import StoreError
 from ..system.kubeconfig import ApiError, Kubeconfig
+from ..system.lock import locked
 from ..unit import dropin_folder
 from ..unit.unit import Unit, UnitError
 from . import decide
@@ -106,6 +109,8 @@ class Follower:
         try:
             if action.kind == decide.REFUSE:
                 raise Refusal(action.reason)
+            if action.kind == decide.ANSWER and seen.source is not None and records.status is None:
+                self._report()
             if action.kind == decide.RESET:
                 self._reset(seen)
             elif action.kind == decide.RETURN and seen.trial is not None:
@@ -116,6 +121,15 @@ class Follower:
         except (Refusal, StepError, StoreError, UnitError, OSError) as error:
             answer = answer._replace(refused=str(error))
         return answer
+
+    def _report(self) -> None:
+        """Let the guard report once more what runs: a Node that was created again has lost its status."""
+        store, now = self.store, time.time()
+        with locked(store.config_dir):
+            outbox = Outbox(store.config_dir, store.fs)
+            if outbox.report() is None:
+                outbox.queue(base.status_of(store, base.error_of(store), "", now), "", False, now)
+        checkpoint_module.start_guard()
 
     def _judged(self, action: Action, seen: Seen) -> Answer:
         """Confirm or revert the trial that the controller has judged."""

@@ -21,8 +21,10 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.f
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow import follower, watching
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.follower import Follower
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.limits import Limits
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Outbox
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch.one_call import StepError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import ApiError
 
@@ -211,6 +213,27 @@ def test_the_removal_of_a_malformed_source_resets_no_node(world: World, monkeypa
     world.follower.look()
     found, _fault = following.answer(world.notes)
     assert found is not None and (found.source, found.refused, world.calls) == (None, "", [])
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_a_node_that_was_created_again_gets_the_status_of_what_runs_already(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: bool
+) -> None:
+    """Nothing is switched, so the guard would report nothing, and a rollout would wait for it."""
+    store = world.follower.store
+    (tmp_path / "store").mkdir(0o700)
+    monkeypatch.setattr(store, "assigned", lambda: A)
+    monkeypatch.setattr(store, "active_source", lambda: A)
+    started: list[str] = []
+    monkeypatch.setattr(checkpoint_module, "start_guard", lambda: started.append("guard"))
+    if not lost:
+        world.notes[annotation.STATUS] = "{}"
+    assert world.look().refused == ""
+    world.look()
+    report = Outbox(str(tmp_path)).report()
+    assert world.calls == [] and bool(report) == bool(started) == lost and len(started) < 2
+    if report:
+        assert (report.status["assigned"], report.message) == ({"configMap": A}, "")
 
 
 def test_reset(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
