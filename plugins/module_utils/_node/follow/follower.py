@@ -227,9 +227,15 @@ class Follower:
     def _check_effect(self, text: str | None, delivery: str, facts: Config) -> None:
         """Raise Refusal if the change has a stronger effect than this node allows."""
         minor = minor_of((facts.get("kubelet") or {}).get("version"))
-        if text is None or minor is None:
-            # The inspection before a switch refuses both.
+        if text is None:
+            # The inspection before a switch refuses it.
             return
+        if minor is None:
+            why = facts.get("msg") or "its binary does not answer"
+            raise Refusal(
+                f"the version of the kubelet is not known, so the effect of the change is not either: {why}. Assign "
+                "again, or change this node over ssh"
+            )
         is_whole = not dropin_folder.installed(self.store.config_dir)
         try:
             now = running(facts, self._active(), is_whole, minor)

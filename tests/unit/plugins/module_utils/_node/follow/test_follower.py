@@ -133,7 +133,7 @@ def test_a_configmap_that_is_gone_is_refused_and_one_that_cannot_be_read_now_is_
 def test_own_files_that_changed_since_the_plan(world: World) -> None:
     """Those that cannot be read now did not change."""
     world.look()
-    known, world.facts = world.facts, {"msg": "no such unit"}
+    known, world.facts = world.facts, {"kubelet": FACTS["kubelet"]}
     assert world.look({**A}, Orders(attempt=9)).refused == ""
     world.facts = known
     world.look(orders=Orders(attempt=10))
@@ -157,6 +157,15 @@ def test_a_damaged_checkpoint_is_named_and_not_what_was_assigned(
     assert "the effect of the change is not known" in refused
     assert f"{tmp_path}/store/checkpoints/u1/7 does not match its digest" in refused
     assert world.calls == []
+
+
+@pytest.mark.parametrize(
+    ("facts", "cause"), [({"msg": "systemd is busy"}, "systemd is busy"), ({"kubelet": {}}, "its binary")]
+)
+def test_a_change_whose_effect_is_not_known(world: World, facts: dict[str, t.Any], cause: str) -> None:
+    """The inspection that follows may succeed, and knows no limit."""
+    world.facts = facts
+    assert cause in world.look().refused and world.calls == []
 
 
 def test_a_drop_in_that_takes_the_place_of_a_checkpoint(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
