@@ -281,7 +281,9 @@ class Over(Exception):
     """The test is over."""
 
 
-def event(kind: str = "MODIFIED", **notes: str) -> dict[str, t.Any]:
+def event(kind: str = "MODIFIED", **given: str | None) -> dict[str, t.Any]:
+    """Return an event of a Node with these annotations, and with an answer of the follower unless that is given."""
+    notes = {name: text for name, text in {following.FOLLOWER: "{}", **given}.items() if text is not None}
     return {"type": kind, "object": {"metadata": {"uid": "u", "annotations": notes}, "message": "too old"}}
 
 
@@ -326,6 +328,13 @@ def test_each_change_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         event("ADDED", **{SOURCE: "a"}), event(**{SOURCE: "b"}), event(**{SOURCE: "b", following.FOLLOW: "1"})
     )
     assert looks(monkeypatch, [first, second]) == (4, [])
+
+
+@pytest.mark.parametrize("lost", [None, "no JSON", '{"attempt": "1"}'])
+def test_an_answer_that_was_lost_is_written_again(monkeypatch: pytest.MonkeyPatch, lost: str | None) -> None:
+    """As the messages about it promise. The first one is written by the look that sees the Node first."""
+    events = [event("ADDED", **{following.FOLLOWER: lost}), event(), event(**{following.FOLLOWER: lost}), event()]
+    assert looks(monkeypatch, [Watched(*events), Watched(event("ADDED"))]) == (2, [])
 
 
 def test_a_look_that_fails_is_repeated_after_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
