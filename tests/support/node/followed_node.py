@@ -73,6 +73,9 @@ class Api:
                 raise ApiError("no API server answers", 0)
             self.fails_after -= 1
         if method == "PATCH":
+            uid = self.node["metadata"]["uid"]
+            if body["metadata"].get("uid", uid) != uid:
+                raise ApiError("409 the uid in the precondition is another one", 409)
             for name, text in body["metadata"]["annotations"].items():
                 self.note(name, text)
         if path == PATH:

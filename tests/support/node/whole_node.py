@@ -90,8 +90,9 @@ class WholeNode:
         replace(code.binary, "check", functools.partial(self._check, code))
         replace(code.Moment, "now", functools.partial(self._now, code))
         replace(code.pacing, "chance", self.dice.random)
-        # A guard is installed, and starts.
-        replace(code.checkpoint_module, "_start_guard", lambda *_trial: self._wake())
+        # A guard is installed, and starts. Its second name is that of the landed version.
+        for name in ("start_guard", "_start_guard"):
+            replace(code.checkpoint_module, name, lambda *_trial: self._wake())
         if hasattr(code.files, "DISK"):
             for name in [name for name in vars(code.files.OS) if not name.startswith("_")]:
                 replace(code.files.DISK, name, functools.partial(self._on_disk, name))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Mapping, NamedTuple
 
-from ..fields import binary_facts
+from ..fields import binary_facts, merged_dropins
 from ..fields.binary_facts import BinaryFacts
 from ..values import document, paths
 
@@ -123,6 +123,10 @@ def _is_mode(value: Any) -> bool:
     return _is_text(value) and bool(value) and set(value) <= set("01234567")
 
 
+def _is_dropin(value: Any) -> bool:
+    return _is_text(value) and bool(merged_dropins.in_order([value]))
+
+
 def _is_use(value: Any) -> bool:
     return _is_place(value) and _is_text(value.get("flag"))
 
@@ -174,8 +178,8 @@ _MODE = {"path!": _is_text, "mode!": _is_mode, "owner!": _is_text}
 _PREFLIGHT = {
     "kubelet": _KUBELET,
     "disk": _DISK,
-    "dropin": {"link": _is_text},
     "own": [_FILE],
+    "dropin": {"link": _is_dropin},
     "files": Each(_is_text, [_MODE]),
 }
 _UPGRADE = {

@@ -252,7 +252,7 @@ def _texts(holder: Mapping[str, Any], fields: Mapping[str, _Form]) -> tuple[dict
     return found, fault
 
 
-def _unicode(value: str) -> bool:
+def is_unicode(value: str) -> bool:
     """Return whether a text can be written as UTF-8: JSON can hold half a surrogate pair."""
     try:
         value.encode()
@@ -273,7 +273,7 @@ def _time(value: str) -> bool:
 
 
 _Form = Tuple[Callable[[str], bool], str]
-_TEXT: _Form = (_unicode, "a text")
+_TEXT: _Form = (is_unicode, "a text")
 _TIME_OF_GUARD: _Form = (_time, "a time")
 _OF_STATUS = {"error": _TEXT, "reason": _TEXT, "time": _TIME_OF_GUARD, "started": _TIME_OF_GUARD}
 _OF_MARK = {"holder": _TEXT, "time": _TEXT}

@@ -22,6 +22,8 @@ FORMAT = 1
 SSH, API, AUTO = "ssh", "api", "auto"
 """The transports: Ansible logs in, or the follower sees its Node. C(auto): by the follower where there is one."""
 TRANSPORTS = (AUTO, API, SSH)
+LONGEST_SECONDS = 10**9
+"""Longer than any trial, and short enough for the store to keep it."""
 
 Source = Mapping[str, str]
 _NONE: Mapping[str, Any] = {}
@@ -76,6 +78,10 @@ def orders(notes: Mapping[str, Any]) -> tuple[Orders, str]:
     found, fault = _fields(notes.get(FOLLOW), Orders())
     if not fault and found.transport not in (SSH, API):
         fault = f"transport is {reference.shown(found.transport)}, not {API} or {SSH}"
+    for name in ("trial_seconds", "confirm_seconds"):
+        seconds = getattr(found, name)
+        if not 0 <= seconds <= LONGEST_SECONDS:
+            fault = fault or f"{name} is {reference.shown(seconds)}, not a number from 0 to {LONGEST_SECONDS}"
     return (Orders() if fault else found), fault
 
 
@@ -112,7 +118,8 @@ def _fields(value: Any, defaults: Any) -> tuple[Any, str]:
     for name, default in defaults._asdict().items():
         given = holder.get(name, default)
         wanted = (Mapping, dict) if isinstance(default, Mapping) else type(default)
-        if not isinstance(given, wanted) or isinstance(given, bool):
+        is_storable = not isinstance(given, str) or annotation.is_unicode(given)
+        if not isinstance(given, wanted) or isinstance(given, bool) or not is_storable:
             return defaults, f"{name} is {reference.shown(given)}"
         found[name] = given
     return type(defaults)(**found), ""

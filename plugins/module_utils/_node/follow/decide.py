@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..._config.values import following
+from ..._config.values import annotation, following
 from ..._config.values.following import Answer, Orders
 from ..store.meta import Source
 from ..store.trial import Trial
@@ -36,7 +36,7 @@ class Seen(NamedTuple):
     is_other_machine: bool = False
     """Whether the annotation names another machine or Node."""
     fault: str = ""
-    """Why the annotations cannot be read."""
+    """Why the annotations cannot be read; it begins with `its annotation` and the name of one."""
 
 
 class Action(NamedTuple):
@@ -64,7 +64,8 @@ def action(seen: Seen) -> Action:
     if _is_done(seen) and (trial is None or _is_of_seed(seen, trial)):
         return Action(ANSWER)
     if seen.source is None:
-        return Action(RESET)
+        # A malformed source was removed to be written again, as its message asks.
+        return Action(ANSWER if _was_malformed(seen, annotation.SOURCE) else RESET)
     if trial is not None and not trial.failed and not trial.confirmed and following.fits(seen.source, trial.revert_to):
         return Action(RETURN, "its previous source was assigned again")
     return Action(ASSIGN)
@@ -83,9 +84,14 @@ def _is_answered(seen: Seen) -> bool:
     answer = seen.answer
     if seen.fault:
         return answer.refused == seen.fault
-    if answer.source != seen.source or answer.attempt != seen.orders.attempt:
+    if answer.source != seen.source or answer.attempt != seen.orders.attempt or _was_malformed(seen):
         return False
     return bool(answer.refused) or seen.source is None or _is_done(seen) or _has_returned(seen)
+
+
+def _was_malformed(seen: Seen, place: str = annotation.PREFIX) -> bool:
+    """Return whether the last answer refuses an annotation, of this name or of any, as malformed (see Seen.fault)."""
+    return seen.answer.refused.startswith(f"its annotation {place}")
 
 
 def _was_tried(seen: Seen, trial: Trial) -> bool:

@@ -78,10 +78,14 @@ def absent(options: dict[str, Any], check: bool, unit: Unit) -> dict[str, Any]:
 
         guard_install.stop_follower(unit)
         warnings += status_reporter.withdraw(known.get("argv", []), status_reporter.OF_FOLLOWER)
+        if warnings:
+            # The limits stay, by which the next run sees that something is left to remove.
+            return {"changed": True, "warnings": warnings}
         if limits.SETTING in known:
             del known[limits.SETTING]
             guard_install.present(config_dir, unit, known)
         if unit.installed() is None and not os.path.lexists(os.path.join(config_dir, "store")):
+            warnings += guard_steps.metrics_absent(unit, known.get("metrics", ""))
             guard_install.absent(config_dir, unit)
             files.remove(os.path.join(config_dir, "lock"))
             if os.path.isdir(config_dir) and not os.listdir(config_dir):

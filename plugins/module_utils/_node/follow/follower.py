@@ -10,6 +10,7 @@ and the store can be interrupted anywhere.
 
 from __future__ import annotations
 
+import time
 from typing import Any, Mapping
 
 from ..._config.delivery import CHECKPOINT, DROPIN
@@ -17,18 +18,21 @@ from ..._config.values import annotation, following
 from ..._config.values.annotation import NodeRecords
 from ..._config.values.following import Answer
 from ..._config.values.short_texts import minor_of
+from ..guard import base
 from ..host import preflight
 from ..host.preflight_decisions import Terms
-from ..report.status_annotation import MERGE_PATCH
+from ..report.status_annotation import MERGE_PATCH, Outbox
 from ..store.meta import Source
 from ..store.store import Store
 from ..store.store_reader import quietly
-from ..switch import one_call, values
+from ..switch import checkpoint_module, one_call, values
 from ..switch.one_call import StepError
 from ..switch.values import Standing
 from ..system import config_summary, files
 from ..system.files import StoreError
 from ..system.kubeconfig import ApiError, Kubeconfig
+from ..system.lock import locked
+from ..unit import dropin_folder
 from ..unit.unit import Unit, UnitError
 from . import decide
 from .decide import Action, Seen
@@ -85,7 +89,9 @@ class Follower:
         after = self._done(decide.action(seen), seen, records, facts)
         after = after._replace(format=following.FORMAT, facts=self._facts() if after != before else facts)
         if after != before:
-            body = {"metadata": {"annotations": {following.FOLLOWER: following.text(after)}}}
+            # The uid refuses a Node that was created again during the look: what it names was not looked at.
+            uid, text = node["metadata"]["uid"], following.text(after)
+            body = {"metadata": {"uid": uid, "annotations": {following.FOLLOWER: text}}}
             self.api.call("PATCH", self.path, body, MERGE_PATCH)
         if after.judged != before.judged:
             # The source may have changed with the verdict, or since.
@@ -103,6 +109,8 @@ class Follower:
         try:
             if action.kind == decide.REFUSE:
                 raise Refusal(action.reason)
+            if action.kind == decide.ANSWER and seen.source is not None and records.status is None:
+                self._report()
             if action.kind == decide.RESET:
                 self._reset(seen)
             elif action.kind == decide.RETURN and seen.trial is not None:
@@ -113,6 +121,15 @@ class Follower:
         except (Refusal, StepError, StoreError, UnitError, OSError) as error:
             answer = answer._replace(refused=str(error))
         return answer
+
+    def _report(self) -> None:
+        """Let the guard report once more what runs: a Node that was created again has lost its status."""
+        store, now = self.store, time.time()
+        with locked(store.config_dir):
+            outbox = Outbox(store.config_dir, store.fs)
+            if outbox.report() is None:
+                outbox.queue(base.status_of(store, base.error_of(store), "", now), "", False, now)
+        checkpoint_module.start_guard()
 
     def _judged(self, action: Action, seen: Seen) -> Answer:
         """Confirm or revert the trial that the controller has judged."""
@@ -210,13 +227,19 @@ class Follower:
     def _check_effect(self, text: str | None, delivery: str, facts: Config) -> None:
         """Raise Refusal if the change has a stronger effect than this node allows."""
         minor = minor_of((facts.get("kubelet") or {}).get("version"))
-        if text is None or minor is None:
-            # The inspection before a switch refuses both.
+        if text is None:
+            # The inspection before a switch refuses it.
             return
-        whole = delivery == CHECKPOINT
+        if minor is None:
+            why = facts.get("msg") or "its binary does not answer"
+            raise Refusal(
+                f"the version of the kubelet is not known, so the effect of the change is not either: {why}. Assign "
+                "again, or change this node over ssh"
+            )
+        is_whole = not dropin_folder.installed(self.store.config_dir)
         try:
-            now = running(facts, self._active(), whole, minor)
-            after = running(facts, config_summary.load(text), whole, minor)
+            now = running(facts, self._active(), is_whole, minor)
+            after = running(facts, config_summary.load(text), delivery == CHECKPOINT, minor)
         except ValueError as error:
             raise Refusal(f"the configuration cannot be read: {error}") from None
         reasons = self.limits.of_changes(now, after, minor)
@@ -224,12 +247,18 @@ class Follower:
             raise Refusal("; ".join(reasons))
 
     def _active(self) -> Config | None:
-        """Return the configuration that the store has as active, None for the local one. Raises ValueError."""
+        """Return the configuration that the store has as active, None for the local one. Raises Refusal."""
         source = quietly(self.store.active_source)
-        data = quietly(lambda: self.store.data(source)) if source else None
-        if source is None or data is None:
+        if source is None:
             return None
-        return config_summary.load(data[source["kubeletConfigKey"]].decode())
+        try:
+            self.store.verify(source)
+            return config_summary.load(self.store.data(source)[source["kubeletConfigKey"]].decode())
+        except (StoreError, ValueError) as error:
+            raise Refusal(
+                f"what the node has as active cannot be read, so the effect of the change is not known: {error}. Do "
+                "that over ssh, or reset the node"
+            ) from None
 
     def _facts(self) -> dict[str, Any]:
         """Return what a plan needs of the node's own files, or why it cannot be read under C(msg)."""

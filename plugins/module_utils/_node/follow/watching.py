@@ -51,7 +51,7 @@ def follow(open_api: Callable[[], Kubeconfig], look: list[str], program: Callabl
                 if program() != ours:
                     return
                 now = _key(node)
-                if now != done:
+                if now != done or not _has_answer(node):
                     _look(look)
                     done = now
         except ApiError as error:
@@ -96,6 +96,11 @@ def _seen(api: Kubeconfig, name: str) -> Iterator[dict[str, Any]]:
             yield node
     if time.monotonic() < end - EARLY_SECONDS:
         raise ApiError(f"the API server has ended the watch of Node {name} before its time")
+
+
+def _has_answer(node: dict[str, Any]) -> bool:
+    """Return whether the Node has an answer of a follower. One that was removed or damaged is written again."""
+    return following.answer(node["metadata"].get("annotations") or {})[0] is not None
 
 
 def _key(node: dict[str, Any]) -> tuple[Any, ...]:

@@ -180,5 +180,11 @@ def withdraw(argv: Sequence[str], names: Sequence[str]) -> list[str]:
     except NoCluster:
         return []
     except ApiError as error:
-        return [f"the annotation {name} stays on the Node, the API server did not remove it: {error}" for name in names]
+        if error.status == NOT_FOUND:
+            return []
+        return [
+            f"the annotation {name} stays on the Node, the API server did not remove it: {error}. Remove it with "
+            f"`kubectl annotate node NAME {name}-`"
+            for name in names
+        ]
     return []

@@ -289,7 +289,7 @@ class _Run:
         if self.pretend:
             return
         # The guard may have ended: it runs only while a configuration is on trial.
-        problem = _start_guard()
+        problem = start_guard()
         if problem:
             self.warnings.append(f"only this run restarts the kubelet, because the guard does not start: {problem}")
 
@@ -315,7 +315,7 @@ class _Run:
     def _wake_guard(self, armed: Trial) -> None:
         """Start the guard before the switch. Raises StoreError when it is installed and does not watch the trial."""
         if os.path.exists(GUARD):
-            problem = _start_guard(armed.name)
+            problem = start_guard(armed.name)
             if problem:
                 raise StoreError(f"no guard would watch this configuration, so nothing was switched: {problem}")
         else:
@@ -401,7 +401,7 @@ class _Run:
         return known.files[known.config].data if known else None
 
 
-def _start_guard(trial: str = "") -> str:
+def start_guard(trial: str = "") -> str:
     """Start the guard, if one is installed; return why it does not start, or does not see the armed `trial`."""
     if not os.path.exists(GUARD):
         return ""

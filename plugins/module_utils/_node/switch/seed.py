@@ -37,7 +37,7 @@ from .one_call import StepError
 
 REFUSED = "seed refused"
 """The reason in the status of a node that did not take its seed."""
-_ERRORS = (StepError, StoreError, UnitError, OSError, ValueError, KeyError)
+_ERRORS = (StepError, StoreError, UnitError, OSError, ValueError, KeyError, TypeError)
 
 
 def plant(config_dir: str) -> int:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 UNAUTHORIZED = 401
 NODE_USER = "system:node:"
 _HEADER = re.compile("[ -~]+")
+_BROKEN = (OSError, ValueError, KeyError, TypeError, AttributeError)
+"""What a request raises, beside HTTPException: the last four for values of another type in a kubeconfig."""
 
 _KEPT_ALIVE = (
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
@@ -175,7 +177,7 @@ class Kubeconfig:
             with contextlib.closing(self._connect(identity)) as connection:
                 answer = self._sent(connection, identity, method, path, body, content_type)
                 text = answer.read().decode("utf-8", "replace")
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, http.client.HTTPException) as error:
+        except (*_BROKEN, http.client.HTTPException) as error:
             raise ApiError(f"{method} {self.server}{path}: {error}") from error
         if answer.status >= 300:
             raise ApiError(f"{method} {self.server}{path}: {answer.status} {text[:300]}", answer.status)
@@ -221,18 +223,20 @@ class Kubeconfig:
         for identity in self._identities():
             try:
                 with contextlib.closing(self._connect(identity)) as connection:
+                    # An answer that ends its connection takes it over.
+                    sock = connection.sock
                     answer = self._sent(connection, identity, "GET", path)
                     if answer.status == UNAUTHORIZED:
                         continue
                     if answer.status >= 300:
                         text = answer.read().decode("utf-8", "replace")
                         raise ApiError(f"GET {self.server}{path}: {answer.status} {text[:300]}", answer.status)
-                    connection.sock.settimeout(quiet_seconds)
+                    sock.settimeout(quiet_seconds)
                     for level, option, value in _KEPT_ALIVE:
-                        connection.sock.setsockopt(level, option, value)
+                        sock.setsockopt(level, option, value)
                     yield from iter(answer.readline, b"")
                     return
-            except (OSError, ValueError, http.client.HTTPException) as error:
+            except (*_BROKEN, http.client.HTTPException) as error:
                 raise ApiError(f"GET {self.server}{path}: {error}") from error
         raise ApiError(f"GET {self.server}{path}: the server knows none of its credentials", UNAUTHORIZED)
 

@@ -98,6 +98,9 @@ def test_a_snapshot_of_an_earlier_release_that_means_the_same_stays() -> None:
         ),
         ({"own": [5]}, "what its host returned is malformed at own"),
         ({**tables.facts(OWN), "disk": [True]}, "what its host returned is malformed at disk"),
+        ({**tables.facts(OWN), "dropin": [True]}, "what its host returned is malformed at dropin"),
+        ({**tables.facts(OWN), "dropin": {"link": 5}}, "what its host returned is malformed at dropin.link"),
+        ({**tables.facts(OWN), "dropin": {"link": "/d/x"}}, "what its host returned is malformed at dropin.link"),
         (tables.facts({**OWN, "staticPodURLHeader": {"a": ["********"]}}), "staticPodURLHeader is secret"),
     ],
 )

@@ -20,10 +20,10 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.f
 )
 
 TEXTS = st.text(max_size=9)
+SECONDS = st.integers(0, following.LONGEST_SECONDS)
 SOURCE = {"namespace": "kube-system", "name": "config-a", "kubeletConfigKey": "kubelet"}
-ORDERS = st.builds(
-    Orders, st.sampled_from([following.SSH, following.API]), st.integers(0, 9), trial=TEXTS, reason=TEXTS
-)
+TRANSPORT = st.sampled_from([following.SSH, following.API])
+ORDERS = st.builds(Orders, TRANSPORT, st.integers(0, 9), SECONDS, SECONDS, TEXTS, TEXTS)
 ANSWERS = st.builds(
     Answer,
     st.integers(1, 3),
@@ -55,6 +55,11 @@ def test_without_annotations() -> None:
         ('{"attempt": "2"}', "attempt is '2'"),
         ('{"attempt": true}', "attempt is True"),
         ('{"transport": "mail"}', "transport is 'mail', not api or ssh"),
+        # No store keeps a trial that never ends, and no trial is over before it begins.
+        ('{"confirm_seconds": 1000000001}', "confirm_seconds is 1000000001, not a number from 0 to 1000000000"),
+        ('{"trial_seconds": -1}', "trial_seconds is -1, not a number from 0 to 1000000000"),
+        # An API server stores it as another text: its answer would never fit.
+        ('{"trial": "\\ud800"}', "trial is '\\ud800'"),
     ],
 )
 def test_malformed_orders(text: str, fault: str) -> None:
@@ -65,6 +70,7 @@ def test_malformed_orders(text: str, fault: str) -> None:
     ("text", "fault"),
     [
         ('{"refused": 1}', "refused is 1"),
+        ('{"refused": "\\udcff"}', "refused is '\\udcff'"),
         ('{"configMap": {"name": "config-a"}}', "configMap has no namespace"),
         ('{"facts": []}', "facts is a list"),
     ],

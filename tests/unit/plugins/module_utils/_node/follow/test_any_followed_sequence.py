@@ -69,3 +69,20 @@ def test_a_deadly_configuration_whose_answer_is_lost_is_tried_once() -> None:
         assert machine.node.answer().refused == tried.failed
     finally:
         machine.teardown()
+
+
+def test_a_node_that_is_created_again_during_a_look_is_not_reset() -> None:
+    """The answer is about the former Node. On the new one, which names no source, it would be a source removed."""
+    machine = AnyFollowedSequence()
+    try:
+        machine.begin(seed=1, behavior="good")
+        machine.judge(reason="", looked_at=True)
+        machine.wait(90.0)
+        machine.point("good", "none", False)
+        machine.node.at_step[4] = machine.node.cluster.create_node
+        machine.look(None, None, False)
+        assigned = machine.node.store().assigned()
+        machine.look(None, None, False)
+        assert assigned is not None and machine.node.store().assigned() == assigned
+    finally:
+        machine.teardown()

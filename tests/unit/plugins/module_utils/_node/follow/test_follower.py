@@ -21,7 +21,10 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.f
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow import follower, watching
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.follower import Follower
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.limits import Limits
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Outbox
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch.one_call import StepError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import ApiError
 
@@ -130,7 +133,7 @@ def test_a_configmap_that_is_gone_is_refused_and_one_that_cannot_be_read_now_is_
 def test_own_files_that_changed_since_the_plan(world: World) -> None:
     """Those that cannot be read now did not change."""
     world.look()
-    known, world.facts = world.facts, {"msg": "no such unit"}
+    known, world.facts = world.facts, {"kubelet": FACTS["kubelet"]}
     assert world.look({**A}, Orders(attempt=9)).refused == ""
     world.facts = known
     world.look(orders=Orders(attempt=10))
@@ -138,6 +141,40 @@ def test_own_files_that_changed_since_the_plan(world: World) -> None:
     assert world.look({**A, "uid": "u1"}, Orders(attempt=2)).refused == follower.OWN_FILE_CHANGED
     # That answer named the changed file, so the next plan knows it.
     assert world.look(orders=Orders(attempt=3)).refused == ""
+
+
+@pytest.mark.parametrize("content", [None, "[]", "\x00"], ids=["no file", "no mapping", "no YAML"])
+def test_a_damaged_checkpoint_is_named_and_not_what_was_assigned(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str | None
+) -> None:
+    """Whether the limit of root allows a change is not known then."""
+    path = Path(world.follower.store.stage(A, {"kubelet": "{}"})) / "kubelet"
+    path.unlink()
+    if content is not None:
+        path.write_text(content)
+    monkeypatch.setattr(world.follower.store, "active_source", lambda: A)
+    refused = world.look().refused
+    assert "the effect of the change is not known" in refused
+    assert f"{tmp_path}/store/checkpoints/u1/7 does not match its digest" in refused
+    assert world.calls == []
+
+
+@pytest.mark.parametrize(
+    ("facts", "cause"), [({"msg": "systemd is busy"}, "systemd is busy"), ({"kubelet": {}}, "its binary")]
+)
+def test_a_change_whose_effect_is_not_known(world: World, facts: dict[str, t.Any], cause: str) -> None:
+    """The inspection that follows may succeed, and knows no limit."""
+    world.facts = facts
+    assert cause in world.look().refused and world.calls == []
+
+
+def test_a_drop_in_that_takes_the_place_of_a_checkpoint(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kubelet takes up the own file again, of which a checkpoint hides all."""
+    world.follower.store.stage(A, {"kubelet": '{"maxPods": 50}'})
+    monkeypatch.setattr(world.follower.store, "active_source", lambda: A)
+    world.facts["own"] = [{"path": "/own", "content": {"cpuManagerPolicy": "static"}}]
+    assert world.look(delivery="dropin").refused.startswith("cpuManagerPolicy: the effect of the change is")
+    assert world.calls == []
 
 
 @pytest.mark.parametrize(
@@ -158,6 +195,54 @@ def test_a_trial_is_judged_once(world: World, orders: Orders, calls: list[t.Any]
 def test_a_confirmation_that_comes_too_late(world: World) -> None:
     world.results["confirmed"] = StepError("confirming", "the node reverted it")
     assert "the node reverted it" in world.look(orders=Orders(attempt=1, trial="boot/1.0")).failed
+
+
+@pytest.mark.parametrize("place", [annotation.SOURCE, following.FOLLOW])
+def test_a_malformed_annotation_is_corrected_by_hand(world: World, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    """Its refusal ends with it, and the name of the trial is there again."""
+    found = world.look(orders=Orders())
+    monkeypatch.setattr(world.follower.store, "assigned", lambda: A)
+    before, world.notes[place] = world.notes[place], "{trial: boot/1.0}"
+    world.follower.look()
+    assert f"{place} is malformed" in world.notes[following.FOLLOWER]
+    world.notes[place] = before
+    world.results["assigned"] = {**SWITCHED, "restart_needed": False}
+    monkeypatch.setattr(world.follower.store, "trial", lambda: Trial(A, None, Moment("boot", 1.0, 0.0)))
+    world.follower.look()
+    assert following.answer(world.notes) == (found, "")
+
+
+def test_the_removal_of_a_malformed_source_resets_no_node(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its message asks for that, so that a rollout can write it again."""
+    world.look()
+    monkeypatch.setattr(world.follower.store, "assigned", lambda: A)
+    world.notes[annotation.SOURCE] = "{"
+    world.follower.look()
+    del world.notes[annotation.SOURCE], world.calls[:]
+    world.follower.look()
+    found, _fault = following.answer(world.notes)
+    assert found is not None and (found.source, found.refused, world.calls) == (None, "", [])
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_a_node_that_was_created_again_gets_the_status_of_what_runs_already(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: bool
+) -> None:
+    """Nothing is switched, so the guard would report nothing, and a rollout would wait for it."""
+    store = world.follower.store
+    (tmp_path / "store").mkdir(0o700)
+    monkeypatch.setattr(store, "assigned", lambda: A)
+    monkeypatch.setattr(store, "active_source", lambda: A)
+    started: list[str] = []
+    monkeypatch.setattr(checkpoint_module, "start_guard", lambda: started.append("guard"))
+    if not lost:
+        world.notes[annotation.STATUS] = "{}"
+    assert world.look().refused == ""
+    world.look()
+    report = Outbox(str(tmp_path)).report()
+    assert world.calls == [] and bool(report) == bool(started) == lost and len(started) < 2
+    if report:
+        assert (report.status["assigned"], report.message) == ({"configMap": A}, "")
 
 
 def test_reset(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,7 +281,9 @@ class Over(Exception):
     """The test is over."""
 
 
-def event(kind: str = "MODIFIED", **notes: str) -> dict[str, t.Any]:
+def event(kind: str = "MODIFIED", **given: str | None) -> dict[str, t.Any]:
+    """Return an event of a Node with these annotations, and with an answer of the follower unless that is given."""
+    notes = {name: text for name, text in {following.FOLLOWER: "{}", **given}.items() if text is not None}
     return {"type": kind, "object": {"metadata": {"uid": "u", "annotations": notes}, "message": "too old"}}
 
 
@@ -241,6 +328,13 @@ def test_each_change_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         event("ADDED", **{SOURCE: "a"}), event(**{SOURCE: "b"}), event(**{SOURCE: "b", following.FOLLOW: "1"})
     )
     assert looks(monkeypatch, [first, second]) == (4, [])
+
+
+@pytest.mark.parametrize("lost", [None, "no JSON", '{"attempt": "1"}'])
+def test_an_answer_that_was_lost_is_written_again(monkeypatch: pytest.MonkeyPatch, lost: str | None) -> None:
+    """As the messages about it promise. The first one is written by the look that sees the Node first."""
+    events = [event("ADDED", **{following.FOLLOWER: lost}), event(), event(**{following.FOLLOWER: lost}), event()]
+    assert looks(monkeypatch, [Watched(*events), Watched(event("ADDED"))]) == (2, [])
 
 
 def test_a_look_that_fails_is_repeated_after_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -258,3 +258,17 @@ def test_a_host_whose_node_is_not_known(kubelet: list[str]) -> None:
     """A token names none."""
     for words in (kubelet, ["--kubeconfig=/none"], NO_CLUSTER):
         assert status_reporter.elsewhere(words, "n1") == ""
+
+
+@pytest.mark.parametrize(("status", "stays"), [(404, False), (403, True), (0, True)])
+def test_annotations_that_the_api_server_does_not_remove(
+    status: int, stays: bool, kubelet: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of a Node that is gone are gone, too."""
+
+    def call(_self: Kubeconfig, *_words: t.Any) -> None:
+        raise ApiError("refused", status)
+
+    monkeypatch.setattr(Kubeconfig, "call", call)
+    found = status_reporter.withdraw(kubelet, [annotation.STATUS])
+    assert [f"annotate node NAME {annotation.STATUS}-" in warning for warning in found] == [True] * stays

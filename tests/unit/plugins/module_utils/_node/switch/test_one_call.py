@@ -213,7 +213,7 @@ def guarded(node: Node, monkeypatch: pytest.MonkeyPatch) -> Node:
     service = node.folder / "guard.service"
     service.touch()
     monkeypatch.setattr(checkpoint_module, "GUARD", str(service))
-    monkeypatch.setattr(checkpoint_module, "_start_guard", lambda *_trial: "")
+    monkeypatch.setattr(checkpoint_module, "start_guard", lambda *_trial: "")
     return node
 
 

@@ -86,6 +86,8 @@ def test_values_of_another_type(tmp_path: Path, cluster: t.Any, user: t.Any) -> 
     path = conf(tmp_path, user, **cluster)
     with pytest.raises(ApiError, match=r"kubelet\.conf|/x"):
         Kubeconfig(path).call("GET", "/x")
+    with pytest.raises(ApiError, match=r"kubelet\.conf|/x"):
+        list(Kubeconfig(path).lines("/x", 150))
 
 
 @pytest.mark.parametrize("token", ["*secret", "!secret", '"secret', "yes: secret", "{secret", '"\\secret"'])
@@ -142,10 +144,11 @@ def test_the_kubeconfig_of_a_node_of_eks(tmp_path: Path) -> None:
 class Watched(Answered):
     """A connection that answers a watch with these lines, each of which may be an exception."""
 
-    def __init__(self, status: int, *lines: t.Any) -> None:
+    def __init__(self, status: int, *lines: t.Any, closes: bool = False) -> None:
         super().__init__(b"refused")
-        self.status, self.lines = status, [*lines, b""]
-        self.sock, self.quiet = self, 0.0
+        self.status, self.lines, self.closes = status, [*lines, b""], closes
+        self.sock: t.Any = self
+        self.quiet = 0.0
         self.set: dict[tuple[int, int], int] = {}
 
     def settimeout(self, seconds: float) -> None:
@@ -155,6 +158,12 @@ class Watched(Answered):
     def setsockopt(self, level: int, option: int, value: int) -> None:
         """Note what the kernel does about a server that is silent."""
         self.set[level, option] = value
+
+    def getresponse(self) -> Watched:
+        if self.closes:
+            # As http.client does: the answer has the connection from now on.
+            self.sock = None
+        return self
 
     def readline(self) -> bytes:
         line = self.lines.pop(0)
@@ -179,6 +188,13 @@ def test_the_lines_of_a_watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     options = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
     idle, between, probes = (answer.set[socket.IPPROTO_TCP, option] for option in options)
     assert idle + between * probes <= 120
+
+
+def test_a_watch_on_a_connection_that_is_closed_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As that of a server that stops (`Connection: close`), or of a proxy with HTTP/1.0."""
+    answer = Watched(200, b"one", closes=True)
+    assert list(watched(tmp_path, monkeypatch, answer)) == [b"one"]
+    assert answer.quiet == 150
 
 
 @pytest.mark.parametrize(
