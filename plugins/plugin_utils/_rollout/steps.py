@@ -250,11 +250,12 @@ def _soak(at: At) -> Options | None:
 def _settle(at: At) -> Options | None:
     """A follower confirms or reverts what its Node names."""
     failures = rows.failures(at.batch.hosts, at.found.rows, at.play.present)
-    names = [name for name in at.found.on_trial if rows.by_follower(at.found.rows[name])]
-    if not names or at.play.check_mode:
+    verified = {name: source for name, source in at.found.on_trial.items() if rows.by_follower(at.found.rows[name])}
+    if not verified or at.play.check_mode:
         return None
-    verdicts = {name: failures.get(name, "") for name in names}
-    return {"state": "settled", "nodes": names, "verdicts": verdicts, "wait_timeout": at.play.variable(WAIT)}
+    verdicts = {name: failures.get(name, "") for name in verified}
+    options = {"sources": verified, "verdicts": verdicts, "wait_timeout": at.play.variable(WAIT)}
+    return {"state": "settled", **options, **leased(at)}
 
 
 def _to_confirm(at: At, _result: Result) -> Mapping[str, Any]:

@@ -226,9 +226,10 @@ def test_what_is_left_to_followers() -> None:
     given = given._replace(found=STEPS["verify"].after(assigned, {"nodes": verified}))
     assert STEPS["settle"].options(given) == {
         "state": "settled",
-        "nodes": ["n1", "n2"],
+        "sources": SOURCES,
         "verdicts": {"n1": "", "n2": "refused"},
         "wait_timeout": 180,
+        "lease": LEASE,
     }
     assert STEPS["settle"].more(given, {}) == {"on_hosts": {}}
 
