@@ -195,11 +195,12 @@ def copies(at: At, result: Result) -> Mapping[str, Any]:
             continue
         source = row["source"]
         data = result["configmaps"][f"{source['namespace']}/{source['name']}"]
-        on_hosts[host] = {
-            "delivery": DROPIN if row["delivery"] == DROPIN else deliveries.CHECKPOINT,
-            "source": {**PLACEHOLDER, **source},
-            "data": data or {source["kubeletConfigKey"]: at.batch.texts[name]},
-        }
+        if not data and name in at.batch.texts:
+            data = {source["kubeletConfigKey"]: at.batch.texts[name]}
+        # In check mode without a plan, it is not known what push would create.
+        if data:
+            delivery = DROPIN if row["delivery"] == DROPIN else deliveries.CHECKPOINT
+            on_hosts[host] = {"delivery": delivery, "source": {**PLACEHOLDER, **source}, "data": data}
     return {"on_hosts": on_hosts}
 
 
