@@ -35,7 +35,7 @@ def test_a_rollout_begins_and_has_a_result() -> None:
 def test_a_node_that_was_deleted_after_the_plan_is_skipped() -> None:
     """The others of its group are rolled out to, and the end of the rollout names it."""
     table = host_table.node_table(["n1", "n2"], {"n1": {}, "n2": {}})
-    plan = {**PLAN, "nodes": {name: PLAN["nodes"]["n1"] for name in ("n1", "n2")}}
+    plan = {**PLAN, "nodes": dict.fromkeys(("n1", "n2"), PLAN["nodes"]["n1"])}
     gone = {"n2": {"message": "there is no such Node"}}
     value = rollout.rollout(plan, "begin", table, INFO, "all", max_unavailable=1, lost=gone)
     assert value["hosts"] == ["n1"] and value["rest"] == []
