@@ -52,6 +52,8 @@ class _Revert:
         self.variant = variant if failed["changed"] else None
         self.uid: str = failed.get("uid") or ""
         self.written = False
+        # Whether nothing more is waited for.
+        self.closed = False
         # Whether the node reported that it had taken up the source that failed.
         self.taken_up = False
         # The configuration that the node reports as active.
@@ -94,7 +96,8 @@ class _Revert:
         if node.fault:
             return node.fault
         # A checkpoint is not copied to the node again, so only `active` shows what the node runs.
-        if self.written and not self.on_node and not nodes.settled(node):
+        follows = not self.on_node and (self.written or not self.is_automatic(node))
+        if follows and not nodes.settled(node):
             return (
                 f"waiting for its kubelet to take up {nodes.describe(self.previous)} again; "
                 f"active is {nodes.describe(node.part('active'))}"
@@ -248,7 +251,7 @@ def _read(session: Session, reverts: dict[str, _Revert]) -> dict[str, nodes.Node
 
 
 def _open(reverts: dict[str, _Revert]) -> list[str]:
-    return [name for name, one in reverts.items() if one.state == NOT_REVERTED]
+    return [name for name, one in reverts.items() if one.state == NOT_REVERTED and not one.closed]
 
 
 def _write(session: Session, reverts: dict[str, _Revert], found: dict[str, nodes.Node], dry_run: bool) -> None:
@@ -273,8 +276,10 @@ def _write(session: Session, reverts: dict[str, _Revert], found: dict[str, nodes
         absent = node_requests.absence(session, outcome.error)
         if absent:
             one.state, one.message = absent.state, absent.message
+        elif isinstance(outcome.error, ApiError) and outcome.error.status == 409:
+            one.state, one.message = REASSIGNED, outcome.why
         elif outcome.error:
-            one.state, one.message = REASSIGNED, outcome.error.message
+            one.closed, one.message = True, f"not reverted: {outcome.why}. Remove the cause and run again"
 
 
 def _goals(reverts: dict[str, _Revert], found: dict[str, nodes.Node]) -> dict[str, dict[str, str] | None]:
