@@ -236,7 +236,7 @@ def test_the_previous_source_of_another_user_is_waited_for(clock: Clock) -> None
 
 
 def test_a_write_that_is_refused(clock: Clock) -> None:
-    """No other user is to blame, and waiting does not help."""
+    """It is no other user, and waiting does not help."""
     cluster = bad()
     cluster.answers["PATCH *"] = ApiError(403, "patching nodes is forbidden")
     with pytest.raises(NodesFailed, match="n1: not reverted: patching nodes is forbidden") as caught:
