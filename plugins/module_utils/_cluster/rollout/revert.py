@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Reverts nodes after an assignment that failed, and verifies that they run their previous configuration again.
 
-A kubelet or guard that has reverted on its own reports that in its status, which stays as the evidence. All other nodes
-get their previous source assigned again. So does a kubelet with native delivery that fell back further than that: its
-last-known-good is 10 minutes old.
+A kubelet or guard that has reverted on its own reports that in its status, which stays as the evidence. So does the
+guard of a node whose follower was ordered to revert. All other nodes get their previous source assigned again. So does
+a kubelet with native delivery that fell back further than that: its last-known-good is 10 minutes old.
 """
 
 from __future__ import annotations
@@ -69,6 +69,15 @@ class _Revert:
         if not node.error or nodes.is_sync_error(node) or not same_place(node.part("assigned"), self.source):
             return False
         return self.on_node or same_place(node.part("active"), self.previous)
+
+    def is_ordered(self, node: nodes.Node) -> bool:
+        """Return whether the follower of the node reverts the assigned source by order, or has done so."""
+        answer, orders = node.follower, node.orders
+        if answer is None or not node.by_follower or "" in (orders.trial, orders.reason):
+            return False
+        if answer.judged == orders.trial and answer.failed:
+            return False
+        return answer.trial == orders.trial and same_place(node.source, self.source)
 
     def goal(self, node: nodes.Node) -> dict[str, str] | None:
         """Return the source to assign. Only a checkpoint names the revision, and some kubelets need the uid."""
@@ -288,7 +297,7 @@ def _goals(reverts: dict[str, _Revert], found: dict[str, nodes.Node]) -> dict[st
     for name, node in found.items():
         one, now = reverts[name], node.source
         unread = bool(node.source_fault(one.delivery))
-        if not unread and (same_place(now, one.previous) or one.is_automatic(node)):
+        if not unread and (same_place(now, one.previous) or one.is_automatic(node) or one.is_ordered(node)):
             continue
         if unread or same_place(now, one.source):
             goals[name] = one.goal(node)

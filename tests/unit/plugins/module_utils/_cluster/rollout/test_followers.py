@@ -285,6 +285,22 @@ def test_a_revert_is_ordered_and_not_waited_for() -> None:
     assert rows["n1"]["state"] == "reverting"
 
 
+def test_a_revert_that_is_ordered_needs_no_other_source(clock: Clock) -> None:
+    """Another source would restart the kubelet once more, and replace the reason that the guard reports."""
+    failed = {"changed": True, "delivery": "checkpoint", "source": A, "previous": B, "uid": "uid-n1"}
+    ordered, seen = Orders(attempt=2, trial=TRIAL, reason="slow"), Answer(configMap=A, attempt=2, trial=TRIAL)
+    back = {"assigned": {"configMap": A}, "active": {"configMap": B}, "error": "slow"}
+    calls = (
+        *[listed(followed(A, ordered, seen, reported=RUNS_A))] * 2,
+        listed(followed(A, ordered, seen._replace(judged=TRIAL), reported=back)),
+        Call("GET", f"{NODES}/n1/proxy/configz", {"kubeletconfig": {"maxPods": 5}}),
+    )
+    asked = {"nodes": {"n1": failed}, "current": None, "lease": None, "wait_timeout": 5, "wait_sleep": 1}
+    with Calls(*calls) as session:
+        row = revert.revert(session, asked, False)["nodes"]["n1"]
+    assert (row["state"], row["changed"], row["error"]) == ("reverted", False, "slow")
+
+
 def test_a_return_after_a_failure_is_another_attempt() -> None:
     """The module that reverts a node writes its previous source for its follower, too."""
     failed = {"changed": True, "delivery": "checkpoint", "source": A, "previous": B, "uid": "uid-n1"}
