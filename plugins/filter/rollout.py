@@ -45,6 +45,10 @@ def begin(
     of_value = {key: options.pop(key) for key in value.Options._fields if key in options}
     own = value.Options(**of_value)
     away = {name: row["message"] for name, row in (lost or {}).items()}
+    # Deleted since the plan was made.
+    gone = {name: why for name, why in away.items() if name in table["hosts"] and name not in info}
+    left = {name: host for name, host in table["hosts"].items() if name not in gone}
+    table, skipped = {**table, "hosts": left}, {**(skipped or {}), **gone}
     ordered = order.order(planned, goal, table, info, lost=away, **options)
     name, back = "", plan
     if goal == goals.PLAN:

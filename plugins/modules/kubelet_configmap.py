@@ -77,9 +77,9 @@ options:
     default: 0
   access_only:
     description:
-      - With O(state=pruned), keeps all ConfigMaps, and only revokes the access of kubelets before 1.11 to those that
-        they are not assigned any more. Without this option, both is done.
-      - These kubelets read a ConfigMap by a Role and a RoleBinding of its name with the suffix C(-reader), which
+      - With O(state=pruned), keeps all ConfigMaps, and only revokes the access of nodes with a follower and of kubelets
+        before 1.11 to those that they are not assigned any more. Without this option, both is done.
+      - These nodes read a ConfigMap by a Role and a RoleBinding of its name with the suffix C(-reader), which
         M(livenodes.kubelet.node_config_source) creates. They keep on their disk what they have read.
     type: bool
     default: false
@@ -187,7 +187,7 @@ pruned:
   elements: str
 revoked:
   description: >-
-    The Roles and RoleBindings of kubelets before 1.11 that were removed or lost a node.
+    The Roles and RoleBindings of followers, and of kubelets before 1.11, that were removed or lost a node.
   returned: O(state=pruned), if any was
   type: list
   elements: str

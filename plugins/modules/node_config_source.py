@@ -103,7 +103,8 @@ options:
     type: int
   verdicts:
     description:
-      - With O(state=settled), by node name why its configuration is reverted; an empty text confirms it.
+      - With O(state=settled), by node name why its configuration is reverted; an empty text confirms it. With
+        O(sources), a node that has another source now fails with V(reassigned), and nothing is ordered there.
     type: dict
   check_source:
     description:
@@ -194,8 +195,8 @@ nodes:
         Without a wait, V(assigned), V(reset), V(unchanged), V(unknown), V(gone) or V(replaced). After a wait,
         V(active), V(local), V(pending), V(fell_back), V(sync_error), V(reassigned), V(not_listening), V(malformed),
         V(not_ready), V(differs), V(silent), V(not_restarting), V(refused), V(gone) or V(replaced). With
-        O(state=settled), V(confirmed), V(reverting) or V(unanswered). With O(state=followed), V(followed) or
-        V(unanswered).
+        O(state=settled), V(confirmed), V(reverting), V(unanswered), V(pending), V(reassigned), or V(refused) and
+        V(fell_back) if it was reverted before. With O(state=followed), V(followed) or V(unanswered).
       type: str
     message:
       description: The state in words, with cause and remedy.

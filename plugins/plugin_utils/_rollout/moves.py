@@ -49,8 +49,9 @@ def _verify_local(at: At) -> Options | None:
     return _verification(at, at.found.open(at.batch.names))
 
 
-def _look(at: At) -> Options:
-    return {"nodes": [name for host, name in at.batch.hosts.items() if host in at.play.present]}
+def _look(at: At) -> Options | None:
+    names = at.found.open([name for host, name in at.batch.hosts.items() if host in at.play.present])
+    return {"nodes": names} if names else None
 
 
 def _looked(at: At, result: Result, delivery: str) -> Found:

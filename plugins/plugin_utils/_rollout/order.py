@@ -90,7 +90,7 @@ def _kinds(
 
 def _refuse_above(largest: int, left: int, allowed: int, away: Mapping[str, str]) -> None:
     """Raise ValueError if the largest batch has more nodes than the budget leaves: its gate would refuse it."""
-    if largest <= left:
+    if largest <= max(0, left):
         return
     used = "".join(f"\n{name}: {why}" for name, why in away.items())
     counted, smaller = "", ""

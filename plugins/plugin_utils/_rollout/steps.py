@@ -195,11 +195,12 @@ def copies(at: At, result: Result) -> Mapping[str, Any]:
             continue
         source = row["source"]
         data = result["configmaps"][f"{source['namespace']}/{source['name']}"]
-        on_hosts[host] = {
-            "delivery": DROPIN if row["delivery"] == DROPIN else deliveries.CHECKPOINT,
-            "source": {**PLACEHOLDER, **source},
-            "data": data or {source["kubeletConfigKey"]: at.batch.texts[name]},
-        }
+        if not data and name in at.batch.texts:
+            data = {source["kubeletConfigKey"]: at.batch.texts[name]}
+        # In check mode without a plan, it is not known what push would create.
+        if data:
+            delivery = DROPIN if row["delivery"] == DROPIN else deliveries.CHECKPOINT
+            on_hosts[host] = {"delivery": delivery, "source": {**PLACEHOLDER, **source}, "data": data}
     return {"on_hosts": on_hosts}
 
 
@@ -250,11 +251,12 @@ def _soak(at: At) -> Options | None:
 def _settle(at: At) -> Options | None:
     """A follower confirms or reverts what its Node names."""
     failures = rows.failures(at.batch.hosts, at.found.rows, at.play.present)
-    names = [name for name in at.found.on_trial if rows.by_follower(at.found.rows[name])]
-    if not names or at.play.check_mode:
+    verified = {name: source for name, source in at.found.on_trial.items() if rows.by_follower(at.found.rows[name])}
+    if not verified or at.play.check_mode:
         return None
-    verdicts = {name: failures.get(name, "") for name in names}
-    return {"state": "settled", "nodes": names, "verdicts": verdicts, "wait_timeout": at.play.variable(WAIT)}
+    verdicts = {name: failures.get(name, "") for name in verified}
+    options = {"sources": verified, "verdicts": verdicts, "wait_timeout": at.play.variable(WAIT)}
+    return {"state": "settled", **options, **leased(at)}
 
 
 def _to_confirm(at: At, _result: Result) -> Mapping[str, Any]:

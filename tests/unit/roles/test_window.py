@@ -8,9 +8,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+import yaml
+
 from tests.sim.switched import SwitchedCluster, switched_ansible
 from tests.support.plays.ansible import extra
 
+PLAYBOOKS = Path(__file__).resolve().parents[3] / "playbooks"
 NAMES = ("n1", "n2", "n3", "n4")
 # The guards of the first batch would wait so many seconds; the second one soaks longer than the window lasts.
 QUICK = {"kubelet_config_confirm_seconds": 1, "kubelet_config_serial": "1", "kubelet_config_wait_timeout": 6}
@@ -54,3 +58,12 @@ def test_a_window_too_short_for_the_first_batch_changes_nothing(tmp_path: Path) 
     with SwitchedCluster(*NAMES, native=NAMES) as fleet:
         run = switched_ansible(tmp_path, fleet).playbook("rollout", "-e", "kubelet_config_window_minutes=1")
         assert run.code == 2 and not fleet.assigned and "this batch may take" in run.output, run.output
+
+
+@pytest.mark.parametrize("playbook", ["rollout", "rollback", "reset", "migrate"])
+def test_a_window_counts_from_the_start_of_the_run(playbook: str) -> None:
+    """Not from the end of the plan, which may take minutes."""
+    plays = yaml.safe_load((PLAYBOOKS / f"{playbook}.yml").read_text())
+    tasks = [task for play in plays for task in play.get("tasks", ())]
+    (prepare,) = (task for task in tasks if task["name"] == "Prepare")
+    assert prepare["vars"]["__kubelet_config_began"] == "{{ require_checked.began }}"

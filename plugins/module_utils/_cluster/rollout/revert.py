@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Reverts nodes after an assignment that failed, and verifies that they run their previous configuration again.
 
-A kubelet or guard that has reverted on its own reports that in its status, which stays as the evidence. All other nodes
-get their previous source assigned again. So does a kubelet with native delivery that fell back further than that: its
-last-known-good is 10 minutes old.
+A kubelet or guard that has reverted on its own reports that in its status, which stays as the evidence. So does the
+guard of a node whose follower was ordered to revert. All other nodes get their previous source assigned again. So does
+a kubelet with native delivery that fell back further than that: its last-known-good is 10 minutes old.
 """
 
 from __future__ import annotations
@@ -52,6 +52,8 @@ class _Revert:
         self.variant = variant if failed["changed"] else None
         self.uid: str = failed.get("uid") or ""
         self.written = False
+        # Whether nothing more is waited for.
+        self.closed = False
         # Whether the node reported that it had taken up the source that failed.
         self.taken_up = False
         # The configuration that the node reports as active.
@@ -67,6 +69,15 @@ class _Revert:
         if not node.error or nodes.is_sync_error(node) or not same_place(node.part("assigned"), self.source):
             return False
         return self.on_node or same_place(node.part("active"), self.previous)
+
+    def is_ordered(self, node: nodes.Node) -> bool:
+        """Return whether the follower of the node reverts the assigned source by order, or has done so."""
+        answer, orders = node.follower, node.orders
+        if answer is None or not node.by_follower or "" in (orders.trial, orders.reason):
+            return False
+        if answer.judged == orders.trial and answer.failed:
+            return False
+        return answer.trial == orders.trial and same_place(node.source, self.source)
 
     def goal(self, node: nodes.Node) -> dict[str, str] | None:
         """Return the source to assign. Only a checkpoint names the revision, and some kubelets need the uid."""
@@ -94,7 +105,8 @@ class _Revert:
         if node.fault:
             return node.fault
         # A checkpoint is not copied to the node again, so only `active` shows what the node runs.
-        if self.written and not self.on_node and not nodes.settled(node):
+        follows = not self.on_node and (self.written or not self.is_automatic(node))
+        if follows and not nodes.settled(node):
             return (
                 f"waiting for its kubelet to take up {nodes.describe(self.previous)} again; "
                 f"active is {nodes.describe(node.part('active'))}"
@@ -248,7 +260,7 @@ def _read(session: Session, reverts: dict[str, _Revert]) -> dict[str, nodes.Node
 
 
 def _open(reverts: dict[str, _Revert]) -> list[str]:
-    return [name for name, one in reverts.items() if one.state == NOT_REVERTED]
+    return [name for name, one in reverts.items() if one.state == NOT_REVERTED and not one.closed]
 
 
 def _write(session: Session, reverts: dict[str, _Revert], found: dict[str, nodes.Node], dry_run: bool) -> None:
@@ -273,8 +285,10 @@ def _write(session: Session, reverts: dict[str, _Revert], found: dict[str, nodes
         absent = node_requests.absence(session, outcome.error)
         if absent:
             one.state, one.message = absent.state, absent.message
+        elif isinstance(outcome.error, ApiError) and outcome.error.status == 409:
+            one.state, one.message = REASSIGNED, outcome.why
         elif outcome.error:
-            one.state, one.message = REASSIGNED, outcome.error.message
+            one.closed, one.message = True, f"not reverted: {outcome.why}. Remove the cause and run again"
 
 
 def _goals(reverts: dict[str, _Revert], found: dict[str, nodes.Node]) -> dict[str, dict[str, str] | None]:
@@ -283,7 +297,7 @@ def _goals(reverts: dict[str, _Revert], found: dict[str, nodes.Node]) -> dict[st
     for name, node in found.items():
         one, now = reverts[name], node.source
         unread = bool(node.source_fault(one.delivery))
-        if not unread and (same_place(now, one.previous) or one.is_automatic(node)):
+        if not unread and (same_place(now, one.previous) or one.is_automatic(node) or one.is_ordered(node)):
             continue
         if unread or same_place(now, one.source):
             goals[name] = one.goal(node)

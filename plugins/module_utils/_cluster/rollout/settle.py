@@ -12,11 +12,11 @@ import typing as t
 
 from ..._config.values import following, node_row
 from ..api import parallel
-from ..api.errors import without_failure
+from ..api.errors import ApiError, without_failure
 from ..api.session import Session
-from ..objects import node_requests, nodes
+from ..objects import config_sources, node_requests, nodes
 from ..objects.lease import Keeper
-from ..stages import verify
+from ..stages import diagnose, verdict, verify
 
 CONFIRMED, FOLLOWED, REVERTING, UNANSWERED = "confirmed", "followed", "reverting", "unanswered"
 _MERGE = "application/merge-patch+json"
@@ -37,23 +37,27 @@ def config_source(session: Session, options: dict[str, t.Any], check_mode: bool)
 def settle(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
     """Write what the option `verdicts` states: by node name why it is reverted, empty to confirm it.
 
-    Waits until the followers have confirmed; node_config_revert waits for reverts. Requests: those of one read of the
-    nodes, one PATCH for each, then one watch for each second or two. Raises NodesFailed, ApiError, LeaseLost.
+    With the option `sources`, only of nodes that still have the source that was verified. Waits until the followers
+    have confirmed; node_config_revert waits for reverts. Requests: those of one read of the nodes, one PATCH for each,
+    then one watch for each second or two. Raises NodesFailed, LeaseLost.
     """
     keeper = Keeper(session, options.get("lease"), check_mode)
     verdicts = {name: str(reason or "") for name, reason in (options["verdicts"] or {}).items()}
-    found, lost = node_requests.find_known(session, dict.fromkeys(verdicts, ""))
+    verified = config_sources.given(options) or {}
+    try:
+        found, lost = node_requests.find_known(session, dict.fromkeys(verdicts, ""))
+        keeper.keep()
+    except ApiError as error:
+        raise diagnose.unseen("settling", "not confirmed, so its guard reverts it", list(verdicts), error) from error
     rows = {name: row.shown() for name, row in lost.items()}
-    asked = {name: node for name, node in found.items() if _trial(node)}
-    for name in set(found) - set(asked):
-        rows[name] = _row(found[name], True, CONFIRMED, "nothing is on trial", changed=False)
-    keeper.keep()
+    rows.update(_without_order(found, verified))
+    asked = {name: node for name, node in found.items() if name not in rows}
     if not check_mode:
         rows.update(_order(session, asked, verdicts))
         why = f"its follower has not confirmed it within {options['wait_timeout']} s, so its guard reverts it: {_LOG}"
         waiting = {name: node for name, node in asked.items() if name not in rows}
-        late = _await(session, options, keeper, waiting, rows, _judged)
-        rows.update({name: _row(node, False, UNANSWERED, why) for name, node in late.items()})
+        late, away = _await(session, options, keeper, waiting, rows, _judged)
+        rows.update({name: _row(node, False, UNANSWERED, away or why) for name, node in late.items()})
     return without_failure("settling", {"changed": bool(asked), "stop": False, "nodes": rows})
 
 
@@ -71,9 +75,25 @@ def await_followers(session: Session, options: dict[str, t.Any], check_mode: boo
         f"its follower has not reported within {seconds} s, so a rollout would log in to the node: {_LOG}, then run "
         "the playbook follow again"
     )
-    late = _await(session, {**options, "wait_timeout": seconds}, keeper, found, rows, _reporting)
-    rows.update({name: _row(node, False, UNANSWERED, why, changed=False) for name, node in late.items()})
+    late, away = _await(session, {**options, "wait_timeout": seconds}, keeper, found, rows, _reporting)
+    rows.update({name: _row(node, False, UNANSWERED, away or why, changed=False) for name, node in late.items()})
     return without_failure("following", {"changed": False, "nodes": rows})
+
+
+def _without_order(
+    found: t.Mapping[str, nodes.Node], verified: t.Mapping[str, config_sources.Wanted]
+) -> dict[str, _Row]:
+    """Return the rows of nodes for which nothing is ordered: what was verified on them is not on trial."""
+    rows = {}
+    for name, node in found.items():
+        seen = None
+        if name in verified:
+            seen = verdict.judge(node, verified[name].source, beaten=True)
+        if seen and seen.final and (seen.state == verdict.REASSIGNED or not _trial(node)):
+            rows[name] = _row(node, False, seen.state, seen.message, changed=False)
+        elif not _trial(node):
+            rows[name] = _row(node, True, CONFIRMED, "nothing is on trial", changed=False)
+    return rows
 
 
 def _trial(node: nodes.Node) -> str:
@@ -109,21 +129,30 @@ def _await(
     waiting: dict[str, nodes.Node],
     rows: dict[str, _Row],
     judge: _Judge,
-) -> dict[str, nodes.Node]:
-    """Add the rows of nodes once `judge` returns one. Return the nodes of which it returns none until the timeout."""
+) -> tuple[dict[str, nodes.Node], str]:
+    """Add the rows of nodes once `judge` returns one. Return the nodes of which it returns none until the timeout, and
+    why they could not be read at the end; empty if they could.
+    """
     deadline = time.monotonic() + options["wait_timeout"]
-    at_end = False
+    at_end, away = False, ""
     while True:
         judged = {name: judge(node) for name, node in waiting.items()}
         rows.update({name: row for name, row in judged.items() if row})
         waiting = {name: node for name, node in waiting.items() if name not in rows}
         if not waiting or at_end:
-            return waiting
-        at_end = time.monotonic() >= deadline
-        pause = keeper.bounded_pause(min(options["wait_sleep"], 1))
+            return waiting, away
+        at_end, away = time.monotonic() >= deadline, ""
         uids = {name: node.uid for name, node in waiting.items()}
-        found, lost = node_requests.changed(session, uids, 0 if at_end else pause)
-        keeper.keep()
+        pause = keeper.bounded_pause(min(options["wait_sleep"], 1))
+        try:
+            keeper.keep()
+            found, lost = node_requests.changed(session, uids, 0 if at_end else pause)
+        except ApiError as error:
+            # The followers go on without the API server, and the rows of the other nodes must be known.
+            found, lost = {}, {}
+            away = f"{error.message}. Whether its follower has answered meanwhile is unknown: run again"
+            at_end = at_end or not error.transient
+            time.sleep(0 if at_end else pause)
         rows.update({name: row.shown() for name, row in lost.items()})
         waiting = {name: found.get(name, node) for name, node in waiting.items() if name not in rows}
 

@@ -171,7 +171,7 @@ def _remove_idle(
     found = node_requests.read(session).values()
     idle = _idle(ours, found, options)
     revoked = []
-    if any(node.form.by_role for node in found):
+    if any(node.form.by_role or node.follower for node in found):
         revoked = readers.revoke(session, namespace, readers.in_use(found), check_mode)
     gone, failed = [], []
     for outcome in parallel.each(idle, remove, session.concurrency):

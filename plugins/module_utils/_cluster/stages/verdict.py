@@ -23,6 +23,7 @@ from ..objects.nodes import Node, describe, is_sync_error
 MEANING_FOLLOWS = ", that is, "
 """Between the error of a kubelet and its meaning."""
 _UNKNOWN = "an error that this collection does not know"
+REASSIGNED = "reassigned"
 LONGEST_MESSAGE = 360
 """The most characters of a message about a node, apart from the words of a kubelet or a guard in it."""
 # The meaning of each status.config.error (pkg/kubelet/kubeletconfig/status/status.go).
@@ -49,7 +50,7 @@ STATES = {
     "fell_back": "the kubelet refused the source and reverted to last-known-good or local",
     "refused": "the follower of the node refused the source, and the kubelet runs what it ran",
     "sync_error": "the kubelet cannot get the ConfigMap",
-    "reassigned": "another user or program changed what the node should run",
+    REASSIGNED: "another user or program changed what the node should run",
     "not_listening": "the kubelet reports no status.config",
     "malformed": "an annotation, or a field that it replaces, does not show what the node runs",
     "not_ready": "the source is active but the Node is not Ready, or its kubelet does not answer",
@@ -72,7 +73,7 @@ def judge(node: Node, expected: dict[str, str] | None, beaten: bool = False) -> 
     if not same_place(node.source, expected):
         place = deliveries.of(node.delivery).source_place.replace("the ", "")
         return Verdict(
-            "reassigned",
+            REASSIGNED,
             f"its {place} names {describe(node.source)}, not {describe(expected)}: "
             "another user or program changed it; assign again",
             True,

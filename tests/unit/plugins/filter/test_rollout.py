@@ -32,6 +32,16 @@ def test_a_rollout_begins_and_has_a_result() -> None:
     assert changed == {(): 1, ("h1",): 1, ("h1", False): 0}
 
 
+def test_a_node_that_was_deleted_after_the_plan_is_skipped() -> None:
+    """The others of its group are rolled out to, and the end of the rollout names it."""
+    table = host_table.node_table(["n1", "n2"], {"n1": {}, "n2": {}})
+    plan = {**PLAN, "nodes": dict.fromkeys(("n1", "n2"), PLAN["nodes"]["n1"])}
+    gone = {"n2": {"message": "there is no such Node"}}
+    value = rollout.rollout(plan, "begin", table, INFO, "all", max_unavailable=1, lost=gone)
+    assert value["hosts"] == ["n1"] and value["rest"] == []
+    assert value["skipped"] == {"n2": "there is no such Node"}
+
+
 def test_errors_are_those_of_ansible() -> None:
     with pytest.raises(AnsibleFilterError, match="host h1 is in no batch"):
         rollout.rollout({"batches": []}, "result", "h1")

@@ -34,6 +34,8 @@ WRITTEN = {"rows": {"n1": row(), "n2": BAD}, "written": ["n1", "n2"]}
         pytest.param(STEPS["verify_local"], at(check_mode=True), None, id="check mode waits for nothing"),
         pytest.param(STEPS["verify_local"], at(), {**VERIFYING, "nodes": ["n1", "n2"]}, id="verify"),
         pytest.param(STEPS["look_to_native"], at(present=("h2",)), {"nodes": ["n2"]}, id="the hosts that are left"),
+        pytest.param(STEPS["look_to_native"], at(rows={"n2": BAD}), {"nodes": ["n1"]}, id="without a deleted node"),
+        pytest.param(STEPS["look_to_native"], at(rows={"n1": BAD, "n2": BAD}), None, id="all were deleted"),
         pytest.param(
             STEPS["annotate"],
             at(moving=MOVING),

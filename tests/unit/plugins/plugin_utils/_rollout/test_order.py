@@ -197,8 +197,9 @@ def test_what_the_budget_leaves(most: Any, serial: Any, lost: tuple[str, ...], e
         assert ordered(*arguments, **options)["stages"][0]["serial"] == expected
 
 
-def test_without_a_change_the_budget_does_not_matter() -> None:
-    assert ordered(plan(), table("n1"), ready_rows(), lost={"n2": "away"})["hosts"] == []
+@pytest.mark.parametrize("away", [["n2"], ["n2", "n3"]], ids=["used up", "exceeded"])
+def test_without_a_change_the_budget_does_not_matter(away: list[str]) -> None:
+    assert ordered(plan(), table("n1"), ready_rows(), lost=dict.fromkeys(away, "away"))["hosts"] == []
 
 
 def test_an_invalid_budget_is_named() -> None:

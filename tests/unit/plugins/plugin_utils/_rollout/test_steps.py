@@ -200,6 +200,12 @@ def test_what_is_copied_to_a_host(delivery: str, source: dict[str, str], data: d
     assert STEPS["assign"].more(given, native) == {"on_hosts": {}}
 
 
+def test_nothing_is_copied_in_check_mode_of_an_unknown_configmap() -> None:
+    """Such as a source by hand, and in a migration one whose ConfigMap was deleted."""
+    result = {"nodes": {"n1": row(delivery="dropin")}, "configmaps": {"kube-system/a": {}}}
+    assert STEPS["assign"].more(at(check_mode=True), result) == {"on_hosts": {}}
+
+
 def test_what_a_host_confirms_or_reverts() -> None:
     nodes = {"n1": row(delivery="dropin"), "n2": row(delivery="checkpoint", ok=False)}
     given = at()
@@ -226,9 +232,10 @@ def test_what_is_left_to_followers() -> None:
     given = given._replace(found=STEPS["verify"].after(assigned, {"nodes": verified}))
     assert STEPS["settle"].options(given) == {
         "state": "settled",
-        "nodes": ["n1", "n2"],
+        "sources": SOURCES,
         "verdicts": {"n1": "", "n2": "refused"},
         "wait_timeout": 180,
+        "lease": LEASE,
     }
     assert STEPS["settle"].more(given, {}) == {"on_hosts": {}}
 

@@ -180,7 +180,7 @@ def order(reason: str = "") -> Call:
 def settled(answer: Answer, *calls: Call, **given: t.Any) -> dict[str, t.Any]:
     """Return the row of a node on which a trial is settled."""
     start = followed(A, Orders(attempt=2), answer, reported=RUNS_A)
-    asked = options(state="settled", wait_timeout=0, wait_sleep=1, verdicts={"n1": ""}, **given)
+    asked = {**options(state="settled", wait_timeout=0, wait_sleep=1, verdicts={"n1": ""}), **given}
     with Calls(listed(start), *calls) as session:
         try:
             return settle.settle(session, asked, False)["nodes"]["n1"]
@@ -205,6 +205,44 @@ def test_confirm(judged: str, failed: str, ok: bool, state: str) -> None:
 def test_what_is_not_on_trial_is_confirmed() -> None:
     row = settled(Answer(configMap=A, attempt=2))
     assert (row["ok"], row["changed"]) == (True, False)
+
+
+@pytest.mark.parametrize("reason", ["", "pods are lost"], ids=["confirm", "revert"])
+@pytest.mark.parametrize(
+    ("verified", "answer", "state"),
+    [
+        # Another user has assigned another source since, which is on trial now.
+        (B, Answer(configMap=A, attempt=2, trial=TRIAL), "reassigned"),
+        # The guard has reverted it since.
+        (A, Answer(configMap=A, attempt=2, refused="the kubelet ended"), "refused"),
+    ],
+    ids=["reassigned", "reverted"],
+)
+def test_nothing_else_is_settled_than_what_was_verified(
+    verified: dict[str, str], answer: Answer, state: str, reason: str
+) -> None:
+    row = settled(answer, sources={"n1": verified}, verdicts={"n1": reason})
+    assert (row["ok"], row["state"], row["changed"]) == (False, state, False)
+
+
+OUTAGE = ApiError(503, "the API server is away", transient=True)
+
+
+def test_an_outage_after_the_order_is_waited_for(clock: Clock) -> None:
+    then = followed(A, Orders(attempt=2, trial=TRIAL), Answer(trial=TRIAL, judged=TRIAL))
+    answer, away = Answer(configMap=A, attempt=2, trial=TRIAL), dataclasses.replace(listed(then), answer=OUTAGE)
+    assert settled(answer, order(), away, listed(then), wait_timeout=60)["ok"]
+    row = settled(answer, order(), away)
+    assert (row["ok"], row["state"]) == (False, "unanswered") and "the API server is away" in row["message"]
+
+
+def test_an_outage_before_the_order_is_a_row() -> None:
+    """The nodes of the batch to which Ansible logs in can still be confirmed."""
+    asked = options(state="settled", wait_timeout=0, wait_sleep=1, verdicts={"n1": ""})
+    away = dataclasses.replace(listed(followed()), answer=OUTAGE)
+    with Calls(away) as session, pytest.raises(NodesFailed, match="the API server is away") as failed:
+        settle.settle(session, asked, False)
+    assert not failed.value.result["nodes"]["n1"]["ok"]
 
 
 @pytest.mark.parametrize(
@@ -245,6 +283,22 @@ def test_a_revert_is_ordered_and_not_waited_for() -> None:
     with Calls(listed(start), order("pods are lost")) as session:
         rows = settle.settle(session, asked, False)["nodes"]
     assert rows["n1"]["state"] == "reverting"
+
+
+def test_a_revert_that_is_ordered_needs_no_other_source(clock: Clock) -> None:
+    """Another source would restart the kubelet once more, and replace the reason that the guard reports."""
+    failed = {"changed": True, "delivery": "checkpoint", "source": A, "previous": B, "uid": "uid-n1"}
+    ordered, seen = Orders(attempt=2, trial=TRIAL, reason="slow"), Answer(configMap=A, attempt=2, trial=TRIAL)
+    back = {"assigned": {"configMap": A}, "active": {"configMap": B}, "error": "slow"}
+    calls = (
+        *[listed(followed(A, ordered, seen, reported=RUNS_A))] * 2,
+        listed(followed(A, ordered, seen._replace(judged=TRIAL), reported=back)),
+        Call("GET", f"{NODES}/n1/proxy/configz", {"kubeletconfig": {"maxPods": 5}}),
+    )
+    asked = {"nodes": {"n1": failed}, "current": None, "lease": None, "wait_timeout": 5, "wait_sleep": 1}
+    with Calls(*calls) as session:
+        row = revert.revert(session, asked, False)["nodes"]["n1"]
+    assert (row["state"], row["changed"], row["error"]) == ("reverted", False, "slow")
 
 
 def test_a_return_after_a_failure_is_another_attempt() -> None:

@@ -224,6 +224,26 @@ def test_the_assignment_of_another_user_is_kept(clock: Clock) -> None:
     assert cluster.count("PATCH", f"{NODES}/n1") == 0
 
 
+def test_the_previous_source_of_another_user_is_waited_for(clock: Clock) -> None:
+    """Its Node names it already, and the kubelet still runs the source that failed."""
+    failed = status(reference("bad"), reference("bad"))
+    cluster = Direct(node("n1", place("good"), failed), live={"n1": live(maxPods=110)})
+    with pytest.raises(NodesFailed, match=r"to take up .*/good key kubelet again; active is .*/bad"):
+        go(cluster, n1=row(place("good")))
+    good = status(reference("good"), reference("good"))
+    clock.at(33, lambda: cluster.nodes["n1"]["status"].update(config=good))
+    assert go(cluster, n1=row(place("good")))["nodes"]["n1"]["state"] == "reverted"
+
+
+def test_a_write_that_is_refused(clock: Clock) -> None:
+    """It is no other user, and waiting does not help."""
+    cluster = bad()
+    cluster.answers["PATCH *"] = ApiError(403, "patching nodes is forbidden")
+    with pytest.raises(NodesFailed, match="n1: not reverted: patching nodes is forbidden") as caught:
+        go(cluster, n1=row(place("good")))
+    assert caught.value.result["nodes"]["n1"]["state"] == "not_reverted" and clock.slept == []
+
+
 def test_a_passing_outage_of_the_api_server(clock: Clock) -> None:
     """What an earlier run had switched is not held against what was live then."""
     cluster = bad(7)

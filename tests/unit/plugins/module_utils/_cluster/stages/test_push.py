@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease, lease_objects
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease, lease_objects, readers
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import push
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, identity
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, following, identity
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.sim.api.direct import Clock, Direct
 from tests.support.api.calls import CONFIGMAPS, DRY, NODES, Call, Calls
@@ -290,6 +290,22 @@ def test_prune_keeps_other_names(name: str) -> None:
     """A name that begins like ours is not ours: ours is the first part and the hash, nothing between them."""
     result = prune(cluster(name))
     assert (result["changed"], result["kept"]) == (False, [name])
+
+
+def test_prune_revokes_what_followers_no_longer_read() -> None:
+    """Each ConfigMap that a rollout has assigned to a node with a follower has a Role of its own."""
+    notes = {following.FOLLOWER: following.text(following.Answer())}
+    followed = node("n1", version="v1.33.0", marked=reference("base-new"))
+    followed["metadata"]["annotations"].update(notes)
+    api = cluster(nodes=[followed])
+    places = {("kube-system", name): ["n1"] for name in ("base-old", "base-new")}
+    readers.grant(api, places, False)
+    assert prune(api)["revoked"] == ["RoleBinding kube-system/base-old-reader", "Role kube-system/base-old-reader"]
+    assert readers.grant(api, places, True)[0] == [
+        "Role kube-system/base-old-reader",
+        "RoleBinding kube-system/base-old-reader",
+    ]
+    assert not prune(api)["changed"]
 
 
 def test_prune_sees_the_same_name_in_another_namespace() -> None:
