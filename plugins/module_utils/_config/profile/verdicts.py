@@ -92,7 +92,10 @@ def exceptions_of(given: Any, names: Sequence[str], origin: str) -> dict[str, di
 def _with_exception(found: _Found, excepted: Mapping[str, Any], today: datetime.date) -> _Found:
     owner, until = excepted["owner"], excepted["until"]
     if today <= datetime.date.fromisoformat(until):
-        return found._replace(verdict=EXCEPTED, message=f"excepted by {owner} until {until}: {excepted['reason']}")
+        why = f"excepted by {owner} until {until}: {excepted['reason']}"
+        if found.verdict == NOT_CHECKED:
+            why += f"; not checked: {found.message}"
+        return found._replace(verdict=EXCEPTED, message=why)
     ended = f"the exception by {owner} ended on {until}"
     return found._replace(verdict=FAIL, message="; ".join(filter(None, [found.message, ended])))
 

@@ -257,7 +257,7 @@ OWNER = {"owner": "platform team", "until": "2026-11-27", "reason": "until the C
         # YAML makes a date of it.
         ("4.2.9", {}, datetime.date(2026, 11, 28), EXCEPTED, "until 2026-11-28"),
         ("4.2.8", {}, "2026-12-31", EXCEPTED, "excepted by platform team"),
-        ("4.1.9", {}, "2026-12-31", EXCEPTED, "excepted by platform team"),
+        ("4.1.9", {}, "2026-12-31", EXCEPTED, "is there; not checked: Ansible did not log in to the node"),
         ("4.1.9", {}, "2026-01-01", FAIL, "Ansible did not log in to the node; the exception by platform team ended"),
         ("4.2.3", nested("4.2.3", "/ca"), "2026-01-01", PASS, ""),
     ],
