@@ -37,7 +37,7 @@ OPTIONS = {
     "comply": ("-e", json.dumps({"kubelet_config_profile": "cis-1.12", "kubelet_config_exceptions": EXCEPTED})),
 }
 VARIABLES = {"kubelet_config": {"maxPods": 80}}
-# Without them a prune succeeds and warns, and a check of profiles passes by the exceptions, and names what it did not see.
+# Without them a prune succeeds and warns; a check of profiles passes by the exceptions and names what it did not see.
 LEFT = {("prune", "delete leases kube-system"), ("comply", "get nodes/proxy")}
 # One of every kind in the short tier.
 SHORT = {*LEFT, ("plan", "list pods"), ("rollout", "patch nodes"), ("prune", "delete configmaps kube-system")}
