@@ -34,7 +34,6 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values i
     amounts,
     annotation,
     document,
-    identity,
     own_values,
     paths,
 )
@@ -61,7 +60,7 @@ from tests.unit.fuzz.samples import (
 def live(data: bytes) -> object:
     found = kubelets.configz(sent(data), "n1")
     config = complete_config.restore(found)
-    return identity.variant(config), complete_config.machine_specific(found)
+    return document.variant(config), complete_config.machine_specific(found)
 
 
 def planned(given: tuple[str, t.Any]) -> None:

@@ -15,7 +15,7 @@ from ..._config.plan.layers import Layers
 from ..._config.rules import checks
 from ..._config.rules.problem import REFUSAL, Problem
 from ..._config.undo import changed_by
-from ..._config.values import document, identity
+from ..._config.values import document
 from ..._config.values.node_row import first_of
 from ..._config.values.short_texts import minor_of
 from ..api.errors import ApiError, ClusterError
@@ -173,7 +173,7 @@ def _update(
             refused = _refusal(before, declared, minor)
         if refused and not dry_run:
             raise ClusterError(refused)
-        row = {"changed": bool(changes), "changes": changes, "refused": refused, "variant": identity.variant(after)}
+        row = {"changed": bool(changes), "changes": changes, "refused": refused, "variant": document.variant(after)}
         if not changes:
             return {**row, **configmaps.reference(current, KEY)}, []
         header = f"ConfigMap {NAMESPACE}/{current['metadata']['name']}"
@@ -212,7 +212,7 @@ def _undo(session: Session, rollout: str, check_mode: bool) -> dict[str, t.Any]:
             before = document.parse(configmap["data"][KEY], f"key {KEY}", complete=True)
             after, note = changed_by.undone(record, rollout, before)
             row["changes"] = compare.changed_keys(before, after)
-            row.update(changed=bool(row["changes"]), variant=identity.variant(after))
+            row.update(changed=bool(row["changes"]), variant=document.variant(after))
             if row["changes"]:
                 header = f"ConfigMap {NAMESPACE}/{name}"
                 diffs.append(difftext.diff(before, after, header, header))

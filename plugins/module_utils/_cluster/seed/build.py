@@ -13,7 +13,7 @@ import typing as t
 
 from ..._config import delivery as deliveries
 from ..._config.fields import complete_config, fields
-from ..._config.values import annotation, document, identity
+from ..._config.values import annotation, document
 from ..._config.values.node_row import first_of
 from ..._node.install import seed_files
 from ..._node.install.seed_files import Seed
@@ -139,7 +139,7 @@ def _pushed(
 
     Not on the ConfigMap itself: a write would change its resourceVersion.
     """
-    days, variant = options["keep_days"], identity.variant(config)
+    days, variant = options["keep_days"], document.variant(config)
     found = push.push(
         session, {**options, "state": "present", "config": None, "src": None, "variants": {variant: config}}, check_mode
     )

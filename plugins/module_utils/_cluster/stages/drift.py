@@ -21,7 +21,7 @@ from ..._config.forecast import allocatable
 from ..._config.minors import fields_of
 from ..._config.plan import host_facts, own_file, shared_overrides
 from ..._config.plan.layers import Layers
-from ..._config.values import document, identity, own_values
+from ..._config.values import document, own_values
 from ..api import parallel
 from ..api.errors import ClusterError
 from ..api.session import Session
@@ -241,7 +241,7 @@ def _fault(found: config_sources.FoundConfig, minor: int) -> str:
 def _edited(configmap: dict[str, t.Any]) -> bool:
     """Return whether the content of a ConfigMap of this collection does not match the hash in its name."""
     base, _dash, suffix = configmap["metadata"]["name"].rpartition("-")
-    return bool(suffix != identity.append_hash(base, configmap.get("data") or {}))
+    return bool(suffix != document.append_hash(base, configmap.get("data") or {}))
 
 
 def _content(

@@ -11,7 +11,7 @@ from ..._config.fields import complete_config as pure_configz
 from ..._config.forecast import allocatable
 from ..._config.minors import fields_of
 from ..._config.rules import start_rules
-from ..._config.values import document, identity
+from ..._config.values import document
 from ..api import kubelet_endpoint, parallel
 from ..api.errors import ClusterError, NodesFailed
 from ..api.session import Session
@@ -138,7 +138,7 @@ def _variant(table: dict[str, t.Any], config: dict[str, t.Any] | None) -> str | 
     """Return the hash of a configuration, which is added to the variants."""
     if config is None:
         return None
-    variant = identity.variant(config)
+    variant = document.variant(config)
     table["variants"].setdefault(variant, config)
     return variant
 

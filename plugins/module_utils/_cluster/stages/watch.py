@@ -16,7 +16,7 @@ from ..._config.fields import complete_config, difftext, fields, overlay
 from ..._config.minors import fields_of
 from ..._config.plan.layers import Declared
 from ..._config.rules import checks, start_rules
-from ..._config.values import identity, node_row
+from ..._config.values import document, node_row
 from ..._config.values.reference import same_place
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError
@@ -338,7 +338,7 @@ def read_before(session: Session, found: t.Iterable[nodes.Node]) -> dict[str, t.
         if outcome.value is None:
             continue
         config = complete_config.restore(outcome.value)
-        variant = identity.variant(config)
+        variant = document.variant(config)
         table["variants"].setdefault(variant, config)
         own = (known[outcome.item].own or {}).get("own") or {}
         table["nodes"][outcome.item] = {"variant": variant, "declared": sorted(own)}

@@ -20,7 +20,7 @@ from ..rules import start_rules
 from ..rules.problem import REFUSAL, WARNING, Problem
 from ..values import annotation, own_values
 from ..values.document import API_VERSION, KIND, accept, parse, render
-from ..values.identity import configmap_name as name_of
+from ..values.document import configmap_name as name_of
 from ..values.reference import same_place
 from ..values.short_texts import minor_of
 from . import delivery_rules, host_facts, own_file, plan_node, plan_text, sources

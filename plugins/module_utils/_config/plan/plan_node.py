@@ -15,8 +15,7 @@ from ..fields.field_row import EFFECTS
 from ..rules import checks, start_rules, types
 from ..rules.problem import REFUSAL, WARNING, Problem
 from ..values import paths
-from ..values.document import DocumentError, check_size, render
-from ..values.identity import variant
+from ..values.document import DocumentError, check_size, render, variant
 from ..values.own_values import Record
 from . import delivery_rules, former, own_file, sources
 from .costs import Costs

@@ -16,15 +16,15 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.seed import build
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import push
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, identity
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import seed_files
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import values
 from tests.sim.api.direct import Direct
 from tests.support.api.objects import HEADER, node
 
 CONFIG = {**HEADER, "maxPods": 50}
-VARIANT = identity.variant(CONFIG)
-NAME = identity.configmap_name("base", document.render(CONFIG))
+VARIANT = document.variant(CONFIG)
+NAME = document.configmap_name("base", document.render(CONFIG))
 HOST: dict[str, t.Any] = {
     "config_dir": "/var/lib/kubelet-config",
     "options": {"unit": "kubelet.service", "dropin_dir": "", "trial_seconds": 60},
@@ -39,7 +39,7 @@ def row(variant: str = VARIANT, delivery: str = "checkpoint") -> dict[str, t.Any
 def plan(*rows: dict[str, t.Any], configs: t.Sequence[dict[str, t.Any]] = (CONFIG,), live: int = 0) -> dict[str, t.Any]:
     """Return a plan with these rows for n1, n2 and so on."""
     nodes = {f"n{number}": found for number, found in enumerate(rows or (row(),), 1)}
-    return {"nodes": nodes, "variants": {identity.variant(one): one for one in configs}, "summary": {"from_live": live}}
+    return {"nodes": nodes, "variants": {document.variant(one): one for one in configs}, "summary": {"from_live": live}}
 
 
 class Group:
@@ -105,7 +105,7 @@ def test_a_configmap_that_was_there_is_marked_as_needed(group: Group) -> None:
 def test_without_the_program_only_the_seed_itself(group: Group) -> None:
     follow = {"namespace": "kube-system", "effect": "drain"}
     own = {**CONFIG, "tlsCertFile": "/var/lib/kubelet/pki/kubelet.crt"}
-    rows = plan(row(identity.variant(own), "dropin"), configs=[own])
+    rows = plan(row(document.variant(own), "dropin"), configs=[own])
     group.build(program=False, hosts={"h1": {**HOST, "follow": follow}}, plan=rows)
     seed = group.seed()
     assert seed["follow"] == follow and seed["options"]["delivery"] == "dropin"
@@ -123,13 +123,13 @@ OF_MACHINE = {**HEADER, "podCIDR": "10.0.0.0/24"}
     ("given", "wrong"),
     [
         (
-            {"plan": plan(row(), row(identity.variant(OTHER)), configs=[CONFIG, OTHER])},
+            {"plan": plan(row(), row(document.variant(OTHER)), configs=[CONFIG, OTHER])},
             "n1 and n2 differ in kubeAPIQPS, maxPods",
         ),
         ({"plan": plan(row(), row(delivery="dropin"))}, "n1 and n2 differ in delivery checkpoint and dropin"),
         ({"plan": plan(row(delivery="native"))}, "node n1 has delivery native"),
-        ({"plan": plan(row(identity.variant(SECRET)), configs=[SECRET])}, "^staticPodURLHeader holds secrets"),
-        ({"plan": plan(row(identity.variant(OF_MACHINE)), configs=[OF_MACHINE])}, "^podCIDR belongs to one machine"),
+        ({"plan": plan(row(document.variant(SECRET)), configs=[SECRET])}, "^staticPodURLHeader holds secrets"),
+        ({"plan": plan(row(document.variant(OF_MACHINE)), configs=[OF_MACHINE])}, "^podCIDR belongs to one machine"),
         ({"plan": plan(live=1)}, "own config file of a node was not read"),
         ({"hosts": {}}, "the group has no hosts"),
         ({"hosts": {"h1": HOST, "h2": {**HOST, "config_dir": "/x"}}}, "differ in config_dir, .* on h1 and '/x' on h2"),
