@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._config.fields import compare, difftext, fields, overlay
+from ..._config.fields import compare, fields, overlay
 from ..._config.plan import shared_overrides
 from ..._config.plan.layers import Layers
 from ..._config.rules import checks
@@ -180,7 +180,7 @@ def _update(
         # JSON, as in all ConfigMaps of this collection: it is valid YAML, and kubeadm renders it again for the nodes.
         # kubeadm's hash of the text, an annotation, is not changed: with a hash that no longer matches, kubeadm
         # treats the configuration as edited by an administrator, as after `kubectl edit`.
-        sent, difference = document.render(after), [difftext.diff(before, after, header, header)]
+        sent, difference = document.render(after), [compare.diff(before, after, header, header)]
         # Without a name there is nothing that a rollback could undo.
         if rollout:
             note = changed_by.written(changed_by.read(current), rollout, before, after)
@@ -215,7 +215,7 @@ def _undo(session: Session, rollout: str, check_mode: bool) -> dict[str, t.Any]:
             row.update(changed=bool(row["changes"]), variant=document.variant(after))
             if row["changes"]:
                 header = f"ConfigMap {NAMESPACE}/{name}"
-                diffs.append(difftext.diff(before, after, header, header))
+                diffs.append(compare.diff(before, after, header, header))
                 configmap = configmaps.write_key(session, configmap, KEY, document.render(after), check_mode, note)
         rows[name] = {**row, **configmaps.reference(configmap, KEY)}
     return _result(rows, diffs, check_mode, _not_undone)

@@ -9,7 +9,7 @@ import datetime
 import re
 import typing as t
 
-from ..._config.fields import difftext
+from ..._config.fields import compare
 from ..._config.minors import api_versions
 from ..._config.values import annotation, document
 from ..api import parallel
@@ -253,7 +253,7 @@ def _today() -> datetime.date:
 
 def _diff(namespace: str, name: str, before: str, after: str) -> dict[str, str]:
     header = f"ConfigMap {namespace}/{name}"
-    return difftext.diff(_shown(before), _shown(after), header, header)
+    return compare.diff(_shown(before), _shown(after), header, header)
 
 
 def _shown(text: str) -> dict[str, t.Any] | None:

@@ -12,7 +12,7 @@ import typing as t
 
 from ..._config import delivery as deliveries
 from ..._config.drift import differing, explained
-from ..._config.fields import complete_config, difftext, fields, overlay
+from ..._config.fields import compare, complete_config, fields, overlay
 from ..._config.minors import fields_of
 from ..._config.plan.layers import Declared
 from ..._config.rules import checks, start_rules
@@ -178,8 +178,8 @@ class Watch:
                 differences.append(
                     {
                         "path": path,
-                        "expected": difftext.mask(path, wanted),
-                        "live": difftext.mask(path, value),
+                        "expected": compare.mask(path, wanted),
+                        "live": compare.mask(path, value),
                         "flags": fields.flags_of(path, node.minor or None),
                     }
                 )
@@ -376,6 +376,6 @@ def _undeclared_changes(
     now = {path: after for path, _was, after in found}
     causes = explained.Inspected(facts or {}).causes(now, expected.config or {}, node.minor)
     return [
-        {"path": path, "before": difftext.mask(path, was), "live": difftext.mask(path, after), "cause": causes[path]}
+        {"path": path, "before": compare.mask(path, was), "live": compare.mask(path, after), "cause": causes[path]}
         for path, was, after in found
     ]

@@ -18,7 +18,7 @@ from collections import Counter
 from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
 
 from .. import delivery
-from ..fields import compare, difftext, fields, merged_dropins, overlay
+from ..fields import compare, fields, merged_dropins, overlay
 from ..plan import former, own_file
 from ..plan.layers import Declared
 from ..plan.plan_text import shown_value
@@ -221,7 +221,7 @@ def _its_own(path: str, values: Mapping[str, Any]) -> bool:
 
 
 def _shown(path: str, value: Any) -> str:
-    return shown_value(difftext.mask(path, value))
+    return shown_value(compare.mask(path, value))
 
 
 def _by_path(row: Row) -> str:
@@ -239,11 +239,11 @@ def _kubeadm_rows(configs: Configs) -> Iterator[Row]:
 
 
 def _row(path: str, values: Mapping[str, Any], configs: Configs, cause: Cause) -> Row:
-    shown = {stage: difftext.mask(path, values.get(stage)) for stage in STAGES}
+    shown = {stage: compare.mask(path, values.get(stage)) for stage in STAGES}
     return {
         "path": path,
         **shown,
-        "kubeadm": difftext.mask(path, configs.kubeadm.get(path, (None, None))[0]),
+        "kubeadm": compare.mask(path, configs.kubeadm.get(path, (None, None))[0]),
         **cause._asdict(),
     }
 

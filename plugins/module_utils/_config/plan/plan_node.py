@@ -9,7 +9,7 @@ import json
 from typing import Any, Collection, Container, Iterator, Mapping, NamedTuple, Sequence, Tuple
 
 from ..delivery import Delivery
-from ..fields import compare, difftext, fields, overlay, shadow
+from ..fields import compare, fields, overlay, shadow
 from ..fields.binary_facts import BinaryFacts
 from ..fields.field_row import EFFECTS
 from ..rules import checks, start_rules, types
@@ -271,8 +271,8 @@ def change_row(
     effect, reason = cost
     row: dict[str, Any] = {
         "path": change.path,
-        "before": difftext.mask(change.path, change.before),
-        "after": difftext.mask(change.path, change.after),
+        "before": compare.mask(change.path, change.before),
+        "after": compare.mask(change.path, change.after),
         "known": change.known,
         "effect": effect,
         "reason": reason,
