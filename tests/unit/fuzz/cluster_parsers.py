@@ -28,13 +28,12 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config import m
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import differing
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast import pod_forecast
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan_text
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_values, plan_text
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.plan import Request, make_plan
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import (
     amounts,
     annotation,
     document,
-    own_values,
     paths,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import ask_kubelet

@@ -10,7 +10,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._config.fields import compare, fields, overlay
-from ..._config.plan import shared_overrides
+from ..._config.plan import layers
 from ..._config.plan.layers import Layers
 from ..._config.rules import checks
 from ..._config.rules.problem import REFUSAL, Problem
@@ -236,8 +236,8 @@ def _decide(
     if fault:
         raise ClusterError(fault)
     before = document.parse(configmap["data"][KEY], f"key {KEY}", complete=True)
-    after = shared_overrides.lay_common(before, overrides.values())
-    changes = shared_overrides.changed_paths(before, after, minor)
+    after = layers.lay_common(before, overrides.values())
+    changes = layers.changed_paths(before, after, minor)
     # Problems that were there before are not reported. New warnings count as much as refusals: a kubelet that refuses
     # its first configuration has none to revert to. Only unknown fields pass, since a newer minor may have them.
     known = set(checks.problems(before, minor))
@@ -260,7 +260,7 @@ def _may_be_newer(problem: Problem, minor: int) -> bool:
 
 def _refusal(before: dict[str, t.Any], declared: _Declared, minor: int) -> str:
     """Return why the common values must not be written, empty if all nodes of the cluster share them."""
-    not_shared = shared_overrides.not_shared(before, declared.nodes.values(), declared.outside(), minor)
+    not_shared = layers.not_shared(before, declared.nodes.values(), declared.outside(), minor)
     if not not_shared:
         return ""
     names = set().union(*not_shared.values())

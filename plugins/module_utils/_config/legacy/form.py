@@ -1,8 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Dynamic Kubelet Configuration as Nodes with kubelets 1.8 to 1.10 have it, in the shape of later ones, and the fields of
-these kubelets.
+"""Dynamic Kubelet Configuration as Nodes with kubelets 1.8 to 1.10 have it, in the shape of later ones, and the
+fields of these kubelets.
 
 They have spec.configSource.configMapRef, with uid, and report with a condition instead of Node.status.config. ConfigOK
 in 1.8 and 1.9 names the ConfigMap by its uid, KubeletConfigOk in 1.10 by its path (kubernetes PR 59905; the texts:

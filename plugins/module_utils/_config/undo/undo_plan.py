@@ -14,11 +14,10 @@ from typing import Any, Mapping, Sequence
 from .. import delivery
 from ..fields import compare, fields, shadow
 from ..fields.field_row import DISRUPT, EFFECTS, SAFE
-from ..plan import former, plan_node, plan_text, sources
+from ..plan import own_values, plan_node, plan_text, sources
 from ..plan.costs import Costs
 from ..plan.layers import Declared
 from ..rules.problem import REFUSAL, WARNING, Problem
-from ..values import own_values
 from ..values.short_texts import minor_of
 
 Config = Mapping[str, Any]
@@ -53,7 +52,7 @@ def _row(variants: Mapping[str, Config], row: Mapping[str, Any], argv: Sequence[
     to_own = goal["source"] is None
     changes = _changes(row, before, runs, after, minor)
     known = before or {}
-    costs = Costs(known, former.revert(known, compare.after(changes)), minor)
+    costs = Costs(known, own_values.revert(known, compare.after(changes)), minor)
     doubts = _doubts(row, live, runs)
     flags = shadow.shadows(argv, minor)
     rows = [plan_node.change_row(change, costs.of(change), flags, to_own, False) for change in changes]
@@ -113,10 +112,10 @@ def _changes(
     if after is not None:
         # Between two sources, neither flags nor drop-ins of the node make a difference.
         return compare.changes(before if runs is None else runs, after, minor)
-    own = former.undeclared(record, Declared(()), before, minor)
+    own = own_values.undeclared(record, Declared(()), before, minor)
     values = compare.normalise(before, minor)
     unknown = [compare.Change(path, values[path], None, False) for path in own.unknown if path in values]
-    found = [*compare.changes(before, former.revert(before, own.known), minor), *unknown]
+    found = [*compare.changes(before, own_values.revert(before, own.known), minor), *unknown]
     return sorted(found, key=lambda change: change.path)
 
 
