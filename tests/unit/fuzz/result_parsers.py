@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import drift, soak
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import drift_cause, explained
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import drift_cause, drift_facts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.plan import Request, make_plan
@@ -78,7 +78,7 @@ INPUTS = sorted(name for name in KNOWN if KNOWN[name]["type"] != "dict")
 
 def explaining(facts: t.Any) -> None:
     """Use the facts of a host for a drift, a plan and a verdict."""
-    node = explained.Inspected(facts)
+    node = drift_facts.Inspected(facts)
     node.causes({"maxPods": 4, 'evictionHard["memory.available"]': None}, {"maxPods": 80}, 33)
     node.overrides("maxPods", CONFIG, 33)
     drift._host("n1", {"n1": facts}, True)

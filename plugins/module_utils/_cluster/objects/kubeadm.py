@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import typing as t
 
+from ..._config import rollback
 from ..._config.fields import compare, fields, overlay
 from ..._config.plan import layers
 from ..._config.plan.layers import Layers
 from ..._config.rules import checks
 from ..._config.rules.problem import REFUSAL, Problem
-from ..._config.undo import changed_by
 from ..._config.values import document
 from ..._config.values.node_row import first_of
 from ..._config.values.short_texts import minor_of
@@ -183,7 +183,7 @@ def _update(
         sent, difference = document.render(after), [compare.diff(before, after, header, header)]
         # Without a name there is nothing that a rollback could undo.
         if rollout:
-            note = changed_by.written(changed_by.read(current), rollout, before, after)
+            note = rollback.written(rollback.read(current), rollout, before, after)
         try:
             stored = configmaps.write_key(session, current, KEY, sent, dry_run, note)
             return {**row, **configmaps.reference(stored, KEY)}, difference
@@ -204,13 +204,13 @@ def _undo(session: Session, rollout: str, check_mode: bool) -> dict[str, t.Any]:
     for configmap in read(session)[1]:
         name = configmap["metadata"]["name"]
         row: dict[str, t.Any] = {"changed": False, "changes": [], "refused": ""}
-        record = changed_by.read(configmap)
+        record = rollback.read(configmap)
         fault = config_sources.fault(configmap, KEY)
         if record and fault:
             raise ClusterError(f"ConfigMap {NAMESPACE}/{name}: {fault}", _result(rows, diffs, check_mode))
         if record:
             before = document.parse(configmap["data"][KEY], f"key {KEY}", complete=True)
-            after, note = changed_by.undone(record, rollout, before)
+            after, note = rollback.undone(record, rollout, before)
             row["changes"] = compare.changed_keys(before, after)
             row.update(changed=bool(row["changes"]), variant=document.variant(after))
             if row["changes"]:

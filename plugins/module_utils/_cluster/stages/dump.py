@@ -115,7 +115,7 @@ def _goals(
 ) -> None:
     """Add to each row the `goal` of a rollback or a reset, and to the variants what the sources hold.
 
-    For _config/undo/undo_plan.py. `goals` are the sources to return to by node name, empty for the node's own file. A
+    For _config/rollback.py. `goals` are the sources to return to by node name, empty for the node's own file. A
     `goal` has that `source`, the `variant` that it holds, None for the own file or with a `fault`, and that of the
     source that is `running`, if it can be read.
     """

@@ -11,7 +11,7 @@ import time
 import typing as t
 
 from ..._config import delivery as deliveries
-from ..._config.drift import differing, explained
+from ..._config.drift import differing, drift_facts
 from ..._config.fields import compare, complete_config, fields, overlay
 from ..._config.minors import fields_of
 from ..._config.plan.layers import Declared
@@ -209,7 +209,7 @@ class Watch:
         facts = self._hosts.get(name)
         if facts is None or wanted is None or not diagnose.exists(path, node.minor):
             return False
-        return not explained.Inspected(facts).overrides(path, config, node.minor)
+        return not drift_facts.Inspected(facts).overrides(path, config, node.minor)
 
     def _problems(self, name: str) -> list[t.Any]:
         expected, minor = self.expected[name], self.nodes[name].minor
@@ -374,7 +374,7 @@ def _undeclared_changes(
         return None
     found = expected.undeclared(ran, live, node.minor)
     now = {path: after for path, _was, after in found}
-    causes = explained.Inspected(facts or {}).causes(now, expected.config or {}, node.minor)
+    causes = drift_facts.Inspected(facts or {}).causes(now, expected.config or {}, node.minor)
     return [
         {"path": path, "before": compare.mask(path, was), "live": compare.mask(path, after), "cause": causes[path]}
         for path, was, after in found

@@ -173,7 +173,7 @@ def _places(facts: UpgradeFacts, path: str, target: int) -> str:
     return ""
 
 
-# It matters on hosts with version 1 cgroup controllers only: host_findings.py.
+# It matters on hosts with version 1 cgroup controllers only: upgrade.py.
 _OF_THE_HOST = {"failCgroupV1"}
 
 

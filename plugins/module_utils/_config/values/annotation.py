@@ -39,7 +39,7 @@ PREVIOUS = PREFIX + "previous"
 """The source that the node ran before the last rollout that changed it, in the shape of Node.spec.configSource. Written
 by the controller. Without `configMap` it is the local config.
 
-`rollout` names that rollout (`_config/undo/changed_by.py`); assignments outside a rollout name none. `undone` is
+`rollout` names that rollout (`_config/rollback.py`); assignments outside a rollout name none. `undone` is
 true once a rollback of it has begun on this node.
 """
 OWN = PREFIX + "own"
