@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import configmaps
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.seed import formats
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.seed import ignition
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.delivery import CHECKPOINT, DROPIN
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, following
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import seed_files
@@ -60,7 +60,7 @@ class Machine(Bench):
         config = {**(self.own if delivery == CHECKPOINT else declared), **changes}
         options = {"source": values.option(source), "data": {"kubelet": json.dumps(config)}, "delivery": delivery}
         seed = folder / "seed.json"
-        seed.write_bytes(formats.ignition(seed_files.entries(STORE, UNIT, Seed(options=options))))
+        seed.write_bytes(ignition(seed_files.entries(STORE, UNIT, Seed(options=options))))
         self.off()
         provisioners.ignite(self.node.cache, self.disk, seed)
         return source

@@ -42,8 +42,7 @@ ALONE = {
     "_node": (
         "module_utils/_cluster/api/kubelet_on_host.py",
         "module_utils/_cluster/stages/upgrade_check.py",
-        "module_utils/_cluster/seed/build.py",
-        "module_utils/_cluster/seed/formats.py",
+        "module_utils/_cluster/seed.py",
     ),
 }
 """What one file imports for all others of its room."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 import typing as t
 from html import escape
 
-from ....module_utils._cluster.comply import evidence
-from ....module_utils._cluster.comply.evidence import Group
+from ....module_utils._cluster import comply
+from ....module_utils._cluster.comply import Group
 from ....module_utils._config.profile.verdicts import EXCEPTED, FAIL, MANUAL, NOT_CHECKED, PASS, VERDICTS
 from .. import report_text
 from . import page
@@ -21,7 +21,7 @@ _COLOURS = {PASS: "s-done", FAIL: "s-failed", EXCEPTED: "s-reverted", MANUAL: "s
 
 def make(result: t.Mapping[str, t.Any]) -> str:
     """Return the page for a result of kubelet_compliance_check."""
-    summary, found = result["summary"], evidence.groups(result["nodes"])
+    summary, found = result["summary"], comply.groups(result["nodes"])
     outcome, kind, meaning = "Compliant", "good", "No item fails on any node."
     if not summary["compliant"]:
         outcome, kind = "Not compliant", "bad"
