@@ -5,17 +5,17 @@
 over ssh, and answers in an annotation.
 
 A look can be repeated, also after it was killed at any point: what it does follows from the Node and from the store,
-and the store can be interrupted anywhere.
+and the store can be interrupted anywhere. What comes next is a pure function of the two: action().
 """
 
 from __future__ import annotations
 
-from typing import Any, Mapping
+from typing import Any, Mapping, NamedTuple
 
 from ..._config.delivery import CHECKPOINT, DROPIN
 from ..._config.values import annotation, following
 from ..._config.values.annotation import NodeRecords
-from ..._config.values.following import Answer
+from ..._config.values.following import Answer, Orders
 from ..._config.values.short_texts import minor_of
 from ..host import preflight
 from ..host.preflight_decisions import Terms
@@ -23,6 +23,7 @@ from ..report.status_annotation import MERGE_PATCH
 from ..store.meta import Source
 from ..store.store import Store
 from ..store.store_reader import quietly
+from ..store.trial import Trial
 from ..switch import one_call, values
 from ..switch.one_call import StepError
 from ..switch.values import Standing
@@ -30,9 +31,7 @@ from ..system import config_summary, files
 from ..system.files import StoreError
 from ..system.kubeconfig import ApiError, Kubeconfig
 from ..unit.unit import Unit, UnitError
-from . import decide
-from .decide import Action, Seen
-from .limits import Limits, running
+from .follow_install import Limits, running
 
 Config = Mapping[str, Any]
 LARGEST = 1 << 20
@@ -82,7 +81,7 @@ class Follower:
             annotation.is_another(records.machine, machine),
             records.malformed.get(annotation.SOURCE, fault),
         )
-        after = self._done(decide.action(seen), seen, records, facts)
+        after = self._done(action(seen), seen, records, facts)
         after = after._replace(format=following.FORMAT, facts=self._facts() if after != before else facts)
         if after != before:
             body = {"metadata": {"annotations": {following.FOLLOWER: following.text(after)}}}
@@ -93,21 +92,21 @@ class Follower:
 
     def _done(self, action: Action, seen: Seen, records: NodeRecords, facts: Config) -> Answer:
         """Do what was decided, and return the answer."""
-        if action.kind == decide.NOTHING:
+        if action.kind == NOTHING:
             return seen.answer
-        if action.kind in (decide.CONFIRM, decide.REVERT):
+        if action.kind in (CONFIRM, REVERT):
             return self._judged(action, seen)
         answer = seen.answer._replace(
             configMap=dict(seen.source or {}), attempt=seen.orders.attempt, refused="", trial=""
         )
         try:
-            if action.kind == decide.REFUSE:
+            if action.kind == REFUSE:
                 raise Refusal(action.reason)
-            if action.kind == decide.RESET:
+            if action.kind == RESET:
                 self._reset(seen)
-            elif action.kind == decide.RETURN and seen.trial is not None:
+            elif action.kind == RETURN and seen.trial is not None:
                 self._revert(seen.trial.name, action.reason)
-            elif action.kind == decide.ASSIGN and seen.source is not None:
+            elif action.kind == ASSIGN and seen.source is not None:
                 self._check_facts(seen.answer, facts)
                 answer = answer._replace(trial=self._assign(seen.source, seen, records.delivery, facts))
         except (Refusal, StepError, StoreError, UnitError, OSError) as error:
@@ -118,7 +117,7 @@ class Follower:
         """Confirm or revert the trial that the controller has judged."""
         answer = seen.answer._replace(judged=seen.orders.trial, failed="")
         try:
-            if action.kind == decide.CONFIRM:
+            if action.kind == CONFIRM:
                 self._apply("confirmed", trial=seen.orders.trial)
             else:
                 self._revert(seen.orders.trial, action.reason)
@@ -250,3 +249,101 @@ class Follower:
 def _standing(seen: Seen) -> Standing:
     """Return what the store had when the follower decided."""
     return Standing(seen.assigned, seen.trial.name if seen.trial else "")
+
+
+NOTHING, ANSWER, ASSIGN, RESET = "nothing", "answer", "assign", "reset"
+CONFIRM, REVERT, REFUSE = "confirm", "revert", "refuse"
+RETURN = "return"
+"""A revert that no verdict asks for."""
+REPLACED = "it was assigned to another machine or Node: this one is new. Run the rollout again, which plans it anew"
+
+
+class Seen(NamedTuple):
+    """What the decision follows from."""
+
+    source: Source | None
+    """The source in the annotation of the Node, None for the local configuration."""
+    orders: Orders
+    answer: Answer
+    """The last answer; the defaults before the first one."""
+    assigned: Source | None
+    """The source that the store has as assigned."""
+    trial: Trial | None
+    """The last trial, None without one."""
+    has_store: bool = False
+    """Whether the node has a store. A reset removes it."""
+    is_other_machine: bool = False
+    """Whether the annotation names another machine or Node."""
+    fault: str = ""
+    """Why the annotations cannot be read."""
+
+
+class Action(NamedTuple):
+    """What is done. C(reason): of a revert, a return or a refusal."""
+
+    kind: str
+    reason: str = ""
+
+
+def action(seen: Seen) -> Action:
+    """Return what a follower does next."""
+    orders, trial = seen.orders, seen.trial
+    if orders.transport == following.SSH:
+        return Action(NOTHING)
+    if orders.trial and orders.trial != seen.answer.judged:
+        return Action(REVERT if orders.reason else CONFIRM, orders.reason)
+    if _is_answered(seen):
+        return Action(NOTHING)
+    if seen.fault:
+        return Action(REFUSE, seen.fault)
+    if seen.is_other_machine:
+        return Action(REFUSE, REPLACED)
+    if trial is not None and trial.failed and _was_tried(seen, trial):
+        return Action(REFUSE, trial.failed)
+    if _is_done(seen) and (trial is None or _is_of_seed(seen, trial)):
+        return Action(ANSWER)
+    if seen.source is None:
+        return Action(RESET)
+    if trial is not None and not trial.failed and not trial.confirmed and following.fits(seen.source, trial.revert_to):
+        return Action(RETURN, "its previous source was assigned again")
+    return Action(ASSIGN)
+
+
+def _is_of_seed(seen: Seen, trial: Trial) -> bool:
+    """Return whether what is assigned came with the machine: no controller asked for it, and nothing is left to do."""
+    return not seen.orders.attempt and not seen.answer.configMap and bool(trial.confirmed or trial.failed)
+
+
+def _is_answered(seen: Seen) -> bool:
+    """Return whether the last answer is about the present source and attempt, and still holds.
+
+    A Node that was created again names no source and has no answer. That is not the removal of a source.
+    """
+    answer = seen.answer
+    if seen.fault:
+        return answer.refused == seen.fault
+    if answer.source != seen.source or answer.attempt != seen.orders.attempt:
+        return False
+    return bool(answer.refused) or seen.source is None or _is_done(seen) or _has_returned(seen)
+
+
+def _was_tried(seen: Seen, trial: Trial) -> bool:
+    """Return whether this attempt has failed before it was answered."""
+    if seen.source is None or not following.fits(seen.source, trial.to):
+        return False
+    return bool(trial.extra.get("attempt") == seen.orders.attempt)
+
+
+def _has_returned(seen: Seen) -> bool:
+    """Return whether a revert has led to the source: the store keeps as assigned what has failed."""
+    trial = seen.trial
+    if trial is None or seen.source is None:
+        return False
+    return bool(trial.failed) and following.fits(seen.source, trial.revert_to)
+
+
+def _is_done(seen: Seen) -> bool:
+    """Return whether the store has what the Node names."""
+    if seen.source is None:
+        return seen.assigned is None and not seen.has_store
+    return following.fits(seen.source, seen.assigned)

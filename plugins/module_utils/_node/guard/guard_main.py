@@ -163,10 +163,10 @@ def follow(guard: Guard, folder: str) -> int:
 
 def look(guard: Guard) -> int:
     """Look at the Node once, and do what it asks for."""
-    from ..follow import follower, limits
+    from ..follow import follow_install, follower
     from ..system.kubeconfig import ApiError
 
-    allowed = limits.read(guard.host.store.config_dir)
+    allowed = follow_install.read_limits(guard.host.store.config_dir)
     if allowed is None:
         sys.stderr.write("the settings of the follower are missing or damaged: run the playbook follow again\n")
         return 1

@@ -14,8 +14,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import drift, dump, upgrade_check
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.binary_facts import BinaryFacts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, document
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.kubelet import ask_binary
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import ask_binary, binary
 from tests.sim.api.direct import Direct
 from tests.support.api.calls import CONFIGMAPS, NODES
 from tests.support.api.objects import Reference, configmap, live, node, place, reference, status, text
