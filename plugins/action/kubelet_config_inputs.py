@@ -14,7 +14,7 @@ from ansible import context
 from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils import host_table, in_process
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils import actions, host_table
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import hosts, specs, stages
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.hosts import Groups, Hosts
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.inputs import (
@@ -132,7 +132,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         self._compute_environment_string(environment)
         given = variables.get(specs.AUTH) or {}
         given = rendered(given, functools.partial(self._templar.template, given))
-        with in_process.surroundings(environment, self._loader.get_basedir()):
+        with actions.surroundings(environment, self._loader.get_basedir()):
             return in_words(given)
 
     def _message(self, inputs: Inputs, differing: Differing, shared: t.Collection[str], variables: Vars) -> str:

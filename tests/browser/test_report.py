@@ -17,7 +17,7 @@ from selenium.webdriver.support.ui import Select
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import comply
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile import verdicts
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import report_document
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import output
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.page import compliance, page
 from tests.support.report.browser import chromium, prefer
 from tests.support.report.played_rollout import Played, example
@@ -39,7 +39,7 @@ def show(browser: webdriver.Chrome, tmp_path: Path) -> t.Callable[[t.Any], webdr
 
     def opened(rollout: t.Any) -> webdriver.Chrome:
         path = tmp_path / "report.html"
-        page.write(str(path), report_document.make(rollout))
+        page.write(str(path), output.document(rollout))
         prefer(browser, "light")
         for kind in ("browser", "performance"):
             browser.get_log(kind)

@@ -19,7 +19,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan imp
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.plan import Request, make_plan
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import upgrade
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import inputs, specs
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import events, model, report_document
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import events, model, output
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.page import page
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import order, value
 from tests.support.api.upgrading import OWN, result
@@ -107,7 +107,7 @@ def reported(given: tuple[str, t.Any]) -> None:
         for event in events.read(name, found if isinstance(found, dict) else {}, "n1", trouble, "task"):
             rollout.apply(event, 1.0)
     rollout.end(2.0)
-    document = report_document.make(rollout)
+    document = output.document(rollout)
     json.dumps(document)
     page.make(document)
 

@@ -11,9 +11,9 @@ from html import escape
 from ....module_utils._cluster import comply
 from ....module_utils._cluster.comply import Group
 from ....module_utils._config.profile.verdicts import EXCEPTED, FAIL, MANUAL, NOT_CHECKED, PASS, VERDICTS
-from .. import report_text
+from .. import output
 from . import page
-from .sections import MOST_CARDS, MOST_NAMES, section
+from .page import MOST_CARDS, MOST_NAMES, section
 
 _COLOURS = {PASS: "s-done", FAIL: "s-failed", EXCEPTED: "s-reverted", MANUAL: "s-running", NOT_CHECKED: ""}
 """The classes of page.css that have the colour of a verdict."""
@@ -33,7 +33,7 @@ def make(result: t.Mapping[str, t.Any]) -> str:
         "exceptions": ("Exceptions", _exceptions(excepted)),
         "items": ("All items", _items(found)),
     }
-    facts = [summary["checked"].replace("T", " ").replace("Z", " UTC"), report_text.count(summary["nodes"], "node")]
+    facts = [summary["checked"].replace("T", " ").replace("Z", " UTC"), output.count(summary["nodes"], "node")]
     profiles = ", ".join(dict.fromkeys(group.row["profile"] for group in found))
     return page.framed(
         {
