@@ -20,7 +20,7 @@ description:
     secrets, or with a C(podCIDR) or C(providerID), is refused.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
-  - livenodes.kubelet.configmap
+  - livenodes.kubelet.options.configmap
   - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.actiongroup_cluster
 attributes:
