@@ -22,9 +22,8 @@ from .._config import delivery as deliveries
 from .._config.fields import complete_config, fields
 from .._config.values import annotation, document
 from .._config.values.node_row import first_of
-from .._node.install import seed_files
-from .._node.install.seed_files import Entry, Seed
-from .._node.switch import values
+from .._node.switch import seeds, values
+from .._node.switch.seeds import Entry, Seed
 from .api.errors import ClusterError
 from .api.session import Session
 from .objects import configmaps
@@ -54,7 +53,7 @@ def build(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict
         },
         follow=settings["follow"] or {},
     )
-    entries = seed_files.entries(settings["config_dir"], seed.options["unit"], seed, options["program"])
+    entries = seeds.entries(settings["config_dir"], seed.options["unit"], seed, options["program"])
     changed, files = pushed["changed"], []
     for name in options["formats"]:
         end, encode = BY_NAME[name]
@@ -214,7 +213,7 @@ def cloud_init(entries: t.Sequence[Entry]) -> bytes:
     """
     text = base64.b64encode(tar(entries)).decode()
     lines = [text[at : at + _WIDTH] for at in range(0, len(text), _WIDTH)]
-    started = f"systemctl daemon-reload && systemctl start --no-block {seed_files.SERVICE}"
+    started = f"systemctl daemon-reload && systemctl start --no-block {seeds.SERVICE}"
     script = [
         f"if ! test -e {_DONE}; then",
         f"base64 -d <<'END' | tar -xz -C / && {started} && touch {_DONE}",

@@ -19,8 +19,21 @@ from ..rules.problem import EffectiveConfig
 from ..values.node_row import counted, shown_nodes
 from ..values.short_texts import minor_of
 from . import binary_findings, config_findings, node_facts
-from .finding import CGROUP, CHANGES, DEFAULT, DELIVERY, POD, RUNTIME, STAYS, STOPS, UNKNOWN, VERSION, Finding, order
-from .node_facts import UpgradeFacts
+from .node_facts import (
+    CGROUP,
+    CHANGES,
+    DEFAULT,
+    DELIVERY,
+    POD,
+    RUNTIME,
+    STAYS,
+    STOPS,
+    UNKNOWN,
+    VERSION,
+    Finding,
+    UpgradeFacts,
+    order,
+)
 
 
 class UpgradeError(ValueError):

@@ -24,9 +24,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import push
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import seed_files
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install.seed_files import Entry, Seed
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import values
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import seeds, values
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch.seeds import Entry, Seed
 from tests.sim.api.direct import Direct
 from tests.support.api.objects import HEADER, node
 
@@ -77,7 +76,7 @@ class Group:
     def seed(self) -> dict[str, t.Any]:
         """Return what the tar has as seed.json."""
         with tarfile.open(self.folder / "seed.tar.gz") as archive:
-            inner = archive.extractfile(seed_files.content(HOST["config_dir"])[1:])
+            inner = archive.extractfile(seeds.content(HOST["config_dir"])[1:])
             assert inner is not None
             return t.cast("dict[str, t.Any]", json.load(io.TextIOWrapper(inner)))
 
@@ -160,7 +159,7 @@ def test_a_folder_that_cannot_be_written(group: Group) -> None:
         group.build()
 
 
-ENTRIES = seed_files.entries("/var/lib/kubelet-config", "kubelet.service", Seed(options={"data": {"kubelet": "{}"}}))
+ENTRIES = seeds.entries("/var/lib/kubelet-config", "kubelet.service", Seed(options={"data": {"kubelet": "{}"}}))
 
 
 def test_a_tar_has_the_files_of_root() -> None:
