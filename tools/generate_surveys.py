@@ -23,7 +23,7 @@ from generated import settle
 
 sys.path.insert(0, str(link(ROOT / ".nox/.cache/link")))
 
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.check import MINIMUM  # found after that line
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.specs import MINIMUM  # found after that line
 
 SURVEYS = ROOT / "playbooks/awx/surveys"
 PATTERN = ROOT / "extensions/patterns/kubelet_rollout/meta/pattern.json"

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import report_document
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import output
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.page import page
 from tests.support.report.browser import chromium, prefer
 from tests.support.report.played_rollout import example
@@ -35,7 +35,7 @@ def main(folder: Path) -> None:
     with tempfile.TemporaryDirectory() as folder_of_pages, chromium(1200, 1340) as driver:
         for name, (size, scheme, anchor) in PICTURES.items():
             report = Path(folder_of_pages) / f"{name}.html"
-            page.write(str(report), report_document.make(example(size)))
+            page.write(str(report), output.document(example(size)))
             prefer(driver, scheme)
             driver.get(report.as_uri() + anchor)
             driver.save_screenshot(str(folder / f"{name}.png"))

@@ -9,7 +9,7 @@ import typing as t
 
 from ansible_collections.livenodes.kubelet.plugins.modules import kubelet_compliance_check
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.page import compliance
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils.controller import ControllerAction
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils.actions import ControllerAction
 
 
 class ActionModule(ControllerAction):

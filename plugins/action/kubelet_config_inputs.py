@@ -14,19 +14,23 @@ from ansible import context
 from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils import host_table, in_process
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import differing, hosts, specs, stages
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.check import OF_EVERY_PLAYBOOK, OF_ROLLOUTS
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.differing import Differing
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils import actions, host_table
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import hosts, specs, stages
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.hosts import Groups, Hosts
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.inputs import Inputs
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.names import MAIN
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.inputs import (
+    MAIN,
+    WITHOUT_CLUSTER,
+    Differing,
+    Inputs,
+    in_words,
+)
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.rendered import (
     UNKNOWN,
     Rendered,
     is_template,
     rendered,
 )
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.specs import OF_EVERY_PLAYBOOK, OF_ROLLOUTS
 
 Vars = dict[str, t.Any]
 
@@ -73,7 +77,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         result.update(changed=False, began=began, cluster="", warnings=list(filter(None, warnings)))
         if message:
             result.update(failed=True, msg=message)
-        elif set(roles) - differing.WITHOUT_CLUSTER:
+        elif set(roles) - WITHOUT_CLUSTER:
             result.update(cluster=self._cluster(variables))
         return result
 
@@ -128,8 +132,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         self._compute_environment_string(environment)
         given = variables.get(specs.AUTH) or {}
         given = rendered(given, functools.partial(self._templar.template, given))
-        with in_process.surroundings(environment, self._loader.get_basedir()):
-            return differing.in_words(given)
+        with actions.surroundings(environment, self._loader.get_basedir()):
+            return in_words(given)
 
     def _message(self, inputs: Inputs, differing: Differing, shared: t.Collection[str], variables: Vars) -> str:
         """Return all that is wrong; `shared` are the variables of the run."""

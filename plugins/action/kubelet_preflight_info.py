@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils.on_node import NodeAction
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils.actions import NodeAction
 
 
 class ActionModule(NodeAction):

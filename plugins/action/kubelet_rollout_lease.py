@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.livenodes.kubelet.plugins.modules import kubelet_rollout_lease
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils.controller import ControllerAction
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils.actions import ControllerAction
 
 # Each host runs a task with run_once for itself, and the second one would wait for the Lease of the first one.
 WITHOUT_RUN_ONCE = ("free", "host_pinned")

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from ansible_collections.livenodes.kubelet.plugins.modules import node_config_source
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils.controller import ControllerAction
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils.actions import ControllerAction
 
 
 class ActionModule(ControllerAction):

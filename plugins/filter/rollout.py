@@ -10,8 +10,8 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import rollback
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import layers, own_file
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.undo import changed_by
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils import sealed
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import clock, goals, order, rows, value
 
@@ -53,7 +53,7 @@ def begin(
     name, back = "", plan
     if goal == goals.PLAN:
         changing = [node for batch in ordered["batches"] for node in batch["nodes"].values()]
-        name, back = changed_by.of_run(info, changing, sealed.without(declared), begins), {}
+        name, back = rollback.of_run(info, changing, sealed.without(declared), begins), {}
     return value.begin(ordered, planned, table, info, group, current, dry_run, own, begins, name, back, skipped)
 
 

@@ -26,7 +26,7 @@ description:
     restarts it when RV(restart_needed) is set, and then confirms.
   - Needs root, and only Python's standard library on the node, 3.7 or later.
 extends_documentation_fragment:
-  - livenodes.kubelet.layer
+  - livenodes.kubelet.options.layer
   - livenodes.kubelet.attributes
 attributes:
   check_mode:

@@ -129,8 +129,8 @@ html:
   type: str
 """
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import comply
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import controller_module
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.comply import check
 
 MODULE = controller_module.define(
     {
@@ -138,7 +138,7 @@ MODULE = controller_module.define(
         "exceptions": {"type": "dict"},
         "hosts": {"type": "dict"},
     },
-    check.check,
+    comply.check,
 )
 
 

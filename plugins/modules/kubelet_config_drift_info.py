@@ -18,7 +18,7 @@ description:
     not in O(current), and one read of each distinct ConfigMap.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
-  - livenodes.kubelet.selection
+  - livenodes.kubelet.options.selection
   - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.read_only
   - livenodes.kubelet.attributes.actiongroup_cluster

@@ -23,7 +23,7 @@ description:
     names the lost keys. A removed live value is a change with the effect of its field on every Kubernetes version.
   - Fails when the plan contains a refusal. The result still contains the plan.
 extends_documentation_fragment:
-  - livenodes.kubelet.configmap
+  - livenodes.kubelet.options.configmap
   - livenodes.kubelet.attributes
 attributes:
   check_mode:

@@ -20,7 +20,7 @@ description:
     secrets, or with a C(podCIDR) or C(providerID), is refused.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
-  - livenodes.kubelet.configmap
+  - livenodes.kubelet.options.configmap
   - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.actiongroup_cluster
 attributes:
@@ -111,8 +111,8 @@ kept_until:
   sample: "2027-01-31"
 """
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import seed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import controller_module
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.seed import build
 
 MODULE = controller_module.define(
     {
@@ -127,7 +127,7 @@ MODULE = controller_module.define(
         "immutable": {"type": "bool", "default": True},
         "keep_days": {"type": "int", "default": 90},
     },
-    build.build,
+    seed.build,
 )
 
 

@@ -17,7 +17,7 @@ description:
     other nodes, and C(kubeadm upgrade node) does not undo it.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
-  - livenodes.kubelet.configmap
+  - livenodes.kubelet.options.configmap
   - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.actiongroup_cluster
 attributes:

@@ -16,7 +16,7 @@ description:
     C(enforceNodeAllocatable=[])). A kubelet that gets the dumped configuration therefore behaves as before.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
-  - livenodes.kubelet.selection
+  - livenodes.kubelet.options.selection
   - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.read_only
   - livenodes.kubelet.attributes.actiongroup_cluster

@@ -95,7 +95,7 @@ options:
     elements: str
     default: []
 extends_documentation_fragment:
-  - livenodes.kubelet.layer
+  - livenodes.kubelet.options.layer
   - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.read_only
 """

@@ -27,7 +27,7 @@ description:
   - Waits for budget and control plane for at most O(timeout) seconds.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
-  - livenodes.kubelet.lease
+  - livenodes.kubelet.options.lease
   - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.read_only
   - livenodes.kubelet.attributes.actiongroup_cluster

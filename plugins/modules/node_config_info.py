@@ -14,7 +14,7 @@ description:
     Needs one LIST of nodes.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
-  - livenodes.kubelet.selection
+  - livenodes.kubelet.options.selection
   - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.read_only
   - livenodes.kubelet.attributes.actiongroup_cluster

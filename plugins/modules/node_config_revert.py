@@ -16,7 +16,7 @@ description:
   - A node to which another user or controller has assigned a different source is not changed, but reported.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
-  - livenodes.kubelet.lease
+  - livenodes.kubelet.options.lease
   - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.actiongroup_cluster
 attributes:

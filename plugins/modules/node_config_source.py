@@ -20,8 +20,8 @@ description:
     LIST, or by one GET for each node if they are a small part of the cluster.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
-  - livenodes.kubelet.source
-  - livenodes.kubelet.lease
+  - livenodes.kubelet.options.source
+  - livenodes.kubelet.options.lease
   - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.actiongroup_cluster
 attributes:

@@ -20,7 +20,7 @@ description:
     O(force) or O(delete_emptydir_data) allows the eviction.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
-  - livenodes.kubelet.lease
+  - livenodes.kubelet.options.lease
   - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.actiongroup_cluster
 attributes:

@@ -26,8 +26,8 @@ description:
   - A temporary outage of the API server fails no node.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
-  - livenodes.kubelet.source
-  - livenodes.kubelet.lease
+  - livenodes.kubelet.options.source
+  - livenodes.kubelet.options.lease
   - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.read_only
   - livenodes.kubelet.attributes.actiongroup_cluster

@@ -15,9 +15,9 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.comply import evidence
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import comply
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile import verdicts
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import report_document
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import output
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.page import compliance, page
 from tests.support.report.browser import chromium, prefer
 from tests.support.report.played_rollout import Played, example
@@ -39,7 +39,7 @@ def show(browser: webdriver.Chrome, tmp_path: Path) -> t.Callable[[t.Any], webdr
 
     def opened(rollout: t.Any) -> webdriver.Chrome:
         path = tmp_path / "report.html"
-        page.write(str(path), report_document.make(rollout))
+        page.write(str(path), output.document(rollout))
         prefer(browser, "light")
         for kind in ("browser", "performance"):
             browser.get_log(kind)
@@ -265,7 +265,7 @@ def test_the_page_of_a_compliance_check(browser: webdriver.Chrome, tmp_path: Pat
         {**row, "item": "4.2.10", "verdict": verdicts.PASS, "exception": None},
     ]
     nodes = {f"node-{number}.example.org": {"rows": rows} for number in range(40)}
-    made = {"nodes": nodes, "summary": {"checked": "2026-11-27T05:00:00Z", **evidence.summary(nodes)}}
+    made = {"nodes": nodes, "summary": {"checked": "2026-11-27T05:00:00Z", **comply.summary(nodes)}}
     path = tmp_path / "compliance.html"
     path.write_text(compliance.make(made), encoding="utf-8")
     prefer(browser, "light")

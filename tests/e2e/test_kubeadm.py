@@ -16,7 +16,7 @@ import yaml
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import push
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.undo import changed_by
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import rollback
 from tests.lab.lab import Lab
 from tests.lab.node import LabNode
 from tests.support.api.proxy import Fault, Proxy
@@ -137,7 +137,7 @@ def test_joining_nodes_get_the_configuration_of_the_group(
     assert (updated.code, updated.recap("n1")["changed"], updated.recap("n2")["changed"]) == (0, 1, 0), updated.output
     now = read(lab)
     assert config(lab) == {**before, **COMMON}
-    record = json.loads(now["metadata"]["annotations"].pop(changed_by.WRITTEN))
+    record = json.loads(now["metadata"]["annotations"].pop(rollback.WRITTEN))
     assert {field: change[1] for field, change in record["last"].items()} == COMMON
     assert [now["metadata"][part] for part in ("uid", "labels", "annotations")] == [
         maps["metadata"][part] for part in ("uid", "labels", "annotations")

@@ -16,12 +16,11 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import configmaps
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.seed import formats
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.seed import ignition
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.delivery import CHECKPOINT, DROPIN
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, following
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import seed_files
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install.seed_files import Seed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import values
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch.seeds import SERVICE_PATH, Seed, entries
 from tests.lab.console import run
 from tests.lab.lab import Lab
 from tests.support.lab.pods import Pods
@@ -60,7 +59,7 @@ class Machine(Bench):
         config = {**(self.own if delivery == CHECKPOINT else declared), **changes}
         options = {"source": values.option(source), "data": {"kubelet": json.dumps(config)}, "delivery": delivery}
         seed = folder / "seed.json"
-        seed.write_bytes(formats.ignition(seed_files.entries(STORE, UNIT, Seed(options=options))))
+        seed.write_bytes(ignition(entries(STORE, UNIT, Seed(options=options))))
         self.off()
         provisioners.ignite(self.node.cache, self.disk, seed)
         return source
@@ -157,7 +156,7 @@ def test_cloud_init_ignition_and_tar_leave_the_same_files(static_lab: Lab, seeds
         by_cloud_init = provisioners.run_cloud_init(cache, Path(work), seeds / "seed.cloud-init.yaml")
         found = provisioners.written(by_cloud_init)
     expected = provisioners.written(by_tar)
-    assert {entry.path[1:] for entry in seed_files.entries(STORE, UNIT, Seed())} <= expected.keys()
+    assert {entry.path[1:] for entry in entries(STORE, UNIT, Seed())} <= expected.keys()
     assert found == expected
     assert provisioners.written(by_ignition) == expected
 
@@ -181,7 +180,7 @@ def test_the_values_of_a_seed_are_live_before_the_first_pod_and_become_last_know
     # No controller confirms it. The guard has seen the Node.
     machine.wait(lambda: "lastKnownGood" in machine.status(), 60 + HOLD, "last-known-good")
     assert machine.status()["lastKnownGood"]["configMap"] == source and not machine.on_trial()
-    assert not machine.node.run(f"ls -d {STORE}/seed {seed_files.SERVICE_PATH} 2>/dev/null", check=False)
+    assert not machine.node.run(f"ls -d {STORE}/seed {SERVICE_PATH} 2>/dev/null", check=False)
     if _follows(machine.lab):
         # The follower takes what came with the machine as its source, and asks for no ConfigMap.
         machine.wait(lambda: (machine.noted(following.FOLLOWER) or {}).get("configMap") == source, 60, "answer")

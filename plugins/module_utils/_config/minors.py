@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from .legacy import first_fields, form
+from .legacy import form
 from .values.forms import LATER, TABLES, FieldForm, SourceForm
 
 FIRST_NATIVE = form.MINORS.start
@@ -16,7 +16,7 @@ FIRST_WITH_FILE = form.FIRST_WITH_FILE
 
 def fields_of(minor: int) -> FieldForm:
     """Return the form of the fields of kubelets of a minor, 0 for an unknown one."""
-    return first_fields.FORMS.get(minor, TABLES)
+    return form.FIELD_FORMS.get(minor, TABLES)
 
 
 def source_form(minor: int) -> SourceForm:
@@ -28,4 +28,4 @@ def api_versions(minor: int | None) -> tuple[str, ...]:
     """Return the apiVersions that a kubelet of a minor loads (0: unknown, None: any kubelet), the usual one first."""
     if minor is not None:
         return (fields_of(minor).api_version,)
-    return (TABLES.api_version, *(one.api_version for one in first_fields.FORMS.values()))
+    return (TABLES.api_version, *(one.api_version for one in form.FIELD_FORMS.values()))

@@ -15,8 +15,7 @@ from ...module_utils._config.plan.layers import OF_HOSTS, PROFILE
 from ...module_utils._config.profile import profiles
 from ...module_utils._config.values import document
 from .. import host_table
-from .inputs import named
-from .names import MAIN
+from .inputs import MAIN, named
 from .rendered import UNKNOWN, is_template
 
 

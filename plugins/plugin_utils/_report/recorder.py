@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from . import events, model, report_document, report_text
+from . import events, model, output
 from .page import page
 
 BETWEEN_DRAWINGS = 0.1
@@ -76,7 +76,7 @@ class Recorder:
             if event.kind == events.BATCH:
                 self._close()
             if self.rollout.apply(event, self._clock()):
-                self._display(report_text.failure_line(self.rollout.node(event.node)))
+                self._display(output.failure_line(self.rollout.node(event.node)))
         if self._clock() - self._written >= self._pause:
             self._write()
         self._draw()
@@ -98,7 +98,7 @@ class Recorder:
         if not self._is_rollout():
             return
         self._write()
-        self._display(report_text.last_line(self.rollout))
+        self._display(output.last_line(self.rollout))
         for path in filter(None, (self.settings.html, self.settings.json)):
             self._display(f"kubelet rollout: the report is in {path}")
 
@@ -109,15 +109,15 @@ class Recorder:
     def _close(self) -> None:
         batch = self.rollout.close()
         if batch:
-            self._display(report_text.batch_line(self.rollout, batch, self._clock()))
+            self._display(output.batch_line(self.rollout, batch, self._clock()))
             self._write()
 
     def _write(self) -> None:
         if not self._is_rollout() or not (self.settings.html or self.settings.json):
             return
         began = self._clock()
-        report = report_document.make(self.rollout)
-        for path, write in ((self.settings.json, report_document.write_json), (self.settings.html, page.write)):
+        report = output.document(self.rollout)
+        for path, write in ((self.settings.json, output.write_json), (self.settings.html, page.write)):
             try:
                 if path:
                     write(path, report)
@@ -137,12 +137,12 @@ class Recorder:
         now = self._clock()
         if force or now - self._drawn >= BETWEEN_DRAWINGS:
             self._drawn = now
-            self._line.show(report_text.progress_bar(self.rollout, self._doing, self._since, now, self._line.width()))
+            self._line.show(output.progress_bar(self.rollout, self._doing, self._since, now, self._line.width()))
 
 
-def _status_line(live: str, stdout: t.TextIO, stderr: t.TextIO) -> report_text.StatusLine | None:
+def _status_line(live: str, stdout: t.TextIO, stderr: t.TextIO) -> output.StatusLine | None:
     """Return the status line, on stderr if that is a terminal, or None without a terminal."""
     on = [stream for stream in (stderr, stdout) if stream.isatty()]
     if live == "never" or (live == "auto" and not on):
         return None
-    return report_text.StatusLine(on[0] if on else stderr, on or (stdout, stderr))
+    return output.StatusLine(on[0] if on else stderr, on or (stdout, stderr))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Container, Iterable, Mapping
 
 from ...module_utils._config import delivery as deliveries
-from ...module_utils._config.undo import changed_by
+from ...module_utils._config import rollback
 from ...module_utils._config.values import annotation
 from ...module_utils._config.values.node_row import counted, shown_nodes
 from ...module_utils._config.values.reference import describe
@@ -57,7 +57,7 @@ def entry_point(goal: str) -> str:
 
 def _previous(rows: Rows, undo: Any) -> dict[str, Any]:
     """Return a plan that assigns to each node of a rollout what it ran before."""
-    undoes = changed_by.to_undo(rows, undo)
+    undoes = rollback.to_undo(rows, undo)
     nodes: dict[str, Any] = {}
     local, between, text = [], [], []
     stuck: dict[str, str] = {}
@@ -106,7 +106,7 @@ def _is_back(row: Mapping[str, Any]) -> bool:
     goal = _place(row["previous"])
     if not goal:
         return not (row["source"] or row["config_source"] or row["active"])
-    return changed_by.is_through(row) and _place(row["active"]) == goal
+    return rollback.is_through(row) and _place(row["active"]) == goal
 
 
 def _is_between(row: Mapping[str, Any]) -> bool:
@@ -121,8 +121,8 @@ def headline(planned: Mapping[str, Any], rows: Rows, names: Container[str]) -> l
     undoes = planned["undoes"]
     if undoes is None:
         return ["No rollout has changed the nodes of the group, or they were reset since: there is nothing to undo."]
-    known = changed_by.by_rollout(rows)
-    name = changed_by.shown(undoes)
+    known = rollback.by_rollout(rows)
+    name = rollback.shown(undoes)
     changing = [*planned["nodes"], *planned["local"]]
     here = [one for one in changing if one in names]
     older = [one for one in known if one < undoes]
@@ -135,7 +135,7 @@ def headline(planned: Mapping[str, Any], rows: Rows, names: Container[str]) -> l
         first = f"Rollout {name} is undone already: no node runs what it assigned."
     if not older:
         return [first]
-    shown = "; ".join(f"{changed_by.shown(one)} on {shown_nodes(known[one])}" for one in older)
+    shown = "; ".join(f"{rollback.shown(one)} on {shown_nodes(known[one])}" for one in older)
     return [first, f"Older rollouts, which -e kubelet_config_rollout_id=NAME undoes: {shown}"]
 
 

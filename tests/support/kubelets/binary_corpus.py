@@ -18,8 +18,7 @@ import typing as t
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import binary_facts, fields, gates
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.binary_facts import BinaryFacts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.kubelet import ask_binary
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary, command
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import ask_binary, binary, command
 from tests.support.kubelets.asked_rules import CONFIGS, FACTS
 
 WHOLE = ("v1.28.15", "v1.33.13", "v1.36.2")

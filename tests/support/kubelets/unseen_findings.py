@@ -12,7 +12,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields i
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.binary_facts import BinaryFacts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import flags_table, upgrade
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import identity
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.short_texts import minor_of
 from tests.support.api.objects import HEADER
 from tests.support.api.upgrading import OWN, SOCKET, result
@@ -63,7 +63,7 @@ def of_plan(version: str, cases: t.Mapping[Case, Config], binary: BinaryFacts | 
     """Return what the plan finds in each configuration: severity, path and rule."""
     minor = minor_of(version) or 0
     live = compare.with_defaults({**HEADER, "failCgroupV1": False}, minor - 1)
-    variant = identity.variant(live)
+    variant = document.variant(live)
     row = {"variant": variant, "kubelet_version": version, "delivery": "none", "source": None, "status": None}
     given = {str(at): config for at, config in enumerate(cases.values())}
     looked_at = {"kubelet": {"local_config": OWN, "facts": binary and binary._asdict()}, "own": []}

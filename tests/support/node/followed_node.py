@@ -18,8 +18,8 @@ from unittest import mock
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, following
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.following import Answer, Orders
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.follow_install import Limits
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.follower import Follower
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.limits import Limits
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import preflight
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_steps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import ApiError

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.binary_facts import BinaryFacts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.kubelet import ask_binary
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import ask_binary, binary
 from tests.support.node.guard_node import SOURCE, Node
 
 OLD_VERSION, NEW_VERSION = "v1.28.3", "v1.36.2"

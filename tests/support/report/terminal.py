@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.report_text import ERASE
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.output import ERASE
 
 
 class Terminal(io.StringIO):

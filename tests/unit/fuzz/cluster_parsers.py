@@ -28,14 +28,12 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config import m
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import differing
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast import pod_forecast
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan_text
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_values, plan_text
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.plan import Request, make_plan
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import (
     amounts,
     annotation,
     document,
-    identity,
-    own_values,
     paths,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import ask_kubelet
@@ -61,7 +59,7 @@ from tests.unit.fuzz.samples import (
 def live(data: bytes) -> object:
     found = kubelets.configz(sent(data), "n1")
     config = complete_config.restore(found)
-    return identity.variant(config), complete_config.machine_specific(found)
+    return document.variant(config), complete_config.machine_specific(found)
 
 
 def planned(given: tuple[str, t.Any]) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.comply import evidence
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import drift, soak
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import drift_cause, explained
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import drift_cause, drift_facts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import host_facts, own_file
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.plan import Request, make_plan
@@ -25,7 +25,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.document import DocumentError
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import inputs, specs
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import events, model, report_document
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import events, model, output
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.page import page
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import order, value
 from tests.support.api.upgrading import OWN, result
@@ -94,7 +94,7 @@ INPUTS = sorted(name for name in KNOWN if KNOWN[name]["type"] != "dict")
 
 def explaining(facts: t.Any) -> None:
     """Use the facts of a host for a drift, a plan and a verdict."""
-    node = explained.Inspected(facts)
+    node = drift_facts.Inspected(facts)
     node.causes({"maxPods": 4, 'evictionHard["memory.available"]': None}, {"maxPods": 80}, 33)
     node.overrides("maxPods", CONFIG, 33)
     drift._host("n1", {"n1": facts}, True)
@@ -131,7 +131,7 @@ def reported(given: tuple[str, t.Any]) -> None:
         for event in events.read(name, found if isinstance(found, dict) else {}, "n1", trouble, "task"):
             rollout.apply(event, 1.0)
     rollout.end(2.0)
-    document = report_document.make(rollout)
+    document = output.document(rollout)
     json.dumps(document)
     page.make(document)
 

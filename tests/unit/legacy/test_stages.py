@@ -15,7 +15,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests, nodes
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import dump, push, verify
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import identity
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster
 from tests.sim.kubelets import legacy
@@ -326,7 +326,7 @@ def test_prune(cluster: Cluster, session: Session) -> None:
     }
     for pods in (70, 71, 72):
         config = {**KIND, "apiVersion": ALPHA, "maxPods": pods}
-        variants = {identity.variant(config): config}
+        variants = {document.variant(config): config}
         pushed = push.push(session, {**base, "state": "present", "variants": variants}, False)
         (row,) = pushed["configmaps"].values()
         run(session, row["name"])

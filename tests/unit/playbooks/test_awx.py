@@ -16,7 +16,7 @@ import pytest
 import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.check import accepted
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.specs import accepted
 
 ROOT = Path(__file__).resolve().parents[3]
 AWX = ROOT / "playbooks/awx"

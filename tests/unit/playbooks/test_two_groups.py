@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import specs
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.check import OF_EVERY_PLAYBOOK, OF_ROLLOUTS
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.specs import OF_EVERY_PLAYBOOK, OF_ROLLOUTS
 from tests.support.plays.ansible import NO_KUBECONFIG, ROOT, Ansible, extra, playbook_of
 
 ROLES = specs.by_role()

@@ -42,19 +42,18 @@ ALONE = {
     "_node": (
         "module_utils/_cluster/api/kubelet_on_host.py",
         "module_utils/_cluster/stages/upgrade_check.py",
-        "module_utils/_cluster/seed/build.py",
-        "module_utils/_cluster/seed/formats.py",
+        "module_utils/_cluster/seed.py",
     ),
 }
 """What one file imports for all others of its room."""
 
 
 def subrooms(package: str) -> dict[str, set[str]]:
-    """Return, for each folder of a package of module_utils, the other folders of it that its files import."""
+    """Return, for each folder and file of a package of module_utils, the other ones of it that it imports."""
     above = PLUGINS / "module_utils" / package
     found: dict[str, set[str]] = {}
-    for path in sorted(above.glob("*/*.py")):
-        own = found.setdefault(path.parent.name, set())
+    for path in sorted([*above.glob("*.py"), *above.glob("*/*.py")]):
+        own = found.setdefault(path.relative_to(above).parts[0].removesuffix(".py"), set())
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and node.level == len(path.relative_to(above).parts):
                 own.add((node.module or node.names[0].name).partition(".")[0])

@@ -10,7 +10,8 @@ import typing as t
 
 from ..._config import delivery as deliveries
 from ..._config.minors import api_versions
-from ..._config.values import annotation, document, following, node_row, own_values, reference
+from ..._config.plan import own_values
+from ..._config.values import annotation, document, following, node_row, reference
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError
 from ..api.session import Session, dry_run_query

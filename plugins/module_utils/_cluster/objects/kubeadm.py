@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._config.fields import compare, difftext, fields, overlay
-from ..._config.plan import shared_overrides
+from ..._config import rollback
+from ..._config.fields import compare, fields, overlay
+from ..._config.plan import layers
 from ..._config.plan.layers import Layers
 from ..._config.rules import checks
 from ..._config.rules.problem import REFUSAL, Problem
-from ..._config.undo import changed_by
-from ..._config.values import document, identity
+from ..._config.values import document
 from ..._config.values.node_row import first_of
 from ..._config.values.short_texts import minor_of
 from ..api.errors import ApiError, ClusterError
@@ -173,17 +173,17 @@ def _update(
             refused = _refusal(before, declared, minor)
         if refused and not dry_run:
             raise ClusterError(refused)
-        row = {"changed": bool(changes), "changes": changes, "refused": refused, "variant": identity.variant(after)}
+        row = {"changed": bool(changes), "changes": changes, "refused": refused, "variant": document.variant(after)}
         if not changes:
             return {**row, **configmaps.reference(current, KEY)}, []
         header = f"ConfigMap {NAMESPACE}/{current['metadata']['name']}"
         # JSON, as in all ConfigMaps of this collection: it is valid YAML, and kubeadm renders it again for the nodes.
         # kubeadm's hash of the text, an annotation, is not changed: with a hash that no longer matches, kubeadm
         # treats the configuration as edited by an administrator, as after `kubectl edit`.
-        sent, difference = document.render(after), [difftext.diff(before, after, header, header)]
+        sent, difference = document.render(after), [compare.diff(before, after, header, header)]
         # Without a name there is nothing that a rollback could undo.
         if rollout:
-            note = changed_by.written(changed_by.read(current), rollout, before, after)
+            note = rollback.written(rollback.read(current), rollout, before, after)
         try:
             stored = configmaps.write_key(session, current, KEY, sent, dry_run, note)
             return {**row, **configmaps.reference(stored, KEY)}, difference
@@ -204,18 +204,18 @@ def _undo(session: Session, rollout: str, check_mode: bool) -> dict[str, t.Any]:
     for configmap in read(session)[1]:
         name = configmap["metadata"]["name"]
         row: dict[str, t.Any] = {"changed": False, "changes": [], "refused": ""}
-        record = changed_by.read(configmap)
+        record = rollback.read(configmap)
         fault = config_sources.fault(configmap, KEY)
         if record and fault:
             raise ClusterError(f"ConfigMap {NAMESPACE}/{name}: {fault}", _result(rows, diffs, check_mode))
         if record:
             before = document.parse(configmap["data"][KEY], f"key {KEY}", complete=True)
-            after, note = changed_by.undone(record, rollout, before)
+            after, note = rollback.undone(record, rollout, before)
             row["changes"] = compare.changed_keys(before, after)
-            row.update(changed=bool(row["changes"]), variant=identity.variant(after))
+            row.update(changed=bool(row["changes"]), variant=document.variant(after))
             if row["changes"]:
                 header = f"ConfigMap {NAMESPACE}/{name}"
-                diffs.append(difftext.diff(before, after, header, header))
+                diffs.append(compare.diff(before, after, header, header))
                 configmap = configmaps.write_key(session, configmap, KEY, document.render(after), check_mode, note)
         rows[name] = {**row, **configmaps.reference(configmap, KEY)}
     return _result(rows, diffs, check_mode, _not_undone)
@@ -236,8 +236,8 @@ def _decide(
     if fault:
         raise ClusterError(fault)
     before = document.parse(configmap["data"][KEY], f"key {KEY}", complete=True)
-    after = shared_overrides.lay_common(before, overrides.values())
-    changes = shared_overrides.changed_paths(before, after, minor)
+    after = layers.lay_common(before, overrides.values())
+    changes = layers.changed_paths(before, after, minor)
     # Problems that were there before are not reported. New warnings count as much as refusals: a kubelet that refuses
     # its first configuration has none to revert to. Only unknown fields pass, since a newer minor may have them.
     known = set(checks.problems(before, minor))
@@ -260,7 +260,7 @@ def _may_be_newer(problem: Problem, minor: int) -> bool:
 
 def _refusal(before: dict[str, t.Any], declared: _Declared, minor: int) -> str:
     """Return why the common values must not be written, empty if all nodes of the cluster share them."""
-    not_shared = shared_overrides.not_shared(before, declared.nodes.values(), declared.outside(), minor)
+    not_shared = layers.not_shared(before, declared.nodes.values(), declared.outside(), minor)
     if not not_shared:
         return ""
     names = set().union(*not_shared.values())

@@ -11,7 +11,8 @@ import typing as t
 from ..._config import delivery as deliveries
 from ..._config.delivery import AUTO, CHECKPOINT, NATIVE, NONE
 from ..._config.minors import source_form
-from ..._config.values import annotation, following, own_values
+from ..._config.plan import own_values
+from ..._config.values import annotation, following
 from ..._config.values import reference as references
 from ..._config.values.forms import LATER, SourceForm
 from ..._config.values.reference import same_place

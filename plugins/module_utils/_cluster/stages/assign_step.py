@@ -9,7 +9,8 @@ import dataclasses
 import typing as t
 
 from ..._config import delivery as deliveries
-from ..._config.values import annotation, following, own_values
+from ..._config.plan import own_values
+from ..._config.values import annotation, following
 from ..._config.values.following import API, FORMAT, SSH, Orders
 from ..._config.values.reference import same_place
 from ..objects import config_sources, configmaps, nodes

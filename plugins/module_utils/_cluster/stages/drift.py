@@ -19,9 +19,9 @@ from ..._config.fields import compare, overlay, shadow
 from ..._config.fields import complete_config as pure_configz
 from ..._config.forecast import allocatable
 from ..._config.minors import fields_of
-from ..._config.plan import host_facts, own_file, shared_overrides
+from ..._config.plan import host_facts, layers, own_file, own_values
 from ..._config.plan.layers import Layers
-from ..._config.values import document, identity, own_values
+from ..._config.values import document
 from ..api import parallel
 from ..api.errors import ClusterError
 from ..api.session import Session
@@ -241,7 +241,7 @@ def _fault(found: config_sources.FoundConfig, minor: int) -> str:
 def _edited(configmap: dict[str, t.Any]) -> bool:
     """Return whether the content of a ConfigMap of this collection does not match the hash in its name."""
     base, _dash, suffix = configmap["metadata"]["name"].rpartition("-")
-    return bool(suffix != identity.append_hash(base, configmap.get("data") or {}))
+    return bool(suffix != document.append_hash(base, configmap.get("data") or {}))
 
 
 def _content(
@@ -278,11 +278,11 @@ def _kubeadm(session: Session, node_configs: dict[str, t.Any]) -> dict[str, tupl
             if fault:
                 raise ClusterError(f"{name}: {fault}")
             before = document.parse(configmap["data"][kubeadm.KEY], name)
-            after = shared_overrides.lay_common(before, overrides)
+            after = layers.lay_common(before, overrides)
         except overlay.OverlayError as error:
             raise ClusterError(f"{name}: {error}") from error
         old, new = compare.normalise(before, minor), compare.normalise(after, minor)
-        for path in shared_overrides.changed_paths(before, after, minor):
+        for path in layers.changed_paths(before, after, minor):
             paths[path] = old.get(path), new.get(path)
     return paths
 

@@ -11,7 +11,7 @@ from ..._config.fields import complete_config as pure_configz
 from ..._config.forecast import allocatable
 from ..._config.minors import fields_of
 from ..._config.rules import start_rules
-from ..._config.values import document, identity
+from ..._config.values import document
 from ..api import kubelet_endpoint, parallel
 from ..api.errors import ClusterError, NodesFailed
 from ..api.session import Session
@@ -115,7 +115,7 @@ def _goals(
 ) -> None:
     """Add to each row the `goal` of a rollback or a reset, and to the variants what the sources hold.
 
-    For _config/undo/undo_plan.py. `goals` are the sources to return to by node name, empty for the node's own file. A
+    For _config/rollback.py. `goals` are the sources to return to by node name, empty for the node's own file. A
     `goal` has that `source`, the `variant` that it holds, None for the own file or with a `fault`, and that of the
     source that is `running`, if it can be read.
     """
@@ -138,7 +138,7 @@ def _variant(table: dict[str, t.Any], config: dict[str, t.Any] | None) -> str | 
     """Return the hash of a configuration, which is added to the variants."""
     if config is None:
         return None
-    variant = identity.variant(config)
+    variant = document.variant(config)
     table["variants"].setdefault(variant, config)
     return variant
 

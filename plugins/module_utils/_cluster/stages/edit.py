@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import typing as t
 
+from ..._config import rollback
 from ..._config.fields.fields import NEWEST_MINOR
 from ..._config.forecast import pod_forecast
 from ..._config.forecast.pod_forecast import ConfigChange
 from ..._config.plan import plan_text, sources
 from ..._config.plan.plan import Request, make_plan
-from ..._config.undo import undo_plan
 from ..._config.values.short_texts import minor_of
 from ..api import parallel
 from ..api.errors import ClusterError, NodesFailed
@@ -33,7 +33,7 @@ def edit(options: dict[str, t.Any], _check_mode: bool) -> dict[str, t.Any]:
     _check(options["current"], back)
     try:
         if back:
-            made = undo_plan.make(given["current"], given["flags"], given["allow_effect"], given["allow_effects"])
+            made = rollback.make(given["current"], given["flags"], given["allow_effect"], given["allow_effects"])
         else:
             made = make_plan(Request(given.pop("current"), configmap_name=given.pop("name"), **given))
     except ValueError as error:

@@ -9,9 +9,9 @@ import datetime
 import re
 import typing as t
 
-from ..._config.fields import difftext
+from ..._config.fields import compare
 from ..._config.minors import api_versions
-from ..._config.values import annotation, document, identity
+from ..._config.values import annotation, document
 from ..api import parallel
 from ..api.errors import ClusterError
 from ..api.session import Session
@@ -40,7 +40,7 @@ def _create(session: Session, options: dict[str, t.Any], check_mode: bool) -> di
     wanted = _wanted(options)
     names = {}
     for label, (_variant, text) in wanted.items():
-        names[label] = identity.configmap_name(options["name"], text, options["key"])
+        names[label] = document.configmap_name(options["name"], text, options["key"])
     rows: dict[str, dict[str, t.Any]] = {}
     failed = []
     for outcome in parallel.each(
@@ -75,11 +75,11 @@ def _wanted(options: dict[str, t.Any]) -> dict[str, tuple[str, str]]:
     wanted: dict[str, tuple[str, str]] = {}
     if options.get("config") is not None:
         own = _complete(options["config"])
-        wanted[identity.variant(own)] = (identity.variant(own), document.render(own))
+        wanted[document.variant(own)] = (document.variant(own), document.render(own))
     for variant, config in (options["variants"] or {}).items():
-        if identity.variant(config) != variant:
+        if document.variant(config) != variant:
             raise ClusterError(
-                f"variants: the configuration under {variant} has the hash {identity.variant(config)}, so it was "
+                f"variants: the configuration under {variant} has the hash {document.variant(config)}, so it was "
                 "changed after planning. Pass the plan unchanged, or set src to files"
             )
         wanted[variant] = (variant, document.render(config))
@@ -93,7 +93,7 @@ def _wanted(options: dict[str, t.Any]) -> dict[str, tuple[str, str]]:
         except document.DocumentError as error:
             raise ClusterError(f"src: {error}") from error
         # The unchanged bytes, so that the name is the one that kubectl generates for the same file.
-        wanted[path] = (identity.variant(config), content.decode("utf-8"))
+        wanted[path] = (document.variant(config), content.decode("utf-8"))
     for label, (_variant, text) in wanted.items():
         try:
             document.check_size(text, label)
@@ -253,7 +253,7 @@ def _today() -> datetime.date:
 
 def _diff(namespace: str, name: str, before: str, after: str) -> dict[str, str]:
     header = f"ConfigMap {namespace}/{name}"
-    return difftext.diff(_shown(before), _shown(after), header, header)
+    return compare.diff(_shown(before), _shown(after), header, header)
 
 
 def _shown(text: str) -> dict[str, t.Any] | None:

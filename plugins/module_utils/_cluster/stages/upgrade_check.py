@@ -18,8 +18,7 @@ import typing as t
 from ..._config.fields import binary_facts, fields
 from ..._config.plan import host_facts
 from ..._config.upgrade import node_facts, upgrade
-from ..._node.kubelet import ask_binary
-from ..._node.system import binary
+from ..._node.system import ask_binary, binary
 from ..api.errors import ClusterError
 
 

@@ -11,12 +11,12 @@ import time
 import typing as t
 
 from ..._config import delivery as deliveries
-from ..._config.drift import differing, explained
-from ..._config.fields import complete_config, difftext, fields, overlay
+from ..._config.drift import differing, drift_facts
+from ..._config.fields import compare, complete_config, fields, overlay
 from ..._config.minors import fields_of
 from ..._config.plan.layers import Declared
 from ..._config.rules import checks, start_rules
-from ..._config.values import identity, node_row
+from ..._config.values import document, node_row
 from ..._config.values.reference import same_place
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError
@@ -178,8 +178,8 @@ class Watch:
                 differences.append(
                     {
                         "path": path,
-                        "expected": difftext.mask(path, wanted),
-                        "live": difftext.mask(path, value),
+                        "expected": compare.mask(path, wanted),
+                        "live": compare.mask(path, value),
                         "flags": fields.flags_of(path, node.minor or None),
                     }
                 )
@@ -209,7 +209,7 @@ class Watch:
         facts = self._hosts.get(name)
         if facts is None or wanted is None or not diagnose.exists(path, node.minor):
             return False
-        return not explained.Inspected(facts).overrides(path, config, node.minor)
+        return not drift_facts.Inspected(facts).overrides(path, config, node.minor)
 
     def _problems(self, name: str) -> list[t.Any]:
         expected, minor = self.expected[name], self.nodes[name].minor
@@ -338,7 +338,7 @@ def read_before(session: Session, found: t.Iterable[nodes.Node]) -> dict[str, t.
         if outcome.value is None:
             continue
         config = complete_config.restore(outcome.value)
-        variant = identity.variant(config)
+        variant = document.variant(config)
         table["variants"].setdefault(variant, config)
         own = (known[outcome.item].own or {}).get("own") or {}
         table["nodes"][outcome.item] = {"variant": variant, "declared": sorted(own)}
@@ -374,8 +374,8 @@ def _undeclared_changes(
         return None
     found = expected.undeclared(ran, live, node.minor)
     now = {path: after for path, _was, after in found}
-    causes = explained.Inspected(facts or {}).causes(now, expected.config or {}, node.minor)
+    causes = drift_facts.Inspected(facts or {}).causes(now, expected.config or {}, node.minor)
     return [
-        {"path": path, "before": difftext.mask(path, was), "live": difftext.mask(path, after), "cause": causes[path]}
+        {"path": path, "before": compare.mask(path, was), "live": compare.mask(path, after), "cause": causes[path]}
         for path, was, after in found
     ]

@@ -17,8 +17,8 @@ from ..forecast import pod_forecast
 from ..plan import host_facts
 from ..values import paths
 from ..values.reference import describe
-from . import differing, explained
-from .drift_facts import Host, NodeFacts
+from . import differing
+from .drift_facts import Host, NodeFacts, sets
 
 FLAG, DROP_IN, EDITED, NOT_RESTARTED = "flag", "drop-in", "edited file", "not restarted"
 RENDERING, VERSION = "configz rendering", "other kubelet version"
@@ -164,7 +164,7 @@ def _flag(path: str, facts: NodeFacts) -> Cause | None:
 
 def _dropin(path: str, facts: NodeFacts) -> Cause | None:
     dropins = facts.found.dropins.items()
-    files = [name for name, content in dropins if content is None or explained.sets(content, path)]
+    files = [name for name, content in dropins if content is None or sets(content, path)]
     if not files:
         return None
     message = f"the drop-in {files[-1]} in --config-dir overrides {'ours' if facts.dropin else 'the config file'}"

@@ -18,13 +18,13 @@ from collections import Counter
 from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
 
 from .. import delivery
-from ..fields import compare, difftext, fields, merged_dropins, overlay
-from ..plan import former, own_file
+from ..fields import compare, fields, merged_dropins, overlay
+from ..plan import own_file, own_values
 from ..plan.layers import Declared
+from ..plan.own_values import NO_RECORD, Record
 from ..plan.plan_text import shown_value
 from ..values import paths
 from ..values.node_row import counted, shown_nodes
-from ..values.own_values import NO_RECORD, Record
 from ..values.reference import describe
 from . import differing, drift_cause
 from .drift_cause import ASSIGNED, CAUSES, DECLARED, DISK, LIVE, PUSHED, SOURCE, STAGES, Cause
@@ -80,7 +80,7 @@ class Finder:
         """Yield a row for each value that a former source declared, no layer declares, and the node still runs."""
         if configs.live is None or not configs.own["own"]:
             return
-        found = former.undeclared(configs.own, Declared(configs.layers), configs.live, facts.minor, facts.dropin)
+        found = own_values.undeclared(configs.own, Declared(configs.layers), configs.live, facts.minor, facts.dropin)
         read = {stage: self._read(config, facts) for stage, config in _stages(configs, facts).items()}
         for path in sorted([*found.known, *found.unknown]):
             own, text = found.known.get(path), None
@@ -221,7 +221,7 @@ def _its_own(path: str, values: Mapping[str, Any]) -> bool:
 
 
 def _shown(path: str, value: Any) -> str:
-    return shown_value(difftext.mask(path, value))
+    return shown_value(compare.mask(path, value))
 
 
 def _by_path(row: Row) -> str:
@@ -239,11 +239,11 @@ def _kubeadm_rows(configs: Configs) -> Iterator[Row]:
 
 
 def _row(path: str, values: Mapping[str, Any], configs: Configs, cause: Cause) -> Row:
-    shown = {stage: difftext.mask(path, values.get(stage)) for stage in STAGES}
+    shown = {stage: compare.mask(path, values.get(stage)) for stage in STAGES}
     return {
         "path": path,
         **shown,
-        "kubeadm": difftext.mask(path, configs.kubeadm.get(path, (None, None))[0]),
+        "kubeadm": compare.mask(path, configs.kubeadm.get(path, (None, None))[0]),
         **cause._asdict(),
     }
 

@@ -4,7 +4,7 @@
 """What a kubelet binary answered about itself: version, flags, feature gates, and fields that it was asked about.
 
 Where a binary was asked, its answer wins over the tables: they describe the releases of Kubernetes, and distributions
-build others. `_node/kubelet/ask_binary.py` asks.
+build others. `_node/system/ask_binary.py` asks.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Finding where two configurations mean something different to a kubelet."""
+"""Finding where two configurations mean something different to a kubelet, and showing both without their secrets."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Iterator, Mapping
 
 from ..values import amounts, paths
+from ..values.document import render
 from . import fields
 from .field_row import Field
+from .shadow import HIDDEN
 
 HEADER = ("kind", "apiVersion")
 FLUSH_TEXT = 28
@@ -329,3 +331,33 @@ def _element(entry: Mapping[str, Any], field: Field, minor: int) -> dict[str, An
         if not (value in (None, _NO_TIME) or (member.zero_omitted and is_zero(value, member))):
             result[name] = value
     return result
+
+
+def mask(path: str, value: Any) -> Any:
+    """Return a value for display: the values of a secret field are hidden, its shape and keys are not."""
+    return _hide(value) if fields.is_secret(path) else value
+
+
+def masked(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a configuration for display, with secrets masked."""
+    return {key: mask(paths.show((key,)), value) for key, value in config.items()}
+
+
+def diff(
+    before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, before_header: str, after_header: str
+) -> dict[str, str]:
+    """Return an entry of Ansible's ``diff`` for two configurations; None stands for an absent one."""
+    return {
+        "before": render(masked(before)) if before is not None else "",
+        "after": render(masked(after)) if after is not None else "",
+        "before_header": before_header,
+        "after_header": after_header,
+    }
+
+
+def _hide(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _hide(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return list(map(_hide, value))
+    return value if value is None else HIDDEN

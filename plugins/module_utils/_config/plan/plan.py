@@ -18,12 +18,12 @@ from ..forecast import allocatable, pod_forecast
 from ..minors import api_versions
 from ..rules import start_rules
 from ..rules.problem import REFUSAL, WARNING, Problem
-from ..values import annotation, own_values
+from ..values import annotation
 from ..values.document import API_VERSION, KIND, accept, parse, render
-from ..values.identity import configmap_name as name_of
+from ..values.document import configmap_name as name_of
 from ..values.reference import same_place
 from ..values.short_texts import minor_of
-from . import delivery_rules, host_facts, own_file, plan_node, plan_text, sources
+from . import host_facts, own_file, own_values, plan_node, plan_text, sources
 from .layers import Layers
 
 STAY, EQUAL, CHANGED = "stay", "equal", "changed"
@@ -261,7 +261,7 @@ class _Group:
         beyond = self._limits.problems(live, desired.expected, row, minor, asked.argv)
         return [
             problem.row()
-            for problem in (*delivery_rules.unfit(row, asked.delivery, minor, asked.replaces_checkpoint), *beyond)
+            for problem in (*sources.unfit(row, asked.delivery, minor, asked.replaces_checkpoint), *beyond)
         ]
 
     def _reference(self, desired: plan_node.NodePlan) -> dict[str, str]:

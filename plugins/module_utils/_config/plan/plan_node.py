@@ -9,18 +9,17 @@ import json
 from typing import Any, Collection, Container, Iterator, Mapping, NamedTuple, Sequence, Tuple
 
 from ..delivery import Delivery
-from ..fields import compare, difftext, fields, overlay, shadow
+from ..fields import compare, fields, overlay, shadow
 from ..fields.binary_facts import BinaryFacts
 from ..fields.field_row import EFFECTS
 from ..rules import checks, start_rules, types
 from ..rules.problem import REFUSAL, WARNING, Problem
 from ..values import paths
-from ..values.document import DocumentError, check_size, render
-from ..values.identity import variant
-from ..values.own_values import Record
-from . import delivery_rules, former, own_file, sources
+from ..values.document import DocumentError, check_size, render, variant
+from . import own_file, own_values, sources
 from .costs import Costs
 from .layers import Declared
+from .own_values import Record
 
 Layers = Tuple[Mapping[str, Any], ...]
 
@@ -61,7 +60,7 @@ class NodePlan:
     def record_on(self, source: str) -> Record:
         """Return the record of the node's own values once ``source`` is assigned; equal nodes share it."""
         if source not in self._records:
-            self._records[source] = former.record_after(
+            self._records[source] = own_values.record_after(
                 self._source.record, source, self._source.replaced, self._source.absent
             )
         return self._records[source]
@@ -155,7 +154,7 @@ class Planner:
     @staticmethod
     def _takes_files_up(asked: Asked, declared: Declared, reverts: bool) -> bool:
         """Return whether the restart of a node with a drop-in takes up what is in its files."""
-        if reverts and former.no_longer_set(asked.record, declared, True):
+        if reverts and own_values.no_longer_set(asked.record, declared, True):
             return True
         return asked.files is not None and asked.files.outdated
 
@@ -170,7 +169,7 @@ class Planner:
             nothing = sources.Source(unchanged, unchanged, [], {}, [], record)
             return NodePlan(nothing, [], [Problem(REFUSAL, "", cause, remedy, "layers")], [])
         # What the running source leaves to the kubelet already, it need not lose again.
-        absent = {*record["absent"]}.intersection(former.absent_after(source.changes))
+        absent = {*record["absent"]}.intersection(own_values.absent_after(source.changes))
         made = source._replace(changes=[change for change in source.changes if change.path not in absent])
         # What a former source declared and no layer does.
         no_longer = {*source.former.known, *source.former.unknown, *source.from_file.intersection(record["own"])}
@@ -193,11 +192,11 @@ class Planner:
         found = self._problems(settled, asked, flags)
         if not asked.delivery.whole:
             types_of_dropin = types.check(source.config, node.minor, asked.binary)
-            of_dropin = {*delivery_rules.check(source.config, node.minor), *types_of_dropin}
+            of_dropin = {*sources.check_dropin(source.config, node.minor), *types_of_dropin}
             found += of_dropin - {*found} - self._known_harmless(asked)
         found += _shadowed([change for change in source.changes if change.path not in source.by_restart], flags)
         if asked.delivery.whole:
-            found += former.warnings(source.former.unknown)
+            found += own_values.warnings(source.former.unknown)
         return [*found, *_zeros(node.declared, source.expected, node.minor)]
 
     def _problems_of_change(
@@ -217,7 +216,7 @@ class Planner:
         if asked.delivery.whole:
             yield from _dropped(node.live, source.config, node.minor)
         else:
-            yield from delivery_rules.forgotten(node.live, source.config, node.minor)
+            yield from sources.forgotten(node.live, source.config, node.minor)
         yield from checks.warnings(source.changes)
         yield from checks.checkpoint_paths(compare.normalise(source.config, node.minor).items())
         yield from _not_for_all(source.changes, node.declared.layers, set(map(id, self._shared)))
@@ -272,8 +271,8 @@ def change_row(
     effect, reason = cost
     row: dict[str, Any] = {
         "path": change.path,
-        "before": difftext.mask(change.path, change.before),
-        "after": difftext.mask(change.path, change.after),
+        "before": compare.mask(change.path, change.before),
+        "after": compare.mask(change.path, change.after),
         "known": change.known,
         "effect": effect,
         "reason": reason,

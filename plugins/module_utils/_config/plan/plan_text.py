@@ -11,7 +11,7 @@ from collections import Counter
 from typing import Any, Iterator, Mapping
 
 from .. import delivery
-from ..fields import compare, difftext, fields
+from ..fields import compare, fields
 from ..fields.field_row import EFFECTS
 from ..forecast import allocatable
 from ..rules import checks
@@ -88,7 +88,7 @@ def differences(variants: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any
     for path in sorted(set().union(*values.values())):
         given = {name: config.get(path) for name, config in values.items()}
         if not compare.all_same(given.values()):
-            shown = {name: difftext.mask(path, value) for name, value in given.items()}
+            shown = {name: compare.mask(path, value) for name, value in given.items()}
             found.append({"path": path, "machine_specific": fields.is_of_machine(path), "values": shown})
     return found
 
@@ -138,7 +138,7 @@ def diffs(current: Mapping[str, Any], plan: Mapping[str, Any]) -> list[dict[str,
     for (live, _way), names in pairs.items():
         desired = sources.outcome(current["variants"], plan["variants"], plan["nodes"][names[0]])
         shown = shown_nodes(names)
-        found.append(difftext.diff(current["variants"][live], desired, f"live on {shown}", f"desired on {shown}"))
+        found.append(compare.diff(current["variants"][live], desired, f"live on {shown}", f"desired on {shown}"))
     return found
 
 

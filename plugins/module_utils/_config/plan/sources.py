@@ -8,22 +8,29 @@ declared and nothing else, so nodes that differ in what is their own share one; 
 reverts by itself.
 
 In a migration one complete configuration is the goal of many nodes, each of which keeps the values of its machine.
+
+At the end: why a node cannot get a source by its delivery, and what must not stand in a drop-in, although the same is
+right in a kubelet's config file. Seen on kubelets 1.33 and 1.36; the reasons are in mergeKubeletConfigurations
+(cmd/kubelet/app/server.go).
 """
 
 from __future__ import annotations
 
 from typing import Any, Callable, Collection, Container, Iterator, Mapping, NamedTuple, Sequence
 
+from .. import delivery
 from ..delivery import Delivery
 from ..fields import compare, fields, merged_dropins, overlay
-from ..rules.problem import WARNING, Problem
+from ..rules import types
+from ..rules.problem import REFUSAL, WARNING, Problem
+from ..values import paths
 from ..values.document import API_VERSION, KIND
-from ..values.own_values import NO_RECORD, Record
-from . import former, own_file
-from .former import NOTHING, Undeclared
+from . import own_file, own_values
 from .layers import Declared
+from .own_values import NO_RECORD, NOTHING, Record, Undeclared
 
 Config = Mapping[str, Any]
+_MERGE = "mergeDefaultEvictionSettings"
 
 
 class Given(NamedTuple):
@@ -93,12 +100,12 @@ def built_on_live(node: Given) -> Source:
     Raises OverlayError.
     """
     left = _left(node, by_key=False)
-    base = former.revert(node.live, left.known)
+    base = own_values.revert(node.live, left.known)
     if node.target is not None:
         base = for_machine(node.target, node.live)
     config = node.declared.over(base)
     changes = compare.changes(node.live, config, node.minor)
-    return Source(config, config, changes, compare.before(changes), former.absent_after(changes), node.record, left)
+    return Source(config, config, changes, compare.before(changes), own_values.absent_after(changes), node.record, left)
 
 
 def built_on_file(node: Given) -> Source:
@@ -110,7 +117,7 @@ def built_on_file(node: Given) -> Source:
     files, names = _files(node), node.declared.names
     config = node.declared.over({"kind": KIND, "apiVersion": API_VERSION, **files.own})
     moved = compare.after(compare.changes(files.read, config, node.minor))
-    expected = node.declared.over(former.revert(node.live, moved))
+    expected = node.declared.over(own_values.revert(node.live, moved))
     changes = compare.changes(node.live, expected, node.minor)
     replaced = _of_paths(compare.before(compare.changes(files.own, config, node.minor)), names)
     return _without_record(node, config, expected, changes, moved, names, replaced)
@@ -125,12 +132,12 @@ def dropin(node: Given) -> Source:
     declared = node.declared.as_dropin()
     names = Declared([declared]).keys
     config = {"kind": KIND, "apiVersion": API_VERSION, **declared}
-    expected = merged_dropins.merge(former.revert(node.live, left.known), [declared])
+    expected = merged_dropins.merge(own_values.revert(node.live, left.known), [declared])
     values = compare.normalise(node.live, node.minor, True, True)
     unknown = [compare.Change(path, values.get(path), None, False) for path in left.unknown if path in values]
     changes = _sorted([*compare.changes(node.live, expected, node.minor, True), *unknown])
     replaced = {**dict.fromkeys(names), **_of_paths(values, names)}
-    absent = [path for path in former.absent_after(changes) if path in replaced]
+    absent = [path for path in own_values.absent_after(changes) if path in replaced]
     record: Record = {**node.record, "own": _of_paths(node.record["own"], names)}
     made = Source(config, expected, changes, replaced, absent, record, left)
     if node.files:
@@ -151,7 +158,7 @@ def in_place_of_checkpoint(node: Given) -> Source:
     now = merged_dropins.effective(files.read, others or None, node.minor)
     then = merged_dropins.effective(files.own, [*files.earlier, declared, *files.later], node.minor)
     moved = compare.after(compare.changes(now, then, node.minor, True))
-    expected = merged_dropins.merge(former.revert(node.live, moved), [declared])
+    expected = merged_dropins.merge(own_values.revert(node.live, moved), [declared])
     changes = compare.changes(node.live, expected, node.minor, True)
     without = compare.normalise(merged_dropins.effective(files.own, others, node.minor), node.minor, runs=True)
     replaced = {**dict.fromkeys(names), **_of_paths(without, names)}
@@ -198,7 +205,9 @@ def outcome(current: Mapping[str, Config], planned: Mapping[str, Config], row: M
     """
     if row["whole"]:
         return planned[row["variant"]]
-    return former.revert(current[row["live_variant"]], {change["path"]: change["after"] for change in row["changes"]})
+    return own_values.revert(
+        current[row["live_variant"]], {change["path"]: change["after"] for change in row["changes"]}
+    )
 
 
 def _of_paths(values: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
@@ -209,7 +218,7 @@ def _of_paths(values: Mapping[str, Any], names: Collection[str]) -> dict[str, An
 def _left(node: Given, by_key: bool) -> Undeclared:
     if not node.reverts:
         return NOTHING
-    return former.undeclared(node.record, node.declared, node.live, node.minor, by_key)
+    return own_values.undeclared(node.record, node.declared, node.live, node.minor, by_key)
 
 
 def _files(node: Given) -> own_file.Files:
@@ -232,7 +241,7 @@ def _without_record(
     ``moved``: the paths that differ between the file that the kubelet reads and the new one. What that file leaves to
     the kubelet already, the kubelet need not lose again.
     """
-    absent = former.absent_after(found)
+    absent = own_values.absent_after(found)
     changes = [change for change in found if change.path in moved or change.path not in absent]
     from_file = frozenset(compare.after(own_file.undeclared(changes, node.declared)))
     kept = [path for path in absent if overlay.is_set(path, names)]
@@ -244,7 +253,7 @@ def _after_restart(made: Source, node: Given, files: own_file.Files) -> Source:
     pending = own_file.pending(files, made.config, node.declared, node.live, node.minor)
     if not pending:
         return made
-    expected = former.revert(made.expected, compare.after(pending))
+    expected = own_values.revert(made.expected, compare.after(pending))
     unknown = [change for change in made.changes if not change.known]
     return made._replace(
         expected=expected,
@@ -288,3 +297,67 @@ def kept(target: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[Problem
 
 def _form(name: str, config: Mapping[str, Any]) -> Any:
     return compare.canonical(config.get(name), fields.ALL[name], fields.NEWEST_MINOR)
+
+
+def unfit(
+    row: Mapping[str, Any], wanted: delivery.Delivery, minor: int, replaces_checkpoint: bool
+) -> Iterator[Problem]:
+    """Yield why a node cannot get a source by a delivery, which may take the place of the node's checkpoint."""
+    if wanted.too_new_for(minor):
+        cause = (
+            f"kubelet {row['kubelet_version']} {wanted.lack}, which the delivery {wanted.name} needs: kubelets from "
+            f"1.{wanted.minors.start} on do"
+        )
+        yield Problem(REFUSAL, "", cause, f"Set kubelet_config_delivery to {wanted.instead} for the node.", "delivery")
+        return
+    keeps_source = row.get("source") is not None and not replaces_checkpoint
+    if keeps_source and not wanted.whole and row.get("delivery") not in (wanted.name, None):
+        cause = f"the node has a source by the delivery {row['delivery']}, which would override the drop-in"
+        remedy = "Migrate the node with the playbook migrate, or set kubelet_config_delivery to auto."
+        yield Problem(REFUSAL, "", cause, remedy, "delivery")
+
+
+def check_dropin(declared: Mapping[str, Any], minor: int) -> Iterator[Problem]:
+    """Yield the problems of what is declared for a drop-in of a kubelet of this minor."""
+    if merged_dropins.EVICTION in declared and declared[merged_dropins.EVICTION] is None:
+        cause = "null in a drop-in leaves no eviction threshold at all, not the defaults"
+        remedy = "Set the thresholds that you want, each by its key. To remove one, set its key to null."
+        yield Problem(REFUSAL, merged_dropins.EVICTION, cause, remedy, "dropin-null")
+    if "resolvConf" in declared and delivery.of(delivery.DROPIN).minors.start <= minor < delivery.RESOLV_CONF_MINOR:
+        cause = f"kubelets 1.{minor} ignore the field in a drop-in"
+        remedy = "Set kubelet_config_delivery to checkpoint for the node, or omit the field."
+        yield Problem(REFUSAL, "resolvConf", cause, remedy, "dropin-field")
+    if declared.get(_MERGE) is not None:
+        cause = "the kubelet reads the field in its own config file only, so it has no effect in a drop-in"
+        remedy = "Set it in the node's own file. In a drop-in, keys of evictionHard are always merged."
+        yield Problem(WARNING, _MERGE, cause, remedy, "dropin-field")
+    for path, value in overlay.written(declared, True):
+        yield from _value(path, value, minor)
+
+
+def forgotten(live: Mapping[str, Any], declared: Mapping[str, Any], minor: int) -> Iterator[Problem]:
+    """Yield a warning for each empty list or map of the node's own that a kubelet with a drop-in folder forgets.
+
+    ``live`` is the configuration of a kubelet that may have no such folder yet.
+    """
+    for name in merged_dropins.forgotten(live, minor):
+        if name not in declared:
+            cause = (
+                "a kubelet with a drop-in folder takes an empty value of its config file for unset, and uses the "
+                "default"
+            )
+            yield Problem(WARNING, name, cause, "Declare the empty value, which holds in a drop-in.", "dropin-empty")
+
+
+def _value(path: paths.Path, value: Any, minor: int) -> Iterator[Problem]:
+    shown, field = paths.show(path), fields.owner(path)
+    # types.py checks values, and a null is none.
+    if value is None and field is None:
+        yield types.unknown(path, minor)
+    elif value is None and field is not None and not field.exists_at(minor):
+        yield Problem(
+            REFUSAL, shown, f"kubelet 1.{minor} does not have this field", "Remove it for this node.", "unknown-field"
+        )
+    if field is not None and field.path_ref and isinstance(value, str) and value and not value.startswith("/"):
+        cause = f"{value} is a relative path, which a kubelet resolves in its working directory if it is in a drop-in"
+        yield Problem(REFUSAL, shown, cause, "Set an absolute path.", "dropin-path")

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Iterator, Sequence
 
-from ..fields import difftext
+from ..fields import compare
 from ..values import amounts, paths, short_texts
 from . import logs, managers, newer_rules, start_rules
 from .problem import IC, REFUSAL, WARNING, EffectiveConfig, Finding, Problem, Rule, quoted
@@ -37,7 +37,7 @@ def _shown(config: EffectiveConfig, path: str) -> str:
     value = config.value(str(first))
     for key in inside:
         value = value[key]
-    return show(difftext.mask(path, value))
+    return show(compare.mask(path, value))
 
 
 # path, flag, lowest, the lowest that the kubelet's message names, highest

@@ -16,9 +16,22 @@ from ..fields.binary_facts import ABSENT, BinaryFacts
 from ..values import paths
 from ..values.node_row import first_of
 from ..values.short_texts import minor_of
-from .finding import BINARY, CGROUP, CHANGES, FIELD, FLAG, GATE, STOPS, UNKNOWN, VALUE, VERSION, Finding
 from .flags_table import LAST_MINOR
-from .node_facts import UpgradeFacts, leaves
+from .node_facts import (
+    BINARY,
+    CGROUP,
+    CHANGES,
+    FIELD,
+    FLAG,
+    GATE,
+    STOPS,
+    UNKNOWN,
+    VALUE,
+    VERSION,
+    Finding,
+    UpgradeFacts,
+    leaves,
+)
 
 VALID, INVALID = "valid", "invalid"
 # What the kubelet's validation decides. Flags are parsed before it, and some flags do not reach the binary.

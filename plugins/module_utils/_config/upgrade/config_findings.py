@@ -14,9 +14,22 @@ from ..fields.field_row import Field
 from ..rules import fatal, feature_gates, types, validation
 from ..rules.problem import REFUSAL, EffectiveConfig, Problem
 from ..values import paths
-from .finding import CHANGES, DEFAULT, FIELD, FLAG, GATE, RUNTIME, STAYS, STOPS, VALUE, Finding
 from .flags_table import LAST_MINOR
-from .node_facts import SetFlag, UpgradeFacts, leaves
+from .node_facts import (
+    CHANGES,
+    DEFAULT,
+    FIELD,
+    FLAG,
+    GATE,
+    RUNTIME,
+    STAYS,
+    STOPS,
+    VALUE,
+    Finding,
+    SetFlag,
+    UpgradeFacts,
+    leaves,
+)
 
 # Kubernetes 1.24 has no dockershim; up to 1.26 the socket has no default (cmd/kubelet/app/options).
 _NO_DOCKER, _SOCKET_HAS_DEFAULT = 24, 27
@@ -173,7 +186,7 @@ def _places(facts: UpgradeFacts, path: str, target: int) -> str:
     return ""
 
 
-# It matters on hosts with version 1 cgroup controllers only: host_findings.py.
+# It matters on hosts with version 1 cgroup controllers only: upgrade.py.
 _OF_THE_HOST = {"failCgroupV1"}
 
 

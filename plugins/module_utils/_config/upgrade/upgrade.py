@@ -1,20 +1,39 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an upgrade to a version would do to each node: as rows, as a summary for programs, and as lines for users."""
+"""What an upgrade to a version would do to each node: as rows, as a summary for programs, and as lines for users.
+
+At the end, what the host means for a later kubelet: cgroup version, container runtime, static pods, and how it is
+configured.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, Iterator, Mapping
 
 from ..fields import fields
 from ..plan import host_facts
+from ..rules.problem import EffectiveConfig
 from ..values.node_row import counted, shown_nodes
 from ..values.short_texts import minor_of
-from . import binary_findings, config_findings, host_findings, node_facts
-from .finding import CHANGES, STOPS, UNKNOWN, VERSION, Finding, order
-from .node_facts import UpgradeFacts
+from . import binary_findings, config_findings, node_facts
+from .node_facts import (
+    CGROUP,
+    CHANGES,
+    DEFAULT,
+    DELIVERY,
+    POD,
+    RUNTIME,
+    STAYS,
+    STOPS,
+    UNKNOWN,
+    VERSION,
+    Finding,
+    UpgradeFacts,
+    order,
+)
 
 
 class UpgradeError(ValueError):
@@ -60,7 +79,7 @@ def findings(facts: UpgradeFacts, target: int) -> list[Finding]:
         *config_findings.values(facts, target),
         *config_findings.defaults(facts, target),
         *config_findings.meanings(facts, target),
-        *host_findings.check(facts, target),
+        *check(facts, target),
     ]
     return [*_gaps(facts), *binary_findings.not_asked(facts, target), *binary_findings.weighed(facts, target, known)]
 
@@ -144,3 +163,139 @@ def _block(names: list[str], node: Mapping[str, Any]) -> Iterator[str]:
         if one["where"]:
             title += f" ({one['where']})"
         yield f"  {one['severity']}: {title}: {one['message']}. {one['remedy']}"
+
+
+# CRI v1 alone from 1.26 on (containerd has it since 1.6). As announced (k/k 139121), kubelets end without the call
+# RuntimeConfig from 1.38 on, which containerd has since 2.0.
+_CRI_V1, _OLDEST_CONTAINERD, _RUNTIME_CONFIG = 26, (1, 6), 38
+# kubeadm writes the socket into a file from 1.34 on, and takes the flag out of this file.
+_SOCKET_IN_FILE, _KUBEADM_FLAGS = 34, "kubeadm-flags.env"
+_NO_DYNAMIC = 24
+# The gate is on from 1.34 on, and 1.37 removed it (k/k 131837, 140226).
+_PODS_ALONE, _PODS_ALONE_GATE, _PODS_ALWAYS_ALONE = 34, "PreventStaticPodAPIReferences", 37
+# k/k 138127
+_HUGE_PAGES, _HUGE_PAGES_GATE = 37, "HugepageAwareEviction"
+_FLAG, _FIELD = "container-runtime-endpoint", "containerRuntimeEndpoint"
+
+
+def check(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
+    """Yield what stops or changes a kubelet of the target minor on this host."""
+    merged = facts.merged(min(target, fields.NEWEST_MINOR))
+    if facts.cgroup_version == 1:
+        yield from _cgroup(facts, merged, target)
+    yield from _runtime(facts, target)
+    yield from _static_pods(facts, merged, target)
+    yield from _huge_pages(facts, merged, target)
+    yield from _socket(facts, target)
+    yield from _delivery(facts, target)
+
+
+def _cgroup(facts: UpgradeFacts, merged: Mapping[str, Any], target: int) -> Iterator[Finding]:
+    """Source: ValidateKubeletConfiguration, and NewMainKubelet for swap."""
+    effective = EffectiveConfig(merged, min(target, fields.NEWEST_MINOR))
+    found = []
+    if target >= 31 and effective.truth("failCgroupV1"):
+        why = "with failCgroupV1: true, the default from 1.35 on, the kubelet does not run there"
+        remedy = "Move the host to cgroup v2. Until then, set failCgroupV1: false with the upgrade."
+        found.append(("failCgroupV1", why, remedy))
+    if target >= 30 and effective.text("memorySwap.swapBehavior") == "LimitedSwap" and effective.gate("NodeSwap"):
+        remedy = "Remove the field, or move the host to cgroup v2."
+        found.append(("memorySwap.swapBehavior", "LimitedSwap needs cgroup v2 from 1.30 on", remedy))
+    if target >= 32 and effective.truth("singleProcessOOMKill") is False:
+        why = "the kubelet refuses singleProcessOOMKill: false there"
+        found.append(("singleProcessOOMKill", why, "Remove the field."))
+    for path, why, remedy in found:
+        message = f"this host has version 1 cgroup controllers, and {why}"
+        yield Finding(STOPS, CGROUP, path, message, remedy, facts.places(path, target))
+
+
+def _runtime(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
+    found = re.match(r"v?(\d{1,4})\.(\d{1,4})", facts.runtime_version)
+    if facts.runtime != "containerd" or found is None:
+        return
+    version = (int(found.group(1)), int(found.group(2)))
+    if target >= _CRI_V1 and version < _OLDEST_CONTAINERD:
+        message = f"containerd {facts.runtime_version} has no CRI v1, which kubelets need from 1.26 on"
+        yield Finding(STOPS, RUNTIME, "containerd", message, "Upgrade containerd to 1.6 or later first.")
+    elif target >= _RUNTIME_CONFIG and version < (2, 0):
+        message = (
+            f"containerd {facts.runtime_version} does not report its cgroup driver (CRI RuntimeConfig), and kubelets "
+            f"end without it from 1.{_RUNTIME_CONFIG} on"
+        )
+        yield Finding(STOPS, RUNTIME, "containerd", message, "Upgrade containerd to 2 first.")
+
+
+def _static_pods(facts: UpgradeFacts, merged: Mapping[str, Any], target: int) -> Iterator[Finding]:
+    if target < _PODS_ALONE:
+        return
+    if target < _PODS_ALWAYS_ALONE and not EffectiveConfig(merged, target).gate(_PODS_ALONE_GATE):
+        return
+    for pod in facts.static_pods:
+        name = pod.name or "static pod"
+        if pod.unreadable:
+            message = f"the static pods in {pod.file} were not compared: {pod.unreadable}"
+            yield Finding(
+                UNKNOWN, POD, name, message, "Check by hand that they refer to no Secret or ConfigMap.", pod.file
+            )
+        else:
+            yield Finding(
+                STOPS,
+                POD,
+                name,
+                f"kubelets from 1.{_PODS_ALONE} on do not start a static pod that refers to objects of the API, and it "
+                f"refers to {', '.join(pod.refers_to)}",
+                "Put what it needs into files of the host, or run it as a DaemonSet.",
+                pod.file,
+            )
+
+
+def _huge_pages(facts: UpgradeFacts, merged: Mapping[str, Any], target: int) -> Iterator[Finding]:
+    before = facts.minor is not None and facts.minor < _HUGE_PAGES
+    if not (facts.huge_pages and before and target >= _HUGE_PAGES):
+        return
+    if EffectiveConfig(merged, min(target, fields.NEWEST_MINOR)).gate(_HUGE_PAGES_GATE):
+        mebibytes = facts.huge_pages // 2**20
+        message = (
+            f"from 1.{_HUGE_PAGES} on it no longer counts the {mebibytes} Mi that this host reserves as huge pages, so "
+            "the kubelet evicts pods earlier"
+        )
+        remedy = f"Compare the thresholds with the memory that is left, or set featureGates.{_HUGE_PAGES_GATE}: false."
+        yield Finding(CHANGES, DEFAULT, "memory.available", message, remedy)
+
+
+def _socket(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
+    """The flag for the socket in kubeadm's file, which kubeadm replaces by a field of the node's own files."""
+    flag = facts.flag(_FLAG)
+    if flag is None or _KUBEADM_FLAGS not in flag.where or target < _SOCKET_IN_FILE:
+        return
+    message = (
+        f"`kubeadm upgrade node` removes the flag from {_KUBEADM_FLAGS} and writes {_FIELD} into the node's own files"
+    )
+    default = fields.ALL[_FIELD].default_at(min(target, fields.NEWEST_MINOR))
+    in_files = any(_FIELD in one.content for one in facts.files)
+    if facts.checkpoint and not in_files and flag.value != default:
+        yield Finding(
+            STOPS,
+            RUNTIME,
+            f"--{_FLAG}",
+            f"{message}, which the kubelet does not read because of its checkpoint: it would use {default}",
+            f"Declare {_FIELD}: {flag.value} for this node before the upgrade.",
+            flag.where,
+        )
+    else:
+        yield Finding(
+            CHANGES, RUNTIME, f"--{_FLAG}", message, "Nothing to do if kubeadm upgrades the node.", flag.where
+        )
+
+
+def _delivery(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
+    if facts.dynamic and target >= _NO_DYNAMIC:
+        message = "the kubelet has --dynamic-config-dir, and 1.24 removed Dynamic Kubelet Configuration"
+        remedy = "Run the playbook migrate first. It changes the delivery and removes nothing that is configured."
+        yield Finding(STOPS, DELIVERY, "native", message, remedy)
+    elif facts.checkpoint:
+        message = "the kubelet reads a checkpoint, so a change of the node's own config file has no effect" + (
+            f" ({facts.own.path})" if facts.own else ""
+        )
+        remedy = "Run the playbook rollout after the upgrade."
+        yield Finding(STAYS, DELIVERY, "checkpoint", message, remedy, facts.checkpoint)

@@ -39,13 +39,13 @@ PREVIOUS = PREFIX + "previous"
 """The source that the node ran before the last rollout that changed it, in the shape of Node.spec.configSource. Written
 by the controller. Without `configMap` it is the local config.
 
-`rollout` names that rollout (`_config/undo/changed_by.py`); assignments outside a rollout name none. `undone` is
+`rollout` names that rollout (`_config/rollback.py`); assignments outside a rollout name none. `undone` is
 true once a rollback of it has begun on this node.
 """
 OWN = PREFIX + "own"
-"""The node's own values of the fields that sources replaced; see own_values.py. Written by the controller, in the patch
-that assigns a source. On the Node, because nodes with different own values can share a ConfigMap. Not on the ConfigMap,
-because a change of its metadata changes its resourceVersion, which restarts every kubelet that follows it.
+"""The node's own values of the fields that sources replaced; see plan/own_values.py. Written by the controller, in the
+patch that assigns a source. On the Node, because nodes with different own values can share a ConfigMap. Not on the
+ConfigMap, because a change of its metadata changes its resourceVersion, which restarts every kubelet that follows it.
 """
 CORDONED = PREFIX + "cordoned"
 """Marks a cordon of this collection: `holder` and `time`. Written by the controller, which removes no other cordon."""

@@ -36,7 +36,7 @@ from ..unit import dropin_folder
 from ..unit.unit import Unit, UnitError
 from . import decide
 from .decide import Action, Seen
-from .limits import Limits, running
+from .follow_install import Limits, running
 
 Config = Mapping[str, Any]
 LARGEST = 1 << 20

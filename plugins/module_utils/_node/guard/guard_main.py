@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The guard's program. Its commands: `prestart`, `watch`, `tick`, `report`, `verify`, `status` (see guard.py), `follow`
-and `look`, those of the follower (see ../follow), and `seed`, the first one on a new machine (see ../switch/seed.py).
+and `look`, those of the follower (see ../follow), and `seed`, the first one on a new machine (see ../switch/seeds.py).
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ def main(folder: str, words: list[str]) -> int:
     what = words[0] if words else ""
     if what == "seed":
         # Without settings: nothing is installed yet.
-        from ..switch import seed
+        from ..switch import seeds
 
-        return seed.plant(store.config_dir)
+        return seeds.plant(store.config_dir)
     guard = Guard(store, settings_of(store))
     if what == "prestart":
         return prestart(guard)
@@ -163,10 +163,10 @@ def follow(guard: Guard, folder: str) -> int:
 
 def look(guard: Guard) -> int:
     """Look at the Node once, and do what it asks for."""
-    from ..follow import follower, limits
+    from ..follow import follow_install, follower
     from ..system.kubeconfig import ApiError
 
-    allowed = limits.read(guard.host.store.config_dir)
+    allowed = follow_install.read_limits(guard.host.store.config_dir)
     if allowed is None:
         sys.stderr.write("the settings of the follower are missing or damaged: run the playbook follow again\n")
         return 1

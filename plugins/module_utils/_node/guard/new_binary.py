@@ -118,7 +118,7 @@ class NewBinary:
     def _ask(self, now: Binary, active: str, first: bool) -> bool:
         """Ask a binary, and act on the answers, see `meet`. `first`: whether the guard knew no binary before."""
         # Asking is large and rare: a guard that only waits does not load it.
-        from ..kubelet import ask_binary
+        from ..system import ask_binary
 
         run = command.until(self.host.run, LIMIT_SECONDS)
         # Without the cache: a digest would delay the kubelet's start.

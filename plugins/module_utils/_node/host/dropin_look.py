@@ -11,7 +11,7 @@ import contextlib
 import os
 from typing import Any, Iterable, Mapping, NamedTuple, Sequence
 
-from ..._config.fields import difftext, fields, merged_dropins
+from ..._config.fields import compare, fields, merged_dropins
 from ..._config.values import paths
 from ..guard import observe
 from ..store import checkpoints, meta
@@ -103,7 +103,7 @@ def layers_shown(layers: Mapping[str, Config | None]) -> list[dict[str, Any]]:
 
 def shown(content: Config | None) -> Config | None:
     """Return the fields of a file with secrets masked."""
-    return None if content is None else difftext.masked(content)
+    return None if content is None else compare.masked(content)
 
 
 def contents(places: Iterable[str], root: str = "/") -> dict[str, Config | None]:

@@ -14,10 +14,9 @@ from ..._config.fields import merged_dropins, shadow
 from ..._config.rules.problem import Problem
 from ..._config.upgrade import binary_findings, node_facts
 from ..._config.values.short_texts import minor_of
-from ..kubelet import ask_binary
 from ..report import status_reporter
 from ..store.local import OVERRIDE
-from ..system import binary, command, config_summary, files, health
+from ..system import ask_binary, binary, command, config_summary, files, health
 from ..unit import dropin_folder, unit_override
 from ..unit.unit import Command, Unit, UnitError
 from . import dropin_look, host_checks, named_files, overridden, preflight_decisions

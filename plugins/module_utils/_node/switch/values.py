@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ..._config.fields import difftext
+from ..._config.fields import compare
 from ..._config.values import document
 from ..store import statefiles
 from ..store.checkpoints import describe
@@ -217,7 +217,7 @@ def diff(before: bytes | None, after: bytes | None, path: str) -> dict[str, str]
             sides.append({"": f"not shown: {error}"})
     if before == after:
         sides = [None, None]
-    return difftext.diff(sides[0], sides[1], f"{path} (before)", f"{path} (after)")
+    return compare.diff(sides[0], sides[1], f"{path} (before)", f"{path} (after)")
 
 
 class Arming:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import typing as t
 from html import escape
 
-from ....module_utils._cluster.comply import evidence
-from ....module_utils._cluster.comply.evidence import Group
+from ....module_utils._cluster import comply
+from ....module_utils._cluster.comply import Group
 from ....module_utils._config.profile.verdicts import EXCEPTED, FAIL, MANUAL, NOT_CHECKED, PASS, VERDICTS
-from .. import report_text
+from .. import output
 from . import page
-from .sections import MOST_CARDS, MOST_NAMES, section
+from .page import MOST_CARDS, MOST_NAMES, section
 
 _COLOURS = {PASS: "s-done", FAIL: "s-failed", EXCEPTED: "s-reverted", MANUAL: "s-running", NOT_CHECKED: ""}
 """The classes of page.css that have the colour of a verdict."""
@@ -21,19 +21,19 @@ _COLOURS = {PASS: "s-done", FAIL: "s-failed", EXCEPTED: "s-reverted", MANUAL: "s
 
 def make(result: t.Mapping[str, t.Any]) -> str:
     """Return the page for a result of kubelet_compliance_check."""
-    summary, found = result["summary"], evidence.groups(result["nodes"])
+    summary, found = result["summary"], comply.groups(result["nodes"])
     outcome, kind, meaning = "Compliant", "good", "No item fails on any node."
     if not summary["compliant"]:
         outcome, kind = "Not compliant", "bad"
         meaning = "Items fail. Each card names the cause and the remedy."
     failed = [group for group in found if group.row["verdict"] == FAIL]
-    excepted = evidence.groups(result["nodes"], excepted=True)
+    excepted = comply.groups(result["nodes"], excepted=True)
     parts = {
         "failures": ("Failures", _failures(failed)),
         "exceptions": ("Exceptions", _exceptions(excepted)),
         "items": ("All items", _items(found)),
     }
-    facts = [summary["checked"].replace("T", " ").replace("Z", " UTC"), report_text.count(summary["nodes"], "node")]
+    facts = [summary["checked"].replace("T", " ").replace("Z", " UTC"), output.count(summary["nodes"], "node")]
     profiles = ", ".join(dict.fromkeys(group.row["profile"] for group in found))
     return page.framed(
         {

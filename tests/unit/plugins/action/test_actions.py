@@ -18,8 +18,7 @@ import pytest
 import yaml
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.controller_module import Definition
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils.controller import ControllerAction
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils.on_node import NodeAction
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils.actions import ControllerAction, NodeAction
 from tests.support.api.objects import HEADER, configmap, items, live, node, text
 from tests.support.api.server import Answer, Server
 from tests.support.plays.ansible import ROOT, Ansible

@@ -14,9 +14,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.b
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import host_facts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import named_files, preflight
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host.preflight_decisions import Terms
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.kubelet import ask_binary
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_reporter
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import ask_binary, binary
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import dropin_folder, unit
 from ansible_collections.livenodes.kubelet.plugins.modules import kubelet_preflight_info
 from tests.sim.nodes import unit_words

@@ -22,7 +22,7 @@ from ansible_collections.livenodes.kubelet.plugins.filter import node
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.controller_module import Definition
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import MissingLibrary
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils import host_table, sealed
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils.controller import ControllerAction
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils.actions import ControllerAction
 
 HERE, THERE = {"changed": False, "here": True}, {"changed": False, "here": False}
 

@@ -21,8 +21,8 @@ from ansible.plugins.action.normal import ActionModule as Normal
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.controller_module import Definition
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils import in_process, sealed
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils.on_node import NodeAction
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils import actions, sealed
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils.actions import NodeAction
 from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster
 from tests.sim.kubelets.port import Port
@@ -40,7 +40,7 @@ SPEC: dict[str, t.Any] = {
 def run(
     call: t.Callable[..., t.Any], verbosity: int = 0, invocation: bool = False, **arguments: t.Any
 ) -> dict[str, t.Any]:
-    return in_process.run(
+    return actions.run(
         Definition(SPEC, call),
         "some.module",
         arguments,
@@ -103,7 +103,7 @@ def test_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: py
     """The task's own for as long as it runs, also when it fails."""
     monkeypatch.setenv("LIVENODES_A", "before")
     before, place = dict(os.environ), os.getcwd()
-    with pytest.raises(ValueError), in_process.surroundings({"LIVENODES_A": "a", "LIVENODES_B": 5}, str(tmp_path)):
+    with pytest.raises(ValueError), actions.surroundings({"LIVENODES_A": "a", "LIVENODES_B": 5}, str(tmp_path)):
         print("noise", file=sys.stdout)
         print("noise", file=sys.stderr)
         assert (os.environ["LIVENODES_A"], os.environ["LIVENODES_B"], os.getcwd()) == ("a", "5", str(tmp_path))
@@ -116,9 +116,9 @@ def test_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: py
 @pytest.mark.parametrize(
     ("value", "large"),
     [
-        ({str(number): number for number in range(in_process.LARGE + 1)}, True),
-        ({str(number): number for number in range(in_process.LARGE)}, False),
-        ({"nodes": [[{"a": 1}] * in_process.LARGE]}, True),
+        ({str(number): number for number in range(actions.LARGE + 1)}, True),
+        ({str(number): number for number in range(actions.LARGE)}, False),
+        ({"nodes": [[{"a": 1}] * actions.LARGE]}, True),
         ([f"n{number}" for number in range(5000)], False),
         ("text" * 5000, False),
         ({}, False),
@@ -127,7 +127,7 @@ def test_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: py
 )
 def test_large_mappings_are_not_repeated(value: t.Any, large: bool) -> None:
     """Lists of names are: the report reads them."""
-    shown = in_process.brief({"given": value, "other": {"a": 1}})
+    shown = actions.brief({"given": value, "other": {"a": 1}})
     assert shown["other"] == {"a": 1}
     assert (shown["given"] == value) is not large
     assert not large or len(str(shown)) < 100
@@ -139,7 +139,7 @@ def test_the_invocation_of_a_large_plan_is_short() -> None:
     assert (arguments["word"], arguments["any"]) == ("w", "(1000 entries, not repeated in the result)")
 
 
-@pytest.mark.parametrize("name", sorted(in_process.PATHS))
+@pytest.mark.parametrize("name", sorted(actions.PATHS))
 def test_a_relative_kubeconfig_is_that_of_the_working_directory(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
 ) -> None:
@@ -147,7 +147,7 @@ def test_a_relative_kubeconfig_is_that_of_the_working_directory(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(name, "one:~/two::/three")
     monkeypatch.setenv("HOME", "/home/me")
-    with in_process.surroundings({}, "/"):
+    with actions.surroundings({}, "/"):
         assert os.environ[name] == f"{tmp_path}/one:/home/me/two:/three"
     assert os.environ[name] == "one:~/two::/three"
 

@@ -10,8 +10,8 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import specs
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.differing import Differing, in_words
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.hosts import ANY, NAMED, Hosts, Run, asked
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.inputs import Differing, in_words
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.rendered import UNKNOWN
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verdict
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import report_document
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import output
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.events import (
     FAILED,
     MODULES,
@@ -26,12 +26,12 @@ from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.events i
     begins,
     read,
 )
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.output import ERASE
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.recorder import (
     BETWEEN_REPORTS,
     Recorder,
     ReportSettings,
 )
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.report_text import ERASE
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import goals
 from tests.support.report.terminal import Terminal
 
@@ -385,10 +385,10 @@ def test_who_gets_a_line(tmp_path: Path, live: str, terminal: bool, drawn: bool)
 
 
 def test_files_are_whole_and_readable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    report_document.write(str(tmp_path / "r"), "old")
+    output.write(str(tmp_path / "r"), "old")
     with monkeypatch.context() as patch, pytest.raises(OSError):
-        patch.setattr(report_document.os, "replace", lambda *_paths: (dummy for dummy in ()).throw(OSError("no")))
-        report_document.write(str(tmp_path / "r"), "new")
+        patch.setattr(output.os, "replace", lambda *_paths: (dummy for dummy in ()).throw(OSError("no")))
+        output.write(str(tmp_path / "r"), "new")
     assert (tmp_path / "r").read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["r"]
     assert stat.S_IMODE((tmp_path / "r").stat().st_mode) & 0o600 == 0o600
@@ -396,5 +396,5 @@ def test_files_are_whole_and_readable(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_half_of_a_surrogate_pair_does_not_cost_the_report(tmp_path: Path) -> None:
     """A module can return one, as in the path of a file whose name is no UTF-8."""
-    report_document.write(str(tmp_path / "r"), "a\udcff")
+    output.write(str(tmp_path / "r"), "a\udcff")
     assert (tmp_path / "r").read_text() == "a\\udcff"

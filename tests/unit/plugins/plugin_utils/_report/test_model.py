@@ -10,10 +10,10 @@ import re
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import model, report_document, report_text
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import model, output
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.events import Event
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.output import StatusLine
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.page import page
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.report_text import StatusLine
 from tests.support.report.played_rollout import DIFFERS, Played, example
 from tests.support.report.terminal import Terminal
 
@@ -134,7 +134,7 @@ def test_a_rollback_shows_the_targets_of_nodes_but_no_fields() -> None:
         )
     )
     made.end(110)
-    words = page.make(report_document.make(made))
+    words = page.make(output.document(made))
     assert [(entry["text"], entry["nodes"]) for entry in made.changes] == [(target["text"], 2), ("", 1)]
     assert "kube-system/b -&gt; kube-system/a" in words and "No field changes" not in words and "who?" in words
     assert "Nothing was changed" in words
@@ -168,7 +168,7 @@ def test_time_left_is_known_after_the_first_batch() -> None:
 
 
 def test_nodes_with_the_same_to_do_share_an_entry() -> None:
-    report = report_document.make(example(100))
+    report = output.document(example(100))
     assert [entry["nodes"] for entry in report["changes"]] == [82, 16]
     assert report["summary"] == {"nodes": 100, "batches": 11, "failed": 2, "reverted": 2, "done": 94, "unchanged": 2}
     assert [node["state"] for node in report["nodes"][:5]] == ["failed", "failed", "reverted", "reverted", "done"]
@@ -176,7 +176,7 @@ def test_nodes_with_the_same_to_do_share_an_entry() -> None:
 
 def test_the_report_is_plain_and_has_no_configuration() -> None:
     played = Played(3, {"worker-0001.example.com": DIFFERS})
-    report = json.loads(json.dumps(report_document.make(played.rollout)))
+    report = json.loads(json.dumps(output.document(played.rollout)))
     assert report["outcome"] == "running" and report["ended"] >= report["started"]
     assert "nodefs.inodesFree" not in json.dumps(report), "a field that does not change"
 
@@ -190,7 +190,7 @@ def test_the_bar_fits(width: int) -> None:
     rollout.apply(_PLAN, 1)
     rollout.apply(Event("batch", detail=["n1", "n2"]), 2)
     rollout.apply(Event("failed", "n1", "x"), 3)
-    line = report_text.progress_bar(rollout, "Wait until\nthe kubelets are there", 3, 4, width)
+    line = output.progress_bar(rollout, "Wait until\nthe kubelets are there", 3, 4, width)
     assert len(line) <= width and "\n" not in line
     if width == 200:
         assert re.match(
@@ -214,7 +214,7 @@ def test_the_last_line(events: list[Event], words: str) -> None:
     for event in events:
         rollout.apply(event, 1)
     rollout.end(3)
-    assert report_text.last_line(rollout) == f"kubelet rollout: {words}"
+    assert output.last_line(rollout) == f"kubelet rollout: {words}"
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_the_last_line(events: list[Event], words: str) -> None:
     [(0.4, "0 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (3599, "59 min 59 s"), (11400, "3 h 10 min")],
 )
 def test_durations(seconds: float, words: str) -> None:
-    assert report_text.duration(seconds) == words
+    assert output.duration(seconds) == words
 
 
 def test_the_line_never_runs_into_other_output() -> None:

@@ -14,7 +14,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubeadm
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import push
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile import profiles
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, identity
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 from tests.support.api.calls import CONFIGMAPS, DRY, MERGE, NODES, PAGE, Call, Calls
 from tests.support.api.objects import configmap, items, node, reference
 
@@ -106,7 +106,7 @@ def test_what_is_common_is_written_and_nothing_else() -> None:
         "changed": True,
         "changes": ["eventBurst"],
         "refused": "",
-        "variant": identity.variant({**CONFIG, "eventBurst": 31}),
+        "variant": document.variant({**CONFIG, "eventBurst": 31}),
         **reference(NAME, "8"),
     }
     assert result["changed"] and result["summary"] == {"configmaps": 1, "updated": 1}

@@ -13,9 +13,8 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import drift, dump, upgrade_check
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.binary_facts import BinaryFacts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, identity
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.kubelet import ask_binary
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, document
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import ask_binary, binary
 from tests.sim.api.direct import Direct
 from tests.support.api.calls import CONFIGMAPS, NODES
 from tests.support.api.objects import Reference, configmap, live, node, place, reference, status, text
@@ -23,7 +22,7 @@ from tests.support.api.upgrading import SOCKET, answer, result
 from tests.support.kubelets.table_minors import BEYOND
 
 TEXT = text(maxPods=50)
-NAME = identity.configmap_name("config", TEXT)
+NAME = document.configmap_name("config", TEXT)
 A, B = reference(NAME), reference("config-b")
 CLUSTER_CONFIG = "apiVersion: kubeadm.k8s.io/v1beta2\nkind: ClusterConfiguration\nkubernetesVersion: v1.20.2\n"
 
@@ -171,7 +170,7 @@ def test_a_source_that_another_user_changed(changed: dict[str, t.Any], message: 
 
 def test_a_default_that_the_source_leaves_to_the_kubelet_is_no_drift() -> None:
     """The node's own file does not set the field either. Nor is the record of a node on its local config."""
-    bare = reference(identity.configmap_name("config", text()))
+    bare = reference(document.configmap_name("config", text()))
     for absent, expected in ((["maxPods"], {}), ([], {"maxPods": "no longer declared"})):
         found = runs(source=bare, version="v1.22.1", own=record(None, source=bare["name"], absent=absent))
         assert causes(cluster(found, maps=[configmap(bare["name"], text())]), node_configs={}) == expected

@@ -20,7 +20,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import dump, edit
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import identity
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 from tests.support.api.calls import CONFIGMAPS, NODES, PAGE, Call, Calls
 from tests.support.api.objects import HEADER, configmap, items, live, node, place, reference, status, workload
 
@@ -53,7 +53,7 @@ def test_dump() -> None:
     assert first["variant"] == third["variant"] != second["variant"]
     assert set(table["variants"]) == {first["variant"], second["variant"]}
     for variant, config in table["variants"].items():
-        assert identity.variant(config) == variant
+        assert document.variant(config) == variant
         assert HEADER.items() <= config.items()
     assert table["variants"][second["variant"]]["maxPods"] == 50
     assert first | {"restored": None} == {
@@ -151,7 +151,7 @@ def test_a_configmap_that_holds_no_configuration_is_named(answer: t.Any, text: s
 
 
 CONFIG = complete_config.restore(live())
-VARIANT = identity.variant(CONFIG)
+VARIANT = document.variant(CONFIG)
 ROW = {"variant": VARIANT, "kubelet_version": "v1.20.2", "source": None, "status": None}
 CURRENT = {"variants": {VARIANT: CONFIG}, "nodes": {"n1": ROW}}
 

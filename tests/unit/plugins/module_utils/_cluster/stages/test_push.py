@@ -14,16 +14,16 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease, lease_objects, readers
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import push
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, following, identity
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, following
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.sim.api.direct import Clock, Direct
 from tests.support.api.calls import CONFIGMAPS, DRY, NODES, Call, Calls
 from tests.support.api.objects import HEADER, configmap, node, place, reference, status, text
 
 CONFIG = {**HEADER, "maxPods": 50}
-VARIANT = identity.variant(CONFIG)
+VARIANT = document.variant(CONFIG)
 TEXT = document.render(CONFIG)
-NAME = identity.configmap_name("base", TEXT)
+NAME = document.configmap_name("base", TEXT)
 GONE = ApiError(404, "not found", "NotFound")
 SUFFIX = "abcdefghkm"
 STAGED = f"{PREFIX}staged-until"
@@ -139,10 +139,10 @@ LARGE = {**HEADER, "staticPodPath": "x" * (1 << 20)}
         ({"config": {"kind": "Node"}}, "config"),
         ({"config": {7: "maxPods"}}, "config: the key 7 is not text"),
         (
-            {"variants": {identity.variant(HEADER): HEADER, "0123456789": CONFIG}},
+            {"variants": {document.variant(HEADER): HEADER, "0123456789": CONFIG}},
             f"the configuration under 0123456789 has the hash {VARIANT}",
         ),
-        ({"variants": {identity.variant(LARGE): LARGE}}, "1 MiB"),
+        ({"variants": {document.variant(LARGE): LARGE}}, "1 MiB"),
         ({"variants": {VARIANT: CONFIG}, "keep_days": 99_999_999}, "keep_days is 99999999: use at most 3650"),
     ],
 )
@@ -153,10 +153,10 @@ def test_what_cannot_be_pushed(given: dict[str, t.Any], words: str) -> None:
 
 
 def test_one_refusal_does_not_hide_what_was_made() -> None:
-    other = identity.configmap_name("base", document.render(HEADER))
+    other = document.configmap_name("base", document.render(HEADER))
     calls = get(ApiError(403, "forbidden"), other), get(configmap(NAME, TEXT))
     with Calls(*calls) as session, pytest.raises(ClusterError) as caught:
-        push.push(session, options(variants={identity.variant(HEADER): HEADER, VARIANT: CONFIG}), False)
+        push.push(session, options(variants={document.variant(HEADER): HEADER, VARIANT: CONFIG}), False)
     assert (
         caught.value.message
         == f"pushing variants: 1 of 2 ConfigMaps could not be created.\nkube-system/{other}: forbidden"
@@ -169,7 +169,7 @@ def test_file_is_pushed_byte_by_byte(tmp_path: Path) -> None:
     content = "# ours\nkind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\nmaxPods: 50\n"
     path = tmp_path / "kubelet.yaml"
     path.write_text(content)
-    name = identity.configmap_name("base", content)
+    name = document.configmap_name("base", content)
     with Calls(get(GONE, name), Call("POST", CONFIGMAPS, configmap(name, content), (), body(name, content))) as session:
         result = push.push(session, options(src=[str(path)]), False)
         assert [row["variant"] for row in result["configmaps"].values()] == [VARIANT]
@@ -193,7 +193,7 @@ def test_secrets_are_masked_in_the_diff() -> None:
     """The ConfigMap itself has them, of course."""
     config = {**HEADER, "staticPodURLHeader": {"Authorization": ["hunter2"]}}
     content = document.render(config)
-    name, variant = identity.configmap_name("base", content), identity.variant(config)
+    name, variant = document.configmap_name("base", content), document.variant(config)
     expected = body(name, content)
     expected["metadata"]["annotations"][f"{PREFIX}variant"] = variant
     with Calls(get(GONE, name), Call("POST", CONFIGMAPS, configmap(name, content), (), expected)) as session:
@@ -209,7 +209,7 @@ def test_files_that_mean_the_same_are_two_objects(tmp_path: Path) -> None:
     paths = [tmp_path / "one.yaml", tmp_path / "two.yaml"]
     for path, content in zip(paths, contents, strict=True):
         path.write_text(content)
-    names = [identity.configmap_name("base", content) for content in contents]
+    names = [document.configmap_name("base", content) for content in contents]
     calls = [
         (get(GONE, name), Call("POST", CONFIGMAPS, configmap(name, content), (), body(name, content)))
         for name, content in zip(names, contents, strict=True)

@@ -21,7 +21,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields i
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.layers import Declared
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.own_values import NO_RECORD
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.own_values import NO_RECORD
 from tests.support.api.objects import place, reference
 
 from .. import kubelet_model as model

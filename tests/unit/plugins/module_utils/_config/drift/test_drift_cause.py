@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import drift_cause, explained
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import drift_cause, drift_facts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_facts import Host, NodeFacts
 from tests.support.api.objects import place, reference
 
@@ -334,7 +334,7 @@ MERGES = {"mergeDefaultEvictionSettings": True, "evictionHard": {"memory.availab
     ],
 )
 def test_what_explains_a_change(facts: Any, declared: Any, path: str, live: Any, words: str) -> None:
-    (found,) = explained.Inspected(facts).causes({path: live}, declared, 36).values()
+    (found,) = drift_facts.Inspected(facts).causes({path: live}, declared, 36).values()
     assert words in found and bool(found) == bool(words), found
 
 
@@ -353,4 +353,4 @@ def test_what_explains_a_change(facts: Any, declared: Any, path: str, live: Any,
     ],
 )
 def test_what_wins_over_a_whole_configuration(facts: Any, source: Any, path: str, wins: bool) -> None:
-    assert explained.Inspected(facts).overrides(path, source, 29) == wins
+    assert drift_facts.Inspected(facts).overrides(path, source, 29) == wins

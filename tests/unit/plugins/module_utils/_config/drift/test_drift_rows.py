@@ -16,7 +16,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.dr
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_rows import Configs, Finder
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, complete_config, overlay
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.own_values import NO_RECORD
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.own_values import NO_RECORD
 from tests.support.api.objects import place, reference
 
 from .. import kubelet_model as model

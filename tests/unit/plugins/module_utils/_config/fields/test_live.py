@@ -13,7 +13,6 @@ from hypothesis import given
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import (
     compare,
     complete_config,
-    difftext,
     fields,
     shadow,
 )
@@ -235,14 +234,14 @@ SECRET = {"maxPods": 1, "staticPodURLHeader": {"Authorization": ["hunter2"]}}
 
 
 def test_secrets_are_masked_but_their_shape_is_seen() -> None:
-    assert difftext.masked(SECRET) == {"maxPods": 1, "staticPodURLHeader": {"Authorization": ["********"]}}
-    assert difftext.mask("staticPodURLHeader.Authorization", ["hunter2"]) == ["********"]
-    assert difftext.mask("staticPodURLHeader.Authorization", None) is None
-    assert difftext.mask("maxPods", 5) == 5
-    assert difftext.mask("staticPodURL", "https://u:hunter2@h/pods?token=hunter3") == "********"
-    assert difftext.mask("manifestURLHeader.Authorization", ["hunter2"]) == ["********"], "its former name"
-    assert difftext.mask('manifestURLHeader["X.Token"]', ["hunter2"]) == ["********"]
-    assert difftext.masked({"manifestURLHeader": {"X": ["hunter2"]}}) == {"manifestURLHeader": {"X": ["********"]}}
+    assert compare.masked(SECRET) == {"maxPods": 1, "staticPodURLHeader": {"Authorization": ["********"]}}
+    assert compare.mask("staticPodURLHeader.Authorization", ["hunter2"]) == ["********"]
+    assert compare.mask("staticPodURLHeader.Authorization", None) is None
+    assert compare.mask("maxPods", 5) == 5
+    assert compare.mask("staticPodURL", "https://u:hunter2@h/pods?token=hunter3") == "********"
+    assert compare.mask("manifestURLHeader.Authorization", ["hunter2"]) == ["********"], "its former name"
+    assert compare.mask('manifestURLHeader["X.Token"]', ["hunter2"]) == ["********"]
+    assert compare.masked({"manifestURLHeader": {"X": ["hunter2"]}}) == {"manifestURLHeader": {"X": ["********"]}}
 
 
 @pytest.mark.parametrize(
@@ -250,15 +249,15 @@ def test_secrets_are_masked_but_their_shape_is_seen() -> None:
 )
 def test_a_name_that_is_no_path_is_shown(name: str) -> None:
     """A kubelet may serve fields of any name, and a file may have any key."""
-    assert difftext.masked({name: {"a": 1}, **SECRET})[name] == {"a": 1}
+    assert compare.masked({name: {"a": 1}, **SECRET})[name] == {"a": 1}
 
 
 def test_diff_is_ansibles() -> None:
-    entry = difftext.diff(None, SECRET, "nothing", "node n1")
+    entry = compare.diff(None, SECRET, "nothing", "node n1")
     text = entry["after"]
     assert '"maxPods": 1' in text and "hunter2" not in text
     assert entry == {"before": "", "after": text, "before_header": "nothing", "after_header": "node n1"}
-    assert difftext.diff(SECRET, None, "a", "b") == {
+    assert compare.diff(SECRET, None, "a", "b") == {
         "before": text,
         "after": "",
         "before_header": "a",

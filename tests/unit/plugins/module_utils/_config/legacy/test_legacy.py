@@ -13,7 +13,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import minors
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config, fields
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.legacy import first_fields, form
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.legacy import form
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import types
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL, Problem
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, document, reference
@@ -249,14 +249,14 @@ MAP, TEXT = {"memory.available": "100Mi"}, "memory.available<100Mi"
         (9, {"evictionHard": MAP, "featureGates": {}}, ""),
         (9, {"evictionHard": TEXT}, "a mapping"),
         (9, {"maxPods": "5"}, "whole number"),
-        (9, {"apiVersion": document.API_VERSION}, f"Write `apiVersion: {first_fields.API_VERSION}`"),
-        (9, {"apiVersion": first_fields.API_VERSION}, ""),
+        (9, {"apiVersion": document.API_VERSION}, f"Write `apiVersion: {form.API_VERSION}`"),
+        (9, {"apiVersion": form.API_VERSION}, ""),
         (10, {"serverTLSBootstrap": True}, "the field exists from 1.11 on; this kubelet is 1.10"),
         (9, {"serverTLSBootstrap": None}, ""),
         (11, {"serverTLSBootstrap": True}, ""),
         (9, {"podPidsLimit": 100}, "the field exists from 1.10 on"),
         (10, {"podPidsLimit": 100}, ""),
-        (20, {"apiVersion": first_fields.API_VERSION}, f"Write `apiVersion: {document.API_VERSION}`"),
+        (20, {"apiVersion": form.API_VERSION}, f"Write `apiVersion: {document.API_VERSION}`"),
     ],
 )
 def test_judge(minor: int, config: dict[str, t.Any], words: str) -> None:
@@ -268,17 +268,17 @@ def test_judge(minor: int, config: dict[str, t.Any], words: str) -> None:
     ("name", "value", "minor"), [("allowPrivileged", 1, 8), ("podManifestPath", "", 9), ("evictionHard", TEXT, 8)]
 )
 def test_what_only_these_minors_have_is_right_here(name: str, value: t.Any, minor: int) -> None:
-    assert first_fields.FORMS[minor].judge(name, value) == ("", "")
+    assert form.FIELD_FORMS[minor].judge(name, value) == ("", "")
 
 
 def test_they_are_disjoint() -> None:
-    assert not {*first_fields.FORMER} & {*first_fields.TEXTS, *first_fields.RENAMED}
-    assert not {*first_fields.LATER} & {*first_fields.FORMER, *first_fields.TEXTS, *first_fields.RENAMED}
+    assert not {*form.FORMER} & {*form.TEXTS, *form.RENAMED}
+    assert not {*form.LATER} & {*form.FORMER, *form.TEXTS, *form.RENAMED}
 
 
 def test_later_fields_are_those_of_the_table() -> None:
     """The table has no minor for them: its first is 1.12."""
-    assert all(fields.ALL[name].since is None for name in first_fields.LATER)
+    assert all(fields.ALL[name].since is None for name in form.LATER)
 
 
 @pytest.mark.parametrize("layer", [{"maxPods": 80}, {"evictionHard": TEXT.replace("1", "2")}])
@@ -286,7 +286,7 @@ def test_a_plan_keeps_what_it_does_not_know(layer: dict[str, t.Any]) -> None:
     """The apiVersion and every former field of the live configuration are in the source."""
     live = {
         "kind": document.KIND,
-        "apiVersion": first_fields.API_VERSION,
+        "apiVersion": form.API_VERSION,
         "maxPods": 110,
         "evictionHard": TEXT,
         "podManifestPath": "/etc/kubernetes/manifests",
@@ -300,14 +300,14 @@ def test_a_plan_keeps_what_it_does_not_know(layer: dict[str, t.Any]) -> None:
 
 
 def test_the_first_kubelets_have_fields_and_an_api_version_of_their_own() -> None:
-    assert list(types.check({"apiVersion": first_fields.API_VERSION, "podManifestPath": "/m"}, 9)) == []
+    assert list(types.check({"apiVersion": form.API_VERSION, "podManifestPath": "/m"}, 9)) == []
     [problem] = types.check({"evictionHard": {"memory.available": "100Mi"}}, 8)
-    cause, remedy = first_fields.FORMS[8].judge("evictionHard", {}) or ("", "")
+    cause, remedy = form.FIELD_FORMS[8].judge("evictionHard", {}) or ("", "")
     assert cause and problem == Problem(REFUSAL, "evictionHard", cause, remedy, "first-fields")
 
 
 def test_a_target_may_be_of_the_first_kubelets() -> None:
-    goal = {**LIVE, "apiVersion": first_fields.API_VERSION, "maxPods": 70}
+    goal = {**LIVE, "apiVersion": form.API_VERSION, "maxPods": 70}
     made = tables.planned(tables.table(LIVE, kubelet_version="v1.9.7", delivery="native"), target=goal)
     assert [change["after"] for change in made["nodes"]["n0"]["changes"]] == [70]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config, merged_dropins
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, identity
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 from tests.support.api import objects
 
 from .. import kubelet_model as model
@@ -21,7 +21,7 @@ CHECKPOINTS = {"n0": "checkpoint"}
 def table(*configs: dict[str, Any], **row: Any) -> dict[str, Any]:
     nodes = {
         f"n{position}": {
-            "variant": identity.variant(config),
+            "variant": document.variant(config),
             "kubelet_version": "v1.20.2",
             "source": None,
             "status": None,
@@ -29,12 +29,12 @@ def table(*configs: dict[str, Any], **row: Any) -> dict[str, Any]:
         }
         for position, config in enumerate(configs)
     }
-    return {"variants": {identity.variant(config): config for config in configs}, "nodes": nodes}
+    return {"variants": {document.variant(config): config for config in configs}, "nodes": nodes}
 
 
 def of_n1(live: dict[str, Any], **row: Any) -> dict[str, Any]:
     """Return the dump of the node n1 alone, of 1.36 unless the row has another version."""
-    first = {"variant": identity.variant(live), "kubelet_version": "v1.36.2", "source": None, "status": None, **row}
+    first = {"variant": document.variant(live), "kubelet_version": "v1.36.2", "source": None, "status": None, **row}
     return {"variants": {first["variant"]: live}, "nodes": {"n1": first}}
 
 
@@ -56,9 +56,9 @@ def applied(table: dict[str, Any], made: dict[str, Any]) -> dict[str, Any]:
         if planned["action"] == "assign":
             live = complete_config.restore(model.configz(made["variants"][planned["variant"]]))
             source, status = reference(planned["configmap"]), running(planned["configmap"])
-        variants[identity.variant(live)] = live
+        variants[document.variant(live)] = live
         own = planned.get("own") or row.get("own")
-        nodes[name] = {**row, "variant": identity.variant(live), "source": source, "status": status, "own": own}
+        nodes[name] = {**row, "variant": document.variant(live), "source": source, "status": status, "own": own}
     return {"variants": variants, "nodes": nodes}
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.compare import Change
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import delivery_rules, host_facts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import host_facts, sources
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.costs import Costs
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.layers import Layers, asked
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.document import DocumentError
@@ -159,7 +159,7 @@ NATIVE = {"delivery": "native", "source": tables.reference(), "status": tables.r
     ],
 )
 def test_what_a_drop_in_must_not_hold(declared: dict[str, Any], minor: int, found: list[tuple[str, str, str]]) -> None:
-    problems = delivery_rules.check(declared, minor)
+    problems = sources.check_dropin(declared, minor)
     assert [(problem.severity, problem.path, problem.rule) for problem in problems] == found
 
 
@@ -177,7 +177,7 @@ def test_what_a_drop_in_must_not_hold(declared: dict[str, Any], minor: int, foun
 def test_which_empty_values_a_drop_in_folder_loses(
     live: dict[str, Any], declared: dict[str, Any], found: list[str]
 ) -> None:
-    problems = list(delivery_rules.forgotten(live, declared, 36))
+    problems = list(sources.forgotten(live, declared, 36))
     assert [problem.path for problem in problems] == found
     assert {(problem.severity, problem.rule) for problem in problems} <= {("warning", "dropin-empty")}
 

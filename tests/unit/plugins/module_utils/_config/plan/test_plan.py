@@ -10,7 +10,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan_node
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, document, identity
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, document
 
 from . import tables
 from .tables import CHECKPOINTS, LIVE
@@ -64,11 +64,11 @@ def test_the_row_of_a_change() -> None:
     row = made["nodes"]["n0"]
     text = document.render({**LIVE, "maxPods": 50})
     assert (row["action"], row["effect"]) == ("assign", "disrupt")
-    assert row["configmap"] == identity.configmap_name("base", text)
+    assert row["configmap"] == document.configmap_name("base", text)
     other = tables.planned(tables.table(LIVE), {"maxPods": 50}, configmap_name="base", key="other")["nodes"]["n0"]
     assert other["source"] == {
         "namespace": "kube-system",
-        "name": identity.configmap_name("base", text, "other"),
+        "name": document.configmap_name("base", text, "other"),
         "kubeletConfigKey": "other",
     }
     assert row["changes"] == [
@@ -174,7 +174,7 @@ def test_what_is_wrong_with_a_node_is_a_refusal_in_its_row() -> None:
     table["nodes"].update(
         {
             "gone": {"variant": None, "kubelet_version": "v1.20.2"},
-            "odd": {"variant": identity.variant(LIVE), "kubelet_version": "?"},
+            "odd": {"variant": document.variant(LIVE), "kubelet_version": "?"},
         }
     )
     made = tables.planned(table, {"maxPods": {"a": 1}}, {"stranger": {}})
@@ -192,7 +192,7 @@ def test_what_is_wrong_with_a_node_is_a_refusal_in_its_row() -> None:
     ]
     assert made["nodes"]["odd"] == {
         "variant": None,
-        "live_variant": identity.variant(LIVE),
+        "live_variant": document.variant(LIVE),
         "kubelet_version": "?",
         "configmap": None,
         "action": "none",
@@ -232,7 +232,7 @@ def test_unreadable_layers_say_which() -> None:
         tables.planned(tables.table(LIVE), None, {"n0": {"kubelet_config": "{}", "kubelet_config_host": 5}})
 
 
-OWN = identity.configmap_name("livenodes-kubelet", document.render({**LIVE, "maxPods": 50}))
+OWN = document.configmap_name("livenodes-kubelet", document.render({**LIVE, "maxPods": 50}))
 
 
 @pytest.mark.parametrize(

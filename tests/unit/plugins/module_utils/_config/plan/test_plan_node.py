@@ -12,10 +12,10 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import delivery as deliveries
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.compare import Change
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import former, own_file, plan_node
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file, own_values, plan_node
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.layers import Declared
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.own_values import NO_RECORD
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks, start_rules
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.own_values import NO_RECORD
 from tests.support.kubelets.table_minors import BEYOND, EVERY
 
 from .. import kubelet_model as model
@@ -246,7 +246,7 @@ MEMORY, NODEFS = 'evictionHard["memory.available"]', 'evictionHard["nodefs.avail
     ],
 )
 def test_undeclared(own: dict[str, Any], layers: list[Any], known: dict[str, Any], unknown: list[str]) -> None:
-    found = former.undeclared({**NO_RECORD, "own": own}, Declared(layers), FORMER_LIVE, 30)
+    found = own_values.undeclared({**NO_RECORD, "own": own}, Declared(layers), FORMER_LIVE, 30)
     assert (found.known, found.unknown) == (known, unknown)
 
 
@@ -262,19 +262,19 @@ def test_undeclared(own: dict[str, Any], layers: list[Any], known: dict[str, Any
 def test_revert_where_a_value_has_another_type(
     config: dict[str, Any], known: dict[str, Any], after: dict[str, Any]
 ) -> None:
-    assert former.revert(config, known) == after
+    assert own_values.revert(config, known) == after
 
 
 def test_a_drop_in_may_have_removed_a_threshold_that_the_own_file_merges() -> None:
     live = {"mergeDefaultEvictionSettings": True, "evictionHard": {"memory.available": "1Gi"}}
-    found = former.undeclared({**NO_RECORD, "own": {NODEFS: ["10%"]}}, Declared([]), live, 36, True)
+    found = own_values.undeclared({**NO_RECORD, "own": {NODEFS: ["10%"]}}, Declared([]), live, 36, True)
     assert found.known == {NODEFS: "10%"}
 
 
 def test_revert_modifies_nothing() -> None:
     before = {"maxPods": 50, "evictionHard": {"memory.available": "1Gi"}}
     known = {"maxPods": 110, MEMORY: None, NODEFS: "10%", "kubeReserved.cpu": "1", "clusterDNS": ["a"], "gone": None}
-    after = former.revert(before, known)
+    after = own_values.revert(before, known)
     assert after == {
         "maxPods": 110,
         "evictionHard": {"nodefs.available": "10%"},
@@ -296,7 +296,7 @@ REPLACED = {
 def test_the_record_after_an_assignment() -> None:
     """A secret is not written to a Node, nor the value of a field that may be one."""
     before = {**NO_RECORD, "own": {"maxPods": [200], "eventBurst": [5]}}
-    made = former.record_after(before, "config-a", REPLACED, ["cgroupDriver"])
+    made = own_values.record_after(before, "config-a", REPLACED, ["cgroupDriver"])
     assert made == {
         "complete": True,
         "source": "config-a",
@@ -314,7 +314,7 @@ def test_the_record_after_an_assignment() -> None:
 
 def test_a_value_found_after_sources_without_a_record_may_be_theirs() -> None:
     before = {**NO_RECORD, "complete": False, "own": {"eventBurst": [5]}}
-    made = former.record_after(before, "config-a", REPLACED, [])
+    made = own_values.record_after(before, "config-a", REPLACED, [])
     assert made["complete"] is False
     assert {path: held for path, held in made["own"].items() if held} == {"eventBurst": [5]}
     assert set(made["own"]) == {"eventBurst", *REPLACED}
@@ -322,10 +322,10 @@ def test_a_value_found_after_sources_without_a_record_may_be_theirs() -> None:
 
 def test_only_a_removal_with_an_unknown_default_is_left_to_the_kubelet() -> None:
     changes = [Change("a", 1, 2, True), Change("b", 1, None, True), Change("c", 1, None, False)]
-    assert former.absent_after([*changes, Change("d", None, 2, False)]) == ["c"]
+    assert own_values.absent_after([*changes, Change("d", None, 2, False)]) == ["c"]
 
 
 def test_the_warning_names_what_to_do() -> None:
-    [problem] = former.warnings(["maxPods"])
+    [problem] = own_values.warnings(["maxPods"])
     assert (problem.severity, problem.path, problem.rule) == ("warning", "maxPods", "no-longer-declared")
     assert "no longer declared" in problem.message and "reset" in problem.remedy

@@ -19,7 +19,12 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields i
     fields,
     overlay,
 )
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import shared_overrides, sources
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import sources
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.layers import (
+    changed_paths,
+    lay_common,
+    not_shared,
+)
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 
 from .. import kubelet_model as model
@@ -148,7 +153,7 @@ def test_every_change_is_one_that_every_node_would_make(
     base: dict[str, Any], nodes: list[list[dict[str, Any]]]
 ) -> None:
     """So a node without overrides has nothing in common with others."""
-    laid = _leaves(shared_overrides.lay_common(base, nodes))
+    laid = _leaves(lay_common(base, nodes))
     results = [_leaves(_merged(base, node)) for node in nodes]
     for path in {*_leaves(base), *laid}:
         if not compare.same(_leaves(base).get(path), laid.get(path)):
@@ -160,7 +165,7 @@ def test_every_change_is_one_that_every_node_would_make(
 def test_what_every_node_would_change_alike_is_changed_unless_it_belongs_to_a_machine(
     base: dict[str, Any], nodes: list[list[dict[str, Any]]]
 ) -> None:
-    laid = shared_overrides.lay_common(base, nodes)
+    laid = lay_common(base, nodes)
     results = [_merged(base, node) for node in nodes]
     for name in {name for config in (base, *results) for name in config}:
         alike = [result.get(name) for result in results]
@@ -175,15 +180,15 @@ def test_what_every_node_would_change_alike_is_changed_unless_it_belongs_to_a_ma
 def test_laid_twice_is_laid_once_and_order_and_repetition_do_not_matter(
     base: dict[str, Any], nodes: list[list[dict[str, Any]]]
 ) -> None:
-    laid = shared_overrides.lay_common(base, nodes)
-    assert shared_overrides.lay_common(laid, nodes) == laid
-    assert shared_overrides.lay_common(base, [*nodes[::-1], *nodes]) == laid
+    laid = lay_common(base, nodes)
+    assert lay_common(laid, nodes) == laid
+    assert lay_common(base, [*nodes[::-1], *nodes]) == laid
 
 
 @given(model.configs(), NODES)
 def test_the_arguments_are_neither_modified_nor_shared(base: dict[str, Any], nodes: list[list[dict[str, Any]]]) -> None:
     before = copy.deepcopy((base, nodes))
-    laid = shared_overrides.lay_common(base, nodes)
+    laid = lay_common(base, nodes)
     for value in laid.values():
         if isinstance(value, dict):
             value["x"] = 1
@@ -227,14 +232,12 @@ def test_the_arguments_are_neither_modified_nor_shared(base: dict[str, Any], nod
     ],
 )
 def test_what_is_common(nodes: list[list[dict[str, Any]]], changed: dict[str, Any]) -> None:
-    assert shared_overrides.lay_common(BASE, nodes) == {
-        key: value for key, value in {**BASE, **changed}.items() if value is not None
-    }
+    assert lay_common(BASE, nodes) == {key: value for key, value in {**BASE, **changed}.items() if value is not None}
 
 
 def test_layers_that_do_not_fit_are_refused() -> None:
     with pytest.raises(overlay.OverlayError, match="maxPods is a mapping in the new layer"):
-        shared_overrides.lay_common(BASE, [[{"maxPods": {"a": 1}}]])
+        lay_common(BASE, [[{"maxPods": {"a": 1}}]])
 
 
 @pytest.mark.parametrize(
@@ -257,7 +260,7 @@ def test_layers_that_do_not_fit_are_refused() -> None:
     ],
 )
 def test_changed_paths(before: dict[str, Any], after: dict[str, Any], minor: int, changed: list[str]) -> None:
-    assert shared_overrides.changed_paths(before, after, minor) == changed
+    assert changed_paths(before, after, minor) == changed
 
 
 @pytest.mark.parametrize(
@@ -274,14 +277,14 @@ def test_changed_paths(before: dict[str, Any], after: dict[str, Any], minor: int
 )
 def test_who_does_not_share_the_common_values(others: dict[str, Any], expected: dict[str, list[str]]) -> None:
     own = [[{"maxPods": 50, "resolvConf": "/x"}]]
-    assert shared_overrides.not_shared(BASE, own, others, 20) == expected
+    assert not_shared(BASE, own, others, 20) == expected
 
 
 def test_keys_of_a_map_are_shared_one_by_one() -> None:
     own = [[{"kubeReserved": {"cpu": "2", "memory": "1Gi"}}]]
-    found = shared_overrides.not_shared(BASE, own, {"a": [{"kubeReserved": {"cpu": "2"}}]}, 20)
+    found = not_shared(BASE, own, {"a": [{"kubeReserved": {"cpu": "2"}}]}, 20)
     assert found == {"kubeReserved.memory": ["a"]}
 
 
 def test_a_value_that_equals_the_default_of_the_minor_is_shared_by_all() -> None:
-    assert shared_overrides.not_shared(BASE, [[{"eventBurst": 10}]], {"a": []}, 20) == {}
+    assert not_shared(BASE, [[{"eventBurst": 10}]], {"a": []}, 20) == {}

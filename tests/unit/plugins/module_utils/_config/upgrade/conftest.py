@@ -10,21 +10,21 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import finding
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import node_facts
 
 
 @pytest.fixture(autouse=True)
 def complete_findings(monkeypatch: pytest.MonkeyPatch) -> None:
     """A finding states its cause and its remedy, and is of a known kind. Its name and its place may be empty."""
-    make = finding.Finding.__new__
+    make = node_facts.Finding.__new__
 
-    def check(cls: type[finding.Finding], *words: t.Any, **named: t.Any) -> finding.Finding:
+    def check(cls: type[node_facts.Finding], *words: t.Any, **named: t.Any) -> node_facts.Finding:
         made = make(cls, *words, **named)
-        assert made.severity in finding.SEVERITIES and made.kind in finding.KINDS, made
+        assert made.severity in node_facts.SEVERITIES and made.kind in node_facts.KINDS, made
         assert all(isinstance(text, str) for text in made) and made.message and made.remedy, made
         # Some policies are called None.
         policy = made.name in fields.ALL and fields.ALL[made.name].type == "string"
         assert policy or "None" not in f"{made.message} {made.remedy}", made
         return made
 
-    monkeypatch.setattr(finding.Finding, "__new__", check)
+    monkeypatch.setattr(node_facts.Finding, "__new__", check)

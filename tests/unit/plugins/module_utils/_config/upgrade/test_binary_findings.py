@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import binary_findings, node_facts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade.binary_findings import differences
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade.finding import Finding
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade.node_facts import Finding
 from tests.support.api.objects import HEADER
 from tests.support.api.upgrading import CHECKPOINT, ENV, OWN, answer, facts_of, found, result
 from tests.support.kubelets import binary_corpus

@@ -8,7 +8,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import host_findings
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import upgrade
 from tests.support.api.upgrading import CHECKPOINT, ENV, OWN, SOCKET, facts_of
 
 LIMITED = {"memorySwap": {"swapBehavior": "LimitedSwap"}}
@@ -32,14 +32,14 @@ LIMITED = {"memorySwap": {"swapBehavior": "LimitedSwap"}}
     ],
 )
 def test_cgroup_v1(config: dict[str, t.Any], target: int, names: list[str]) -> None:
-    on_v1 = host_findings.check(facts_of("v1.28.0", config=config, cgroup_version=1), target)
+    on_v1 = upgrade.check(facts_of("v1.28.0", config=config, cgroup_version=1), target)
     found = [one for one in on_v1 if one.severity == "stops"]
     assert [one.name for one in found] == names
     assert {one.where for one in found} <= {OWN if config else ""}
     assert all(one.message.startswith("this host has version 1 cgroup controllers, and ") for one in found)
     for version in (2, None):
         other = facts_of("v1.28.0", config=config, cgroup_version=version)
-        assert [one for one in host_findings.check(other, target) if one.severity == "stops"] == []
+        assert [one for one in upgrade.check(other, target) if one.severity == "stops"] == []
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_cgroup_v1(config: dict[str, t.Any], target: int, names: list[str]) -> N
 )
 def test_runtimes(runtime: str | None, version: str | None, target: int, severities: list[str]) -> None:
     facts = facts_of("v1.24.0", runtime=runtime, runtime_version=version)
-    assert [one.severity for one in host_findings.check(facts, target)] == severities
+    assert [one.severity for one in upgrade.check(facts, target)] == severities
 
 
 @pytest.mark.parametrize(
@@ -83,13 +83,13 @@ def test_runtimes(runtime: str | None, version: str | None, target: int, severit
 def test_the_socket_in_the_file_of_kubeadm(
     flag: str, config: dict[str, t.Any], own: dict[str, t.Any] | None, target: int, severities: list[str]
 ) -> None:
-    found = list(host_findings.check(facts_of("v1.32.0", flag, config=config, own=own), target))
+    found = list(upgrade.check(facts_of("v1.32.0", flag, config=config, own=own), target))
     assert [one.severity for one in found] == severities
     assert {one.where for one in found if one.kind == "runtime"} <= {f"{ENV}, line 1"}
 
 
 def test_what_is_said_of_the_socket() -> None:
-    (stops, _stays) = host_findings.check(facts_of("v1.32.0", "--container-runtime-endpoint=unix:///x", own={}), 34)
+    (stops, _stays) = upgrade.check(facts_of("v1.32.0", "--container-runtime-endpoint=unix:///x", own={}), 34)
     assert (stops.message, stops.remedy) == (
         "`kubeadm upgrade node` removes the flag from kubeadm-flags.env and writes containerRuntimeEndpoint into the "
         "node's own files, which the kubelet does not read because of its checkpoint: it would use "
@@ -99,20 +99,20 @@ def test_what_is_said_of_the_socket() -> None:
 
 
 def test_deliveries() -> None:
-    (native,) = host_findings.check(facts_of("v1.23.0", dynamic="/d", own={}), 24)
+    (native,) = upgrade.check(facts_of("v1.23.0", dynamic="/d", own={}), 24)
     assert (native.severity, native.name) == ("stops", "native") and "migrate" in native.remedy
-    assert list(host_findings.check(facts_of("v1.22.0", dynamic="/d"), 23)) == []
+    assert list(upgrade.check(facts_of("v1.22.0", dynamic="/d"), 23)) == []
     facts = facts_of("v1.33.0", own={})
-    (checkpoint,) = host_findings.check(facts, 35)
+    (checkpoint,) = upgrade.check(facts, 35)
     assert (checkpoint.severity, checkpoint.name, checkpoint.where) == ("stays", "checkpoint", CHECKPOINT)
     assert checkpoint.message.endswith(f"the node's own config file has no effect ({OWN})")
-    (unreadable,) = host_findings.check(dataclasses.replace(facts, own=None), 35)
+    (unreadable,) = upgrade.check(dataclasses.replace(facts, own=None), 35)
     assert unreadable.message.endswith("the node's own config file has no effect")
 
 
 def test_a_flag_counts_only_where_the_target_knows_it() -> None:
     """Before 1.31 the flag is unknown."""
     facts = facts_of("v1.30.0", "--fail-cgroupv1", cgroup_version=1)
-    assert list(host_findings.check(facts, 30)) == []
-    (found,) = host_findings.check(facts, 31)
+    assert list(upgrade.check(facts, 30)) == []
+    (found,) = upgrade.check(facts, 31)
     assert found.where == f"flag --fail-cgroupv1 in {ENV}, line 1"

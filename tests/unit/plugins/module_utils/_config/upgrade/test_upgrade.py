@@ -10,8 +10,8 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import finding, upgrade
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade.finding import Finding
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import node_facts, upgrade
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade.node_facts import Finding
 from tests.support.api.upgrading import CHECKPOINT, ENV, OWN, SOCKET, found, result
 from tests.support.kubelets.table_minors import BEYOND
 
@@ -270,10 +270,10 @@ def test_a_target_beyond_the_tables_is_said_once() -> None:
 
 def test_what_stops_a_kubelet_comes_first_and_order_does_not_depend_on_input() -> None:
     rows = [
-        finding.Finding(severity, kind, name, "why", "Do.")
-        for severity in finding.SEVERITIES
-        for kind in finding.KINDS
+        node_facts.Finding(severity, kind, name, "why", "Do.")
+        for severity in node_facts.SEVERITIES
+        for kind in node_facts.KINDS
         for name in ("a", "b")
     ]
     shuffled = [*rows[1::2], *rows[::2]]
-    assert sorted(shuffled, key=finding.order) == rows
+    assert sorted(shuffled, key=node_facts.order) == rows

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, identity, strict_yaml
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, strict_yaml
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import reference as references
 from tests.support.api.objects import place, reference
 
@@ -309,21 +309,21 @@ VECTORS = json.loads((Path(__file__).parent.parent / "data" / "append-hash.json"
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: f"{vector['name']}-{vector['suffix']}")
 def test_suffix_is_kubectls(vector: dict[str, Any]) -> None:
     binary = {key: base64.b64decode(value) for key, value in vector.get("binaryData", {}).items()}
-    assert identity.append_hash(vector["name"], vector["data"], binary, vector.get("immutable")) == vector["suffix"]
+    assert document.append_hash(vector["name"], vector["data"], binary, vector.get("immutable")) == vector["suffix"]
 
 
 def test_name_is_base_and_suffix() -> None:
     text = "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\nmaxPods: 100\n"
-    assert identity.configmap_name("my-node-config", text) == "my-node-config-b79f6tk8hb"
-    assert identity.configmap_name("my-node-config", text, "other") != identity.configmap_name("my-node-config", text)
+    assert document.configmap_name("my-node-config", text) == "my-node-config-b79f6tk8hb"
+    assert document.configmap_name("my-node-config", text, "other") != document.configmap_name("my-node-config", text)
 
 
 def test_variants_differ_by_content_and_not_by_order() -> None:
     assert (
-        identity.variant({"a": 1, "b": 2}) == identity.variant({"b": 2, "a": 1}) != identity.variant({"a": 1, "b": 3})
+        document.variant({"a": 1, "b": 2}) == document.variant({"b": 2, "a": 1}) != document.variant({"a": 1, "b": 3})
     )
     # The first ten digits of what sha256sum prints for the text.
-    assert identity.variant({"maxPods": 110}) == "2e23fa46bd"
+    assert document.variant({"maxPods": 110}) == "2e23fa46bd"
     assert document.parse(document.render({"b": 1, "a": 2}), "x") == {"a": 2, "b": 1}
 
 

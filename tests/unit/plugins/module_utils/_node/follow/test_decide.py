@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.following import SSH, Answer, Orders
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow import decide, limits
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow import decide, follow_install
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.decide import (
     ANSWER,
     ASSIGN,
@@ -25,7 +25,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.dec
     Action,
     Seen,
 )
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.limits import Limits
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.follow_install import Limits
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
 
 RETURNED = "its previous source was assigned again"
@@ -141,7 +141,7 @@ FACTS = {
     ],
 )
 def test_what_a_kubelet_runs(active: dict[str, t.Any] | None, whole: bool, expected: dict[str, t.Any]) -> None:
-    found = limits.running(FACTS, active, whole, 32)
+    found = follow_install.running(FACTS, active, whole, 32)
     assert {name: found.get(name) for name in expected} == expected
 
 
@@ -159,10 +159,10 @@ def test_limits_are_read_as_they_were_set(tmp_path: Path) -> None:
     }
     (tmp_path / "guard").mkdir(mode=0o700)
     path = tmp_path / "guard/settings.json"
-    path.write_text(json.dumps({"argv": [], "follow": limits.of_options(options)}))
-    found = limits.read(str(tmp_path))
+    path.write_text(json.dumps({"argv": [], "follow": follow_install.limits_setting(options)}))
+    found = follow_install.read_limits(str(tmp_path))
     assert found is not None and (found.namespace, found.effect) == ("kubelets", "drain")
     assert found.options["allow_unchecked"] is True and "dropin_dir" not in found.options
     for damaged in ({}, {"follow": []}, {"follow": {"effect": "all"}}, {"follow": {"effect": "safe"}}):
         path.write_text(json.dumps(damaged))
-        assert limits.read(str(tmp_path)) is None
+        assert follow_install.read_limits(str(tmp_path)) is None

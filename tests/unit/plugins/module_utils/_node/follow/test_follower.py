@@ -19,8 +19,8 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, following
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.following import Answer, Orders
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow import follower, watching
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.follow_install import Limits
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.follower import Follower
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.limits import Limits
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Outbox
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial

@@ -14,8 +14,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import binary_facts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import upgrade_facts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.kubelet import ask_binary
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary, health
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import ask_binary, binary, health
 from tests.unit.plugins.modules.test_kubelet_preflight_info import ARGV, Node
 
 SECRET = "hunter2"

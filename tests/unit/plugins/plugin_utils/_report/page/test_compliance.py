@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.comply import evidence
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import comply
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.page import compliance
 
 TERMS = {"owner": "platform team", "until": "2027-03-31", "reason": "no CA yet"}
@@ -50,7 +50,7 @@ def row(item: str, verdict: str, value: str = "1", exception: Any = None) -> dic
 
 def result(nodes: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
     rows = {name: {"kubelet_version": "v1.36.2", "rows": given} for name, given in nodes.items()}
-    return {"nodes": rows, "summary": {"checked": "2026-11-27T05:00:00Z", **evidence.summary(rows)}}
+    return {"nodes": rows, "summary": {"checked": "2026-11-27T05:00:00Z", **comply.summary(rows)}}
 
 
 def test_failures_first_then_exceptions_and_all_items() -> None:

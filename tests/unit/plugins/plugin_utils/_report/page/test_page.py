@@ -9,7 +9,7 @@ import json
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import report_document
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import output
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.page import page
 from tests.support.report.played_rollout import Played
 
@@ -22,8 +22,7 @@ def test_text_from_outside_never_is_markup(evil: str) -> None:
     made.group = evil
     made.end(made.ended)
     plain, odd = (
-        page.make(report_document.make(one))
-        for one in (Played(3, {"n1": ("n1", "n1")}, ["n1", "n2", "n3"]).rollout, made)
+        page.make(output.document(one)) for one in (Played(3, {"n1": ("n1", "n1")}, ["n1", "n2", "n3"]).rollout, made)
     )
     assert odd.count("<script") == plain.count("<script") and odd.count("</script") == plain.count("</script")
     assert odd.count("<!--") == plain.count("<!--")
@@ -36,6 +35,6 @@ def test_failures_that_differ_in_the_name_only_are_one_card() -> None:
     names = [f"n{number}" for number in range(1, 31)]
     made = Played(30, {name: ("differs", f"Node {name}: a flag wins") for name in names}, names).rollout
     made.end(made.ended)
-    words = page.make(report_document.make(made))
+    words = page.make(output.document(made))
     assert words.count('<article class="card bad">') == 1
     assert "18 more" in words

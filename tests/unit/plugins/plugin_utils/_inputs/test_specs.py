@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout.gate import node_limit
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages.soak import allowed
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import check, specs
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.names import MAIN, Names
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import specs
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.inputs import MAIN, Names
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.rendered import UNKNOWN, Rendered, is_template
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.order import order
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.rows import allowed_of
@@ -59,7 +59,7 @@ READ = "kubelet_config_read"
     ],
 )
 def test_accepted(name: str, value: t.Any) -> None:
-    assert check.accepted(name, KNOWN[name], value) == ""
+    assert specs.accepted(name, KNOWN[name], value) == ""
 
 
 @pytest.mark.parametrize(
@@ -91,19 +91,19 @@ def test_accepted(name: str, value: t.Any) -> None:
     ],
 )
 def test_wrong(name: str, value: t.Any, use: str) -> None:
-    assert check.accepted(name, KNOWN[name], value).startswith(use)
+    assert specs.accepted(name, KNOWN[name], value).startswith(use)
 
 
 @pytest.mark.parametrize("value", [60.0, "60.0"])
 def test_a_number_with_a_fraction_of_zero_is_accepted_where_modules_accept_it(value: t.Any) -> None:
     """With ansible-core 2.16 and 2.17, a module would end a rollout in the middle."""
     refused = ArgumentSpecValidator({WAIT: {"type": "int"}}).validate({WAIT: value}).error_messages
-    assert bool(check.accepted(WAIT, KNOWN[WAIT], value)) is bool(refused)
+    assert bool(specs.accepted(WAIT, KNOWN[WAIT], value)) is bool(refused)
 
 
 @pytest.mark.parametrize("name", [name for name, option in KNOWN.items() if "default" in option])
 def test_each_default_is_accepted(name: str) -> None:
-    assert check.accepted(name, KNOWN[name], KNOWN[name]["default"]) == ""
+    assert specs.accepted(name, KNOWN[name], KNOWN[name]["default"]) == ""
 
 
 @pytest.mark.parametrize("name", [name for name in KNOWN if KNOWN[name]["type"] != "raw"])
@@ -111,7 +111,7 @@ def test_what_is_accepted_is_accepted_by_the_validation_of_the_role(name: str) -
     """The other way round, Ansible is less strict: it accepts true as a number, for example."""
     option = {key: given for key, given in KNOWN[name].items() if key in ("type", "choices", "elements")}
     for value in ("keep", "5", 5, 0, True, False, "yes", "n", "TRUE", ["a"], "a,b", {"a": 1}, 2.5, 60.0, "60.0"):
-        if check.accepted(name, KNOWN[name], value) == "":
+        if specs.accepted(name, KNOWN[name], value) == "":
             assert ArgumentSpecValidator({name: option}).validate({name: value}).error_messages == [], value
 
 
@@ -141,19 +141,19 @@ def read(reader: t.Callable[[t.Any], t.Any], value: t.Any) -> bool:
     return True
 
 
-@pytest.mark.parametrize("name", check.FORMS)
+@pytest.mark.parametrize("name", specs.FORMS)
 @given(value=VALUES)
 def test_a_form_accepts_what_its_reader_accepts(name: str, value: t.Any) -> None:
-    if name in check.UNSET_IF_EMPTY and value == "":
+    if name in specs.UNSET_IF_EMPTY and value == "":
         return
-    assert check.FORMS[name].accepts(value) == read(READERS[name], value), value
+    assert specs.FORMS[name].accepts(value) == read(READERS[name], value), value
 
 
 def test_the_tables_name_variables_of_the_roles() -> None:
     known = specs.known(specs.by_role())
-    assert {*check.FORMS, *check.MINIMUM, *check.UNSET_IF_EMPTY, *check.OF_EVERY_PLAYBOOK} <= set(known)
-    assert all(known[name]["type"] == "int" for name in check.MINIMUM)
-    assert not set(check.OF_THE_PLAYBOOKS) & {name for options in specs.by_role().values() for name in options}
+    assert {*specs.FORMS, *specs.MINIMUM, *specs.UNSET_IF_EMPTY, *specs.OF_EVERY_PLAYBOOK} <= set(known)
+    assert all(known[name]["type"] == "int" for name in specs.MINIMUM)
+    assert not set(specs.OF_THE_PLAYBOOKS) & {name for options in specs.by_role().values() for name in options}
 
 
 NAMES = Names(KNOWN)

@@ -1,7 +1,12 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The first configuration of a machine: assigned and on trial before its kubelet starts for the first time.
+"""The first configuration of a machine: its files, and how it is assigned and on trial before the kubelet starts for
+the first time. The files remove themselves::
+
+    <config_dir>/seed/program.zip    the guard's program, which is installed from here
+    <config_dir>/seed/seed.json      the configuration, and how it is assigned
+    /etc/systemd/system/livenodes-kubelet-seed.service, wanted by the kubelet's unit
 
 A service runs this before each start of the kubelet, until the machine has joined and has the files that its kubelet
 reads. Then the seed ends, whatever comes of it: a kubelet that ran once is changed by nothing but a rollout.
@@ -12,28 +17,140 @@ reverts what the kubelet refuses or ends with, and asks for the Node before the 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
-from typing import Any
+from typing import Any, Mapping, NamedTuple
 
 from ..._config.delivery import CHECKPOINT
 from ..._config.values import annotation
 from ..follow import follow_install
 from ..guard import base, guard_main
-from ..install import guard_steps, seed_files
-from ..install.seed_files import Seed
+from ..install import guard_install, guard_steps
+from ..records import json_file
 from ..report import status_annotation
 from ..report.status_annotation import Outbox
 from ..store.local import DEFAULT_KEY
 from ..store.store import Store
 from ..store.store_reader import quietly
 from ..system import files, health
+from ..system.command import Run
 from ..system.files import StoreError
 from ..system.lock import locked
 from ..unit.unit import Unit, UnitError
 from . import checkpoint_module, one_call, values
 from .one_call import StepError
+
+SERVICE = "livenodes-kubelet-seed.service"
+SERVICE_PATH = f"/etc/systemd/system/{SERVICE}"
+FORMAT = 1
+"""The version of seed.json: the program may be older, in the image of the machine."""
+_SECONDS = 180
+"""After so many seconds, the kubelet starts without an answer of the seed."""
+_MAIN = f"""import os
+import sys
+
+from {guard_install.PACKAGE}._node.guard.guard_main import main
+
+sys.exit(main(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), sys.argv[1:]))
+""".encode()
+
+
+class Entry(NamedTuple):
+    """A file with `data`, a link to `link`, or a folder."""
+
+    path: str
+    mode: int = 0o700
+    data: bytes | None = None
+    link: str = ""
+
+
+class Seed(NamedTuple):
+    """What seed.json holds.
+
+    `options`: those of kubelet_checkpoint that differ from values.defaults, with the source and the data. `follow`: the
+    namespace and the effect of a follower to install, empty for none.
+    """
+
+    format: int = FORMAT
+    options: Mapping[str, Any] = {}
+    follow: Mapping[str, Any] = {}
+
+
+def folder(config_dir: str) -> str:
+    """Return the folder of the seed beside a store."""
+    return os.path.join(config_dir, "seed")
+
+
+def content(config_dir: str) -> str:
+    """Return the path of what differs between the seeds of two groups."""
+    return os.path.join(folder(config_dir), "seed.json")
+
+
+def entries(config_dir: str, unit: str, seed: Seed, with_program: bool = True) -> list[Entry]:
+    """Return the files of a seed; without the program, only what is not the same for each group."""
+    config_dir, unit = files.plain(config_dir), Unit(unit).name
+    place = folder(config_dir)
+    found = [Entry(config_dir), Entry(place), Entry(content(config_dir), 0o600, json_file.encode(seed._asdict()))]
+    if with_program:
+        program = guard_install.packed({**guard_install.program(), "__main__.py": _MAIN})
+        found += [
+            Entry(_program(config_dir), 0o600, program),
+            Entry(SERVICE_PATH, 0o644, _service_text(config_dir, unit).encode()),
+            Entry(_wanted_by(unit), link=SERVICE_PATH),
+        ]
+    return found
+
+
+def _program(config_dir: str) -> str:
+    return os.path.join(folder(config_dir), "program.zip")
+
+
+def _wanted_by(unit: str) -> str:
+    return f"/etc/systemd/system/{unit}.wants/{SERVICE}"
+
+
+def _service_text(config_dir: str, unit: str) -> str:
+    """Return the text of the service. The kubelet waits for its end, and starts whatever that is.
+
+    A configuration may name the socket of the container runtime, which must be there by then.
+    """
+    python = " || ".join(f"command -v {name}" for name in guard_install.STABLE_NAMES)
+    return f"""# Written by livenodes.kubelet. Assigns the first configuration of this machine, then removes itself.
+[Unit]
+Description=First configuration of the kubelet
+Before={unit}
+After=containerd.service crio.service cri-docker.service docker.service
+ConditionPathExists={content(config_dir)}
+RequiresMountsFor={config_dir}
+
+[Service]
+Type=oneshot
+ExecStart=/bin/sh -c 'exec "$$({python})" -I -B {_program(config_dir)} seed'
+TimeoutStartSec={_SECONDS}
+"""
+
+
+def read(config_dir: str) -> Seed:
+    """Return the seed of a machine. Raises ValueError for one that is damaged or of another version, FileError."""
+    try:
+        return json_file.fields(json_file.load(content(config_dir)), Seed())
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+
+
+def remove(config_dir: str, unit: str, run: Run) -> None:
+    """Remove the files of a seed, first what lets it begin again. Raises FileError."""
+    files.remove(content(config_dir))
+    for path in (_wanted_by(unit), SERVICE_PATH):
+        with contextlib.suppress(FileNotFoundError):
+            files.remove(path)
+    with contextlib.suppress(OSError):
+        os.rmdir(os.path.dirname(_wanted_by(unit)))
+    files.remove_folder(folder(config_dir))
+    run(["systemctl", "daemon-reload"])
+
 
 REFUSED = "seed refused"
 """The reason in the status of a node that did not take its seed."""
@@ -47,9 +164,9 @@ def plant(config_dir: str) -> int:
     """
     problem, seed = "", Seed()
     try:
-        seed = seed_files.read(config_dir)
+        seed = read(config_dir)
     except _ERRORS as error:
-        problem = f"{seed_files.content(config_dir)} cannot be used: {error}. Make the seed again"
+        problem = f"{content(config_dir)} cannot be used: {error}. Make the seed again"
     options = {**values.defaults(), **seed.options, "config_dir": config_dir}
     unit = Unit(options["unit"], child=bool(options["dropin_dir"]))
     early = "" if problem else _early(unit)
@@ -59,7 +176,7 @@ def plant(config_dir: str) -> int:
     problem = problem or _assigned(options, unit)
     _reported(config_dir, options, unit, problem)
     _followed(seed, options, unit)
-    seed_files.remove(config_dir, unit.name, unit.run)
+    remove(config_dir, unit.name, unit.run)
     unit.run(["systemctl", "start", "--no-block", guard_main.SERVICE])
     return 0
 

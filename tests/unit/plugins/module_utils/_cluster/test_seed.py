@@ -1,30 +1,37 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which groups have one seed, and what is written for them."""
+"""Which groups have one seed, and what is written for them: one file for each format, with the same in each, and twice
+alike.
+"""
 
 from __future__ import annotations
 
+import base64
+import gzip
 import io
 import json
+import os
+import subprocess
 import tarfile
 import typing as t
 from pathlib import Path
 
 import pytest
+import yaml
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import seed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.seed import build
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import push
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, identity
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import seed_files
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import values
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import seeds, values
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch.seeds import Entry, Seed
 from tests.sim.api.direct import Direct
 from tests.support.api.objects import HEADER, node
 
 CONFIG = {**HEADER, "maxPods": 50}
-VARIANT = identity.variant(CONFIG)
-NAME = identity.configmap_name("base", document.render(CONFIG))
+VARIANT = document.variant(CONFIG)
+NAME = document.configmap_name("base", document.render(CONFIG))
 HOST: dict[str, t.Any] = {
     "config_dir": "/var/lib/kubelet-config",
     "options": {"unit": "kubelet.service", "dropin_dir": "", "trial_seconds": 60},
@@ -39,7 +46,7 @@ def row(variant: str = VARIANT, delivery: str = "checkpoint") -> dict[str, t.Any
 def plan(*rows: dict[str, t.Any], configs: t.Sequence[dict[str, t.Any]] = (CONFIG,), live: int = 0) -> dict[str, t.Any]:
     """Return a plan with these rows for n1, n2 and so on."""
     nodes = {f"n{number}": found for number, found in enumerate(rows or (row(),), 1)}
-    return {"nodes": nodes, "variants": {identity.variant(one): one for one in configs}, "summary": {"from_live": live}}
+    return {"nodes": nodes, "variants": {document.variant(one): one for one in configs}, "summary": {"from_live": live}}
 
 
 class Group:
@@ -64,12 +71,12 @@ class Group:
             "keep_days": 9,
             **given,
         }
-        return build.build(self.api, options, check_mode)
+        return seed.build(self.api, options, check_mode)
 
     def seed(self) -> dict[str, t.Any]:
         """Return what the tar has as seed.json."""
         with tarfile.open(self.folder / "seed.tar.gz") as archive:
-            inner = archive.extractfile(seed_files.content(HOST["config_dir"])[1:])
+            inner = archive.extractfile(seeds.content(HOST["config_dir"])[1:])
             assert inner is not None
             return t.cast("dict[str, t.Any]", json.load(io.TextIOWrapper(inner)))
 
@@ -105,7 +112,7 @@ def test_a_configmap_that_was_there_is_marked_as_needed(group: Group) -> None:
 def test_without_the_program_only_the_seed_itself(group: Group) -> None:
     follow = {"namespace": "kube-system", "effect": "drain"}
     own = {**CONFIG, "tlsCertFile": "/var/lib/kubelet/pki/kubelet.crt"}
-    rows = plan(row(identity.variant(own), "dropin"), configs=[own])
+    rows = plan(row(document.variant(own), "dropin"), configs=[own])
     group.build(program=False, hosts={"h1": {**HOST, "follow": follow}}, plan=rows)
     seed = group.seed()
     assert seed["follow"] == follow and seed["options"]["delivery"] == "dropin"
@@ -123,13 +130,13 @@ OF_MACHINE = {**HEADER, "podCIDR": "10.0.0.0/24"}
     ("given", "wrong"),
     [
         (
-            {"plan": plan(row(), row(identity.variant(OTHER)), configs=[CONFIG, OTHER])},
+            {"plan": plan(row(), row(document.variant(OTHER)), configs=[CONFIG, OTHER])},
             "n1 and n2 differ in kubeAPIQPS, maxPods",
         ),
         ({"plan": plan(row(), row(delivery="dropin"))}, "n1 and n2 differ in delivery checkpoint and dropin"),
         ({"plan": plan(row(delivery="native"))}, "node n1 has delivery native"),
-        ({"plan": plan(row(identity.variant(SECRET)), configs=[SECRET])}, "^staticPodURLHeader holds secrets"),
-        ({"plan": plan(row(identity.variant(OF_MACHINE)), configs=[OF_MACHINE])}, "^podCIDR belongs to one machine"),
+        ({"plan": plan(row(document.variant(SECRET)), configs=[SECRET])}, "^staticPodURLHeader holds secrets"),
+        ({"plan": plan(row(document.variant(OF_MACHINE)), configs=[OF_MACHINE])}, "^podCIDR belongs to one machine"),
         ({"plan": plan(live=1)}, "own config file of a node was not read"),
         ({"hosts": {}}, "the group has no hosts"),
         ({"hosts": {"h1": HOST, "h2": {**HOST, "config_dir": "/x"}}}, "differ in config_dir, .* on h1 and '/x' on h2"),
@@ -150,3 +157,56 @@ def test_a_folder_that_cannot_be_written(group: Group) -> None:
     group.folder.write_text("")
     with pytest.raises(ClusterError, match=r"seed.cloud-init.yaml cannot be written: .*kubelet_config_seed_dest"):
         group.build()
+
+
+ENTRIES = seeds.entries("/var/lib/kubelet-config", "kubelet.service", Seed(options={"data": {"kubelet": "{}"}}))
+
+
+def test_a_tar_has_the_files_of_root() -> None:
+    with tarfile.open(fileobj=io.BytesIO(seed.tar(ENTRIES))) as archive:
+        found = []
+        for member in archive:
+            inner = archive.extractfile(member) if member.isfile() else None
+            mode = 0o700 if member.issym() else member.mode
+            assert (member.uid, member.gid) == (0, 0)
+            found.append(Entry(f"/{member.name}", mode, inner.read() if inner else None, member.linkname))
+    assert found == ENTRIES
+
+
+def test_ignition_writes_the_same() -> None:
+    value = json.loads(seed.ignition(ENTRIES))
+    storage, found = value["storage"], {}
+    for item in storage["files"]:
+        encoded = item["contents"]["source"].partition("data:;base64,")[2]
+        found[item["path"]] = Entry(item["path"], item["mode"], gzip.decompress(base64.b64decode(encoded)))
+    for item in storage["directories"]:
+        found[item["path"]] = Entry(item["path"], item["mode"])
+    for item in storage["links"]:
+        found[item["path"]] = Entry(item["path"], link=item["target"])
+    assert found == {entry.path: entry for entry in ENTRIES} and value["ignition"]["version"] == "3.0.0"
+
+
+def test_cloud_init_unpacks_the_same_once_and_starts_the_service(tmp_path: Path) -> None:
+    """The command runs here as a script, with stand-ins for tar, for systemctl and for the folder of cloud-init."""
+    text = seed.cloud_init(ENTRIES).decode()
+    assert text.startswith("#cloud-config\n")
+    (command,) = yaml.safe_load(text)["bootcmd"]
+    (tmp_path / "script").write_text(command.replace("/var/lib/cloud/instance", str(tmp_path)))
+    (tmp_path / "bin").mkdir()
+    for name, does in {"tar": f"cat > {tmp_path}/tar", "systemctl": f'echo "$*" >> {tmp_path}/asked'}.items():
+        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{does}\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
+    for _boot in range(2):
+        subprocess.run(["sh", tmp_path / "script"], check=True, env=environment)
+    assert (tmp_path / "tar").read_bytes() == seed.tar(ENTRIES)
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert asked == ["daemon-reload", "start --no-block livenodes-kubelet-seed.service"]
+
+
+@pytest.mark.parametrize("name", seed.BY_NAME)
+def test_equal_seeds_are_equal_files(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    write: t.Callable[[t.Sequence[Entry]], bytes] = seed.BY_NAME[name][1]
+    before = write(ENTRIES)
+    monkeypatch.setattr("time.time", lambda: 1.0)
+    assert write(ENTRIES) == before

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.binary_facts import BinaryFacts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.kubelet import ask_binary
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary, files
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import ask_binary, binary, files
 from tests.support.kubelets import binary_corpus
 
 NONE = BinaryFacts("v1.36.2", [], {}, {})

@@ -22,7 +22,7 @@ from ..._config.fields import binary_facts, fields, shadow
 from ..._config.fields.binary_facts import ABSENT, GATES, BinaryFacts
 from ..guard.known_binary import identity
 from ..records.json_file import RecordFile
-from ..system import binary, command, files
+from . import binary, command, files
 
 CACHE = "/run/livenodes-kubelet-binaries"
 """What binaries have answered since the boot, for root alone: a file for each path."""

@@ -4,25 +4,30 @@
 """Makes the seeds of a group from its plan: what a new machine of it needs before the first start of its kubelet.
 
 Nothing is written, on the controller or in the cluster, unless all nodes of the group agree on one configuration.
+A seed is one file for a builder of images, for cloud-init, or for Ignition: equal seeds give equal bytes, so that a
+second run changes nothing.
 """
 
 from __future__ import annotations
 
+import base64
+import gzip
+import io
+import json
 import os
+import tarfile
 import typing as t
 
-from ..._config import delivery as deliveries
-from ..._config.fields import complete_config, fields
-from ..._config.values import annotation, document, identity
-from ..._config.values.node_row import first_of
-from ..._node.install import seed_files
-from ..._node.install.seed_files import Seed
-from ..._node.switch import values
-from ..api.errors import ClusterError
-from ..api.session import Session
-from ..objects import configmaps
-from ..stages import push
-from . import formats
+from .._config import delivery as deliveries
+from .._config.fields import complete_config, fields
+from .._config.values import annotation, document
+from .._config.values.node_row import first_of
+from .._node.switch import seeds, values
+from .._node.switch.seeds import Entry, Seed
+from .api.errors import ClusterError
+from .api.session import Session
+from .objects import configmaps
+from .stages import push
 
 _SHOWN = 3
 _LATER = "Nothing was written"
@@ -32,9 +37,9 @@ _UNIQUE = ("podCIDR", "providerID")
 
 def build(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
     """Push the configuration of the group, and write its seed in each format. Raises ClusterError."""
-    unknown = [name for name in options["formats"] if name not in formats.BY_NAME]
+    unknown = [name for name in options["formats"] if name not in BY_NAME]
     if unknown:
-        raise ClusterError(f"formats: there is no format {unknown[0]}. Use {', '.join(formats.BY_NAME)}")
+        raise ClusterError(f"formats: there is no format {unknown[0]}. Use {', '.join(BY_NAME)}")
     settings = _settings(options["hosts"])
     row, config = _configuration(options["plan"])
     pushed = _pushed(session, options, config, check_mode)
@@ -48,10 +53,10 @@ def build(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict
         },
         follow=settings["follow"] or {},
     )
-    entries = seed_files.entries(settings["config_dir"], seed.options["unit"], seed, options["program"])
+    entries = seeds.entries(settings["config_dir"], seed.options["unit"], seed, options["program"])
     changed, files = pushed["changed"], []
     for name in options["formats"]:
-        end, encode = formats.BY_NAME[name]
+        end, encode = BY_NAME[name]
         path = os.path.join(options["dest"], f"seed.{end}")
         changed = _written(path, encode(entries), check_mode) or changed
         files.append(path)
@@ -139,7 +144,7 @@ def _pushed(
 
     Not on the ConfigMap itself: a write would change its resourceVersion.
     """
-    days, variant = options["keep_days"], identity.variant(config)
+    days, variant = options["keep_days"], document.variant(config)
     found = push.push(
         session, {**options, "state": "present", "config": None, "src": None, "variants": {variant: config}}, check_mode
     )
@@ -175,3 +180,70 @@ def _written(path: str, data: bytes, check_mode: bool) -> bool:
     except OSError as error:
         raise ClusterError(f"{path} cannot be written: {error.strerror}. Correct kubelet_config_seed_dest") from error
     return True
+
+
+_DONE = "/var/lib/cloud/instance/livenodes-kubelet-seed"
+"""A file of cloud-init's folder of this instance: a machine that is made from its image is another instance."""
+_IGNITION = "3.0.0"
+"""The first stable version of the specification; every later 3.x reads it."""
+_WIDTH = 76
+
+
+def tar(entries: t.Sequence[Entry]) -> bytes:
+    """Return a compressed tar to unpack in the root folder of an image."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for entry in entries:
+            member = tarfile.TarInfo(entry.path.lstrip("/"))
+            member.mode = entry.mode
+            if entry.link:
+                member.type, member.linkname = tarfile.SYMTYPE, entry.link
+            elif entry.data is None:
+                member.type = tarfile.DIRTYPE
+            else:
+                member.size = len(entry.data)
+            archive.addfile(member, io.BytesIO(entry.data or b""))
+    return gzip.compress(out.getvalue(), mtime=0)
+
+
+def cloud_init(entries: t.Sequence[Entry]) -> bytes:
+    """Return user data for cloud-init: a module that runs early in each boot unpacks the files in the first one.
+
+    The kubelet may be about to start. So the service of the seed, which it must wait for, is started too.
+    """
+    text = base64.b64encode(tar(entries)).decode()
+    lines = [text[at : at + _WIDTH] for at in range(0, len(text), _WIDTH)]
+    started = f"systemctl daemon-reload && systemctl start --no-block {seeds.SERVICE}"
+    script = [
+        f"if ! test -e {_DONE}; then",
+        f"base64 -d <<'END' | tar -xz -C / && {started} && touch {_DONE}",
+        *lines,
+        "END",
+        "fi",
+    ]
+    body = "\n".join(f"    {line}" for line in script)
+    return f"#cloud-config\n# Written by livenodes.kubelet.\nbootcmd:\n  - |\n{body}\n".encode()
+
+
+def ignition(entries: t.Sequence[Entry]) -> bytes:
+    """Return a configuration for Ignition, which writes the files before systemd starts."""
+    storage: dict[str, list[dict[str, t.Any]]] = {"directories": [], "files": [], "links": []}
+    for entry in entries:
+        if entry.link:
+            storage["links"].append({"path": entry.path, "target": entry.link})
+        elif entry.data is None:
+            storage["directories"].append({"path": entry.path, "mode": entry.mode})
+        else:
+            packed = base64.b64encode(gzip.compress(entry.data, mtime=0)).decode()
+            contents = {"compression": "gzip", "source": f"data:;base64,{packed}"}
+            storage["files"].append({"path": entry.path, "mode": entry.mode, "overwrite": True, "contents": contents})
+    value = {"ignition": {"version": _IGNITION}, "storage": storage}
+    return (json.dumps(value, indent=2, sort_keys=True) + "\n").encode()
+
+
+BY_NAME: t.Mapping[str, tuple[str, t.Callable[[t.Sequence[Entry]], bytes]]] = {
+    "cloud-init": ("cloud-init.yaml", cloud_init),
+    "ignition": ("ignition.json", ignition),
+    "tar": ("tar.gz", tar),
+}
+"""The formats, each with the end of its file's name."""

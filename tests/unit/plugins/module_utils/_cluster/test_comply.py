@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import comply
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.comply import check, evidence
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile import profiles
 from tests.sim.api.direct import Direct
 from tests.support.api.calls import NODES
@@ -37,7 +37,7 @@ def cluster(second: t.Any = None) -> Direct:
 
 
 def checked(api: Direct | None = None, **given: t.Any) -> dict[str, t.Any]:
-    return check.check(api or cluster(), options(**given), False)
+    return comply.check(api or cluster(), options(**given), False)
 
 
 def verdict(result: dict[str, t.Any], name: str, item: str) -> tuple[str, str, str]:
@@ -132,7 +132,7 @@ def test_equal_nodes_are_in_one_line_whatever_other_profiles_they_have() -> None
     assert len(lines) == 1 and lines[0].endswith("2 nodes (n1, n2)")
     # A profile that is named twice counts once.
     assert len(result["nodes"]["n1"]["rows"]) == len(profiles.CIS_1_12) + len(profiles.STIG_V2R6)
-    assert [group.row["item"] for group in evidence.groups(result["nodes"])] == [
+    assert [group.row["item"] for group in comply.groups(result["nodes"])] == [
         item.id for item in (*profiles.CIS_1_12, *profiles.STIG_V2R6)
     ]
 
@@ -159,8 +159,8 @@ def test_junit_has_a_suite_for_each_node_and_a_case_for_each_item() -> None:
 def test_what_a_node_returns_never_breaks_the_xml() -> None:
     row = {"profile": CIS, "item": "4.2.4", "title": "t", "verdict": "fail", "value": "\x00<&", "origin": "\x1b]]>"}
     nodes = {"n<1": {"rows": [{**row, "message": "\ud800 \x07 & <b>", "exception": None}]}}
-    top = ElementTree.fromstring(evidence.junit(nodes, "2026-11-27T00:00:00Z").encode())
+    top = ElementTree.fromstring(comply.junit(nodes, "2026-11-27T00:00:00Z").encode())
     assert top[0].get("name") == "n<1"
     assert top[0][0][0].get("message") == "\ufffd \ufffd & <b>"
-    assert "\x1b" not in "".join(evidence.lines(nodes))
+    assert "\x1b" not in "".join(comply.lines(nodes))
     assert top[0][0][1].text == "value: \ufffd<&\nfrom: \ufffd]]>"

@@ -1,12 +1,15 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What becomes of a seed at the starts of a kubelet, on a store in a folder; on real nodes: tests/e2e_node."""
+"""The files of a seed, and what becomes of it at the starts of a kubelet, on a store in a folder; on real nodes:
+tests/e2e_node.
+"""
 
 from __future__ import annotations
 
 import json
 import subprocess
+import sys
 import typing as t
 from pathlib import Path
 
@@ -18,13 +21,12 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard impo
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.decide import Facts, Unit
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.judging import terms_of
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import preflight
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_steps, seed_files
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install.seed_files import Seed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_install, guard_steps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Outbox, Report
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import seed as seeds
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import values
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import seeds, values
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch.seeds import Seed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import UnitError
 
@@ -61,8 +63,8 @@ class Machine:
         monkeypatch.setattr(guard_steps, "prepared", lambda *_given, **_more: self._guard("guard alone"))
         monkeypatch.setattr(follow_install, "present", self._follow)
         # The files of systemd are those of this machine.
-        monkeypatch.setattr(seed_files, "SERVICE_PATH", str(folder / "seed.service"))
-        monkeypatch.setattr(seed_files, "_wanted_by", lambda _unit: str(folder / "wants/seed.service"))
+        monkeypatch.setattr(seeds, "SERVICE_PATH", str(folder / "seed.service"))
+        monkeypatch.setattr(seeds, "_wanted_by", lambda _unit: str(folder / "wants/seed.service"))
 
     root = "/"
 
@@ -100,7 +102,7 @@ class Machine:
     def sow(self, **given: t.Any) -> None:
         """Put a seed on the disk."""
         seed = Seed(**{"options": OPTIONS, **given})
-        for entry in seed_files.entries(self.config_dir, self.name, seed, with_program=False):
+        for entry in seeds.entries(self.config_dir, self.name, seed, with_program=False):
             path = Path(entry.path)
             if entry.data is None:
                 path.mkdir(exist_ok=True)
@@ -114,7 +116,7 @@ class Machine:
     @property
     def is_sown(self) -> bool:
         """Whether the seed is still there."""
-        return Path(seed_files.folder(self.config_dir)).exists()
+        return Path(seeds.folder(self.config_dir)).exists()
 
     def report(self) -> Report:
         """Return what the guard will report."""
@@ -240,3 +242,50 @@ def test_a_follower_is_installed_if_wanted(machine: Machine, fails: bool, capsys
     machine.start()
     assert ("follower", "kube-system", "drain") in machine.calls and not machine.is_sown
     assert ("the follower is not installed: the disk is full" in capsys.readouterr().err) is fails
+
+
+SEED = Seed(options={"source": {"name": "a"}, "data": {"kubelet": "{}"}}, follow={"effect": "drain"})
+
+
+def test_the_program_of_a_seed_knows_its_store_and_is_the_program_that_it_installs(tmp_path: Path) -> None:
+    found = {entry.path: entry for entry in seeds.entries(str(tmp_path), "kubelet.service", SEED)}
+    program = tmp_path / "seed/program.zip"
+    program.parent.mkdir()
+    program.write_bytes(found[str(program)].data or b"")
+    usage = subprocess.run([sys.executable, "-I", "-B", program, "-"], capture_output=True, text=True, check=False)
+    assert usage.returncode == 2 and f"usage: {tmp_path}/seed prestart" in usage.stderr
+    ask = f"""import sys
+sys.path.insert(0, {str(program)!r})
+from {guard_install.PACKAGE}._node.install import guard_install
+print(guard_install.place(guard_install.program()))"""
+    done = subprocess.run([sys.executable, "-I", "-B", "-c", ask], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == guard_install.place(guard_install.program())
+
+
+def test_the_service_is_ordered_before_the_kubelet_and_wanted_by_it() -> None:
+    found = {entry.path: entry for entry in seeds.entries("/x", "k3s.service", SEED)}
+    service = (found[seeds.SERVICE_PATH].data or b"").decode()
+    assert "\nBefore=k3s.service\n" in service and "\nConditionPathExists=/x/seed/seed.json\n" in service
+    link = found[f"/etc/systemd/system/k3s.service.wants/{seeds.SERVICE}"]
+    assert link.link == seeds.SERVICE_PATH
+
+
+def test_a_unit_without_an_ending_and_a_folder_with_a_slash_are_what_they_are_elsewhere() -> None:
+    """systemd ignores `kubelet.wants` and `Before=kubelet`, and Ignition refuses a path with a slash at its end."""
+    assert seeds.entries("/x/", "kubelet", SEED) == seeds.entries("/x", "kubelet.service", SEED)
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [("{", "Expecting"), ("[]", "not a record"), ('{"format": 2}', "known format"), ('{"options": 1}', "options has")],
+)
+def test_what_is_no_seed(tmp_path: Path, text: str, wrong: str) -> None:
+    for entry in seeds.entries(str(tmp_path), "kubelet.service", SEED, with_program=False):
+        if entry.data is None:
+            Path(entry.path).mkdir(exist_ok=True)
+        else:
+            Path(entry.path).write_bytes(entry.data)
+    assert seeds.read(str(tmp_path)) == SEED
+    Path(seeds.content(str(tmp_path))).write_text(text)
+    with pytest.raises(ValueError, match=wrong):
+        seeds.read(str(tmp_path))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.undo import changed_by, undo_plan
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import rollback
 from tests.support.api.objects import HEADER, live, place, reference
 
 NEW, OLD = {**HEADER, **live(maxPods=80, clusterDNS=["10.0.0.1"])}, {**HEADER, **live(maxPods=90)}
@@ -33,7 +33,7 @@ def row(goal: str | None, running: str | None = "new", **more: Any) -> dict[str,
 
 
 def plan(given: dict[str, Any], allow: str = "disrupt") -> dict[str, Any]:
-    return undo_plan.make({"variants": VARIANTS, "nodes": {"n1": given}}, {}, allow)
+    return rollback.make({"variants": VARIANTS, "nodes": {"n1": given}}, {}, allow)
 
 
 DROPIN = {"delivery": "dropin", "kubelet_version": "v1.33.0"}
@@ -93,7 +93,7 @@ FORMER, LATTER = "20260101T000000Z-00000000", "20260102T000000Z-00000000"
 GOAL = {"maxPods": 80}
 BEGAN = 1767225600.0
 """2026-01-01 00:00:00 UTC."""
-NAME = changed_by.of_run({}, [], GOAL, BEGAN)
+NAME = rollback.of_run({}, [], GOAL, BEGAN)
 
 
 def changed_row(rollout: str = NAME, **more: Any) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def changed_row(rollout: str = NAME, **more: Any) -> dict[str, Any]:
 
 
 def test_a_name_begins_with_the_time_and_ends_with_the_goal() -> None:
-    assert NAME.startswith("20260101T000000Z-") and changed_by.of_run({}, [], {}, BEGAN) != NAME
+    assert NAME.startswith("20260101T000000Z-") and rollback.of_run({}, [], {}, BEGAN) != NAME
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_a_name_begins_with_the_time_and_ends_with_the_goal() -> None:
     ],
 )
 def test_a_run_that_continues_a_rollout(rows: dict[str, Any], changing: list[str], continued: bool) -> None:
-    found = changed_by.of_run(rows, changing, GOAL, BEGAN + 3600)
+    found = rollback.of_run(rows, changing, GOAL, BEGAN + 3600)
     assert found == (NAME if continued else NAME.replace("T00", "T01"))
 
 
@@ -133,15 +133,15 @@ def test_the_newest_rollout_is_undone_unless_another_one_is_named() -> None:
         "n3": changed_row(""),
         "n4": changed_row("", previous=None),
     }
-    found = {wanted: changed_by.to_undo(rows, wanted) for wanted in ("", None, FORMER, f" {LATTER} ", "unknown")}
+    found = {wanted: rollback.to_undo(rows, wanted) for wanted in ("", None, FORMER, f" {LATTER} ", "unknown")}
     assert found == {"": LATTER, None: LATTER, FORMER: FORMER, f" {LATTER} ": LATTER, "unknown": ""}
-    assert changed_by.to_undo({"n4": rows["n4"]}) is None
+    assert rollback.to_undo({"n4": rows["n4"]}) is None
     with pytest.raises(
         ValueError, match=f"no node of the group .*{LATTER}: 1 node .n2.; {FORMER}: 1 node .n1.; unknown: 1 node .n3."
     ):
-        changed_by.to_undo(rows, NAME)
+        rollback.to_undo(rows, NAME)
     with pytest.raises(ValueError, match="there is none"):
-        changed_by.to_undo({"n4": rows["n4"]}, FORMER)
+        rollback.to_undo({"n4": rows["n4"]}, FORMER)
 
 
 OWN = {"kind": "K", "eventBurst": 9}
@@ -153,11 +153,11 @@ def configmap(notes: dict[str, Any]) -> dict[str, Any]:
     return {"metadata": {"annotations": notes}}
 
 
-def record(*steps: tuple[str, dict[str, Any], dict[str, Any]]) -> changed_by.Record | None:
+def record(*steps: tuple[str, dict[str, Any], dict[str, Any]]) -> rollback.Record | None:
     """Return the record after rollouts have written."""
     found = None
     for rollout, before, after in steps:
-        found = changed_by.read(configmap(changed_by.written(found, rollout, before, after)))
+        found = rollback.read(configmap(rollback.written(found, rollout, before, after)))
     return found
 
 
@@ -178,25 +178,23 @@ def test_undoing(rollout: str, config: dict[str, Any], after: dict[str, Any], le
     """C(left): whether something is left to undo; None if nothing was."""
     known = record(*BOTH)
     assert known
-    found, note = changed_by.undone(known, rollout, config)
+    found, note = rollback.undone(known, rollout, config)
     assert found == after
-    assert (note != {}) == (left is not None) and bool(note.get(changed_by.WRITTEN)) == bool(left)
+    assert (note != {}) == (left is not None) and bool(note.get(rollback.WRITTEN)) == bool(left)
 
 
 def test_undoing_step_by_step_leaves_nothing() -> None:
     """Several runs of one rollout are one step."""
     known = record(("one", OWN, {**OWN, "eventBurst": 31}), ("one", {**OWN, "eventBurst": 31}, FIRST))
     assert known
-    assert changed_by.undone(known, "one", FIRST) == (OWN, {changed_by.WRITTEN: None})
-    edited = changed_by.read(
-        configmap({changed_by.WRITTEN: '{"rollout": "one", "last": {"a": [null, null]}, "all": {}}'})
-    )
-    assert edited and changed_by.undone(edited, "one", OWN) == (OWN, {changed_by.WRITTEN: None})
+    assert rollback.undone(known, "one", FIRST) == (OWN, {rollback.WRITTEN: None})
+    edited = rollback.read(configmap({rollback.WRITTEN: '{"rollout": "one", "last": {"a": [null, null]}, "all": {}}'}))
+    assert edited and rollback.undone(edited, "one", OWN) == (OWN, {rollback.WRITTEN: None})
 
 
 @pytest.mark.parametrize(
     "text", ["", "{", "[]", "[" * 9999, '{"rollout": "one"}', '{"rollout": "one", "last": {"a": 1}, "all": {}}']
 )
 def test_a_record_that_cannot_be_used(text: str) -> None:
-    assert changed_by.read(configmap({changed_by.WRITTEN: text})) is None
-    assert changed_by.read({"metadata": {}}) is None
+    assert rollback.read(configmap({rollback.WRITTEN: text})) is None
+    assert rollback.read({"metadata": {}}) is None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.records import static_pods
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import upgrade_facts
 
 PLACE = "/etc/kubernetes/manifests"
 
@@ -19,7 +19,7 @@ def pods(root: Path, **manifests: str) -> list[dict[str, t.Any]]:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in manifests.items():
         (folder / name.replace("_", ".")).write_text(text)
-    return static_pods.look(PLACE, str(root))
+    return upgrade_facts.referring_pods(PLACE, str(root))
 
 
 @pytest.mark.parametrize(
@@ -67,8 +67,8 @@ def test_the_files_that_a_kubelet_reads(tmp_path: Path) -> None:
         list_json='{"items": [{"metadata": {"name": "of-a-list"}, "spec": {"serviceAccountName": "a"}}, 5]}',
     )
     assert [row["name"] for row in found] == ["of-a-list", "bak", "first"]
-    assert static_pods.look(f"{PLACE}/old.bak", str(tmp_path)) == [found[1]]
-    assert static_pods.look("/none", str(tmp_path)) == static_pods.look("", str(tmp_path)) == []
+    assert upgrade_facts.referring_pods(f"{PLACE}/old.bak", str(tmp_path)) == [found[1]]
+    assert upgrade_facts.referring_pods("/none", str(tmp_path)) == upgrade_facts.referring_pods("", str(tmp_path)) == []
 
 
 @pytest.mark.parametrize(("text", "why"), [("a: &b c\n", "line 1: the anchor"), ("a: [\n", "line 2: ")])
@@ -100,4 +100,4 @@ def test_what_is_no_pod_refers_to_nothing(tmp_path: Path, text: str) -> None:
     ],
 )
 def test_where_static_pods_are(argv: list[str], layers: list[tuple[str, t.Any]], place: str) -> None:
-    assert static_pods.folder(argv, layers) == place
+    assert upgrade_facts.static_pod_folder(argv, layers) == place
