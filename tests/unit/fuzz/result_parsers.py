@@ -12,7 +12,7 @@ import typing as t
 
 from hypothesis import strategies as st
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.comply import evidence
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import comply
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import drift, soak
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import drift_cause, drift_facts
@@ -113,7 +113,7 @@ def complying(given: tuple[t.Any, t.Any]) -> None:
     live, host = given
     facts = verdicts.Facts(33, document.accept(live, "x"), "", host)
     if not host_facts.of_preflight(host):
-        evidence.lines({"n1": {"rows": verdicts.of_node(facts, list(PROFILES), {}, datetime.date(2026, 11, 27))}})
+        comply.lines({"n1": {"rows": verdicts.of_node(facts, list(PROFILES), {}, datetime.date(2026, 11, 27))}})
 
 
 def upgrading(facts: t.Any) -> None:

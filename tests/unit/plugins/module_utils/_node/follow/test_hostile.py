@@ -16,8 +16,8 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, following
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.following import Answer, Orders
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow import follower
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.follower import (
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow import decide
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.decide import (
     ASSIGN,
     NOTHING,
     REFUSE,
@@ -67,8 +67,8 @@ def source(**parts: t.Any) -> str:
         ("forged", {"source": source(), "follow": "null and void"}, "follow is malformed: it is not JSON"),
         # Its own answer, as another user wrote it, is no reason to believe that the work was done.
         ("forged", {"source": source(uid="u2"), "follower": source(uid="u2")}, "its uid differs"),
-        ("replayed", {"source": annotation.text({"configMap": A, "nodeUID": "uid-before"})}, follower.REPLACED),
-        ("replayed", {"source": annotation.text({"configMap": A, "machineID": "m0"})}, follower.REPLACED),
+        ("replayed", {"source": annotation.text({"configMap": A, "nodeUID": "uid-before"})}, decide.REPLACED),
+        ("replayed", {"source": annotation.text({"configMap": A, "machineID": "m0"})}, decide.REPLACED),
         ("replayed", {"source": source(uid="of-the-deleted-one")}, "its uid differs"),
         ("replayed", {"source": source(resourceVersion="6")}, "its resourceVersion differs"),
         ("foreign", {"source": source(namespace="default")}, "namespace kube-system only"),
@@ -121,19 +121,19 @@ SECOND, LATER = Orders(attempt=2), Answer(configMap=B, attempt=2)
         ("replayed", Seen(A, SECOND, Answer(configMap=A, attempt=2, refused="no"), None, None), NOTHING),
         # What ran before is one more assignment, with a trial of its own, or the revert of the one that runs.
         ("replayed", Seen(A, Orders(attempt=1), LATER, B, None), ASSIGN),
-        ("replayed", Seen(A, Orders(attempt=1), LATER, B, ON_TRIAL), follower.RETURN),
+        ("replayed", Seen(A, Orders(attempt=1), LATER, B, ON_TRIAL), decide.RETURN),
         # A verdict that was answered judges nothing again.
         ("replayed", Seen(B, Orders(attempt=2, trial="boot/0.5"), LATER._replace(judged="boot/0.5"), B, None), NOTHING),
         # The orders come before their source: what runs is assigned again, which changes nothing. Then the source.
-        ("re-ordered", Seen(A, SECOND, Answer(configMap=A, attempt=1), A, None), follower.ANSWER),
+        ("re-ordered", Seen(A, SECOND, Answer(configMap=A, attempt=1), A, None), decide.ANSWER),
         ("re-ordered", Seen(B, SECOND, Answer(configMap=A, attempt=2), A, None), ASSIGN),
         # The source comes before its orders, which then find it on trial.
         ("re-ordered", Seen(B, Orders(attempt=1), Answer(configMap=A, attempt=1), A, None), ASSIGN),
         ("re-ordered", Seen(B, SECOND, Answer(configMap=B, attempt=1), B, ON_TRIAL), ASSIGN),
         # The removal of the orders is none of the source.
-        ("re-ordered", Seen(B, Orders(), LATER, B, None), follower.ANSWER),
+        ("re-ordered", Seen(B, Orders(), LATER, B, None), decide.ANSWER),
         ("foreign", Seen(A, SECOND, Answer(), None, None, is_other_machine=True), REFUSE),
     ],
 )
 def test_what_an_assignment_out_of_turn_leads_to(kind: str, seen: Seen, expected: str) -> None:
-    assert follower.action(seen).kind == expected, kind
+    assert decide.action(seen).kind == expected, kind
