@@ -10,8 +10,8 @@ import typing as t
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.delivery import DROPIN
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, document, following
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.following import Answer, Orders
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow import follower
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.follower import Action, Seen
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow import decide
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.decide import Action, Seen
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
 from tests.lab.kubeadm import OWN_CONFIG
 from tests.sim.api.store import stamp
@@ -57,25 +57,25 @@ class FollowedKubelet(StaticKubelet):
             orders = following.orders(notes)[0]
             given = Seen(records.source, orders, self.answer_, self.assigned, self.trial)
             try:
-                self._do(follower.action(given), given, records.delivery)
+                self._do(decide.action(given), given, records.delivery)
             except Away:
                 self.host.after(self.delay, self._look, seen)
 
     def _do(self, action: Action, seen: Seen, delivery: str) -> None:
-        if action.kind == follower.NOTHING:
+        if action.kind == decide.NOTHING:
             return
-        if action.kind in (follower.CONFIRM, follower.REVERT):
+        if action.kind in (decide.CONFIRM, decide.REVERT):
             self._judge(action, seen.orders)
             return
-        refused = action.reason if action.kind == follower.REFUSE else ""
+        refused = action.reason if action.kind == decide.REFUSE else ""
         self.answer_ = Answer(configMap=dict(seen.source or {}), attempt=seen.orders.attempt, refused=refused)
-        if action.kind == follower.ASSIGN and seen.source is not None:
+        if action.kind == decide.ASSIGN and seen.source is not None:
             refused = self.refuses or self._assign(dict(seen.source), seen.orders, delivery)
             name = self.trial.name if self.trial and not refused else ""
             self.answer_ = self.answer_._replace(refused=refused, trial=name)
-        elif action.kind == follower.RETURN:
+        elif action.kind == decide.RETURN:
             self._revert(action.reason)
-        elif action.kind == follower.RESET:
+        elif action.kind == decide.RESET:
             self._switch(None)
             self.assigned = self.good = self.trial = None
             self._note(status=None)
@@ -85,7 +85,7 @@ class FollowedKubelet(StaticKubelet):
         failed = ""
         if self.trial is None or self.trial.name != orders.trial or self.trial.failed:
             failed = "it is not on trial"
-        elif action.kind == follower.REVERT:
+        elif action.kind == decide.REVERT:
             self._revert(action.reason)
         else:
             self.trial = self.trial._replace(confirmed=True)
