@@ -38,10 +38,17 @@ from .host_programs import HostPrograms
 Result = t.Dict[str, t.Any]
 # A mapping with more values than this is not part of what Ansible keeps of a task's arguments.
 LARGE = 500
-
-
 PATHS = frozenset({"KUBECONFIG", "K8S_AUTH_KUBECONFIG"})
 """Variables of the environment with the paths of kubeconfigs."""
+# Python and the dynamic loader read these variables when they start.
+AT_START = ("PYTHON", "LD_")
+ELSEWHERE = (
+    "this task is delegated to localhost, and the inventory has a host of this name with the connection {}: the task, "
+    "with the credentials of the cluster in its arguments, would run there. Nothing was sent. Rename the host, or set "
+    "its ansible_connection to local"
+)
+UNREACHABLE = "unreachable"
+FOUND = "discovered_interpreter_"
 
 
 @contextlib.contextmanager
@@ -178,16 +185,6 @@ def _text(value: t.Any) -> str:
     return str(value)
 
 
-# Python and the dynamic loader read these variables when they start.
-AT_START = ("PYTHON", "LD_")
-
-ELSEWHERE = (
-    "this task is delegated to localhost, and the inventory has a host of this name with the connection {}: the task, "
-    "with the credentials of the cluster in its arguments, would run there. Nothing was sent. Rename the host, or set "
-    "its ansible_connection to local"
-)
-
-
 class ControllerAction(Normal):  # type: ignore[misc]  # ansible-core has no types
     """Base class of the actions; a subclass sets `module`. Ansible runs the module if this class cannot."""
 
@@ -267,10 +264,6 @@ def _wants_invocation(variables: dict[str, t.Any]) -> bool:
     return not C.config.get_configuration_definition(setting) or bool(
         C.config.get_config_value(setting, variables=variables)
     )
-
-
-UNREACHABLE = "unreachable"
-FOUND = "discovered_interpreter_"
 
 
 class NodeAction(Normal):  # type: ignore[misc]  # ansible-core has no types

@@ -21,7 +21,7 @@ def fields_of(minor: int) -> FieldForm:
 
 def source_form(minor: int) -> SourceForm:
     """Return the form of the source of kubelets of a minor, 0 for an unknown one."""
-    return form.FORMS.get(minor, LATER)
+    return form.SOURCE_FORMS.get(minor, LATER)
 
 
 def api_versions(minor: int | None) -> tuple[str, ...]:

@@ -220,7 +220,7 @@ _WITH_OLD_PROXY = FirstForm(
     old_proxy="/api/v1/proxy/nodes/{}",
     old_proxy_permission="proxy on nodes, which the path of API servers up to 1.9 needs",
 )
-FORMS: dict[int, SourceForm] = {8: _WITH_OLD_PROXY, 9: _WITH_OLD_PROXY, 10: FirstForm(by_path=True)}
+SOURCE_FORMS: dict[int, SourceForm] = {8: _WITH_OLD_PROXY, 9: _WITH_OLD_PROXY, 10: FirstForm(by_path=True)}
 """By the minor of the kubelet."""
 
 

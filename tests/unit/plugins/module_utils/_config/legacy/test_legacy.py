@@ -24,11 +24,11 @@ from ..plan.tables import LIVE
 
 PLACE = {"namespace": "kube-system", "name": "config-a", "uid": "a1", "kubeletConfigKey": "kubelet"}
 REF = {"namespace": "kube-system", "name": "config-a", "uid": "a1"}
-FORM = form.FORMS[9]
+FORM = form.SOURCE_FORMS[9]
 
 
 def test_the_minors() -> None:
-    assert set(form.FORMS) == {*form.MINORS} == {8, 9, 10}
+    assert set(form.SOURCE_FORMS) == {*form.MINORS} == {8, 9, 10}
     assert (minors.FIRST_NATIVE, minors.FIRST_WITH_FILE) == (8, 10)
 
 
