@@ -119,9 +119,8 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
 
     def _report(self, kind: str) -> str:
         """Return where to write the report of a kind, empty if it is not wanted."""
-        here = os.environ.get("PWD") or os.getcwd()
         path = self.get_option(f"report_{kind}")
-        return os.path.join(here, os.path.expanduser(path)) if path else ""
+        return os.path.abspath(os.path.expanduser(path)) if path else ""
 
     def v2_playbook_on_play_start(self, play: t.Any) -> None:
         """Begin a play, or with serial a batch of it."""
@@ -159,6 +158,9 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
         """End the run."""
         self._recorder.end("", bool(stats.failures or stats.dark))
         atexit.unregister(self._interrupted)
+        # The next playbook of the same command begins anew.
+        for number, former in self._former.items():
+            signal.signal(number, former)
 
     def _take(self, result: t.Any, trouble: str) -> None:
         # The underscore names also exist in ansible-core 2.16.

@@ -50,7 +50,7 @@ class Recorder:
         self._since = self.rollout.began
         self._drawn = self._written = 0.0
         self._pause = BETWEEN_REPORTS
-        self._warned_paths: set[str] = set()
+        self._unwritten: set[str] = set()
 
     def play(self, hosts: str) -> None:
         """Record the start of a play, or of its next batch."""
@@ -99,8 +99,9 @@ class Recorder:
             return
         self._write()
         self._display(output.last_line(self.rollout))
-        for path in filter(None, (self.settings.html, self.settings.json)):
-            self._display(f"kubelet rollout: the report is in {path}")
+        for path in (self.settings.html, self.settings.json):
+            if path and path not in self._unwritten:
+                self._display(f"kubelet rollout: the report is in {path}")
 
     def _is_rollout(self) -> bool:
         """Return whether there is something to report. The callback is enabled for all playbooks, such as drift."""
@@ -121,9 +122,10 @@ class Recorder:
             try:
                 if path:
                     write(path, report)
+                self._unwritten.discard(path)
             except OSError as error:
-                if path not in self._warned_paths:
-                    self._warned_paths.add(path)
+                if path not in self._unwritten:
+                    self._unwritten.add(path)
                     self._warn(
                         f"the report of the rollout could not be written to {path}: {error.strerror or error}. "
                         "The rollout continues; name another file"

@@ -369,6 +369,7 @@ def test_a_report_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
     run.recorder.end()
     assert len(run.warned) == 1 and str(run.json) in run.warned[0]
     assert "name another file" in run.warned[0]
+    assert not any("the report is in" in line for line in run.printed)
 
 
 @pytest.mark.parametrize(
