@@ -196,9 +196,8 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
         name = host.get_name()
         if name not in self._node_names:
             variables = self._play.get_variable_manager().get_vars(play=self._play, host=host, include_hostvars=False)
-            self._node_names[name] = str(
-                Templar(loader=None, variables=variables).template(variables.get("kubelet_config_node_name") or name)
-            )
+            templar = Templar(loader=self._play.get_loader(), variables=variables)
+            self._node_names[name] = str(templar.template(variables.get("kubelet_config_node_name") or name))
         return self._node_names[name]
 
     def _interrupted(self) -> None:

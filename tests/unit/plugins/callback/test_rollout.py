@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from tests.sim.played import PlayedCluster, played_ansible
+from tests.sim.switched import SwitchedCluster, switched_ansible
 from tests.support.api.calls import NODES
 from tests.support.plays import boundaries
 from tests.support.plays.ansible import Ansible, playbook_of
@@ -143,6 +144,26 @@ def test_a_rollout_with_a_failed_node_and_its_rollback(ansible: Ansible, fleet: 
     assert [line.split(" in ")[0] for line in lines(back.output)[:2]] == [
         f"kubelet rollout: batch {number}, 1 node ({name}): 1 done" for number, name in enumerate(("n1", "n3"), 1)
     ]
+
+
+def test_results_of_hosts_are_those_of_their_nodes(tmp_path: Path) -> None:
+    """With delivery checkpoint, hosts report by themselves. The name of a node may be looked up in a file."""
+    (tmp_path / "name").write_text("n1")
+    variables = {
+        "kubelet_config": {"maxPods": 80},
+        "kubelet_config_delivery": "checkpoint",
+        "kubelet_config_node_name": f"{{{{ lookup('ansible.builtin.file', '{tmp_path}/name') }}}}",
+    }
+    with SwitchedCluster("n1") as nodes:
+        ansible = switched_ansible(tmp_path, nodes, **variables)
+        ansible.environment.update(
+            ANSIBLE_CALLBACKS_ENABLED="livenodes.kubelet.rollout", LIVENODES_KUBELET_REPORT_JSON="reports/r.json"
+        )
+        run = ansible.playbook("rollout")
+    assert (run.code, "Callback dispatch" in run.output) == (0, False), run.output
+    (row,) = report(ansible)["nodes"]
+    steps = ["staged", "switched", "restarted", "verified", "confirmed"]
+    assert (row["name"], row["state"], list(row["steps"])) == ("n1", "done", steps)
 
 
 def test_check_mode_is_reported_and_a_pause_is_not_a_failure(ansible: Ansible) -> None:
