@@ -138,7 +138,7 @@ def one_line(words: str) -> str:
 
 def batch_line(rollout: model.Rollout, batch: model.Batch, at: float) -> str:
     """Return the line of a finished batch."""
-    names = ", ".join(batch.nodes[:_SHOWN])
+    names = ", ".join(node.name for node in batch.nodes[:_SHOWN])
     if len(batch.nodes) > _SHOWN:
         names += f" and {len(batch.nodes) - _SHOWN:,} more"
     return one_line(

@@ -145,10 +145,27 @@ def test_without_a_gate_a_batch_is_what_changes_in_one_play() -> None:
     made.close()
     made.apply(Event("verified", "n1"), 120)
     made.apply(Event("switched", "n9"), 121)
-    assert [(batch.nodes, batch.began, batch.ended) for batch in made.batches] == [
+    assert [([node.name for node in batch.nodes], batch.began, batch.ended) for batch in made.batches] == [
         (["n1", "n2"], 102, 120),
         (["n9"], 121, 121),
     ]
+
+
+def test_a_second_rollout_of_a_run_begins_anew() -> None:
+    """It showed a node on trial as done, and named its own group alone."""
+    made = rollout(
+        Event("group", message="a"),
+        PLAN,
+        Event("batch", detail=["n1", "n2"]),
+        Event("verified", "n1"),
+        FAILS._replace(node="n2"),
+        Event("group", message="b"),
+        Event("group", message="b"),
+        BATCH,
+    )
+    assert made.group == "a, b"
+    assert [made.count(batch) for batch in made.batches] == [{"failed": 1, "done": 1}, {"running": 1}]
+    assert made.count() == {"failed": 1, "running": 1, "unchanged": 1}
 
 
 def test_in_check_mode_nothing_happens_to_nodes() -> None:
