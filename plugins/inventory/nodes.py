@@ -136,8 +136,8 @@ except ImportError:
         return value
 
 
-# Options that identify the cluster. They are part of the cache key, with the address that they lead to, so that a change
-# of the environment or of the current context alone does not return cached nodes of another cluster.
+# Options that identify the cluster. They are part of the cache key, with the address to which they lead, so that a
+# change of the environment or of the current context alone does not return cached nodes of another cluster.
 IDENTITY = ("host", "kubeconfig", "context", "in_cluster")
 
 

@@ -5,8 +5,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
+import os
+import pty
 import re
+import struct
+import termios
 
 import pytest
 
@@ -258,3 +264,14 @@ def test_the_line_never_runs_into_other_output() -> None:
     line.close()
     terminal.write("free\n")
     assert terminal.screen()[-2:] == ["free", ""]
+
+
+def test_the_line_is_as_wide_as_its_own_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With stdout in a pipe, as with `| tee`, it had 80 columns, and each drawing left a line on a narrower screen."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    ours, theirs = pty.openpty()
+    with os.fdopen(ours, "rb"), os.fdopen(theirs, "w") as stream, open(os.devnull, encoding="utf-8") as pipe:
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 50, 0, 0))
+        monkeypatch.setattr("sys.__stdout__", pipe)
+        with contextlib.closing(StatusLine(stream)) as line:
+            assert line.width() == 49
