@@ -170,15 +170,14 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
         if not of_module and not (watched.ours and (trouble or events.begins(result._result))):
             return
         fields = result._task_fields or {}
-        if of_module and fields.get("check_mode"):
-            self._recorder.dry_run()
         node = "" if watched.run_once else self._node_name(result._host)
         if node in C.LOCALHOST and watched.module not in events.ON_NODES:
             # The controller, not a node.
             node = ""
         # Since ansible-core 2.21 results contain the arguments only on request.
         answer = {**result._result, "invocation": {"module_args": fields.get("args")}}
-        self._recorder.take(events.read(watched.module, answer, node, trouble, task.get_name()))
+        found = events.read(watched.module, answer, node, trouble, task.get_name())
+        self._recorder.take(found, bool(of_module and fields.get("check_mode")))
 
     def _watch(self, task: t.Any) -> Watched:
         """Return the properties of a task, from a cache."""
