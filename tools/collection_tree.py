@@ -16,8 +16,12 @@ ROOT = Path(__file__).resolve().parent.parent
 NAME = "livenodes.kubelet"
 INSIDE = Path("ansible_collections/livenodes/kubelet")
 
-# Variables for Ansible, Kubernetes, Python and pytest. LIVENODES_LAB*, LAB, LAB_KUBERNETES, CI, CORE and TIER are ours.
-PREFIXES = ("ANSIBLE_", "AWX_", "CONTROLLER_", "GALAXY_", "K8S_AUTH_", "KUBE", "MOLECULE_", "RUNNER_", "TOWER_")
+# Variables for Ansible, Kubernetes, Python and pytest, and for the callback, which would replace the caller's report.
+# LIVENODES_LAB*, LAB, LAB_KUBERNETES, CI, CORE and TIER are ours.
+PREFIXES = (
+    *("ANSIBLE_", "AWX_", "CONTROLLER_", "GALAXY_", "K8S_AUTH_", "KUBE", "LIVENODES_KUBELET_", "MOLECULE_", "RUNNER_"),
+    "TOWER_",
+)
 NAMES = (
     *("JOB_ID", "MYPYPATH", "PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTHONHASHSEED", "PYTHONHOME", "PYTHONOPTIMIZE"),
     *("PYTHONPATH", "PYTHONSAFEPATH", "PYTHONSTARTUP", "PYTHONWARNINGS", "RUFF_CONFIG", "YAMLLINT_CONFIG_FILE"),

@@ -44,7 +44,7 @@ QUESTIONS = {
     "kubelet_config_control_plane": ("Control plane", "rollout", "prepare"),
     "kubelet_config_unready_first": ("Include nodes that are not Ready", "rollout", "prepare"),
     "kubelet_config_soak_seconds": ("Soak, seconds", "rollout", "prepare"),
-    "kubelet_config_allow_pod_loss": ("Pods a node may lose", "verify", "main"),
+    "kubelet_config_allow_pod_loss": ("Pods a node may lose", "rollout", "batch"),
     "kubelet_config_drain": ("Drain", "rollout", "prepare"),
     "kubelet_config_drain_timeout": ("Drain timeout, seconds", "rollout", "batch"),
     "kubelet_config_drain_emptydir": ("Evict pods with emptyDir volumes", "rollout", "batch"),

@@ -119,9 +119,8 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
 
     def _report(self, kind: str) -> str:
         """Return where to write the report of a kind, empty if it is not wanted."""
-        here = os.environ.get("PWD") or os.getcwd()
         path = self.get_option(f"report_{kind}")
-        return os.path.join(here, os.path.expanduser(path)) if path else ""
+        return os.path.abspath(os.path.expanduser(path)) if path else ""
 
     def v2_playbook_on_play_start(self, play: t.Any) -> None:
         """Begin a play, or with serial a batch of it."""
@@ -159,6 +158,9 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
         """End the run."""
         self._recorder.end("", bool(stats.failures or stats.dark))
         atexit.unregister(self._interrupted)
+        # The next playbook of the same command begins anew.
+        for number, former in self._former.items():
+            signal.signal(number, former)
 
     def _take(self, result: t.Any, trouble: str) -> None:
         # The underscore names also exist in ansible-core 2.16.
@@ -168,15 +170,14 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
         if not of_module and not (watched.ours and (trouble or events.begins(result._result))):
             return
         fields = result._task_fields or {}
-        if of_module and fields.get("check_mode"):
-            self._recorder.dry_run()
         node = "" if watched.run_once else self._node_name(result._host)
         if node in C.LOCALHOST and watched.module not in events.ON_NODES:
             # The controller, not a node.
             node = ""
         # Since ansible-core 2.21 results contain the arguments only on request.
         answer = {**result._result, "invocation": {"module_args": fields.get("args")}}
-        self._recorder.take(events.read(watched.module, answer, node, trouble, task.get_name()))
+        found = events.read(watched.module, answer, node, trouble, task.get_name())
+        self._recorder.take(found, bool(of_module and fields.get("check_mode")))
 
     def _watch(self, task: t.Any) -> Watched:
         """Return the properties of a task, from a cache."""
@@ -194,9 +195,8 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
         name = host.get_name()
         if name not in self._node_names:
             variables = self._play.get_variable_manager().get_vars(play=self._play, host=host, include_hostvars=False)
-            self._node_names[name] = str(
-                Templar(loader=None, variables=variables).template(variables.get("kubelet_config_node_name") or name)
-            )
+            templar = Templar(loader=self._play.get_loader(), variables=variables)
+            self._node_names[name] = str(templar.template(variables.get("kubelet_config_node_name") or name))
         return self._node_names[name]
 
     def _interrupted(self) -> None:

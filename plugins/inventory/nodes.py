@@ -136,8 +136,8 @@ except ImportError:
         return value
 
 
-# Options that identify the cluster. They are part of the cache key, so that a change of the environment alone does not
-# return cached nodes of another cluster.
+# Options that identify the cluster. They are part of the cache key, with the address to which they lead, so that a
+# change of the environment or of the current context alone does not return cached nodes of another cluster.
 IDENTITY = ("host", "kubeconfig", "context", "in_cluster")
 
 
@@ -216,7 +216,8 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         """Return the variables of each host, from the cache if it is enabled and contains them."""
         options, selectors = self._connection(config), self.get_option("label_selectors")
         kept = self.get_option("cache")
-        key = self.get_cache_key(repr([path, selectors, [options[name] for name in IDENTITY]]))
+        cluster = [cluster_options.in_words(options), *(options[name] for name in IDENTITY)]
+        key = self.get_cache_key(repr([path, selectors, cluster]))
         if cache and kept and key in self._cache:
             return t.cast("dict[str, dict[str, t.Any]]", self._cache[key])
         session = Session(options)

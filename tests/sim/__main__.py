@@ -64,11 +64,12 @@ def main() -> int:
     try:
         versions = _versions(chosen.kubernetes)
         faults = [_fault(words) for words in chosen.fault]
-        states = dict(item.split("=", 1) for item in chosen.kubelet)
+        states = _states(chosen.kubelet)
         names = [f"n{number + 1}" for number in range(chosen.nodes)]
+        _refuse_unknown(names, [*versions, *states, *(fault.get("node", "") for fault in faults)])
         on_node = _on_node(names, versions, states)
-        if unknown := sorted(set(states.values()) - set(STATES)):
-            raise ValueError(f"a kubelet cannot be {', '.join(unknown)}: use one of {', '.join(STATES)}")
+        if chosen.scale <= 0:
+            raise ValueError("--scale must be above 0")
     except (ValueError, TypeError) as error:
         parser.error(str(error))
     ended, parent = threading.Event(), os.getppid()
@@ -108,6 +109,23 @@ def _versions(words: t.Iterable[str]) -> dict[str, str]:
         minor_of(version)
         found[name] = version
     return found
+
+
+def _states(words: t.Iterable[str]) -> dict[str, str]:
+    """Return the states of kubelets by node. Raises ValueError."""
+    found = {}
+    for word in words:
+        name, _equals, state = word.partition("=")
+        if state not in STATES:
+            raise ValueError(f"{word} is no state of a kubelet: use NODE=STATE with one of {', '.join(STATES)}")
+        found[name] = state
+    return found
+
+
+def _refuse_unknown(names: t.Sequence[str], given: t.Iterable[str]) -> None:
+    """Raise ValueError if one that is given is no node."""
+    if unknown := sorted(set(given) - {*names, ""}):
+        raise ValueError(f"there is no node {', '.join(unknown)}, only {', '.join(names) or 'none'}: see --nodes")
 
 
 def _on_node(names: t.Iterable[str], versions: t.Mapping[str, str], states: t.Container[str]) -> dict[str, str]:

@@ -43,6 +43,12 @@ class ReportedNode:
         self.to_change = True
         """Whether the node must change; also true for a node without a plan."""
 
+    def again(self) -> ReportedNode:
+        """Return this node with its plan, before its first step."""
+        node = ReportedNode(self.name)
+        node.change, node.delivery, node.to_change = self.change, self.delivery, self.to_change
+        return node
+
     def state(self, ended: bool) -> str:
         """Return one of STATES."""
         if self.cause is not None and "reverted" in self.steps:
@@ -69,7 +75,7 @@ class Batch:
     def __init__(self, number: int, began: float) -> None:
         self.number = number
         self.began = self.ended = began
-        self.nodes: list[str] = []
+        self.nodes: list[ReportedNode] = []
 
 
 class Rollout:
@@ -87,6 +93,7 @@ class Rollout:
         self.messages: list[str] = []
         self.paused: dict[str, t.Any] | None = None
         self.outcome = "running"
+        self._groups: dict[str, None] = {}
         self._known: dict[str, int] = {}
 
     def apply(self, event: events.Event, at: float) -> bool:
@@ -97,7 +104,8 @@ class Rollout:
         elif event.kind == events.FORECAST:
             self.forecast = event.detail
         elif event.kind == events.GROUP:
-            self.group = event.message
+            self._groups[event.message] = None
+            self.group = ", ".join(self._groups)
         elif event.kind == events.BATCH:
             self.close()
             if not self.check_mode:
@@ -142,9 +150,9 @@ class Rollout:
         """Return the number of nodes by state, of one batch or of all; states without nodes are omitted."""
         counts = dict.fromkeys(STATES, 0)
         ended = self.outcome != "running"
-        names = self.nodes if batch is None else batch.nodes
-        for name in names:
-            counts[self.nodes[name].state(ended)] += 1
+        nodes = self.nodes.values() if batch is None else batch.nodes
+        for node in nodes:
+            counts[node.state(ended)] += 1
         return {state: number for state, number in counts.items() if number}
 
     def seconds_left(self, at: float) -> float | None:
@@ -161,6 +169,9 @@ class Rollout:
         self.current = Batch(len(self.batches) + 1, at)
         self.batches.append(self.current)
         for name in names:
+            if self.node(name).steps and self.node(name).batch:
+                # A second rollout of the run; the batch of the first one keeps what it did.
+                self.nodes[name] = self.node(name).again()
             self._join(self.node(name), self.current)
         return self.current
 
@@ -168,7 +179,7 @@ class Rollout:
     def _join(node: ReportedNode, batch: Batch) -> None:
         if not node.batch:
             node.batch = batch.number
-            batch.nodes.append(node.name)
+            batch.nodes.append(node)
 
     def _of_node(self, node: ReportedNode, event: events.Event, at: float) -> bool:
         """Apply an event of one node and return whether it is a new failure."""

@@ -138,7 +138,7 @@ def one_line(words: str) -> str:
 
 def batch_line(rollout: model.Rollout, batch: model.Batch, at: float) -> str:
     """Return the line of a finished batch."""
-    names = ", ".join(batch.nodes[:_SHOWN])
+    names = ", ".join(node.name for node in batch.nodes[:_SHOWN])
     if len(batch.nodes) > _SHOWN:
         names += f" and {len(batch.nodes) - _SHOWN:,} more"
     return one_line(
@@ -248,10 +248,13 @@ class StatusLine:
             stream.write = write
         self._guarded = []
 
-    @staticmethod
-    def width() -> int:
+    def width(self) -> int:
         """Return the number of characters that fit. The last column is not used: it would start a new line."""
-        return max(20, shutil.get_terminal_size((80, 24)).columns - 1)
+        columns = 0
+        # The module shutil asks stdout, which may be a pipe to `tee`.
+        with contextlib.suppress(OSError, ValueError):
+            columns = os.get_terminal_size(self._stream.fileno()).columns
+        return max(20, shutil.get_terminal_size((columns or 80, 24)).columns - 1)
 
     def _guard(self, write: t.Callable[[str], int]) -> t.Callable[[str], int]:
         def guarded(words: str) -> int:

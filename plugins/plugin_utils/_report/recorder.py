@@ -50,7 +50,7 @@ class Recorder:
         self._since = self.rollout.began
         self._drawn = self._written = 0.0
         self._pause = BETWEEN_REPORTS
-        self._warned_paths: set[str] = set()
+        self._unwritten: set[str] = set()
 
     def play(self, hosts: str) -> None:
         """Record the start of a play, or of its next batch."""
@@ -64,17 +64,16 @@ class Recorder:
         self._doing, self._since = task, self._clock()
         self._draw(force=True)
 
-    def dry_run(self) -> None:
-        """Mark the run as check mode: the nodes do not change."""
-        self.rollout.check_mode = True
-
-    def take(self, found: t.Iterable[events.Event]) -> None:
-        """Apply the events of a result."""
+    def take(self, found: t.Iterable[events.Event], in_check_mode: bool = False) -> None:
+        """Apply the events of a result. C(in_check_mode): its task was, so that the nodes do not change."""
+        self.rollout.check_mode = self.rollout.check_mode or in_check_mode
         for event in found:
             # The hosts of the first play with an event, unless a lease names the group.
             self.rollout.group = self.rollout.group or self._hosts
             if event.kind == events.BATCH:
                 self._close()
+                # The playbook stage rehearses in check mode. A rollout in the same run is none because of that.
+                self.rollout.check_mode = in_check_mode
             if self.rollout.apply(event, self._clock()):
                 self._display(output.failure_line(self.rollout.node(event.node)))
         if self._clock() - self._written >= self._pause:
@@ -99,8 +98,9 @@ class Recorder:
             return
         self._write()
         self._display(output.last_line(self.rollout))
-        for path in filter(None, (self.settings.html, self.settings.json)):
-            self._display(f"kubelet rollout: the report is in {path}")
+        for path in (self.settings.html, self.settings.json):
+            if path and path not in self._unwritten:
+                self._display(f"kubelet rollout: the report is in {path}")
 
     def _is_rollout(self) -> bool:
         """Return whether there is something to report. The callback is enabled for all playbooks, such as drift."""
@@ -121,9 +121,10 @@ class Recorder:
             try:
                 if path:
                     write(path, report)
+                self._unwritten.discard(path)
             except OSError as error:
-                if path not in self._warned_paths:
-                    self._warned_paths.add(path)
+                if path not in self._unwritten:
+                    self._unwritten.add(path)
                     self._warn(
                         f"the report of the rollout could not be written to {path}: {error.strerror or error}. "
                         "The rollout continues; name another file"

@@ -18,6 +18,7 @@ from tests.sim.api.direct import Direct
 from tests.sim.cluster import Cluster
 from tests.support.api.calls import MERGE, NODES
 from tests.support.api.objects import node, place, reference, status
+from tests.support.api.server import Answer, Server
 from tests.support.lab.views import eventually
 from tests.support.plays.ansible import ROOT
 
@@ -139,6 +140,14 @@ def test_what_happens_while_it_does_not_run_is_emitted_once(tmp_path: Path) -> N
     assert [item.name for item in tmp_path.iterdir()] == ["state.json"]
 
 
+def test_without_a_name_there_is_no_state_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rulebooks name an empty one unless the variable is set."""
+    monkeypatch.chdir(tmp_path)
+    found = SOURCE["options_of"]({"host": "http://127.0.0.1:1", "state_file": ""})
+    run = Run(Direct(node("n1")), **{name: found[name] for name in options()})
+    assert run.look() == [] and not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("text", ["", "[]", '{"n1": [1]}', "{"])
 def test_a_state_file_that_is_none(tmp_path: Path, text: str) -> None:
     (tmp_path / "state.json").write_text(text)
@@ -156,6 +165,21 @@ def test_the_id_of_an_event_is_the_same_when_it_is_seen_again() -> None:
         run.look()
         ids += [event["id"] for event in run.events]
     assert len(ids) == 2 and len(set(ids)) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["{{ lookup('pipe', 'id') }}", "{", "{% if x %}{{{x}}}{% endif %}", "{# x #}", "#jinja2: a:'[['\n[[ x ]]"]
+)
+def test_what_a_node_writes_is_no_template(text: str) -> None:
+    """A rulebook passes it on to a module or a playbook, where Ansible would evaluate it on the controller."""
+    api = Direct(node("n1", **noted("on trial", NEW)))
+    run = Run(api)
+    run.look()
+    api.nodes["n1"] = node("n1", **noted(f"reverted {text}", None, error=text), version=text)
+    run.look()
+    assert len(run.events) == 2 and run.events[0]["error"].replace(" ", "") == text.replace(" ", "")
+    words = "".join(str(value) for event in run.events for value in event.values())
+    assert [mark for mark in ("{{", "{%", "{#", "#jinja2:") if mark in words] == []
 
 
 def test_options_that_are_wrong() -> None:
@@ -213,3 +237,11 @@ def test_main_fills_the_queue_and_ends_with_the_error() -> None:
         refused = SOURCE["main"](asyncio.Queue(), {"host": cluster.url, "impersonate_user": "stranger"})
         with pytest.raises(ClusterError, match="cannot list resource"):
             asyncio.run(asyncio.wait_for(refused, 20))
+
+
+def test_main_ends_with_whatever_ends_the_watch() -> None:
+    """An answer that is no Node, such as that of a proxy, must not leave a rulebook that waits for events for ever."""
+    with Server(Answer(body={"kind": "NodeList", "metadata": {}, "items": [{"metadata": "n1"}]})) as server:
+        ended = SOURCE["main"](asyncio.Queue(), {"host": server.url})
+        with pytest.raises(Exception, match="str"):
+            asyncio.run(asyncio.wait_for(ended, 5))

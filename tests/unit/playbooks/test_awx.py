@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 import subprocess
 import sys
 import typing as t
@@ -110,6 +111,12 @@ def test_the_playbooks_accept_every_answer(question: dict[str, t.Any]) -> None:
         assert all(accepted(name, option, answer) == "" for option in SPECS[name]), answer
     for number in numbers[:1]:
         assert all(accepted(name, option, question[number] - 1) for option in SPECS[name])
+
+
+def test_each_question_of_the_generator_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    questions = runpy.run_path(str(ROOT / "tools/generate_surveys.py"))["QUESTIONS"]
+    assert questions.keys() == {question["variable"] for survey in SURVEYS.values() for question in survey["spec"]}
 
 
 def test_the_surveys_are_generated_from_the_argument_specs() -> None:

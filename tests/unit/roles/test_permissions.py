@@ -111,7 +111,6 @@ def test_exactly_the_manifest_with_checkpoints(tmp_path: Path, playbook: str) ->
         hosts = json.loads((ansible.inventory / "lab.yml").read_text())
         hosts["all"]["hosts"] = {name: {} for name in NODES}
         (ansible.inventory / "lab.yml").write_text(json.dumps(hosts))
-        ansible.environment["PWD"] = str(tmp_path)
         fleet.grant(found)
         exactly(fleet, played(ansible, playbook), permissions(found), playbook)
 

@@ -67,7 +67,7 @@ def planned(home: Path, run: Run) -> dict[str, t.Any]:
 
 
 def test_the_plan_is_the_one_that_a_rollout_carries_out(tmp_path: Path, ansible: Ansible) -> None:
-    file = ("-e", f"kubelet_config_plan_file={tmp_path}/plan.json")
+    file = ("-e", "kubelet_config_plan_file=plan.json")
     run = ansible.playbook("plan", *file)
     plan = planned(tmp_path, run)
     [call] = calls(tmp_path)
@@ -107,7 +107,7 @@ def test_a_plan_of_drop_ins_shows_what_the_restart_takes_up(
     stub = STUB.format(log=str(tmp_path / "calls"), answer=answer)
     modules = tmp_path / "collections" / "ansible_collections" / "livenodes" / "kubelet" / "plugins" / "modules"
     (modules / "kubelet_preflight_info.py").write_text(stub)
-    run = ansible.playbook("plan", "-e", f"kubelet_config_plan_file={tmp_path}/plan.json")
+    run = ansible.playbook("plan", "-e", "kubelet_config_plan_file=plan.json")
     rows = planned(tmp_path, run)["nodes"]
     found = {row["path"]: row.get("own_file_changed") for row in rows["n1"]["changes"]}
     assert (found["kubeAPIQPS"], found["maxPods"]) == (None, True)

@@ -38,6 +38,28 @@ def test_what_nodes_cannot_be(count: int, states: dict[str, str], words: str) ->
         command._on_node([f"n{number + 1}" for number in range(count)], {"": "v1.36.2"}, states)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--kubelet", "n9=down"], "there is no node n9, only n1, n2, n3"),
+        (["--kubernetes", "n9=v1.22.2"], "there is no node n9"),
+        (["--fault", "status=503 node=n9"], "there is no node n9"),
+        (["--kubelet", "n1"], "n1 is no state of a kubelet: use NODE=STATE"),
+        (["--scale", "0"], "--scale must be above 0"),
+    ],
+)
+def test_what_cannot_be_used_is_named(
+    arguments: list[str], words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A name that no node has ended in a KeyError, or changed nothing."""
+    monkeypatch.setattr("sys.argv", ["tests.sim", *arguments])
+    # What is accepted would run until Ctrl-C.
+    monkeypatch.setattr(command, "Cluster", None)
+    with pytest.raises(SystemExit):
+        command.main()
+    assert words in capsys.readouterr().err
+
+
 def test_a_body_in_protobuf_names_the_way_with_json() -> None:
     with pytest.raises(Refusal, match=r"kubectl apply -f -") as caught:
         Request("POST", "/api/v1/namespaces/kube-system/configmaps", body=b"k8s\0\n\xff\x12").json()

@@ -20,6 +20,7 @@ FOREIGN = {
     "K8S_AUTH_HOST": "https://192.0.2.1",
     "KUBECONFIG": "/nowhere/config",
     "KUBERNETES_SERVICE_HOST": "192.0.2.1",
+    "LIVENODES_KUBELET_REPORT_HTML": "/nowhere/report.html",
     "PYTHONPATH": "/nowhere",
 }
 OURS = {

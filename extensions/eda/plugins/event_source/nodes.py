@@ -12,6 +12,7 @@ import asyncio
 import json
 import os
 import random
+import re
 import sys
 import tempfile
 import threading
@@ -155,15 +156,23 @@ def event(kind: str, node: nodes.Node, now: Seen) -> dict[str, t.Any]:
     detail = details.get(kind) or f"{now.version} {now.variant}"
     return {
         "type": kind,
-        "id": f"{now.uid} {kind} {detail}",
+        "id": _plain(f"{now.uid} {kind} {detail}"),
         "node": node.name,
         "labels": node.labels,
-        "kubelet_version": now.version,
+        "kubelet_version": _plain(now.version),
         "delivery": node.delivery,
-        "variant": now.variant,
-        "reason": (node.status or {}).get("reason") or "",
-        "error": now.error,
+        "variant": _plain(now.variant),
+        "reason": _plain((node.status or {}).get("reason") or ""),
+        "error": _plain(now.error),
     }
+
+
+def _plain(words: str) -> str:
+    """Return a text that a node chooses as one that is no template: a space parts the marks of templates.
+
+    ansible-rulebook writes the arguments of an action into a playbook, and Ansible evaluates templates there.
+    """
+    return re.sub(r"\{(?=[{%#]|$)|#(?=jinja2:)", r"\g<0> ", words)
 
 
 class Record:
@@ -313,11 +322,12 @@ def options_of(arguments: dict[str, t.Any]) -> dict[str, t.Any]:
 
 
 def _of_source(options: dict[str, t.Any]) -> dict[str, t.Any]:
-    return {name: options[name] for name in _SPEC}
+    # A rulebook whose variable for the file is not set names an empty one.
+    return {**{name: options[name] for name in _SPEC}, "state_file": options["state_file"] or None}
 
 
 async def main(queue: asyncio.Queue[dict[str, t.Any]], args: dict[str, t.Any]) -> None:
-    """Put events into the queue of a rulebook until it is cancelled. Raises ClusterError."""
+    """Put events into the queue of a rulebook until it is cancelled. Raises ClusterError, or what ended the watch."""
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[None] = loop.create_future()
 
@@ -330,7 +340,7 @@ async def main(queue: asyncio.Queue[dict[str, t.Any]], args: dict[str, t.Any]) -
     def run() -> None:
         try:
             source.run(stopped)
-        except ClusterError as error:
+        except Exception as error:  # pylint: disable=broad-except  # without a thread, the rulebook would wait for ever
             loop.call_soon_threadsafe(ended.set_exception, error)
 
     # A thread of the loop's own pool would keep ansible-rulebook from ending.

@@ -185,6 +185,21 @@ def test_cache(listing: Listing, api: Server, tmp_path: Path) -> None:
     assert not [path for path in (tmp_path / "cache").iterdir() if "secret-token" in path.read_text()]
 
 
+def test_the_cache_is_that_of_the_current_context(listing: Listing, api: Server, tmp_path: Path) -> None:
+    """After `kubectl config use-context`, hosts had the addresses of the former cluster's nodes."""
+    config = {"cache": True, "cache_plugin": "ansible.builtin.jsonfile", "cache_connection": str(tmp_path / "cache")}
+    with Server(Answer(body=items(WORKER))) as other:
+        clusters = [{"name": name, "cluster": {"server": server.url}} for name, server in (("a", api), ("b", other))]
+        contexts = [{"name": name, "context": {"cluster": name, "user": "me"}} for name in ("a", "b")]
+        users = [{"name": "me", "user": {"token": "t"}}]
+        for current, hosts in (("a", ["m1", "w1"]), ("b", ["w1"]), ("a", ["m1", "w1"])):
+            whole = {"clusters": clusters, "contexts": contexts, "users": users, "current-context": current}
+            (tmp_path / "kubeconfig").write_text(json.dumps(whole))
+            done = listing(config, K8S_AUTH_HOST="", K8S_AUTH_API_KEY="", KUBECONFIG=str(tmp_path / "kubeconfig"))
+            assert list(table(done)[0]) == hosts
+        assert (len(api.seen), len(other.seen)) == (1, 1)
+
+
 @pytest.mark.parametrize(
     ("config", "words"),
     [

@@ -347,6 +347,19 @@ def test_failures_without_an_event_are_not_a_success(tmp_path: Path) -> None:
     assert run.outcome() == "failed"
 
 
+@pytest.mark.parametrize("dry", [True, False])
+def test_a_rollout_after_a_rehearsal_is_not_in_check_mode(tmp_path: Path, dry: bool) -> None:
+    """With the playbook stage in the same run, the report of a rollout was that nothing was changed."""
+    run = Run(tmp_path)
+    run.take(PLAN)
+    run.recorder.take([], in_check_mode=True)
+    run.recorder.take([Event("batch", detail=["n1"])], in_check_mode=dry)
+    run.take(Event("verified", "n1"))
+    run.recorder.end()
+    made = json.loads(run.json.read_text(encoding="utf-8"))
+    assert (made["check_mode"], made["summary"].get("done", 0)) == (dry, 0 if dry else 1)
+
+
 @pytest.mark.parametrize("restarts", [True, False])
 def test_only_a_rollout_is_refused(tmp_path: Path, restarts: bool) -> None:
     """Drift fails with a message, too. It must not replace the report of the last rollout."""
@@ -369,6 +382,7 @@ def test_a_report_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
     run.recorder.end()
     assert len(run.warned) == 1 and str(run.json) in run.warned[0]
     assert "name another file" in run.warned[0]
+    assert not any("the report is in" in line for line in run.printed)
 
 
 @pytest.mark.parametrize(

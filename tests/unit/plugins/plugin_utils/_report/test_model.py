@@ -5,8 +5,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
+import os
+import pty
 import re
+import struct
+import termios
 
 import pytest
 
@@ -145,10 +151,27 @@ def test_without_a_gate_a_batch_is_what_changes_in_one_play() -> None:
     made.close()
     made.apply(Event("verified", "n1"), 120)
     made.apply(Event("switched", "n9"), 121)
-    assert [(batch.nodes, batch.began, batch.ended) for batch in made.batches] == [
+    assert [([node.name for node in batch.nodes], batch.began, batch.ended) for batch in made.batches] == [
         (["n1", "n2"], 102, 120),
         (["n9"], 121, 121),
     ]
+
+
+def test_a_second_rollout_of_a_run_begins_anew() -> None:
+    """It showed a node on trial as done, and named its own group alone."""
+    made = rollout(
+        Event("group", message="a"),
+        PLAN,
+        Event("batch", detail=["n1", "n2"]),
+        Event("verified", "n1"),
+        FAILS._replace(node="n2"),
+        Event("group", message="b"),
+        Event("group", message="b"),
+        BATCH,
+    )
+    assert made.group == "a, b"
+    assert [made.count(batch) for batch in made.batches] == [{"failed": 1, "done": 1}, {"running": 1}]
+    assert made.count() == {"failed": 1, "running": 1, "unchanged": 1}
 
 
 def test_in_check_mode_nothing_happens_to_nodes() -> None:
@@ -241,3 +264,14 @@ def test_the_line_never_runs_into_other_output() -> None:
     line.close()
     terminal.write("free\n")
     assert terminal.screen()[-2:] == ["free", ""]
+
+
+def test_the_line_is_as_wide_as_its_own_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With stdout in a pipe, as with `| tee`, it had 80 columns, and each drawing left a line on a narrower screen."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    ours, theirs = pty.openpty()
+    with os.fdopen(ours, "rb"), os.fdopen(theirs, "w") as stream, open(os.devnull, encoding="utf-8") as pipe:
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 50, 0, 0))
+        monkeypatch.setattr("sys.__stdout__", pipe)
+        with contextlib.closing(StatusLine(stream)) as line:
+            assert line.width() == 49
