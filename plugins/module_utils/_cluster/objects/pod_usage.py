@@ -105,8 +105,9 @@ def pod(item: _Json, usage: t.Mapping[str, Fraction]) -> Pod:
     )
 
 
-def _requests(container: _Json) -> dict[str, Fraction]:
-    return _amounts((container.get("resources") or {}).get("requests"))
+def _requests(asking: _Json) -> dict[str, Fraction]:
+    """Return the requests of a container, or of the spec of a pod itself."""
+    return _amounts((asking.get("resources") or {}).get("requests"))
 
 
 def _amounts(given: t.Mapping[str, t.Any] | None) -> dict[str, Fraction]:
@@ -115,10 +116,10 @@ def _amounts(given: t.Mapping[str, t.Any] | None) -> dict[str, Fraction]:
 
 def _total(spec: _Json, asked: t.Sequence[t.Mapping[str, Fraction]]) -> dict[str, Fraction]:
     """Return the requests of a pod: the sum of its containers and sidecars, or those of an init container if higher,
-    plus the overhead.
+    in their place those of the pod itself, plus the overhead.
 
     Source: k8s.io/component-helpers/resource PodRequests; sidecars are init containers with restartPolicy Always, from
-    1.28 on.
+    1.28 on. A pod has requests of its own from 1.34 on, for cpu, memory and huge pages alone.
     """
     sidecars: dict[str, Fraction] = {}
     most: dict[str, Fraction] = {}
@@ -128,7 +129,8 @@ def _total(spec: _Json, asked: t.Sequence[t.Mapping[str, Fraction]]) -> dict[str
         if container.get("restartPolicy") == "Always":
             sidecars = at_once
     running = _combined(sum, *asked, sidecars)
-    return _combined(sum, _combined(max, running, most), _amounts(spec.get("overhead")))
+    requests = {**_combined(max, running, most), **_requests(spec)}
+    return _combined(sum, requests, _amounts(spec.get("overhead")))
 
 
 def _combined(combine: t.Callable[[list[Fraction]], t.Any], *parts: t.Mapping[str, Fraction]) -> dict[str, Fraction]:
