@@ -189,12 +189,7 @@ def _curves(config: EffectiveConfig) -> Iterator[Finding]:
 def _seccomp(config: EffectiveConfig) -> Iterator[Finding]:
     # cmd/kubelet/app/server.go of 1.22 to 1.26
     gate = "SeccompDefault"
-    if (
-        22 <= config.minor <= 26
-        and config.truth("seccompDefault")
-        and not config.gate(gate)
-        and config.knows_gate(gate)
-    ):
+    if 22 <= config.minor <= 26 and config.truth("seccompDefault") and not config.gate(gate):
         message = f"the {gate} feature gate must be enabled in order to use the {gate} configuration"
         yield "seccompDefault", message, f"Set featureGates.{gate}: true, or seccompDefault: false."
 
