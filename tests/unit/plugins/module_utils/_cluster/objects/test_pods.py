@@ -400,3 +400,14 @@ def test_requests_of_the_pod_itself(asked: dict[str, str]) -> None:
     assert (found["memory"], found["hugepages-2Mi"]) == (4 * GI, 4 * 2**20)
     assert found.get("cpu", 0) == (Fraction(1, 2) if asked else 0)
     assert found.get("example.com/gpu", 0) == (1 if asked else 0)
+
+
+def test_requests_that_the_node_has_not_allocated_yet() -> None:
+    """From 1.33 on a resize may wait for room, and a restarted kubelet admits the pod with what it had."""
+    shown = workload("a", {"cpu": "8", "memory": "1Gi"}, {"cpu": "1"})
+    shown["status"]["containerStatuses"] = [
+        {"name": "c0", "allocatedResources": {"cpu": "500m", "memory": "2Gi"}},
+        {"name": "c1"},
+    ]
+    found = pod_usage.pod(shown, {})
+    assert (found.requests, found.whole_cpus) == ({"cpu": Fraction(3, 2), "memory": 2 * GI}, True)
