@@ -86,8 +86,9 @@ def _place(about: _Json) -> tuple[str, str]:
 
 def pod(item: _Json, usage: t.Mapping[str, Fraction]) -> Pod:
     """Return the Pod for a Pod object of the API."""
-    about, spec = item["metadata"], item["spec"]
-    asked = list(map(_requests, spec["containers"]))
+    about, spec, status = item["metadata"], item["spec"], item.get("status") or {}
+    allocated = _allocated(status)
+    asked = [_requests(container, allocated) for container in spec["containers"]]
     resources = set().union(*asked)
     return Pod(
         about["namespace"],
@@ -97,38 +98,52 @@ def pod(item: _Json, usage: t.Mapping[str, Fraction]) -> Pod:
         spec.get("priority") or 0,
         # The API shows a static pod as a mirror pod.
         pods.MIRROR in (about.get("annotations") or {}),
-        (item.get("status") or {}).get("qosClass") or "BestEffort",
-        _total(spec, asked),
+        status.get("qosClass") or "BestEffort",
+        _total(spec, asked, allocated),
         any(one.get("cpu") and one["cpu"].denominator == 1 for one in asked),
         any("/" in name and not name.split("/")[0].endswith("kubernetes.io") for name in resources),
         usage,
     )
 
 
-def _requests(container: _Json) -> dict[str, Fraction]:
-    return _amounts((container.get("resources") or {}).get("requests"))
+def _allocated(status: _Json) -> dict[str, _Json]:
+    """Return what the node has allocated, by container. After a resize it may not be what the spec requests by now."""
+    containers = [*(status.get("containerStatuses") or []), *(status.get("initContainerStatuses") or [])]
+    return {one["name"]: one.get("allocatedResources") or {} for one in containers}
+
+
+def _requests(asking: _Json, allocated: t.Mapping[str, _Json]) -> dict[str, Fraction]:
+    """Return the requests of a container, or of the spec of a pod itself; a restarted kubelet takes what is allocated.
+
+    Source: pkg/kubelet/allocation UpdatePodFromAllocation.
+    """
+    given = (asking.get("resources") or {}).get("requests") or {}
+    return _amounts({**given, **allocated.get(asking.get("name") or "", {})})
 
 
 def _amounts(given: t.Mapping[str, t.Any] | None) -> dict[str, Fraction]:
     return {name: amounts.parse_quantity(str(amount)) for name, amount in (given or {}).items()}
 
 
-def _total(spec: _Json, asked: t.Sequence[t.Mapping[str, Fraction]]) -> dict[str, Fraction]:
+def _total(
+    spec: _Json, asked: t.Sequence[t.Mapping[str, Fraction]], allocated: t.Mapping[str, _Json]
+) -> dict[str, Fraction]:
     """Return the requests of a pod: the sum of its containers and sidecars, or those of an init container if higher,
-    plus the overhead.
+    in their place those of the pod itself, plus the overhead.
 
     Source: k8s.io/component-helpers/resource PodRequests; sidecars are init containers with restartPolicy Always, from
-    1.28 on.
+    1.28 on. A pod has requests of its own from 1.34 on, for cpu, memory and huge pages alone.
     """
     sidecars: dict[str, Fraction] = {}
     most: dict[str, Fraction] = {}
     for container in spec.get("initContainers") or []:
-        at_once = _combined(sum, sidecars, _requests(container))
+        at_once = _combined(sum, sidecars, _requests(container, allocated))
         most = _combined(max, most, at_once)
         if container.get("restartPolicy") == "Always":
             sidecars = at_once
     running = _combined(sum, *asked, sidecars)
-    return _combined(sum, _combined(max, running, most), _amounts(spec.get("overhead")))
+    requests = {**_combined(max, running, most), **_requests(spec, {})}
+    return _combined(sum, requests, _amounts(spec.get("overhead")))
 
 
 def _combined(combine: t.Callable[[list[Fraction]], t.Any], *parts: t.Mapping[str, Fraction]) -> dict[str, Fraction]:

@@ -61,11 +61,17 @@ class Gate:
         value = given.get(self.name)
         if state is None or isinstance(value, bool):
             return value is True
-        for name, stage in GROUPS.items():
-            group = given.get(name)
-            if stage == state.stage and isinstance(group, bool) and not state.locked:
-                return group
-        return state.default
+        group = by_group(state, given)
+        return state.default if group is None else group
+
+
+def by_group(state: State, given: Mapping[str, Any]) -> bool | None:
+    """Return what AllAlpha or AllBeta among these gates makes of one in this state, None if they leave its default."""
+    for name, stage in GROUPS.items():
+        group = given.get(name)
+        if stage == state.stage and isinstance(group, bool) and not state.locked:
+            return group
+    return None
 
 
 @lru_cache(maxsize=None)

@@ -105,7 +105,8 @@ def built_on_live(node: Given) -> Source:
         base = for_machine(node.target, node.live)
     config = node.declared.over(base)
     changes = compare.changes(node.live, config, node.minor)
-    return Source(config, config, changes, compare.before(changes), own_values.absent_after(changes), node.record, left)
+    replaced, absent = compare.before(changes), own_values.absent_after(changes)
+    return Source(config, _runs(config, node.minor), changes, replaced, absent, node.record, left)
 
 
 def built_on_file(node: Given) -> Source:
@@ -117,7 +118,7 @@ def built_on_file(node: Given) -> Source:
     files, names = _files(node), node.declared.names
     config = node.declared.over({"kind": KIND, "apiVersion": API_VERSION, **files.own})
     moved = compare.after(compare.changes(files.read, config, node.minor))
-    expected = node.declared.over(own_values.revert(node.live, moved))
+    expected = _runs(node.declared.over(own_values.revert(node.live, moved)), node.minor)
     changes = compare.changes(node.live, expected, node.minor)
     replaced = _of_paths(compare.before(compare.changes(files.own, config, node.minor)), names)
     return _without_record(node, config, expected, changes, moved, names, replaced)
@@ -208,6 +209,12 @@ def outcome(current: Mapping[str, Config], planned: Mapping[str, Config], row: M
     return own_values.revert(
         current[row["live_variant"]], {change["path"]: change["after"] for change in row["changes"]}
     )
+
+
+def _runs(config: dict[str, Any], minor: int) -> dict[str, Any]:
+    """Return a whole source with the thresholds that the kubelet merges into it; the same object if it merges none."""
+    merged = compare.with_thresholds(config, minor)
+    return config if merged == config else merged
 
 
 def _of_paths(values: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:

@@ -33,7 +33,7 @@ def problems(config: Mapping[str, Any], minor: int, binary: BinaryFacts | None =
 def _found(config: Mapping[str, Any], minor: int, binary: BinaryFacts | None = None) -> set[Problem]:
     effective = EffectiveConfig(config, minor, binary)
     found = {*types.check(config, minor, binary), *validation.check(effective), *fatal.check(effective)}
-    found.update(feature_gates.check(effective), start_rules.hidden(effective))
+    found.update(feature_gates.check(effective), start_rules.hidden(effective), fatal.ignored(effective))
     return found
 
 

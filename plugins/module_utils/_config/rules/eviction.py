@@ -107,8 +107,8 @@ def check(config: EffectiveConfig) -> Iterator[Problem]:
             else:
                 yield from _threshold(path, signal, value, field == "evictionMinimumReclaim")
     periods = config.pairs("evictionSoftGracePeriod")
-    for signal in config.pairs("evictionSoft"):
-        if signal not in periods:
+    for signal, value in config.pairs("evictionSoft").items():
+        if signal not in periods and value not in _OFF:
             yield _refuse(
                 paths.show(("evictionSoft", signal)),
                 f"grace period must be specified for the soft eviction threshold {signal}",

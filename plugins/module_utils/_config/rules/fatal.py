@@ -18,6 +18,7 @@ from ..values import amounts, paths, short_texts
 from . import eviction
 from .problem import LAST_READ, REFUSAL, EffectiveConfig, Finding, Problem
 
+_Rules = Mapping[str, Callable[[EffectiveConfig], Iterator[Finding]]]
 VERSIONS = ("VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13")
 
 CIPHERS = frozenset(
@@ -59,7 +60,16 @@ _CURVES = (23, 24, 25, 29, 4587, 4588, 4589)
 def check(config: EffectiveConfig) -> Iterator[Problem]:
     """Yield a refusal for every value that would crash a kubelet of this minor."""
     yield from eviction.check(config)
-    for name, find in _RULES.items():
+    yield from _problems(_RULES, config)
+
+
+def ignored(config: EffectiveConfig) -> Iterator[Problem]:
+    """Yield a refusal for every value with which a kubelet starts, and which it does not use."""
+    yield from _problems(_IGNORED, config)
+
+
+def _problems(rules: _Rules, config: EffectiveConfig) -> Iterator[Problem]:
+    for name, find in rules.items():
         for path, message, remedy in find(config):
             yield Problem(REFUSAL, path, message, remedy, name)
 
@@ -189,12 +199,7 @@ def _curves(config: EffectiveConfig) -> Iterator[Finding]:
 def _seccomp(config: EffectiveConfig) -> Iterator[Finding]:
     # cmd/kubelet/app/server.go of 1.22 to 1.26
     gate = "SeccompDefault"
-    if (
-        22 <= config.minor <= 26
-        and config.truth("seccompDefault")
-        and not config.gate(gate)
-        and config.knows_gate(gate)
-    ):
+    if 22 <= config.minor <= 26 and config.truth("seccompDefault") and not config.gate(gate):
         message = f"the {gate} feature gate must be enabled in order to use the {gate} configuration"
         yield "seccompDefault", message, f"Set featureGates.{gate}: true, or seccompDefault: false."
 
@@ -253,24 +258,36 @@ def _is_namespaced(pattern: str, minor: int) -> bool:
     return pattern in ("kernel.sem", "kernel.sem*") or pattern.startswith(_NAMESPACED)
 
 
-def _addresses(config: EffectiveConfig) -> Iterator[Finding]:
-    # pkg/kubelet/kubelet.go drops an entry of clusterDNS that it cannot parse, with a line in its log only. A server
-    # at such an address cannot listen (server/server.go), and ends the kubelet. healthzBindAddress may be a name.
-    named: list[tuple[paths.Path, str, str]] = [
-        (("clusterDNS", position), value, "silently ignore it")
-        for position, value in enumerate(config.texts("clusterDNS"))
-    ]
+def _address(config: EffectiveConfig) -> Iterator[Finding]:
+    # A server there cannot listen (pkg/kubelet/server/server.go). healthzBindAddress may be a name.
     if config.text("address"):
-        named.append((("address",), config.text("address"), "end, since it cannot listen there"))
-    for path, value, then in named:
-        try:
-            short_texts.address(value)
-        except ValueError:
-            message = f'"{value}" is not an IP address; the kubelet would {then}'
-            yield paths.show(path), message, "Write an IPv4 or IPv6 address, without a zone."
+        yield from _no_address(("address",), config.text("address"), "end, since it cannot listen there")
 
 
-_RULES: Mapping[str, Callable[[EffectiveConfig], Iterator[Finding]]] = {
+def _name_servers(config: EffectiveConfig) -> Iterator[Finding]:
+    # pkg/kubelet/kubelet.go drops an entry that it cannot parse, with a line in its log only.
+    for position, value in enumerate(config.texts("clusterDNS")):
+        yield from _no_address(("clusterDNS", position), value, "silently ignore it")
+
+
+def _no_address(path: paths.Path, value: str, then: str) -> Iterator[Finding]:
+    try:
+        short_texts.address(value)
+    except ValueError:
+        message = f'"{value}" is not an IP address; the kubelet would {then}'
+        yield paths.show(path), message, "Write an IPv4 or IPv6 address, without a zone."
+
+
+def _split_stream(config: EffectiveConfig) -> Iterator[Finding]:
+    # component-base/logs/api/v1/options.go addFlags: defining the flag writes its default into what the file set.
+    for form in ("text", "json"):
+        path, flag = f"logging.options.{form}.splitStream", f"--log-{form}-split-stream"
+        if config.truth(path):
+            message = f"the kubelet replaces it by the default of its flag {flag}, so that it has no effect"
+            yield path, message, f"Omit it, or set {flag} on the kubelet's command line in its place."
+
+
+_RULES: _Rules = {
     "dynamic-gate-off": _gate,
     "run-once": _run_once,
     "reserved-resource": _reserved,
@@ -284,6 +301,11 @@ _RULES: Mapping[str, Callable[[EffectiveConfig], Iterator[Finding]]] = {
     "log-files": _log_files,
     "log-size": _log_size,
     "sysctl": _sysctls,
-    "address": _addresses,
+    "address": _address,
 }
 """All rules but those about eviction, by their names."""
+_IGNORED: _Rules = {
+    "address": _name_servers,
+    "split-stream": _split_stream,
+}
+"""The rules about what no kubelet reports as an error."""

@@ -109,9 +109,9 @@ def _sampling(config: EffectiveConfig) -> Iterator[Finding]:
 RULES = (
     Rule("log-flush-positive", 24, None, _flush_positive),
     Rule("log-flush-text", 23, FLUSH_TEXT - 1, _flush_as_text),
-    Rule("log-options", 25, None, _log_options, ("LoggingAlphaOptions",)),
+    Rule("log-options", 25, None, _log_options),
     Rule("log-verbosity", 23, None, _log_verbosity),
     Rule("tracing-endpoint", 25, None, _tracing_endpoint),
-    Rule("tracing-gate", 25, 33, _tracing_gate, ("KubeletTracing",)),
+    Rule("tracing-gate", 25, 33, _tracing_gate),
     Rule("tracing-sampling", 25, None, _sampling),
 )

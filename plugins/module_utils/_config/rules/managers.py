@@ -228,20 +228,13 @@ def _shown(options: Mapping[str, str]) -> str:
     return "map[" + " ".join(f"{name}:{value}" for name, value in sorted(options.items())) + "]"
 
 
-_CPU_GATES = ("CPUManagerPolicyOptions", "CPUManagerPolicyAlphaOptions", "CPUManagerPolicyBetaOptions")
-_TOPOLOGY_GATES = (
-    "TopologyManagerPolicyOptions",
-    "TopologyManagerPolicyAlphaOptions",
-    "TopologyManagerPolicyBetaOptions",
-)
-
 RULES = (Rule("reserved-memory", 21, None, _reserved_memory),)
 """What the kubelet's validation refuses."""
 
 FATAL = (
-    Rule("memory-policy", 21, None, _memory_policy, ("MemoryManager",)),
-    Rule("static-memory", 21, None, _static_memory, ("MemoryManager",)),
-    Rule("cpu-policy-options", 22, None, _cpu_options, _CPU_GATES),
-    Rule("topology-policy-options", 26, None, _topology_options, _TOPOLOGY_GATES),
+    Rule("memory-policy", 21, None, _memory_policy),
+    Rule("static-memory", 21, None, _static_memory),
+    Rule("cpu-policy-options", 22, None, _cpu_options),
+    Rule("topology-policy-options", 26, None, _topology_options),
 )
 """What passes validation and stops the kubelet then."""

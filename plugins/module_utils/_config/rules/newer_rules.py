@@ -271,25 +271,25 @@ def _memory_reservation(config: EffectiveConfig) -> Iterator[Finding]:
 
 
 RULES = (
-    Rule("swap-behavior", 22, None, _swap, ("NodeSwap",)),
+    Rule("swap-behavior", 22, None, _swap),
     Rule("memory-throttling", 22, None, _throttling),
     Rule("taints", 23, None, _taints),
-    Rule("shutdown-by-priority", 23, None, _shutdown_by_priority, ("GracefulNodeShutdownBasedOnPodPriority",)),
+    Rule("shutdown-by-priority", 23, None, _shutdown_by_priority),
     Rule("parallel-pulls-positive", 27, None, _positive_pulls),
     Rule("parallel-pulls-serialized", 27, None, _parallel_pulls),
     # OpenShift switches the gate on by default.
-    Rule("log-query-gate", 27, None, _log_query_gate, ("NodeLogQuery",), sure=False),
+    Rule("log-query-gate", 27, None, _log_query_gate, sure=False),
     Rule("log-query-handler", 27, None, _log_query_handler),
-    Rule("image-maximum-age", 29, None, _image_age, ("ImageMaximumGCAge",)),
+    Rule("image-maximum-age", 29, None, _image_age),
     Rule("log-workers", 30, None, _log_workers),
     Rule("log-interval", 30, None, _log_interval),
     Rule("pod-logs-dir", 30, None, _pod_logs),
     Rule("allocatable-twice", 31, None, _allocatable_twice),
     Rule("allocatable-both", 32, None, _allocatable_both),
-    Rule("crash-loop-period", 32, None, _crash_loop, ("KubeletCrashLoopBackOffMax",)),
-    Rule("pull-policy", 33, None, _pull_policy, ("KubeletEnsureSecretPulledImages",)),
-    Rule("image-patterns", 33, None, _image_patterns, ("KubeletEnsureSecretPulledImages",)),
+    Rule("crash-loop-period", 32, None, _crash_loop),
+    Rule("pull-policy", 33, None, _pull_policy),
+    Rule("image-patterns", 33, None, _image_patterns),
     Rule("ids-per-pod", 33, None, _ids_per_pod),
     Rule("image-minimum-age", 36, None, _image_minimum_age),
-    Rule("memory-reservation", 36, None, _memory_reservation, ("MemoryQoS",)),
+    Rule("memory-reservation", 36, None, _memory_reservation),
 )

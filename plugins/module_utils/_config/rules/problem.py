@@ -77,17 +77,17 @@ class EffectiveConfig:
 
     def gate(self, name: str) -> bool:
         """Return whether this configuration enables a feature gate; the kubelet's local file and flags are not seen."""
-        given = paths.typed(self.value("featureGates"), dict).get(name)
-        if isinstance(given, bool):
-            return given
+        given = paths.typed(self.value("featureGates"), dict)
+        state = gates.state(name, self.minor)
+        own = given.get(name)
+        if isinstance(own, bool):
+            return own
+        group = gates.by_group(state, given) if state else None
+        if group is not None:
+            return group
         if self.binary and self.binary.default(name) is not None:
             return bool(self.binary.default(name))
         return gates.default(name, self.minor)
-
-    def knows_gate(self, name: str) -> bool:
-        """Return whether gate() is certain: the configuration sets it, or nothing changes the defaults of all gates."""
-        given = paths.typed(self.value("featureGates"), dict)
-        return name in given or not set(gates.GROUPS) & set(given)
 
 
 @dataclass(frozen=True)
@@ -136,8 +136,6 @@ class Rule(NamedTuple):
     until: int | None
     """The last minor with the rule; None if the newest minor read still has it."""
     find: Callable[[EffectiveConfig], Iterator[Finding]]
-    gates: tuple[str, ...] = ()
-    """The feature gates that decide about the rule."""
     sure: bool = True
     """False where distributions of Kubernetes differ."""
 
@@ -148,12 +146,6 @@ class Rule(NamedTuple):
     def is_certain(self, config: EffectiveConfig) -> bool:
         """Return whether the kubelet of this configuration certainly refuses what breaks the rule.
 
-        A kubelet outside the minors read may have dropped the rule. AllAlpha and AllBeta may change the default of a
-        gate that the configuration does not name.
+        A kubelet outside the minors read may have dropped the rule.
         """
-        return (
-            self.sure
-            and self.holds_at(config.minor)
-            and FIRST_READ <= config.minor <= LAST_READ
-            and all(map(config.knows_gate, self.gates))
-        )
+        return self.sure and self.holds_at(config.minor) and FIRST_READ <= config.minor <= LAST_READ

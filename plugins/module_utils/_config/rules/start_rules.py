@@ -169,7 +169,7 @@ FATAL = (
     Rule("runtime-endpoint", 27, None, _endpoints),
     Rule("same-port", 0, None, _ports),
     Rule("iptables-bits", 0, 27, _iptables_bits),
-    Rule("user-namespaces", 30, None, _user_namespaces, ("UserNamespacesSupport",)),
+    Rule("user-namespaces", 30, None, _user_namespaces),
     Rule("ids-of-user", 33, 34, _ids_per_pod, sure=False),
     Rule("enforced-reservation", 0, None, _enforced),
     Rule("reserved-cpus-order", 17, None, _cpu_order),

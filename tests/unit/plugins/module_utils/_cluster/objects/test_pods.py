@@ -389,3 +389,25 @@ def test_init_containers(init: list[dict[str, t.Any]], cpu: int) -> None:
         for one in init
     ]
     assert pod_usage.pod(shown, {}).requests["cpu"] == cpu
+
+
+@pytest.mark.parametrize("asked", [{}, {"memory": "1Gi", "cpu": "500m", "example.com/gpu": "1"}])
+def test_requests_of_the_pod_itself(asked: dict[str, str]) -> None:
+    """From 1.34 on a pod may have requests of its own, which count instead of the sum of its containers."""
+    shown = workload("a", asked, overhead={"memory": "1Gi"})
+    shown["spec"]["resources"] = {"requests": {"memory": "3Gi", "hugepages-2Mi": "4Mi"}, "limits": {"cpu": "2"}}
+    found = pod_usage.pod(shown, {}).requests
+    assert (found["memory"], found["hugepages-2Mi"]) == (4 * GI, 4 * 2**20)
+    assert found.get("cpu", 0) == (Fraction(1, 2) if asked else 0)
+    assert found.get("example.com/gpu", 0) == (1 if asked else 0)
+
+
+def test_requests_that_the_node_has_not_allocated_yet() -> None:
+    """From 1.33 on a resize may wait for room, and a restarted kubelet admits the pod with what it had."""
+    shown = workload("a", {"cpu": "8", "memory": "1Gi"}, {"cpu": "1"})
+    shown["status"]["containerStatuses"] = [
+        {"name": "c0", "allocatedResources": {"cpu": "500m", "memory": "2Gi"}},
+        {"name": "c1"},
+    ]
+    found = pod_usage.pod(shown, {})
+    assert (found.requests, found.whole_cpus) == ({"cpu": Fraction(3, 2), "memory": 2 * GI}, True)

@@ -7,8 +7,12 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import delivery
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, merged_dropins
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan_text, sources
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.layers import Declared
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.own_file import Files
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.own_values import NO_RECORD
 
 from . import tables
 from .tables import HEADER, of_n1
@@ -96,6 +100,17 @@ def test_default_thresholds_are_merged_into_the_own_file_only(
     assert tables.changes(made) == changes
     expected = sources.outcome({row["live_variant"]: live}, made["variants"], row)
     assert compare.changes(_live(declared, own), expected, 36, runs=True) == []
+
+
+@pytest.mark.parametrize("files", [None, Files(HEADER, HEADER)])
+def test_default_thresholds_that_a_checkpoint_merges_count(files: Files | None) -> None:
+    """The rules, the forecast and what pods may request have to see them."""
+    live = _live()
+    declared = Declared([{"mergeDefaultEvictionSettings": True, "evictionHard": {"nodefs.available": "20%"}}])
+    given = sources.Given(live, 36, declared, NO_RECORD, files)
+    made = sources.of(delivery.of("checkpoint"), files, False)(given)
+    assert made.expected["evictionHard"] == {**live["evictionHard"], "nodefs.available": "20%"}
+    assert made.config["evictionHard"] == {"nodefs.available": "20%"}
 
 
 def test_the_record_of_a_node_has_what_each_declared_path_had() -> None:

@@ -154,15 +154,6 @@ def test_a_rule_that_distributions_change_is_never_certain() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gates", "certain"),
-    [({}, True), ({"Other": True}, True), ({"AllAlpha": False}, False), ({"AllBeta": True, "Mine": True}, True)],
-)
-def test_a_rule_with_a_gate(gates: dict[str, Any], certain: bool) -> None:
-    rule = Rule("one", 0, None, lambda _config: iter(()), ("Mine",))
-    assert rule.is_certain(EffectiveConfig({"featureGates": gates}, 33)) is certain
-
-
-@pytest.mark.parametrize(
     ("minor", "pods", "qps"),
     [(19, None, None), (20, 110, 5), (26, 110, 5), (27, 110, 50), (36, 110, 50), (BEYOND, None, None)],
 )
@@ -230,6 +221,11 @@ def test_a_zero_that_means_an_unknown_default_is_unknown(path: str, zero: object
         ({"GracefulNodeShutdown": True}, 20, {}, True),
         ({}, 36, {"GracefulNodeShutdown": "b-"}, False),
         ({"GracefulNodeShutdown": True}, 36, {"GracefulNodeShutdown": "b-"}, True),
+        # The groups set what the configuration does not name; in 1.20 it is alpha.
+        ({"AllBeta": False}, 36, {"GracefulNodeShutdown": "b+"}, False),
+        ({"AllBeta": False, "GracefulNodeShutdown": True}, 36, {}, True),
+        ({"AllAlpha": False, "AllBeta": True}, 20, {}, False),
+        ({"AllAlpha": True}, 20, {}, True),
     ],
 )
 def test_a_gate_has_the_default_of_the_minor_or_of_the_binary(
@@ -237,20 +233,6 @@ def test_a_gate_has_the_default_of_the_minor_or_of_the_binary(
 ) -> None:
     binary = BinaryFacts("v1.36.2", [], answer, {})
     assert EffectiveConfig({"featureGates": gates}, minor, binary).gate("GracefulNodeShutdown") is on
-
-
-@pytest.mark.parametrize(
-    ("gates", "known"),
-    [
-        (None, True),
-        ({"NodeSwap": True}, True),
-        ({"AllBeta": False}, False),
-        ({"AllAlpha": True, "GracefulNodeShutdown": False}, True),
-        ("x", True),
-    ],
-)
-def test_whether_a_gate_is_known(gates: object, known: bool) -> None:
-    assert EffectiveConfig({"featureGates": gates}, 33).knows_gate("GracefulNodeShutdown") is known
 
 
 @pytest.mark.parametrize(

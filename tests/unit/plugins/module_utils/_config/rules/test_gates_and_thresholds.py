@@ -212,6 +212,8 @@ def test_soft_thresholds_need_a_grace_period() -> None:
         "evictionSoftGracePeriod": {"memory.available": "1m30s", "nodefs.available": "1m"},
     }
     assert list(eviction.check(EffectiveConfig(good, 20))) == []
+    off = {SOFT: {MEMORY: "0%", "nodefs.available": "100%"}}
+    assert list(eviction.check(EffectiveConfig(off, 20))) == []
 
 
 @pytest.mark.parametrize(

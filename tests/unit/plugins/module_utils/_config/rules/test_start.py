@@ -84,10 +84,8 @@ def curves(*numbers: Any) -> dict[str, Any]:
         ({"allowedUnsafeSysctls": ["net/core/*"]}, "sysctl", "allowedUnsafeSysctls[0]", "match regex"),
         ({"allowedUnsafeSysctls": [f"net.{'a' * 250}"]}, "sysctl", "allowedUnsafeSysctls[0]", "at most 253 characters"),
         ({"allowedUnsafeSysctls": ["net*"]}, "sysctl", "allowedUnsafeSysctls[0]", "not known to be namespaced"),
-        ({"clusterDNS": ["10.0.0.1", "dns.local"]}, "address", "clusterDNS[1]", "is not an IP address"),
         ({"address": "localhost"}, "address", "address", "is not an IP address"),
         ({"address": "fe80::1%eth0"}, "address", "address", "it cannot listen there"),
-        ({"clusterDNS": ["fe80::1%eth0"]}, "address", "clusterDNS[0]", "silently ignore it"),
         (
             {"evictionHard": {"memory.available": "<5%"}},
             "eviction",
@@ -101,6 +99,27 @@ def test_fatal_values_are_refused(config: dict[str, Any], rule: str, path: str, 
     assert (problem.severity, problem.rule, problem.path) == (REFUSAL, rule, path)
     assert message in problem.message
     assert problem.remedy
+
+
+SPLIT = {"logging": {"options": {"text": {"splitStream": True}}}}
+
+
+@pytest.mark.parametrize(
+    ("config", "rule", "path", "message"),
+    [
+        ({"clusterDNS": ["10.0.0.1", "dns.local"]}, "address", "clusterDNS[1]", "is not an IP address"),
+        ({"clusterDNS": ["fe80::1%eth0"]}, "address", "clusterDNS[0]", "silently ignore it"),
+        (SPLIT, "split-stream", "logging.options.text.splitStream", "the default of its flag --log-text-split-stream"),
+    ],
+)
+def test_values_that_a_kubelet_does_not_use_are_refused(
+    config: dict[str, Any], rule: str, path: str, message: str
+) -> None:
+    """It starts with them, so an upgrade check does not count them."""
+    [problem] = [one for one in checks.problems(config, 36) if one.rule != start_rules.HIDES]
+    assert (problem.severity, problem.rule, problem.path) == (REFUSAL, rule, path)
+    assert message in problem.message and problem.remedy
+    assert not list(fatal.check(EffectiveConfig(config, 36)))
 
 
 @pytest.mark.parametrize(
@@ -169,11 +188,13 @@ def test_fatal_values_of_some_versions(
         ({"allowedUnsafeSysctls": ["kernel.sem*", f"net.{'a' * 249}"]}, 20),
         ({"allowedUnsafeSysctls": ["net/core/*"]}, 23),
         ({"clusterDNS": ["fd00::1"]}, 20),
+        ({"logging": {"options": {"json": {"splitStream": False}}}}, 36),
         ({"containerLogMaxFiles": "1", "tlsMinVersion": 5, "runOnce": "yes"}, 20),
     ],
 )
 def test_what_a_kubelet_survives(config: dict[str, Any], minor: int) -> None:
-    assert list(fatal.check(EffectiveConfig(config, minor))) == []
+    effective = EffectiveConfig(config, minor)
+    assert [*fatal.check(effective), *fatal.ignored(effective)] == []
 
 
 @pytest.mark.parametrize(

@@ -221,12 +221,13 @@ def test_what_is_allowed_or_not_for_these_rules(config: dict[str, Any], minor: i
         # The kubelet has the rule, or the gate has the default that breaks it, in some versions only.
         (TOPOLOGY, {19}, range(20, 27)),
         (SHUTDOWN, set(), {20}),
+        ({**SHUTDOWN, **off("AllBeta")}, {max(OUTSIDE)}, READ),
         (PERIOD, {12, 19}, range(20, 36)),
         (MICROSECONDS, OUTSIDE - {12, 19}, READ[6:]),
         (NONE, {12, 19}, range(20, 31)),
         (COMPRESSIBLE, {12, 19}, range(20, 32)),
-        # AllAlpha may switch the gate on.
-        ({**PERIOD, **on("AllAlpha")}, {12, 19, *range(20, 36)}, ()),
+        # The groups set a gate that the configuration does not name. The one of SHUTDOWN is beta from 1.21 on.
+        ({**PERIOD, **on("AllAlpha")}, set(), ()),
         ({**PERIOD, "featureGates": {"AllAlpha": True, "CustomCPUCFSQuotaPeriod": False}}, OUTSIDE, READ),
     ],
 )

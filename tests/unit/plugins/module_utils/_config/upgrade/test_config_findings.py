@@ -141,6 +141,7 @@ def test_a_right_value_of_a_flag_does_not_hide_a_wrong_one_of_the_file() -> None
         ({"maxPods": "many"}, 1),
         # Kubelets ignore unknown fields.
         ({"noSuchField": 1}, 0),
+        ({"clusterDNS": ["dns.local"]}, 0),
         # Passes the validation and ends the kubelet.
         ({"evictionHard": {"memory.available": "120%"}}, 1),
     ],
