@@ -145,14 +145,7 @@ def fuzz(_long: bool) -> list[str]:
 
 # What is not for users runs with one Python and one ansible-core only, and so does what plays whole rollouts.
 OTHER_VERSIONS = [
-    *[
-        "tests/unit/docs",
-        "tests/unit/extensions",
-        "tests/unit/fuzz",
-        "tests/unit/legacy",
-        "tests/unit/playbooks",
-        "tests/unit/plugins",
-    ],
+    *["tests/unit/extensions", "tests/unit/playbooks", "tests/unit/plugins"],
     *files("unit/roles", "argument_specs by_hand declared_values kubeadm_of_one_group read_node tasks window"),
     # Each waits for runs that a signal ends. The gate `unit` has them.
     *("--deselect", "tests/unit/plugins/callback/test_rollout.py::test_an_interrupted_run_leaves_its_report"),
@@ -160,7 +153,9 @@ OTHER_VERSIONS = [
     *ON_ALL_CORES,
 ]
 # Their code knows neither Ansible nor the package kubernetes.
-PURE = ["tests/unit/plugins/module_utils/_config", "tests/unit/plugins/module_utils/_node"]
+PURE = [f"tests/unit/plugins/module_utils/{room}" for room in ("_config", "_node")]
+PURE += [f"tests/unit/plugins/module_utils/_cluster/{room}" for room in ("objects", "rollout", "stages")]
+MORE_PURE = ["tests/unit/fuzz", "tests/unit/legacy"]
 
 
 @tests("quick", lowest_tools)
@@ -176,7 +171,7 @@ def unit_other_python(long: bool) -> list[str]:
     """Unit and property tests with the newest ansible-core for the Python that most gates do not have: 2.21 on 3.12 or
     later; long: 2.19 on 3.11, also those of code that knows neither Ansible nor the package kubernetes.
     """
-    return [*OTHER_VERSIONS, *([] if long else without(PURE)), *NOT_LONG]
+    return [*OTHER_VERSIONS, *(MORE_PURE if long else without(PURE)), *NOT_LONG]
 
 
 @gate("slow", "short", "long")

@@ -99,7 +99,7 @@ def refused(output: str) -> set[str]:
     return set(re.findall(r"(kubelet_config_\w+) is \S+ on (?:group [ab]|n\d)", output))
 
 
-@pytest.mark.parametrize("playbook", PLAYBOOKS)
+@pytest.mark.parametrize("playbook", few(PLAYBOOKS))
 def test_groups_that_differ_in_variables_of_the_run_are_refused(ansible: Ansible, playbook: str) -> None:
     """All of them are named at once, with the groups. The cluster has a message of its own."""
     names = {name for name in read(playbook) if specs.is_of_the_run(name)} - {"kubelet_config_hosts"}
