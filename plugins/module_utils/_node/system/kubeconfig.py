@@ -96,7 +96,8 @@ class Kubeconfig:
         authority = self.cluster.get("certificate-authority")
         data = self.cluster.get("certificate-authority-data")
         if data:
-            context = ssl.create_default_context(cadata=base64.b64decode(data).decode())
+            # Python reads no text there that is not ASCII, kubelets skip what is no certificate.
+            context = ssl.create_default_context(cadata=base64.b64decode(data).decode("ascii", "ignore"))
         elif authority:
             context = ssl.create_default_context(cafile=os.path.join(os.path.dirname(self.path), authority))
         else:

@@ -133,6 +133,12 @@ def test_the_name_of_the_servers_certificate(server: Server, tmp_path: Path) -> 
         connect(server, tmp_path, {}, **{"tls-server-name": ""}).call("GET", "/x")
 
 
+def test_a_comment_beside_an_inline_authority_may_be_of_any_language(server: Server, tmp_path: Path) -> None:
+    """kubeadm copies the file of an own authority as it is, and kubelets skip what is no certificate."""
+    authority = {"certificate-authority": None, "certificate-authority-data": data(f"# Société\n{server.signer.pem}")}
+    assert connect(server, tmp_path, {"token": "abc"}, **authority).call("GET", "/x")["token"] == "Bearer abc"
+
+
 def test_the_nodes_name_is_that_of_its_certificate(server: Server, tmp_path: Path) -> None:
     (tmp_path / "pair.pem").write_text("".join(server.signer.pair("system:node:worker-7.example")))
     found = connect(server, tmp_path, {"client-certificate": "pair.pem", "client-key": "pair.pem"})
