@@ -178,7 +178,7 @@ def failure(argv: Sequence[str], pid: int) -> str:
 
 
 def withdraw(argv: Sequence[str], pid: int, names: Sequence[str]) -> list[str]:
-    """Remove annotations from the Node of a kubelet with this command line and process; return warnings if that failed."""
+    """Remove annotations from the Node of a kubelet, see `api_of`; return warnings if that failed."""
     try:
         api = api_of(argv, pid, TIMEOUT)
         notes = {"metadata": {"annotations": dict.fromkeys(names)}}
