@@ -130,7 +130,7 @@ def absent(options: dict[str, Any], check: bool, unit: Unit) -> dict[str, Any]:
         from ..report import status_reporter
 
         guard_install.stop_follower(unit)
-        warnings += status_reporter.withdraw(known.get("argv", []), status_reporter.OF_FOLLOWER)
+        warnings += status_reporter.withdraw(known.get("argv", []), unit.pid(), status_reporter.OF_FOLLOWER)
         if warnings:
             # The limits stay, by which the next run sees that something is left to remove.
             return {"changed": True, "warnings": warnings}

@@ -136,15 +136,15 @@ def report(guard: Guard) -> int:
     """Send the pending report to the API server, with the kubelet's credentials."""
     from ..report import status_reporter
 
-    words, _started = _kubelet(guard)
+    words, pid, _started = _kubelet(guard)
 
     def since() -> float | None:
         if guard.records.progress().verdict:
             # The start of a kubelet that is about to be restarted is not reported.
             return None
-        return _kubelet(guard)[1]
+        return _kubelet(guard)[2]
 
-    failure = status_reporter.report(guard.records, lambda: status_reporter.api_of(words), since)
+    failure = status_reporter.report(guard.records, lambda: status_reporter.api_of(words, pid), since)
     if not failure:
         return 0
     sys.stderr.write(f"the status is not reported yet, the guard will try again: {failure}\n")
@@ -185,7 +185,8 @@ def _api(guard: Guard) -> Kubeconfig:
     from ..system.kubeconfig import ApiError
 
     try:
-        return status_reporter.api_of(_kubelet(guard)[0])
+        words, pid, _started = _kubelet(guard)
+        return status_reporter.api_of(words, pid)
     except status_reporter.NoCluster:
         raise ApiError("the kubelet runs without --kubeconfig, so there is no Node to follow") from None
 
@@ -241,16 +242,16 @@ def _logged_otherwise(guard: Guard, trial: Trial) -> str:
 def _unverified_node(guard: Guard) -> str:
     from ..report import status_reporter
 
-    words, started = _kubelet(guard)
-    cause = status_reporter.unverified(lambda: status_reporter.api_of(words), started)
+    words, pid, started = _kubelet(guard)
+    cause = status_reporter.unverified(lambda: status_reporter.api_of(words, pid), started)
     return f"waiting for its Node: {cause}" if cause else ""
 
 
-def _kubelet(guard: Guard) -> tuple[list[str], float | None]:
-    """Return the kubelet's command line, and when the running kubelet was started (seconds since the epoch)."""
+def _kubelet(guard: Guard) -> tuple[list[str], int, float | None]:
+    """Return the kubelet's command line, and process and start (seconds since the epoch) of the running kubelet."""
     seen = observe.kubelet(guard.host.settings.unit) or observe.UNKNOWN
     words = observe.argv(seen.pid) if seen.pid else []
-    return words or list(guard.host.settings.argv), seen.since()
+    return words or list(guard.host.settings.argv), seen.pid, seen.since()
 
 
 def status(guard: Guard) -> int:
@@ -260,7 +261,7 @@ def status(guard: Guard) -> int:
     shown = status_of(guard.host.store, error_of(guard.host.store), "", time.time())
     trial = quietly(guard.host.store.last_armed)
     shown["trial"] = trial.name if trial else None
-    started = _kubelet(guard)[1]
+    started = _kubelet(guard)[2]
     if started is not None:
         shown["started"] = status_annotation.stamp(started)
     shown["reported"] = pending is None

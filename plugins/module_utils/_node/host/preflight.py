@@ -352,7 +352,7 @@ def _ask(text: str | None, node: _Node) -> Answers:
 
 def _unasked(node: _Node) -> str:
     """Return why the guard could not ask the API server for its Node; empty if nothing is staged."""
-    return status_reporter.failure(node.words) if node.purpose == SWITCH else ""
+    return status_reporter.failure(node.words, node.unit.pid()) if node.purpose == SWITCH else ""
 
 
 def _version(node: _Node) -> str | None:

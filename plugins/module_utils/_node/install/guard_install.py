@@ -18,6 +18,7 @@ Python writes byte code beside modules without making it durable, and a short fi
 
 from __future__ import annotations
 
+import functools
 import io
 import os
 import re
@@ -31,7 +32,7 @@ from ..guard import base, guard_main
 from ..records import json_file
 from ..store import installed
 from ..system import files
-from ..system.command import Run
+from ..system.command import Run, execute
 from ..unit import ordered_stop, trust
 from ..unit.unit import Unit
 
@@ -59,6 +60,8 @@ from {PACKAGE}._node.guard.guard_main import main
 
 sys.exit(main(folder, sys.argv[1:]))
 """.encode()
+
+_USABLE = "import sys, hashlib, http.client, ssl, zipimport; sys.exit(sys.version_info < (3, 7))"
 
 Program = Mapping[str, bytes]
 # The second one is that of RHEL and its relatives.
@@ -123,12 +126,21 @@ def _with_packages(name: str) -> list[str]:
 
 
 def python() -> str:
-    """Return the interpreter for the guard: this one, under a name that survives a system upgrade if there is one."""
+    """Return the interpreter for the guard: that of the system, which survives an upgrade, else this one.
+
+    Ansible takes the newest one of a node. That may be removed later, and another controller may take another one.
+    """
     this = os.path.realpath(sys.executable)
     for name in STABLE_NAMES:
-        if os.path.realpath(name) == this:
+        if os.path.realpath(name) == this or _is_usable(os.path.realpath(name)):
             return name
     return sys.executable
+
+
+@functools.lru_cache(maxsize=None)
+def _is_usable(interpreter: str) -> bool:
+    """Return whether an interpreter is new enough and has the whole library: that of a minimal system has not."""
+    return execute([interpreter, "-I", "-c", _USABLE]).returncode == 0
 
 
 def command(config_dir: str) -> str:

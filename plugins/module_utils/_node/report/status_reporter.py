@@ -13,8 +13,9 @@ import time
 from typing import Any, Callable, Mapping, Sequence
 
 from ..._config.values import annotation, following
+from ..system.command import environment_of
 from ..system.credentials import CERT_DIR
-from ..system.health import flag
+from ..system.health import flag, kubelet_of
 from ..system.kubeconfig import ApiError, Kubeconfig
 from . import status_annotation
 from .status_annotation import Outbox
@@ -128,13 +129,18 @@ def _raise_event(api: Kubeconfig, event: dict[str, object]) -> None:
             raise
 
 
-def api_of(words: Sequence[str], timeout: float = 10) -> Kubeconfig:
-    """Return the API server and credentials of a kubelet with this command line. Raises NoCluster, ApiError."""
+def api_of(words: Sequence[str], pid: int, timeout: float = 10) -> Kubeconfig:
+    """Return the API server and credentials of a kubelet with this command line. Raises NoCluster, ApiError.
+
+    `pid`: its process, or the one that has started it, which has the environment; 0 if none runs.
+    """
     path = flag(words, "kubeconfig")
     if not path:
         raise NoCluster
     cert_dir = os.path.join("/", flag(words, "cert-dir") or CERT_DIR)
-    return Kubeconfig(os.path.join("/", path), timeout, cert_dir, flag(words, "hostname-override") or "")
+    override = flag(words, "hostname-override") or ""
+    environ = environment_of(kubelet_of(pid))
+    return Kubeconfig(os.path.join("/", path), timeout, cert_dir, override, environ)
 
 
 def elsewhere(argv: Sequence[str], node: str) -> str:
@@ -143,7 +149,7 @@ def elsewhere(argv: Sequence[str], node: str) -> str:
     The inventory may have the address from the status of the Node, which the node writes itself.
     """
     try:
-        found = api_of(argv, TIMEOUT).certified_name()
+        found = api_of(argv, 0, TIMEOUT).certified_name()
     except (NoCluster, ApiError):
         return ""
     if found in ("", node):
@@ -154,13 +160,13 @@ def elsewhere(argv: Sequence[str], node: str) -> str:
     )
 
 
-def failure(argv: Sequence[str]) -> str:
-    """Return why the guard of a kubelet with this command line would get no answer.
+def failure(argv: Sequence[str], pid: int) -> str:
+    """Return why the guard of a kubelet with this command line and process would get no answer.
 
     Returns an empty text if it gets one, and for a kubelet without a cluster.
     """
     try:
-        api = api_of(argv, TIMEOUT)
+        api = api_of(argv, pid, TIMEOUT)
         node = api.node_name()
         api.call("GET", f"/api/v1/nodes/{node}")
     except NoCluster:
@@ -171,10 +177,10 @@ def failure(argv: Sequence[str]) -> str:
     return ""
 
 
-def withdraw(argv: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Remove annotations from the Node of a kubelet with this command line; return warnings if that failed."""
+def withdraw(argv: Sequence[str], pid: int, names: Sequence[str]) -> list[str]:
+    """Remove annotations from the Node of a kubelet, see `api_of`; return warnings if that failed."""
     try:
-        api = api_of(argv, TIMEOUT)
+        api = api_of(argv, pid, TIMEOUT)
         notes = {"metadata": {"annotations": dict.fromkeys(names)}}
         api.call("PATCH", f"/api/v1/nodes/{api.node_name()}", notes, status_annotation.MERGE_PATCH)
     except NoCluster:

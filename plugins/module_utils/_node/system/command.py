@@ -77,6 +77,16 @@ def of_process(pid: int, root: str = "/") -> list[str]:
     return list(map(os.fsdecode, words))
 
 
+def environment_of(pid: int, root: str = "/") -> dict[str, str]:
+    """Return a process's environment, empty when it has ended. `root`: the folder that /proc is in."""
+    try:
+        with open(os.path.join(root, f"proc/{pid}/environ"), "rb") as stream:
+            words = map(os.fsdecode, stream.read().split(b"\0"))
+    except OSError:
+        return {}
+    return {name: value for name, equals, value in (word.partition("=") for word in words) if equals}
+
+
 def number(text: str | None) -> int:
     """Return a number that systemctl shows, 0 for one that is absent or not set."""
     return int(text) if text and text.isdecimal() else 0

@@ -59,14 +59,20 @@ class Identity(NamedTuple):
 
 
 def of_user(
-    user: Mapping[str, Any], folder: str, cert_dir: str, cluster: Mapping[str, Any], timeout: float
+    user: Mapping[str, Any],
+    folder: str,
+    cert_dir: str,
+    cluster: Mapping[str, Any],
+    timeout: float,
+    environ: Mapping[str, str],
 ) -> list[Identity]:
     """Return the identities of a kubeconfig's user, the one that a kubelet would use first; never empty.
 
-    `folder`: where relative paths start. `timeout`: of a plugin. Raises PluginError, OSError, ValueError, KeyError.
+    `folder`: where relative paths start. `timeout`: of a plugin. `environ`: of the kubelet, as far as it is known.
+    Raises PluginError, OSError, ValueError, KeyError.
     """
     if user.get("exec"):
-        return [_by_plugin(user["exec"], folder, cluster, timeout)]
+        return [_by_plugin(user["exec"], folder, cluster, timeout, {**os.environ, "PATH": _PATH, **environ})]
     token = str(user.get("token") or "")
     if user.get("tokenFile"):
         token = files.text(os.path.join(folder, user["tokenFile"])).strip()
@@ -97,13 +103,15 @@ def _part(user: Mapping[str, Any], name: str, folder: str) -> str:
     return files.text(os.path.join(folder, user[name]))
 
 
-def _by_plugin(plugin: Mapping[str, Any], folder: str, cluster: Mapping[str, Any], timeout: float) -> Identity:
+def _by_plugin(
+    plugin: Mapping[str, Any], folder: str, cluster: Mapping[str, Any], timeout: float, environ: Mapping[str, str]
+) -> Identity:
     """Run a plugin (client.authentication.k8s.io ExecCredential) and return its credentials. Raises PluginError."""
     name = str(plugin["command"])
     # As client-go: a name with a slash is relative to the kubeconfig, any other one is looked up.
-    path = os.path.join(folder, name) if "/" in name else shutil.which(name, path=_PATH)
+    path = os.path.join(folder, name) if "/" in name else shutil.which(name, path=environ["PATH"])
     if not path:
-        raise PluginError(f"its plugin {name} is not installed in {_PATH}")
+        raise PluginError(f"its plugin {name} is not installed in {environ['PATH']}")
     spec: dict[str, Any] = {"interactive": False}
     if plugin.get("provideClusterInfo"):
         spec["cluster"] = dict(cluster)
@@ -116,7 +124,7 @@ def _by_plugin(plugin: Mapping[str, Any], folder: str, cluster: Mapping[str, Any
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=timeout,
-            env={**os.environ, "PATH": _PATH, **given, "KUBERNETES_EXEC_INFO": json.dumps(asked)},
+            env={**environ, **given, "KUBERNETES_EXEC_INFO": json.dumps(asked)},
         )
     except subprocess.TimeoutExpired:
         raise PluginError(f"its plugin {name} timed out after {timeout:g} s") from None

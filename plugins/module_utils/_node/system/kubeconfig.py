@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import ipaddress
 import json
 import os
 import re
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 UNAUTHORIZED = 401
 NODE_USER = "system:node:"
 _HEADER = re.compile("[ -~]+")
+_EXCEPTION = re.compile(r"(\[.*\]|[^:]*)(?::(\d+))?")
+"""An entry of NO_PROXY: a name or an address, and maybe a port."""
 _BROKEN = (OSError, ValueError, KeyError, TypeError, AttributeError)
 """What a request raises, beside HTTPException: the last four for values of another type in a kubeconfig."""
 
@@ -48,12 +51,21 @@ class ApiError(Exception):
 
 class Kubeconfig:
     """The current context of a kubeconfig, with the rotated certificate in `cert_dir`. `override`: the name that a
-    kubelet gives its Node where no certificate has one, empty for the host's. Raises ApiError when the file has no
-    context that works here.
+    kubelet gives its Node where no certificate has one, empty for the host's. `environ`: the environment of the
+    kubelet, which may name a proxy and what its plugin needs; empty if it is not known. Raises ApiError when the file
+    has no context that works here.
     """
 
-    def __init__(self, path: str, timeout: float = 10, cert_dir: str = CERT_DIR, override: str = "") -> None:
+    def __init__(
+        self,
+        path: str,
+        timeout: float = 10,
+        cert_dir: str = CERT_DIR,
+        override: str = "",
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
         self.path, self.timeout, self.cert_dir, self.override = path, timeout, cert_dir, override
+        self.environ = environ or {}
         self._by_plugin: list[Identity] = []
         try:
             with open(path, encoding="utf-8") as stream:
@@ -81,7 +93,7 @@ class Kubeconfig:
             return self._by_plugin
         try:
             found = credentials.of_user(
-                self.user, os.path.dirname(self.path), self.cert_dir, self.cluster, self.timeout
+                self.user, os.path.dirname(self.path), self.cert_dir, self.cluster, self.timeout, self.environ
             )
             if self.user.get("exec"):
                 # A plugin may take seconds. The few requests of one process need it once.
@@ -96,7 +108,8 @@ class Kubeconfig:
         authority = self.cluster.get("certificate-authority")
         data = self.cluster.get("certificate-authority-data")
         if data:
-            context = ssl.create_default_context(cadata=base64.b64decode(data).decode())
+            # Python reads no text there that is not ASCII, kubelets skip what is no certificate.
+            context = ssl.create_default_context(cadata=base64.b64decode(data).decode("ascii", "ignore"))
         elif authority:
             context = ssl.create_default_context(cafile=os.path.join(os.path.dirname(self.path), authority))
         else:
@@ -110,7 +123,7 @@ class Kubeconfig:
         return context
 
     def _connect(self, identity: Identity) -> http.client.HTTPConnection:
-        """Return a TLS connection to the API server, through the proxy of `proxy-url` if there is one.
+        """Return a TLS connection to the API server, through the proxy of the kubelet if it has one.
 
         Raises ApiError, OSError, ValueError.
         """
@@ -119,9 +132,12 @@ class Kubeconfig:
         parts = urlsplit(self.server)
         host, port = parts.hostname or "", parts.port or 443
         context = self._context(identity)
-        proxy, proxy_port = self._proxy()
+        by, address = "proxy-url", self.cluster.get("proxy-url")
+        if not address:
+            by, address = "HTTPS_PROXY of the kubelet", proxy_of(self.environ, host, port)
+        proxy, proxy_port = self._proxy(by, address)
         if proxy.scheme not in ("", "http"):
-            raise ApiError(f"{self.path}: proxy-url: {proxy.scheme}://{proxy.hostname}:{proxy_port} is not supported")
+            raise ApiError(f"{self.path}: {by}: {proxy.scheme}://{proxy.hostname}:{proxy_port} is not supported")
         if proxy.hostname:
             connection = http.client.HTTPConnection(proxy.hostname, proxy_port or 80, timeout=self.timeout)
             headers = {}
@@ -140,14 +156,16 @@ class Kubeconfig:
             raise
         return connection
 
-    def _proxy(self) -> tuple[SplitResult, int | None]:
-        """Return `proxy-url` and its port. Raises ApiError, which does not quote it: it may contain a password."""
+    def _proxy(self, by: str, address: str) -> tuple[SplitResult, int | None]:
+        """Return a proxy and its port; `by`: what names it. Raises ApiError, which does not quote it: it may contain a
+        password.
+        """
         try:
-            proxy = urlsplit(self.cluster.get("proxy-url") or "")
+            proxy = urlsplit(address)
             return proxy, proxy.port
         except ValueError:
             raise ApiError(
-                f"{self.path}: its proxy-url is not a URL: write special characters of its user and password as %XX"
+                f"{self.path}: {by} is not a URL: write special characters of its user and password as %XX"
             ) from None
 
     def call(
@@ -256,6 +274,45 @@ class Kubeconfig:
     def _certified(self) -> str:
         name = credentials.subject(self._identities()[0].pem)
         return name[len(NODE_USER) :] if name.startswith(NODE_USER) else ""
+
+
+def proxy_of(environ: Mapping[str, str], host: str, port: int) -> str:
+    """Return the proxy that a kubelet with this environment uses for an API server, empty for none.
+
+    As golang.org/x/net/http/httpproxy.
+    """
+    proxy = environ.get("HTTPS_PROXY") or environ.get("https_proxy") or ""
+    address = _address(host)
+    if not proxy or host == "localhost" or (address and address.is_loopback):
+        return ""
+    exceptions = environ.get("NO_PROXY") or environ.get("no_proxy") or ""
+    if any(_excepts(entry.strip().lower(), host, port) for entry in exceptions.split(",")):
+        return ""
+    return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def _excepts(entry: str, host: str, port: int) -> bool:
+    """Return whether an entry of NO_PROXY is about this server."""
+    address = _address(host)
+    with contextlib.suppress(ValueError):
+        network = ipaddress.ip_network(entry, strict=False)
+        return address is not None and address in network
+    found = _EXCEPTION.fullmatch(entry)
+    name, wanted = found.groups() if found else (entry, None)
+    if not name or (wanted and int(wanted) != port):
+        return False
+    if _address(name.strip("[]")):
+        return _address(name.strip("[]")) == address
+    if name.startswith("*."):
+        name = name[1:]
+    return name == "*" or host == name or host.endswith(name if name.startswith(".") else f".{name}")
+
+
+def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        return None
 
 
 def _entry(document: Mapping[str, Any], kind: str, name: str) -> Mapping[str, Any]:

@@ -28,7 +28,7 @@ class Installed:
         textfile.write(str(folder), "up 1\n")
         monkeypatch.setattr(follow_install, "SERVICE_PATH", str(folder / "none"))
         monkeypatch.setattr(guard_install, "FOLLOWER_PATH", str(folder / "none"))
-        monkeypatch.setattr(status_reporter, "withdraw", lambda _argv, _names: [])
+        monkeypatch.setattr(status_reporter, "withdraw", lambda *_given: [])
         monkeypatch.setattr(guard_install, "present", lambda *given: self.done.append(given[2]))
         monkeypatch.setattr(guard_install, "absent", lambda *_given: self.done.append("guard"))
 
@@ -37,6 +37,9 @@ class Installed:
 
     def run(self, _argv: t.Sequence[str]) -> None:
         """Do nothing."""
+
+    def pid(self) -> int:
+        return 0
 
     def remove(self) -> dict[str, t.Any]:
         return follow_install.absent({"config_dir": str(self.folder)}, False, t.cast("t.Any", self))
@@ -56,7 +59,7 @@ def test_the_metrics_go_with_the_guard(node: Installed) -> None:
 def test_annotations_that_stay_are_removed_by_the_next_run(node: Installed, monkeypatch: pytest.MonkeyPatch) -> None:
     """A controller would wait for the answers of a follower that is gone."""
     with monkeypatch.context() as away:
-        away.setattr(status_reporter, "withdraw", lambda _argv, _names: ["it stays"])
+        away.setattr(status_reporter, "withdraw", lambda *_given: ["it stays"])
         assert node.remove() == {"changed": True, "warnings": ["it stays"]} and node.done == []
     assert node.remove() == {"changed": True, "warnings": []}
     assert node.done == [{"argv": ["/kubelet"], "metrics": str(node.folder)}, "guard"]

@@ -97,6 +97,9 @@ def test_what_a_report_prints_is_in_the_log(folder: Path, capsys: pytest.Capture
     assert "the API server is away\n" in capsys.readouterr().err
 
 
+WORDS = ["kubelet", "--hostname-override=n7"]
+
+
 class Seen:
     """A running kubelet, as systemd shows it."""
 
@@ -112,7 +115,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     config = stored(tmp_path, Owners()).config_dir
     monkeypatch.setattr(guard_main, "Store", lambda place: Store(place, Owners()))
     monkeypatch.setattr(observe, "kubelet", lambda unit, *_run: Seen() if unit == "kubelet.service" else None)
-    monkeypatch.setattr(observe, "argv", lambda pid: ["kubelet", "--hostname-override=n7"] if pid == Seen.pid else [])
+    monkeypatch.setattr(observe, "argv", lambda pid: WORDS if pid == Seen.pid else [])
     settings = {"unit": "kubelet.service", "argv": ["kubelet", "--v=2"], "config": CONFIG, "metrics": "/m"}
     place = Path(config, "guard")
     place.mkdir()
@@ -173,13 +176,13 @@ def test_verify_asks_about_the_running_kubelet(
         asked.append((api(), started))
         return wrong
 
-    monkeypatch.setattr(status_reporter, "api_of", lambda words: words)
+    monkeypatch.setattr(status_reporter, "api_of", lambda *given: given)
     monkeypatch.setattr(status_reporter, "unverified", unverified)
     assert guard_main.main(str(program), ["verify"]) == status
     # Without a kubelet, what is known from the installation.
     monkeypatch.setattr(observe, "kubelet", lambda *_words: None)
     assert guard_main.main(str(program), ["verify"]) == status
-    assert asked == [(["kubelet", "--hostname-override=n7"], 1000.0), (["kubelet", "--v=2"], None)]
+    assert asked == [((WORDS, Seen.pid), 1000.0), ((["kubelet", "--v=2"], 0), None)]
     assert capsys.readouterr().err == line * 2
 
 
@@ -241,19 +244,18 @@ def test_report_sends_with_the_words_of_the_running_kubelet(
         sent.append((records.report(), api(), since()))
         return failure
 
-    monkeypatch.setattr(status_reporter, "api_of", lambda words: words)
+    monkeypatch.setattr(status_reporter, "api_of", lambda *given: given)
     monkeypatch.setattr(status_reporter, "report", report)
     assert guard_main.main(str(program), ["report"]) == (1 if failure else 0)
     # The kubelet is about to be restarted: the start of this one does not count.
     ProgressFile(str(program.parent)).write(Progress(name="a", verdict="it crashed"))
     assert guard_main.main(str(program), ["report"]) == (1 if failure else 0)
-    words = ["kubelet", "--hostname-override=n7"]
-    assert sent == [(None, words, 1000.0), (None, words, None)]
+    assert sent == [(None, (WORDS, Seen.pid), 1000.0), (None, (WORDS, Seen.pid), None)]
     again = f"the status is not reported yet, the guard will try again: {failure}\n"
     assert capsys.readouterr().err == (again * 2 if failure else "")
 
 
-def no_cluster(_words: list[str]) -> t.Any:
+def no_cluster(*_given: t.Any) -> t.Any:
     raise status_reporter.NoCluster
 
 
@@ -288,9 +290,9 @@ def test_follow_watches_with_the_credentials_of_the_kubelet(program: Path, monke
         seen.append((open_api(), look[-2:], installed()))
 
     monkeypatch.setattr(watching, "follow", follow)
-    monkeypatch.setattr(status_reporter, "api_of", lambda words: words)
+    monkeypatch.setattr(status_reporter, "api_of", lambda *given: given)
     guard_main.main(str(program), ["follow"])
-    assert seen == [(["kubelet", "--hostname-override=n7"], [str(program / "__main__.py"), "look"], "programs/1.zip")]
+    assert seen == [((WORDS, Seen.pid), [str(program / "__main__.py"), "look"], "programs/1.zip")]
 
 
 def test_status_is_what_the_annotation_has(

@@ -225,10 +225,22 @@ def test_the_interpreter_has_a_name_that_survives_an_upgrade(tmp_path: Path, mon
     current, other = tmp_path / "python3.11", tmp_path / "python3"
     current.touch()
     monkeypatch.setattr(sys, "executable", str(current))
-    monkeypatch.setattr(guard_install, "STABLE_NAMES", ("/usr/bin/python3", str(other)))
+    monkeypatch.setattr(guard_install, "STABLE_NAMES", (str(tmp_path / "none"), str(other)))
     assert guard_install.python() == str(current)
     other.symlink_to(current)
     assert guard_install.python() == str(other)
+
+
+@pytest.mark.parametrize(("script", "taken"), [(f'exec {sys.executable} "$@"', True), ("exit 1", False)])
+def test_the_interpreter_is_that_of_the_system_where_ansible_has_found_another(
+    script: str, taken: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless it is too old, or has a part of the library only."""
+    system = tmp_path / "python3"
+    system.write_text(f"#!/bin/sh\n{script}\n")
+    system.chmod(0o755)
+    monkeypatch.setattr(guard_install, "STABLE_NAMES", (str(system),))
+    assert guard_install.python() == (str(system) if taken else sys.executable)
 
 
 def test_labels_are_restored_where_selinux_is_enabled(tmp_path: Path) -> None:

@@ -120,6 +120,9 @@ class Stopped:
     def installed(self) -> None:
         """Nothing to look for."""
 
+    def pid(self) -> int:
+        return 0
+
 
 def test_the_removal_stops_the_guard_first(place: Place) -> None:
     """A guard that still ran would write them again."""

@@ -72,7 +72,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The command line of the running kubelet; it needs no healthz."""
     words = ["kubelet", "--healthz-port=0"]
     monkeypatch.setattr(observe, "argv", lambda _pid: words)
-    monkeypatch.setattr(status_reporter, "withdraw", lambda _argv, _names: [])
+    monkeypatch.setattr(status_reporter, "withdraw", lambda *_given: [])
     monkeypatch.setattr(guard_steps, "PAUSE", 0)
     monkeypatch.setattr(guard_install, "absent", lambda *_arguments: True)
     return words
@@ -143,7 +143,7 @@ def test_which_annotations_go(
     write_settings(tmp_path, **settings)
     withdrawn: list[str] = []
 
-    def withdraw(_argv: t.Sequence[str], found: t.Sequence[str]) -> list[str]:
+    def withdraw(_argv: t.Sequence[str], _pid: int, found: t.Sequence[str]) -> list[str]:
         withdrawn.extend(found)
         return []
 

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
 import time
 import typing as t
 from pathlib import Path
@@ -186,7 +188,7 @@ def test_unverified_without_an_answer_or_a_kubelet_and_not_needed_without_a_clus
     ready = {"status": "True", "lastHeartbeatTime": status_annotation.stamp(time.time())}
     assert "did not answer" in status_reporter.unverified(lambda: t.cast(Kubeconfig, Api(ready, GET=503)), 0.0)
     assert "no kubelet" in status_reporter.unverified(lambda: t.cast(Kubeconfig, Api(ready)), None)
-    assert status_reporter.unverified(lambda: status_reporter.api_of(["kubelet"]), 0.0) == ""
+    assert status_reporter.unverified(lambda: status_reporter.api_of(["kubelet"], 0), 0.0) == ""
 
 
 def test_continues_where_it_stopped(records: Records) -> None:
@@ -205,7 +207,7 @@ def test_an_event_that_exists_counts_as_sent(records: Records) -> None:
 
 
 def test_a_kubelet_without_a_cluster_reports_to_none(records: Records) -> None:
-    assert status_reporter.report(records, lambda: status_reporter.api_of(NO_CLUSTER), lambda: None) == ""
+    assert status_reporter.report(records, lambda: status_reporter.api_of(NO_CLUSTER, 0), lambda: None) == ""
     assert records.report() is None
 
 
@@ -222,7 +224,7 @@ def test_the_guard_gets_an_answer_about_the_nodes_own_object(
 ) -> None:
     calls: list[t.Any] = []
     monkeypatch.setattr(Kubeconfig, "call", lambda _self, *words: calls.append(words))
-    assert status_reporter.failure(kubelet) == "" == status_reporter.failure(NO_CLUSTER)
+    assert status_reporter.failure(kubelet, 0) == "" == status_reporter.failure(NO_CLUSTER, 0)
     assert calls == [("GET", "/api/v1/nodes/n7")]
 
 
@@ -235,13 +237,24 @@ def test_why_the_guard_gets_no_answer(
         raise ApiError(f"{method} {path}: refused", status)
 
     monkeypatch.setattr(Kubeconfig, "call", call)
-    found = status_reporter.failure(kubelet)
+    found = status_reporter.failure(kubelet, 0)
     assert hint in found and "/api/v1/nodes/n7" in found
 
 
 def test_no_answer_and_no_kubeconfig(kubelet: list[str]) -> None:
-    assert "Connection refused" in status_reporter.failure(kubelet)
-    assert "FileNotFoundError" in status_reporter.failure(["--kubeconfig=/none"])
+    assert "Connection refused" in status_reporter.failure(kubelet, 0)
+    assert "FileNotFoundError" in status_reporter.failure(["--kubeconfig=/none"], 0)
+
+
+def test_the_api_server_is_reached_as_by_the_running_kubelet(kubelet: list[str]) -> None:
+    """A drop-in of its unit may name a proxy."""
+    environ = {**os.environ, "HTTPS_PROXY": "proxy:3128"}
+    with subprocess.Popen(["sleep", "60"], env=environ) as running:
+        try:
+            assert status_reporter.api_of(kubelet, running.pid).environ == environ
+        finally:
+            running.kill()
+    assert status_reporter.api_of(kubelet, 0).environ == {}
 
 
 @pytest.mark.parametrize(("certified", "other"), [("n1", False), ("n2", True)])
@@ -270,5 +283,5 @@ def test_annotations_that_the_api_server_does_not_remove(
         raise ApiError("refused", status)
 
     monkeypatch.setattr(Kubeconfig, "call", call)
-    found = status_reporter.withdraw(kubelet, [annotation.STATUS])
+    found = status_reporter.withdraw(kubelet, 0, [annotation.STATUS])
     assert [f"annotate node NAME {annotation.STATUS}-" in warning for warning in found] == [True] * stays

@@ -23,7 +23,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import credentials
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import ApiError, Kubeconfig
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import (
+    ApiError,
+    Kubeconfig,
+    proxy_of,
+)
 from tests.support.api.server import kubeconfig
 
 SERVER = "api.internal"
@@ -111,13 +115,15 @@ def inline(pair: tuple[str, str]) -> dict[str, str]:
     return {"client-certificate-data": data(pair[0]), "client-key-data": data(pair[1])}
 
 
-def connect(server: Server, folder: Path, user: dict[str, t.Any], **cluster: t.Any) -> Kubeconfig:
+def connect(
+    server: Server, folder: Path, user: dict[str, t.Any], environ: dict[str, str] | None = None, **cluster: t.Any
+) -> Kubeconfig:
     document = kubeconfig({"k": f"https://127.0.0.1:{server.port}"}, user)
     names = {"certificate-authority": "ca.crt", "tls-server-name": SERVER, **cluster}
     document["clusters"][0]["cluster"].update(names)
     path = folder / "kubelet.conf"
     path.write_text(json.dumps(document))
-    return Kubeconfig(str(path), 5, str(folder / "pki"))
+    return Kubeconfig(str(path), 5, str(folder / "pki"), environ=environ)
 
 
 def rotated(folder: Path, pair: tuple[str, str]) -> None:
@@ -131,6 +137,12 @@ def test_the_name_of_the_servers_certificate(server: Server, tmp_path: Path) -> 
     assert answer == {"name": "", "token": "Bearer abc", "asked": SERVER}
     with pytest.raises(ApiError, match=r"(?i)certificate"):
         connect(server, tmp_path, {}, **{"tls-server-name": ""}).call("GET", "/x")
+
+
+def test_a_comment_beside_an_inline_authority_may_be_of_any_language(server: Server, tmp_path: Path) -> None:
+    """kubeadm copies the file of an own authority as it is, and kubelets skip what is no certificate."""
+    authority = {"certificate-authority": None, "certificate-authority-data": data(f"# Société\n{server.signer.pem}")}
+    assert connect(server, tmp_path, {"token": "abc"}, **authority).call("GET", "/x")["token"] == "Bearer abc"
 
 
 def test_the_nodes_name_is_that_of_its_certificate(server: Server, tmp_path: Path) -> None:
@@ -210,6 +222,16 @@ echo '{credential(token="secret-1")}'""",
     info = json.loads((tmp_path / "info").read_text())
     assert (info["kind"], info["spec"]["interactive"]) == ("ExecCredential", False)
     assert info["spec"]["cluster"]["server"] == f"https://127.0.0.1:{server.port}"
+
+
+def test_a_plugin_runs_in_the_environment_of_the_kubelet(server: Server, tmp_path: Path) -> None:
+    """As one that a drop-in of the unit gives a folder in PATH, and an account."""
+    user = plugin(tmp_path, f"[ $ACCOUNT = 7 ] && echo '{credential(token='secret-1')}'")
+    user["exec"]["command"] = "get-token"
+    with pytest.raises(ApiError, match="its plugin get-token is not installed in"):
+        connect(server, tmp_path, user).call("GET", "/x")
+    environ = {"PATH": f"{tmp_path}:/usr/bin:/bin", "ACCOUNT": "7"}
+    assert connect(server, tmp_path, user, environ).call("GET", "/x")["token"] == "Bearer secret-1"
 
 
 def test_a_plugin_gives_a_certificate(server: Server, tmp_path: Path) -> None:
@@ -300,6 +322,59 @@ def test_a_proxy(server: Server, tmp_path: Path) -> None:
     proxy.join(10)
     with pytest.raises(ApiError, match=r"socks5://127\.0\.0\.1:1 is not supported"):
         connect(server, tmp_path, {"token": "abc"}, **{"proxy-url": "socks5://127.0.0.1:1"}).call("GET", "/x")
+
+
+PROXIES = [
+    ({}, "api.example", ""),
+    ({"HTTPS_PROXY": "http://p:1"}, "api.example", "http://p:1"),
+    ({"https_proxy": "p:1"}, "10.1.2.3", "http://p:1"),
+    ({"HTTPS_PROXY": "p:1"}, "127.0.0.1", ""),
+    ({"HTTPS_PROXY": "p:1"}, "::1", ""),
+    ({"HTTPS_PROXY": "p:1"}, "localhost", ""),
+]
+EXCEPTIONS = [
+    ("", "api.example", False),
+    ("*", "api.example", True),
+    ("other, API.example", "api.example", True),
+    ("example", "api.example", True),
+    (".example", "api.example", True),
+    ("*.example", "api.example", True),
+    (".api.example", "api.example", False),
+    ("i.example", "api.example", False),
+    ("api.example:6443", "api.example", True),
+    ("api.example:443", "api.example", False),
+    ("10.0.0.0/8", "10.1.2.3", True),
+    ("10.0.0.0/8", "11.1.2.3", False),
+    ("10.0.0.0/8", "api.example", False),
+    ("10.1.2.3", "10.1.2.3", True),
+    ("10.1.2.3:443", "10.1.2.3", False),
+    ("fd00::/8", "fd00::1", True),
+    ("[fd00::1]:6443", "fd00::1", True),
+]
+
+
+@pytest.mark.parametrize(("environ", "host", "proxy"), PROXIES)
+def test_the_proxy_of_an_environment(environ: dict[str, str], host: str, proxy: str) -> None:
+    assert proxy_of(environ, host, 6443) == proxy
+
+
+@pytest.mark.parametrize(("entries", "host", "direct"), EXCEPTIONS)
+def test_the_servers_without_a_proxy(entries: str, host: str, direct: bool) -> None:
+    found = proxy_of({"HTTPS_PROXY": "p:1", "NO_PROXY": entries}, host, 6443)
+    assert found == ("" if direct else "http://p:1")
+
+
+def test_a_kubelet_whose_environment_names_a_proxy(server: Server, tmp_path: Path) -> None:
+    environ = {"HTTPS_PROXY": "socks5://127.0.0.1:1"}
+    api = connect(server, tmp_path, {"token": "abc"}, environ)
+    api.server = "https://api.invalid:6443"
+    with pytest.raises(ApiError, match=r"HTTPS_PROXY of the kubelet: socks5://127\.0\.0\.1:1 is not supported"):
+        api.call("GET", "/x")
+    proxy = Proxy()
+    proxy.start()
+    own = {"proxy-url": f"http://127.0.0.1:{proxy.port}"}
+    assert connect(server, tmp_path, {"token": "abc"}, environ, **own).call("GET", "/x")["token"] == "Bearer abc"
+    proxy.join(10)
 
 
 def test_no_key_is_left_on_the_disk(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
