@@ -19,7 +19,10 @@ from tests.sim.nodes.node import SimNode
 
 GUARD = "livenodes-kubelet-guard.service"
 STATUS = f"{PREFIX}status"
-DELIVERIES = [("n1", "checkpoint"), ("n2", "dropin")]
+# The guard is the same for both deliveries: one of them in the short tier.
+CHECKPOINT, DROPIN = ("n1", "checkpoint"), ("n2", "dropin")
+CHECKPOINT_FIRST = [CHECKPOINT, pytest.param(*DROPIN, marks=pytest.mark.long)]
+DROPIN_FIRST = [DROPIN, pytest.param(*CHECKPOINT, marks=pytest.mark.long)]
 PROGRESS = "/var/lib/kubelet-config/store/progress"
 TRIAL = "/var/lib/kubelet-config/store/trial"
 FOLLOWER = "/etc/systemd/system/livenodes-kubelet-follow.service"
@@ -35,7 +38,7 @@ def status(cluster: Cluster, name: str) -> dict[str, t.Any]:
     return t.cast("dict[str, t.Any]", json.loads(text))
 
 
-@pytest.mark.parametrize(("name", "delivery"), DELIVERIES)
+@pytest.mark.parametrize(("name", "delivery"), CHECKPOINT_FIRST)
 def test_confirmed_configuration_becomes_last_known_good(
     cluster: Cluster, nodes: dict[str, SimNode], name: str, delivery: str
 ) -> None:
@@ -74,7 +77,7 @@ def test_an_older_follower_is_updated_in_the_middle_of_a_trial(cluster: Cluster,
     assert node.layout() == layout
 
 
-@pytest.mark.parametrize(("name", "delivery"), DELIVERIES)
+@pytest.mark.parametrize(("name", "delivery"), DROPIN_FIRST)
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
@@ -131,7 +134,7 @@ def test_guard_reverts_what_ends_the_kubelet(
     assert node.layout() == layout and node.configz() == before
 
 
-@pytest.mark.parametrize(("name", "delivery"), DELIVERIES)
+@pytest.mark.parametrize(("name", "delivery"), DROPIN_FIRST)
 @pytest.mark.fault(case=19)
 @pytest.mark.fault(case=38)
 def test_guard_reverts_what_is_not_confirmed_also_after_a_power_cut(
@@ -159,7 +162,7 @@ def test_guard_reverts_what_is_not_confirmed_also_after_a_power_cut(
         calls.reset()
 
 
-@pytest.mark.parametrize(("name", "delivery"), [DELIVERIES[0], pytest.param(*DELIVERIES[1], marks=pytest.mark.long)])
+@pytest.mark.parametrize(("name", "delivery"), CHECKPOINT_FIRST)
 @pytest.mark.fault(case=32)
 def test_a_second_change_that_fails_reverts_to_what_ran_before_the_first(
     cluster: Cluster, nodes: dict[str, SimNode], name: str, delivery: str
@@ -182,7 +185,7 @@ def test_a_second_change_that_fails_reverts_to_what_ran_before_the_first(
         calls.reset()
 
 
-@pytest.mark.parametrize(("name", "delivery"), DELIVERIES)
+@pytest.mark.parametrize(("name", "delivery"), CHECKPOINT_FIRST)
 @pytest.mark.fault(case=36)
 def test_an_end_of_the_kubelet_without_a_reason_is_no_evidence(
     cluster: Cluster, nodes: dict[str, SimNode], name: str, delivery: str
