@@ -178,3 +178,13 @@ def test_who_calls_them_makes_one_call_serve_the_batch() -> None:
     for where, name, task in seen:
         alone = where == "alone.yml" or str(task.get("when")).endswith("_checked.alone")
         assert (task.get("run_once") is True) is not (alone and "not " not in str(task.get("when"))), (where, name)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_decision_reads_a_text_as_a_boolean(role: str) -> None:
+    """The text false, as -e and an INI inventory pass it, is true in a condition. Modules read it by themselves."""
+    flags = {name for options in specs(role).values() for name, option in options.items() if option["type"] == "bool"}
+    for path in sorted((ROOT / "roles" / role / "tasks").glob("*.yml")):
+        text = re.sub(r'"\{\{ \w+ \}\}"', "", path.read_text())
+        found = re.findall(r"\b(kubelet_config_\w+)\b(?!: | \| bool)", text)
+        assert flags.isdisjoint(found), path
