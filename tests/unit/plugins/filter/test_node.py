@@ -171,7 +171,8 @@ def test_the_text_is_that_of_a_push() -> None:
         (
             "Node n1: installing the guard failed: disk full.",
             {"failed": True, "msg": "installing the guard failed: disk full."},
-            {"changed": False, "error": "an earlier one"},
+            # From an earlier switch of this host, which a rescue tries again.
+            {"changed": True, "error": "old"},
             "Node n1 was not switched and keeps its configuration: installing the guard failed: disk full",
         ),
         (
