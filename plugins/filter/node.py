@@ -71,7 +71,7 @@ def other_configs(hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str
     found: dict[str, t.Any] = {}
     for host in hosts:
         read = functools.partial(host_table.of_host, host, hostvars[host])
-        name, given = read("kubelet_config_node_name") or host, host_table.of_group(read)
+        name, given = str(read(host_table.NODE_NAME) or host), host_table.of_group(read)
         found[name] = given if found.get(name, given) == given else {}
     return {name: sealed.group(given) for name, given in found.items()}
 

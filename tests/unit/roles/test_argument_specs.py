@@ -188,3 +188,10 @@ def test_a_decision_reads_a_text_as_a_boolean(role: str) -> None:
         text = re.sub(r'"\{\{ \w+ \}\}"', "", path.read_text())
         found = re.findall(r"\b(kubelet_config_\w+)\b(?!: | \| bool)", text)
         assert flags.isdisjoint(found), path
+
+
+def test_the_name_of_a_node_is_a_text() -> None:
+    """Also if it has only digits, which YAML reads as a number."""
+    paths = [*(ROOT / "roles").glob("*/tasks/*.yml"), *(ROOT / "playbooks").glob("**/*.yml")]
+    named = [text for path in paths for text in re.findall(r"kubelet_config_node_name (.*)", path.read_text())]
+    assert named and all(text.startswith("| default(inventory_hostname, true) | string") for text in named), named

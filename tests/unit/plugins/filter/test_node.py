@@ -22,8 +22,9 @@ def test_what_other_hosts_declare() -> None:
         "h2": {},
         "h3": {"kubelet_config": "maxPods: 3", "kubelet_config_node_name": "n3"},
         "h4": {"kubelet_config": "maxPods: 3", "kubelet_config_node_name": "n3"},
-        "h5": {"kubelet_config": {"maxPods": 5}, "kubelet_config_node_name": "n5"},
-        "h6": {"kubelet_config": {"maxPods": 6}, "kubelet_config_node_name": "n5"},
+        "h5": {"kubelet_config": {"maxPods": 5}, "kubelet_config_node_name": "5"},
+        # As YAML reads it without quotes.
+        "h6": {"kubelet_config": {"maxPods": 6}, "kubelet_config_node_name": 5},
         "h7": {"kubelet_config_profile": "cis-1.12"},
     }
     assert node.other_configs(list(hostvars), hostvars) == {
@@ -31,7 +32,7 @@ def test_what_other_hosts_declare() -> None:
         "h2": {},
         "n3": "maxPods: 3",
         # Which of the two is the node is unknown, so nothing is certain to be declared for it.
-        "n5": {},
+        "5": {},
         "h7": {"kubelet_config_profile": "cis-1.12", "kubelet_config": {}},
     }
 
