@@ -71,7 +71,7 @@ def other_configs(hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str
     found: dict[str, t.Any] = {}
     for host in hosts:
         read = functools.partial(host_table.of_host, host, hostvars[host])
-        name, given = read("kubelet_config_node_name") or host, host_table.of_group(read)
+        name, given = str(read(host_table.NODE_NAME) or host), host_table.of_group(read)
         found[name] = given if found.get(name, given) == given else {}
     return {name: sealed.group(given) for name, given in found.items()}
 
@@ -114,12 +114,11 @@ def switch_failure(reason: t.Any, name: str, host: str, assigned: t.Any = None, 
     early = _before_the_switch(assigned, name, host, "switch", "switched")
     if early:
         return early
-    reverted = _result(reverted)
-    # The guard may have reverted the switch before the role did. An error in a store without a switch is that of an
-    # earlier configuration.
-    if not reverted.get("changed") and not assigned.get("restart_needed"):
+    # Without a switch, nothing was reverted: a result is that of an earlier switch of the host in this run.
+    if not assigned.get("restart_needed"):
         return f"Node {name} was not switched and keeps its configuration: {_part(reason, name, host)}"
-    cause = _part(reverted.get("error") or reason, name, host)
+    # The guard may have reverted the switch before the role did.
+    cause = _part(_result(reverted).get("error") or reason, name, host)
     return f"Node {name} was reverted to its previous configuration: {cause}"
 
 

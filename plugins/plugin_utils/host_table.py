@@ -100,7 +100,8 @@ def node_table(
 def _add_host(table: dict[str, dict[str, t.Any]], host: str, variables: t.Mapping[str, t.Any]) -> str:
     """Add what the inventory sets for a host, and return the name of its node."""
     read = functools.partial(of_host, host, variables)
-    name: str = read(NODE_NAME) or host
+    # YAML and an INI inventory make a number of a name of digits.
+    name = str(read(NODE_NAME) or host)
     if name in table["hosts"]:
         raise AnsibleFilterError(same_node([table["hosts"][name], host], name))
     table["hosts"][name] = host

@@ -77,22 +77,25 @@ def lease_seconds(
     forks: t.Any,
     own: t.Any = None,
     node_seconds: t.Any = NODE_SECONDS,
+    on_nodes: bool | None = None,
 ) -> int:
     """Return the seconds after which a rollout that does not renew its Lease counts as dead: C(own) if set.
 
     Each call on the controller renews the Lease, but the steps on the nodes of a batch cannot: they have no access to
     it. So the duration covers all steps on the nodes of the largest of the C(batches), and the third of it that may
-    have passed since the last renewal before them. C(rows) are the status of the group by node: without a delivery that
-    has steps on the node, LEASE_SECONDS are enough. With a shorter choice of the operator, another rollout may begin
-    during these steps; then the next call on the controller stops this one.
+    have passed since the last renewal before them. Without such steps, LEASE_SECONDS are enough. C(on_nodes): whether
+    there are any; by default, C(rows) show it, the status of the group by node. With a shorter choice of the operator,
+    another rollout may begin during these steps; then the next call on the controller stops this one.
     """
     if own not in (None, ""):
         return int(float(own))
     size = max(map(len, batches), default=0)
-    if not size or all(row.get("delivery") == NATIVE for row in rows.values()):
+    if on_nodes is None:
+        on_nodes = any(row.get("delivery") != NATIVE for row in rows.values())
+    if not size or not on_nodes:
         return LEASE_SECONDS
-    on_nodes = needed_seconds(size, int(forks), 0, 0, 0, float(node_seconds))
-    return max(LEASE_SECONDS, -(-on_nodes * 3 // 2))
+    steps = needed_seconds(size, int(forks), 0, 0, 0, float(node_seconds))
+    return max(LEASE_SECONDS, -(-steps * 3 // 2))
 
 
 def _numbers(parts: t.Mapping[str, t.Any]) -> dict[str, float]:

@@ -20,8 +20,8 @@ from ...module_utils._config.values.node_row import printable
 Rows = Mapping[str, Mapping[str, Any]]
 OfHost = Callable[[str, str], Any]
 """Returns what an earlier task or role has left on a host, by host and variable; None without."""
-UNREACHABLE = "unreachable"
-"""The state of a node whose host cannot be reached."""
+UNREACHED = "unreached"
+"""The state of a node on whose host no call succeeds."""
 HOST_ROW = "__kubelet_config_row"
 """The variable in which the role `checkpoint` returns the row of its host."""
 KEPT = ("ok", "state", "message", "changed", "delivery", "source", "error", "differences")
@@ -114,14 +114,16 @@ def by_follower(row: Mapping[str, Any]) -> bool:
     return row.get("transport") == following.API
 
 
-def unreachable(hosts: Mapping[str, str], of_host: OfHost, key: str) -> dict[str, Any]:
-    """Return rows for the nodes whose host could not be reached. C(key): the result of a call on each host."""
+def unreached(hosts: Mapping[str, str], of_host: OfHost, key: str) -> dict[str, Any]:
+    """Return rows for the nodes on whose host the preflight failed: the switch would fail as well, since the host
+    cannot be reached, or lacks Python, sudo or systemd. C(key): the result of the preflight on each host.
+    """
     found = {}
     for host, name in hosts.items():
         result = of_host(host, key) or {}
-        if result.get("state") == UNREACHABLE:
+        if result.get("msg") and "reasons" not in result:
             why = str(result["msg"])
-            found[name] = node_row.Row(False, UNREACHABLE, f"was not switched: {why}", error=why).shown()
+            found[name] = node_row.Row(False, UNREACHED, f"was not switched: {why}", error=why).shown()
     return found
 
 

@@ -131,16 +131,15 @@ def _to_reach(at: At, _result: Result) -> Mapping[str, Any]:
     return {"on_hosts": reached, "steps": at.batch.steps, "on_nodes": at.batch.on_nodes}
 
 
-def _with_unreachable(at: At) -> At:
+def _with_unreached(at: At) -> At:
     if not at.batch.reach:
         return at
-    lost = rows.unreachable(at.batch.hosts, at.play.of_host, "rollout_reached")
+    lost = rows.unreached(at.batch.hosts, at.play.of_host, "rollout_reached")
     return at._replace(found=at.found._replace(rows=rows.added(lost, at.found.rows)))
 
 
 def _drain(at: At) -> Options | None:
-    lost = {name for name, row in at.found.rows.items() if row.get("state") == rows.UNREACHABLE}
-    names = [name for name in at.batch.drain if name not in lost]
+    names = at.found.open(at.batch.drain)
     if not names:
         return None
     variable = at.play.variable
@@ -296,7 +295,7 @@ STEPS = {
         more=_to_reach,
     ),
     # Drain the nodes whose hosts can be reached.
-    "drain": Step(_drain, "node_drain", reads=(NODE_NAME, *DRAINING), begin=_with_unreachable, after=_drained),
+    "drain": Step(_drain, "node_drain", reads=(NODE_NAME, *DRAINING), begin=_with_unreached, after=_drained),
     # Assign the config sources of the batch.
     "assign": Step(_assign, reads=(*PLANNED, *FOLLOWING), after=_assigned, more=copies),
     # Ask the API server as for an assignment, and write nothing.

@@ -178,3 +178,20 @@ def test_who_calls_them_makes_one_call_serve_the_batch() -> None:
     for where, name, task in seen:
         alone = where == "alone.yml" or str(task.get("when")).endswith("_checked.alone")
         assert (task.get("run_once") is True) is not (alone and "not " not in str(task.get("when"))), (where, name)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_decision_reads_a_text_as_a_boolean(role: str) -> None:
+    """The text false, as -e and an INI inventory pass it, is true in a condition. Modules read it by themselves."""
+    flags = {name for options in specs(role).values() for name, option in options.items() if option["type"] == "bool"}
+    for path in sorted((ROOT / "roles" / role / "tasks").glob("*.yml")):
+        text = re.sub(r'"\{\{ \w+ \}\}"', "", path.read_text())
+        found = re.findall(r"\b(kubelet_config_\w+)\b(?!: | \| bool)", text)
+        assert flags.isdisjoint(found), path
+
+
+def test_the_name_of_a_node_is_a_text() -> None:
+    """Also if it has only digits, which YAML reads as a number."""
+    paths = [*(ROOT / "roles").glob("*/tasks/*.yml"), *(ROOT / "playbooks").glob("**/*.yml")]
+    named = [text for path in paths for text in re.findall(r"kubelet_config_node_name (.*)", path.read_text())]
+    assert named and all(text.startswith("| default(inventory_hostname, true) | string") for text in named), named

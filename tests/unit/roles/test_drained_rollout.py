@@ -134,6 +134,18 @@ def test_a_node_whose_host_cannot_be_reached_is_not_drained(tmp_path: Path, nati
         assert (again.code, fleet.runs()["n2"], fleet.cordoned()) == (0, 80, set()), again.output
 
 
+@pytest.mark.fault(case=53)
+def test_a_node_without_python_is_not_drained(tmp_path: Path) -> None:
+    """Nor one whose user may not become root: no call succeeds on its host, so nothing could be changed."""
+    with SwitchedCluster(*NAMES) as fleet:
+        ansible = switched_ansible(tmp_path, fleet, kubelet_config_drain="always")
+        ansible.host_variables(n2={"ansible_python_interpreter": "/nowhere/python3"})
+        run = ansible.playbook("reset", "-e", "kubelet_config_serial=3")
+        assert run.code != 0 and "Node n2 was not switched: " in run.output, run.output
+        assert "'/nowhere/python3' was not found" in run.output, run.output
+        assert (sorted(set(fleet.cordons)), fleet.cordoned(), fleet.claims.items) == (["n1", "n3"], set(), {})
+
+
 def test_each_call_on_a_node_names_its_unit_and_folder(tmp_path: Path) -> None:
     """In another unit the call would find no kubelet."""
     place = {"kubelet_config_unit": "rke2-agent.service", "kubelet_config_dropin_dir": "/var/lib/rancher/conf.d"}

@@ -26,6 +26,8 @@ OTHERS = 60
 FOLLOWED, UNFOLLOWED = ["kubelet_checkpoint followed"], ["kubelet_checkpoint unfollowed"]
 PROTECTED = ("-e", "kubelet_config_follow=protected")
 UNPROTECTED = ("-e", "kubelet_config_follow_unprotected=true")
+NOT_ACCEPTED = ("-e", "kubelet_config_follow_unprotected=false")
+"""As a text: only -e with JSON has booleans."""
 ABSENT = ("-e", "kubelet_config_follow=absent")
 
 
@@ -57,8 +59,9 @@ def followed(tmp_path: Path) -> t.Iterator[Followed]:
 
 def test_the_policy_is_required_and_applied_on_request(followed: Followed) -> None:
     """With one request for each of its two objects in a run, not for each node."""
-    refused, steps, methods = followed.play()
-    assert (refused.code != 0, steps, methods) == (True, [], ["GET", "GET"]), refused.output
+    for arguments in ((), NOT_ACCEPTED):
+        refused, steps, methods = followed.play(*arguments)
+        assert (refused.code != 0, steps, methods) == (True, [], ["GET", "GET"]), refused.output
     for remedy in ("kubelet_config_follow=protected", "kubelet_config_follow_unprotected to true"):
         assert remedy in refused.output.replace("\n", " ")
 

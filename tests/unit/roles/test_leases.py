@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.sim.played import PlayedCluster, played_ansible
+from tests.sim.api.handlers import Request
+from tests.sim.played import LEASES, PlayedCluster, played_ansible
+from tests.sim.switched import SwitchedCluster, switched_ansible
 from tests.support.api import objects
 from tests.support.plays.ansible import Ansible, extra
 
@@ -87,3 +89,29 @@ def test_a_wrong_clock_neither_ends_a_lease_nor_keeps_it(ansible: Ansible, fleet
     fleet.assigned.clear()
     again = ansible.playbook("rollout")
     assert (again.code, fleet.assigned) == (0, set()), again.output
+
+
+class Migrating(SwitchedCluster):
+    """Nodes with native delivery. `lasting`: the seconds of each Lease that was asked for."""
+
+    def __init__(self, *names: str) -> None:
+        super().__init__(*names, native=names)
+        self.lasting: list[int] = []
+
+    def serve(self, method: str, url: str, body: t.Any, request: Request) -> tuple[int, t.Any]:
+        """Answer one request."""
+        if (method, url.partition("?")[0]) == ("POST", LEASES):
+            self.lasting.append(body["spec"]["leaseDurationSeconds"])
+        return super().serve(method, url, body, request)
+
+
+def test_a_migration_to_checkpoints_is_timed_as_what_has_steps_on_nodes(tmp_path: Path) -> None:
+    """No call renews the Lease while they last, and guards wait for their confirmation."""
+    to = extra(kubelet_config_delivery="checkpoint", kubelet_config_serial=3)
+    with Migrating("n1", "n2", "n3") as fleet:
+        ansible = switched_ansible(tmp_path, fleet)
+        refused = ansible.playbook("migrate", *to, *extra(kubelet_config_confirm_seconds=60))
+        assert refused.code != 0 and "The guards would revert good nodes" in " ".join(refused.output.split())
+        assert fleet.lasting == []
+        ansible.playbook("migrate", "--forks=1", *to)
+        assert fleet.lasting == [590]

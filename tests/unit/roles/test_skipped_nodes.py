@@ -135,3 +135,15 @@ def test_the_cordon_of_a_killed_run_is_named_and_undone(ansible: Ansible, fleet:
         "n3: uncordoned; it was cordoned by this collection for ops@bastion since 2026-01-01T00:00:00Z" in run.output
     ), run.output
     assert fleet.cordoned() == {"n4"} and annotation.CORDONED not in json.dumps(fleet.nodes["n3"]["metadata"])
+
+
+def test_a_name_of_digits(tmp_path: Path) -> None:
+    """YAML and an INI inventory make a number of it. Its node is skipped, and rolled out to, as any other."""
+    number = 1234567
+    with PlayedCluster(str(number), "n2") as fleet:
+        hosts = {"h1": {"kubelet_config_node_name": number}, "n2": {}}
+        ansible = played_ansible(tmp_path, fleet, hosts, kubelet_config={"maxPods": 80})
+        for status, expected in (("False", {"n2"}), ("True", {str(number), "n2"})):
+            fleet.ready(str(number), status)
+            run = ansible.playbook("rollout")
+            assert (run.code, fleet.assigned) == (0, expected), run.output

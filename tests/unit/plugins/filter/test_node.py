@@ -22,8 +22,9 @@ def test_what_other_hosts_declare() -> None:
         "h2": {},
         "h3": {"kubelet_config": "maxPods: 3", "kubelet_config_node_name": "n3"},
         "h4": {"kubelet_config": "maxPods: 3", "kubelet_config_node_name": "n3"},
-        "h5": {"kubelet_config": {"maxPods": 5}, "kubelet_config_node_name": "n5"},
-        "h6": {"kubelet_config": {"maxPods": 6}, "kubelet_config_node_name": "n5"},
+        "h5": {"kubelet_config": {"maxPods": 5}, "kubelet_config_node_name": "5"},
+        # As YAML reads it without quotes.
+        "h6": {"kubelet_config": {"maxPods": 6}, "kubelet_config_node_name": 5},
         "h7": {"kubelet_config_profile": "cis-1.12"},
     }
     assert node.other_configs(list(hostvars), hostvars) == {
@@ -31,7 +32,7 @@ def test_what_other_hosts_declare() -> None:
         "h2": {},
         "n3": "maxPods: 3",
         # Which of the two is the node is unknown, so nothing is certain to be declared for it.
-        "n5": {},
+        "5": {},
         "h7": {"kubelet_config_profile": "cis-1.12", "kubelet_config": {}},
     }
 
@@ -171,7 +172,8 @@ def test_the_text_is_that_of_a_push() -> None:
         (
             "Node n1: installing the guard failed: disk full.",
             {"failed": True, "msg": "installing the guard failed: disk full."},
-            {"changed": False, "error": "an earlier one"},
+            # From an earlier switch of this host, which a rescue tries again.
+            {"changed": True, "error": "old"},
             "Node n1 was not switched and keeps its configuration: installing the guard failed: disk full",
         ),
         (

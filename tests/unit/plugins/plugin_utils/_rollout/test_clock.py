@@ -155,6 +155,9 @@ NATIVE, COPIED = {"delivery": "native"}, {"delivery": "checkpoint"}
         # The largest batch counts; any delivery with steps on the node does.
         ([1, 100, 10], {"n1": NATIVE, "n2": {"delivery": "dropin"}}, "5", {}, 3030),
         ([1, 100, 10], {"n1": COPIED}, 100, {"own": 900}, 900),
+        # A migration copies checkpoints to nodes with native delivery. A follower needs no step on its node.
+        ([100], {"n1": NATIVE}, 5, {"on_nodes": True}, 3030),
+        ([100], {"n1": COPIED}, 5, {"on_nodes": False}, 300),
     ],
 )
 def test_lease_seconds(

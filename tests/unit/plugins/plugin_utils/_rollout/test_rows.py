@@ -130,13 +130,21 @@ def test_hosts_lost_during_the_batch() -> None:
     assert rows.to_revert({}, ["n1"]) == {}, "before its first row"
 
 
-def test_hosts_that_cannot_be_reached_before_the_drain() -> None:
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"state": "unreachable", "msg": "its host cannot be reached: no route"},
+        {"msg": "The module interpreter '/usr/bin/python3' was not found.", "rc": 127},
+    ],
+)
+def test_hosts_on_which_the_call_before_the_drain_fails(result: dict[str, Any]) -> None:
     hostvars: dict[str, Any] = {host: {"seen": {"skipped": True}} for host in HOSTS}
-    reason = "its host cannot be reached: no route"
-    hostvars["host-n2"]["seen"] = {"state": "unreachable", "msg": reason}
-    found = rows.unreachable(HOSTS, reading(hostvars), "seen")
-    assert found["n2"] == node_row.Row(False, "unreachable", f"was not switched: {reason}", error=reason).shown()
-    assert why(found) == {"n2": f"was not switched: {reason}"}
+    reason = result["msg"]
+    hostvars["host-n2"]["seen"] = {"failed": False, **result}
+    hostvars["host-n3"]["seen"] = {"reasons": ["judged at the switch"], "msg": ""}
+    found = rows.unreached(HOSTS, reading(hostvars), "seen")
+    assert found["n2"] == node_row.Row(False, "unreached", f"was not switched: {reason}", error=reason).shown()
+    assert why(found) == {"n2": f"was not switched: {reason.rstrip('.')}"}
     assert rows.open_ones(found, NAMES) == ["n1", "m1", "n3"]
 
 

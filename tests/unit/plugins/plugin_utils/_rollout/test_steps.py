@@ -34,6 +34,12 @@ DRAINED = {"delete_emptydir_data": False, "force": True, "lease": LEASE, "state"
             id="a host that cannot be reached keeps its pods",
         ),
         pytest.param(
+            STEPS["drain"],
+            at({"drain": ["n1", "n2"]}, rows={"n2": BAD}),
+            {**DRAINED, "nodes": ["n1"]},
+            id="a node that the gate has not found",
+        ),
+        pytest.param(
             STEPS["assign"],
             at(rows={"n2": BAD}),
             {"sources": {"n1": place("a")}, "rollout": "r1", "undo": False, "lease": LEASE},
