@@ -143,13 +143,14 @@ def fuzz(_long: bool) -> list[str]:
     return ["tests/unit/fuzz", "-m", "long", "--numprocesses", "auto", "--dist", "load"]
 
 
-# What is not for users runs with one Python and one ansible-core only, and so does what plays whole rollouts.
+# What knows no Ansible runs with one Python and one ansible-core only, and so does what plays whole rollouts.
+CALLBACK = "tests/unit/plugins/callback/test_rollout.py::test"
 OTHER_VERSIONS = [
     *["tests/unit/extensions", "tests/unit/playbooks", "tests/unit/plugins"],
     *files("unit/roles", "argument_specs by_hand declared_values kubeadm_of_one_group read_node tasks window"),
     # A rollout on a terminal and an interrupt show the callback. The gate `unit` has its other runs.
-    *("--deselect", "tests/unit/plugins/callback/test_rollout.py::test_an_interrupted_run_leaves_its_report"),
-    *("--deselect", "tests/unit/plugins/callback/test_rollout.py::test_what_is_no_rollout_leaves_no_line_and_no_report"),
+    *("--deselect", f"{CALLBACK}_an_interrupted_run_leaves_its_report"),
+    *("--deselect", f"{CALLBACK}_what_is_no_rollout_leaves_no_line_and_no_report"),
     *FEW_EXAMPLES,
     *ON_ALL_CORES,
 ]
