@@ -56,7 +56,7 @@ apply a copy of the Role and its binding with that namespace. Leases and pause s
     $ kubectl apply -f docs/rbac/plan.yaml
     $ kubectl apply -f docs/rbac/rollout.yaml
 
-The deliveries ``native``, ``checkpoint`` and ``dropin`` need the same permissions: what happens on a node needs a login
+All deliveries need the same permissions: what happens on a node needs a login
 there, and the guard uses the kubelet's own credentials. ``upgrade_check`` sends no request to the API server. Its user
 needs no permission. The inventory plugin ``nodes`` needs ``list`` on ``nodes``.
 
