@@ -141,7 +141,8 @@ def rules(needs: list[str], scope: str) -> list[Data]:
         one = PERMISSIONS[key]
         if one["scope"] != scope:
             continue
-        about = {"apiGroups": [one.get("group", "")], "resources": [one["resource"]]}
+        group = policy.GROUP if one["resource"] == policy.RESOURCE else one.get("group", "")
+        about = {"apiGroups": [group], "resources": [one["resource"]]}
         if "names" in one:
             about["resourceNames"] = one["names"]
         found.setdefault(str(about), {**about, "verbs": []})["verbs"] += one["verbs"]
