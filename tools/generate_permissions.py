@@ -56,7 +56,7 @@ apply a copy of the Role and its binding with that namespace. Leases and pause s
     $ kubectl apply -f docs/rbac/plan.yaml
     $ kubectl apply -f docs/rbac/rollout.yaml
 
-The deliveries ``native``, ``checkpoint`` and ``dropin`` need the same permissions: what happens on a node needs a login
+All deliveries need the same permissions: what happens on a node needs a login
 there, and the guard uses the kubelet's own credentials. ``upgrade_check`` sends no request to the API server. Its user
 needs no permission. The inventory plugin ``nodes`` needs ``list`` on ``nodes``.
 
@@ -141,7 +141,8 @@ def rules(needs: list[str], scope: str) -> list[Data]:
         one = PERMISSIONS[key]
         if one["scope"] != scope:
             continue
-        about = {"apiGroups": [one.get("group", "")], "resources": [one["resource"]]}
+        group = policy.GROUP if one["resource"] == policy.RESOURCE else one.get("group", "")
+        about = {"apiGroups": [group], "resources": [one["resource"]]}
         if "names" in one:
             about["resourceNames"] = one["names"]
         found.setdefault(str(about), {**about, "verbs": []})["verbs"] += one["verbs"]

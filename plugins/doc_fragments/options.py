@@ -29,6 +29,24 @@ options:
 """
     """The options that name the ConfigMaps which hold configurations."""
 
+    DELIVERY = r"""
+options:
+  delivery:
+    description:
+      - How the configuration reaches the kubelets. A source in O(sources) may have its own C(delivery).
+      - V(native) is Node.spec.configSource, which kubelets up to 1.23 with C(--dynamic-config-dir) follow.
+      - V(checkpoint) is the annotation C(source). The role P(livenodes.kubelet.checkpoint#role) copies the content of
+        the ConfigMap to the node; until then the kubelet does not change.
+      - V(dropin) is the same for a source that holds only what is declared. The kubelet lays it over the node's own
+        configuration. Kubelets from 1.30 on can do so.
+      - V(auto) is the delivery that this annotation names for nodes that have it, V(native) for other nodes whose
+        kubelet reports its source, V(dropin) for the rest from 1.32 on, and V(checkpoint) for the others.
+    type: str
+    choices: [auto, native, checkpoint, dropin]
+    default: auto
+"""
+    """The option of modules of the cluster that choose among all deliveries."""
+
     LAYER = r"""
 options:
   delivery:

@@ -47,7 +47,7 @@ options:
     type: dict
   deliveries:
     description:
-      - The delivery by node name, V(native), V(checkpoint), V(dropin) or V(auto). The default V(auto) uses what the
+      - The delivery by node name, as for M(livenodes.kubelet.node_config_source). The default V(auto) uses what the
         node reports.
     type: dict
   kubeadm_configs:
@@ -85,7 +85,7 @@ nodes:
   type: dict
   contains:
     delivery:
-      description: V(native), V(checkpoint), V(dropin) or V(none).
+      description: The name of a delivery, or V(none).
       type: str
     kubelet_version:
       description: The kubelet's version.

@@ -60,7 +60,7 @@ options:
     type: dict
   deliveries:
     description:
-      - The requested delivery by node name, V(auto), V(native), V(checkpoint) or V(dropin). A node without a value has
+      - The requested delivery by node name, as for M(livenodes.kubelet.node_config_source). A node without a value has
         V(auto).
       - With V(dropin), the desired configuration of a node holds only what the overrides declare. The kubelet lays it
         over the node's own configuration, and merges every map key by key, C(evictionHard) too.
@@ -68,7 +68,7 @@ options:
   own:
     description:
       - Results of M(livenodes.kubelet.kubelet_preflight_info) with C(delivery=dropin) and C(disk=true) by node name,
-        for nodes with delivery V(checkpoint) or V(dropin) from 1.24 on.
+        for nodes from 1.24 on whose delivery is not V(native).
       - The desired configuration of a node with V(checkpoint) is its own config file merged with the overrides, instead
         of its live configuration. It contains no defaults. Without the content of the file, the plan has a warning, and
         the desired configuration is the live one merged with the overrides.

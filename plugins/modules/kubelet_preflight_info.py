@@ -369,6 +369,7 @@ node_proof:
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import preflight, preflight_decisions
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import values
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import config_summary
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit
 
@@ -383,7 +384,7 @@ def main() -> None:
             "local": {"type": "bool", "default": False},
             "disk": {"type": "bool", "default": False},
             "config_dir": {"type": "path", "default": "/var/lib/kubelet-config"},
-            "delivery": {"type": "str", "choices": ["checkpoint", "dropin"], "default": "checkpoint"},
+            "delivery": values.SPEC["delivery"],
             "dropin_dir": {"type": "path"},
             "key": {"type": "str", "default": "kubelet", "no_log": False},
             "state_files": {"type": "str", "choices": ["keep", "switch"], "default": "keep"},

@@ -85,7 +85,7 @@ nodes:
   contains:
     delivery:
       description: >-
-        V(checkpoint) or V(dropin) if this collection wrote one on the node, else V(native) if its kubelet follows
+        The delivery whose source this collection wrote on the node, else V(native) if its kubelet follows
         Node.spec.configSource, else V(none).
       type: str
     listening:

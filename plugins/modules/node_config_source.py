@@ -21,6 +21,7 @@ description:
 extends_documentation_fragment:
   - livenodes.kubelet.auth
   - livenodes.kubelet.options.source
+  - livenodes.kubelet.options.delivery
   - livenodes.kubelet.options.lease
   - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.actiongroup_cluster
@@ -36,8 +37,8 @@ options:
   state:
     description:
       - V(present) assigns O(source) to O(nodes), or O(sources).
-      - V(absent) removes the config source of O(nodes). Kubelets with native delivery then run their local
-        configuration.
+      - V(absent) removes the config source of O(nodes), with O(delivery=auto) from both places. Kubelets with native
+        delivery then run their local configuration.
       - V(verified) changes nothing. It waits until the nodes run O(source) or O(sources), or by default the source that
         is assigned to them.
       - V(settled) orders the followers of nodes to confirm what they have on trial, or to revert it, as O(verdicts)
@@ -67,20 +68,6 @@ options:
         the mark C(undone), also with O(state=absent).
     type: bool
     default: false
-  delivery:
-    description:
-      - How the configuration reaches the kubelets. A source in O(sources) may have its own C(delivery).
-      - V(native) writes Node.spec.configSource, which kubelets up to 1.23 with C(--dynamic-config-dir) follow.
-      - V(checkpoint) writes the annotation C(source) and returns RV(configmaps). The role
-        P(livenodes.kubelet.checkpoint#role) copies their content to the node; until then the kubelet does not change.
-      - V(dropin) does the same for a source that holds only what is declared. The kubelet lays it over the node's own
-        configuration. Kubelets from 1.30 on can do so.
-      - V(auto) is the delivery that this annotation names for nodes that have it, V(native) for other nodes whose
-        kubelet reports its source, V(dropin) for the rest from 1.32 on, and V(checkpoint) for the others. With
-        O(state=absent) it removes the source from both places.
-    type: str
-    choices: [auto, native, checkpoint, dropin]
-    default: auto
   transport:
     description:
       - Who takes a source to a node that reads a checkpoint or a drop-in. A source in O(sources) may have its own
@@ -208,7 +195,7 @@ nodes:
       description: Whether the module has changed the node.
       type: bool
     delivery:
-      description: V(native), V(checkpoint), V(dropin) or V(none).
+      description: The name of a delivery, or V(none).
       type: str
     source:
       description: What the node should run now; V(null) for its local configuration.
@@ -244,7 +231,7 @@ stop:
   type: bool
 configmaps:
   description: >-
-    The data of the ConfigMaps to copy to nodes with delivery V(checkpoint) or V(dropin), by C(namespace/name).
+    The data of the ConfigMaps to copy to nodes whose delivery is not V(native), by C(namespace/name).
   returned: with O(state=present)
   type: dict
 granted:

@@ -27,6 +27,7 @@ description:
 extends_documentation_fragment:
   - livenodes.kubelet.auth
   - livenodes.kubelet.options.source
+  - livenodes.kubelet.options.delivery
   - livenodes.kubelet.options.lease
   - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.read_only
@@ -41,12 +42,6 @@ options:
       - A config source by node name, as for M(livenodes.kubelet.node_config_source). Without this option and
         O(source), the default is the assigned source of each node.
     type: dict
-  delivery:
-    description:
-      - How the configuration reached the kubelets, as for M(livenodes.kubelet.node_config_source).
-    type: str
-    choices: [auto, native, checkpoint, dropin]
-    default: auto
   seconds:
     description:
       - Duration of the soak. With V(0), the nodes count as just verified. The module then checks healthz once, compares

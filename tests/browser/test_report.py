@@ -103,7 +103,7 @@ def test_short_values_stay_in_one_line(show: t.Callable[[t.Any], webdriver.Chrom
 def test_effect_took_and_scale_are_visible(show: t.Callable[[t.Any], webdriver.Chrome], width: int) -> None:
     driver = show(example(3))
     driver.set_window_size(width, 900)
-    for selector in (".plan td:last-child", ".line > :nth-child(5)", ".scale span"):
+    for selector in (".plan td:last-child", ".line > .number:last-child", ".scale span"):
         for cell in driver.find_elements(By.CSS_SELECTOR, selector):
             assert cell.is_displayed() and cell.text, selector
             assert cell.rect["x"] + cell.rect["width"] <= driver.execute_script("return innerWidth"), selector

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.support.plays.ansible import ROOT
 
 UNPRIVILEGED = 65534
@@ -37,7 +38,7 @@ SHOWN = (
     "configuration: deadly",
     "configuration: good; the kubelet answers",
     "error: the kubelet refused the configuration: failed to run Kubelet: quantities must match",
-    "kubectl annotate --overwrite node n3 'kubelet-config.livenodes.io/source=",
+    f"kubectl annotate --overwrite node n3 '{PREFIX}source=",
     "n3 v1.36.2 dropin 90 50 by-hand",
     "reason: on trial, confirmed",
     "n3 v1.36.2 dropin 110 50 own file",

@@ -140,7 +140,16 @@ def unit_long(_long: bool) -> list[str]:
 @tests("beside", newest, "long")
 def fuzz(_long: bool) -> list[str]:
     """100,000 inputs for every parser of what others write."""
-    return ["tests/unit/fuzz", "-m", "long", "--numprocesses", "auto", "--dist", "load"]
+    return [
+        "tests/unit/fuzz",
+        "tests/unit/legacy/test_fuzz.py",
+        "-m",
+        "long",
+        "--numprocesses",
+        "auto",
+        "--dist",
+        "load",
+    ]
 
 
 # What knows no Ansible runs with one Python and one ansible-core only, and so does what plays whole rollouts.

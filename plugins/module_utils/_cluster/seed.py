@@ -87,7 +87,7 @@ def _configuration(plan: t.Mapping[str, t.Any]) -> tuple[t.Mapping[str, t.Any], 
             continue
         raise ClusterError(
             f"node {name} has delivery {row['delivery']}: its kubelet gets its configuration from the API server, once "
-            f"its Node names it. A seed is for the deliveries checkpoint and dropin. {_LATER}"
+            f"its Node names it. A seed is for the deliveries {' and '.join(deliveries.ON_NODE)}. {_LATER}"
         )
     names: dict[tuple[str, str], list[str]] = {}
     for name, row in rows.items():

@@ -15,8 +15,6 @@ from . import minors
 from .values import annotation
 
 AUTO, NATIVE, CHECKPOINT, DROPIN, NONE = "auto", "native", "checkpoint", "dropin", "none"
-REQUESTS = (AUTO, NATIVE, CHECKPOINT, DROPIN)
-"""What operators may set for a node."""
 LINK = "90-livenodes-kubelet.conf"
 """The name of our drop-in in the kubelet's folder."""
 RESOLV_CONF_MINOR = 32
@@ -46,6 +44,11 @@ class Delivery:
     """What kubelets before these minors do not do."""
     instead: str = ""
     """The deliveries that these kubelets can have."""
+
+    @property
+    def replaces_file(self) -> bool:
+        """Whether the kubelet reads the source from the node's disk, in place of the node's own config file."""
+        return self.on_node and self.whole
 
     @property
     def source_at(self) -> str:
@@ -100,12 +103,21 @@ _ALL = {
 }
 NAMES = tuple(_ALL)
 """Of all deliveries."""
+REQUESTS = (AUTO, *NAMES)
+"""What operators may set for a node."""
+ON_NODE = tuple(name for name in NAMES if _ALL[name].on_node)
+"""Those that the role `checkpoint` copies to the node."""
 _NO_DELIVERY = Delivery(NONE, on_node=False, whole=True, minors=range(0))
 
 
 def of(name: Any) -> Delivery:
     """Return the delivery of a name; without one, what counts for a node that no source was delivered to."""
     return _ALL.get(name, _NO_DELIVERY)
+
+
+def noted(name: Any) -> str:
+    """Return the name of the delivery on a node whose annotation has this one: that of a checkpoint has none there."""
+    return name if of(name).on_node else CHECKPOINT
 
 
 def checked(requested: Mapping[str, Any] | None) -> dict[str, str]:

@@ -29,7 +29,7 @@ REMEDIES = {
     "fell_back": "Correct the named value, then run the rollout again. The kubelet's log has the details.",
     "differs": "Run the playbook drift: it names the flag or drop-in that overrides the field. Remove one of them.",
     "silent": "Look at `journalctl -u kubelet` on the node. "
-    "With the deliveries checkpoint and dropin, the guard reverts the node automatically.",
+    f"With the deliveries {' and '.join(deliveries.ON_NODE)}, the guard reverts the node automatically.",
     "not_ready": "Find out why the Node is not Ready (`kubectl describe node`), then run the rollout again.",
     "reassigned": "Find out which other controller or user assigned another source, then run the rollout again.",
     "pending": "Run the rollout again, with a longer kubelet_config_wait_timeout if the nodes are slow.",

@@ -207,7 +207,7 @@ def moving(rows: Rows, delivery: str) -> dict[str, Any]:
 
 
 def _leaves_checkpoint(row: Mapping[str, Any]) -> bool:
-    return bool(row["delivery"] == CHECKPOINT and row["source"])
+    return _delivery(row).replaces_file and bool(row["source"])
 
 
 def _leaves_native(row: Mapping[str, Any]) -> bool:

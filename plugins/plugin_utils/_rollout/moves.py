@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 from typing import Any, Mapping
 
+from ...module_utils._config import delivery as deliveries
 from ...module_utils._config.delivery import CHECKPOINT, NATIVE
 from . import goals, rows
 from .batch import At, Found, Result
@@ -15,7 +16,6 @@ from .steps import (
     FOLLOWING,
     NODE_NAME,
     WAIT,
-    WITHOUT_CHECKPOINT,
     Options,
     Step,
     copies,
@@ -40,7 +40,7 @@ def _to_reset(at: At, result: Result) -> Mapping[str, Any]:
     on_hosts: dict[str, Any] = {}
     for host, name in at.batch.hosts.items():
         row = (result.get("nodes") or {}).get(name) or {"ok": False}
-        if row["ok"] and row["delivery"] not in WITHOUT_CHECKPOINT and not rows.by_follower(row):
+        if row["ok"] and deliveries.of(row["delivery"]).on_node and not rows.by_follower(row):
             on_hosts[host] = {}
     return {"on_hosts": on_hosts}
 

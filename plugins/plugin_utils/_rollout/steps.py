@@ -15,7 +15,7 @@ from typing import Any, Callable, Mapping, NamedTuple
 from ansible.module_utils.parsing.convert_bool import boolean
 
 from ...module_utils._config import delivery as deliveries
-from ...module_utils._config.delivery import DROPIN, NATIVE
+from ...module_utils._config.delivery import NATIVE
 from . import clock, rows
 from .batch import At, Found, Result
 
@@ -28,7 +28,6 @@ TRANSPORT, TRIAL = "kubelet_config_transport", "kubelet_config_trial_seconds"
 CONFIRM, NODE_SECONDS = "kubelet_config_confirm_seconds", "kubelet_config_node_seconds"
 PLACEHOLDER = {"uid": "00000000-0000-0000-0000-000000000000", "resourceVersion": "0"}
 """In check mode, push has not created the ConfigMap."""
-WITHOUT_CHECKPOINT = (NATIVE, deliveries.NONE)
 
 
 def unless_stopped(result: Result) -> bool:
@@ -198,8 +197,11 @@ def copies(at: At, result: Result) -> Mapping[str, Any]:
             data = {source["kubeletConfigKey"]: at.batch.texts[name]}
         # In check mode without a plan, it is not known what push would create.
         if data:
-            delivery = DROPIN if row["delivery"] == DROPIN else deliveries.CHECKPOINT
-            on_hosts[host] = {"delivery": delivery, "source": {**PLACEHOLDER, **source}, "data": data}
+            on_hosts[host] = {
+                "delivery": deliveries.noted(row["delivery"]),
+                "source": {**PLACEHOLDER, **source},
+                "data": data,
+            }
     return {"on_hosts": on_hosts}
 
 
@@ -229,7 +231,7 @@ def _is_on_trial(row: Mapping[str, Any]) -> bool:
 
     A source that another user or controller has assigned is not judged here, nor one that a follower has refused.
     """
-    is_copied = (row.get("delivery") or deliveries.NONE) not in WITHOUT_CHECKPOINT
+    is_copied = deliveries.of(row.get("delivery")).on_node
     return is_copied and row["source"] is not None and row["state"] not in ("reassigned", "refused")
 
 

@@ -16,7 +16,7 @@ from tests.sim.api.kinds import Kind, Route, not_served, route
 from tests.sim.api.refusal import Refusal, missing
 from tests.sim.api.store import Entry, Page, Store, Tables
 from tests.sim.api.tokens import RULES, Tokens
-from tests.sim.api.versions import FIRST_DRY_RUN, FIRST_SERVED
+from tests.sim.api.versions import FIRST_DRY_RUN, FIRST_SERVED, LAST_OLD_PROXY
 
 # Seconds that a watch waits for the next change before it looks whether it has to end.
 TICK = 0.2
@@ -134,7 +134,7 @@ class Api:
     def _at_place(self, request: Request) -> Answer:
         """Return the answer for an object, a collection or a kubelet. Raises Refusal."""
         path = request.path
-        if path.startswith("/api/v1/proxy/nodes/") and self.store.minor <= reviews.LAST_OLD_PROXY:
+        if path.startswith("/api/v1/proxy/nodes/") and self.store.minor <= LAST_OLD_PROXY:
             _empty, _api, _v1, _proxy, _nodes, name, *rest = path.split("/")
             self._permit(request, roles.Asked("proxy", "", "nodes", name=name))
             return self._proxied(Route(_NODES, "", name, "proxy", "/".join(rest)), request)

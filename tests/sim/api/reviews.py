@@ -18,7 +18,6 @@ from tests.sim.api.store import Store
 
 PATH = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 OWN = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
-LAST_OLD_PROXY = 9
 
 
 def permit(user: str, _groups: t.Sequence[str], method: str, place: Route, _body: t.Callable[[], t.Any]) -> None:

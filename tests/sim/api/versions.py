@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 FIRST_FORM = range(8, 11)
+LAST_OLD_PROXY = 9
 FIRST_DRY_RUN = 12
 FIRST_SERVED = {"leases": 14, "validatingadmissionpolicies": 30, "validatingadmissionpolicybindings": 30}
 

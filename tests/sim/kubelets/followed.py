@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.delivery import DROPIN
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import delivery as deliveries
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, document, following
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.following import Answer, Orders
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow import decide
@@ -104,7 +104,7 @@ class FollowedKubelet(StaticKubelet):
             raise Away(f"{status} {found.get('message')}")
         full = {**source, **{key: found["metadata"][key] for key in ("uid", "resourceVersion")}}
         text = found["data"][source["kubeletConfigKey"]]
-        self._texts[full["uid"]] = (self._local, {NAME: text}) if delivery == DROPIN else (text, {})
+        self._texts[full["uid"]] = (text, {}) if deliveries.of(delivery).whole else (self._local, {NAME: text})
         if full != self.assigned or (self.trial and self.trial.failed):
             self.trial = Trial(full, self.good, Moment("boot", self.host.clock(), 0.0))
             self.assigned = full

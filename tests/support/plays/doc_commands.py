@@ -9,6 +9,8 @@ import re
 import typing as t
 from pathlib import Path
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
+
 ROOT = Path(__file__).resolve().parents[3]
 
 SHELLS = {"shell", "bash", "sh", "console"}
@@ -59,14 +61,12 @@ NOT_TRIED = {
     "ansible-playbook -i inventory livenodes.kubelet.follow -e kubelet_config_hosts=workers"
     " -e kubelet_config_follow=protected": "tests/e2e_modern/test_policy.py",
     "kubectl apply -f docs/rbac/option-policy.yaml": "tests/e2e_modern/test_policy.py",
-    'kubectl annotate --overwrite node n1 kubelet-config.livenodes.io/follow=\'{"trial": "NAME"}\'': (
+    f'kubectl annotate --overwrite node n1 {PREFIX}follow=\'{{"trial": "NAME"}}\'': (
         "needs a follower; tests/sim_nodes/test_demo.py confirms so"
     ),
     "ansible-playbook -i inventory livenodes.kubelet.seed -e kubelet_config_hosts=workers"
     " -e kubelet_config_seed_dest=seeds/workers": "tests/e2e_node/test_seed.py boots a node with what it writes",
-    'kubectl annotate --overwrite node n1 kubelet-config.livenodes.io/source="$(cat source.json)"': (
-        "tests/e2e_fleet/test_follow.py"
-    ),
+    f'kubectl annotate --overwrite node n1 {PREFIX}source="$(cat source.json)"': ("tests/e2e_fleet/test_follow.py"),
     "export ANSIBLE_CALLBACKS_ENABLED=livenodes.kubelet.rollout": "tests/unit/plugins/callback plays rollouts with it",
     "export LIVENODES_KUBELET_REPORT_HTML=report.html LIVENODES_KUBELET_REPORT_JSON=report.json": (
         "tests/unit/plugins/callback runs rollouts with them"

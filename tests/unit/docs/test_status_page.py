@@ -176,7 +176,7 @@ def test_every_error_of_a_kubelet_has_a_row() -> None:
 @pytest.mark.parametrize("kind, texts", [("reason", guard_reasons()), ("error", guard_errors())])
 def test_every_report_of_the_guard_has_a_row(kind: str, texts: set[str]) -> None:
     """Each text that the source can produce matches a row of the page."""
-    found = rows("Deliveries checkpoint and dropin: the status annotation")
+    found = rows("Deliveries with a guard: the status annotation")
     assert len(texts) > 5, f"the texts of {kind} were not found in the source"
     assert sorted(text for text in texts if not any(re.fullmatch(text, row) for row in found)) == []
 

@@ -42,7 +42,6 @@ from tests.unit.fuzz import nodes_drawn as drawn
 from tests.unit.fuzz.damaged import JSON, contents, documents, texts, values
 from tests.unit.fuzz.parser import Answering, Parser, sent
 from tests.unit.fuzz.samples import (
-    CONDITION,
     CONFIG,
     METRICS,
     POD,
@@ -170,12 +169,6 @@ PARSERS = {
     ),
     "annotation of own values": Parser(
         values(RECORD).map(json.dumps) | texts(json.dumps(RECORD)) | JSON, own_values.read
-    ),
-    "condition of the first kubelets": Parser(
-        st.lists(values(CONDITION), max_size=2),
-        lambda found: minors.source_form(drawn.FIRST).records(
-            {}, {"configSource": drawn.FIRST_PLACE}, {"conditions": found}
-        ),
     ),
     "quantity": Parser(WORDS, amounts.parse_quantity, (ValueError,)),
     "percentage": Parser(WORDS, amounts.parse_percentage, (ValueError,)),

@@ -11,10 +11,9 @@ import typing as t
 
 from hypothesis import strategies as st
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config import minors
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from tests.unit.fuzz.damaged import texts, values
-from tests.unit.fuzz.samples import CONDITION, RECORD, SOURCE, STATUS
+from tests.unit.fuzz.samples import RECORD, SOURCE, STATUS
 
 NOTES: dict[str, t.Any] = {
     annotation.SOURCE: {"configMap": SOURCE, "delivery": "dropin", "machineID": "m"},
@@ -24,25 +23,9 @@ NOTES: dict[str, t.Any] = {
     annotation.OWN: RECORD,
 }
 PLACE = {"configMap": {part: SOURCE[part] for part in ("namespace", "name", "kubeletConfigKey")}}
-FIRST = minors.FIRST_NATIVE
-FIRST_PLACE = minors.source_form(FIRST).config_source(SOURCE)
 CONFIG = {part: STATUS[part] for part in ("assigned", "active", "error")}
-CONDITIONS = [
-    CONDITION,
-    {**CONDITION, "message": 'using last-known-good (UID: "u9")', "reason": 'failed to parse current (UID: "u8")'},
-    {**CONDITION, "message": "using current (default)", "reason": "failed to sync, reason: failed to download"},
-    {**CONDITION, "type": "KubeletConfigOk", "message": "using current: /api/v1/namespaces/kube-system/configmaps/c"},
-]
 READY = {"type": "Ready", "status": "True", "lastHeartbeatTime": "2026-01-01T00:00:00Z"}
-VERSIONS = (*(f"v1.{minor}.3" for minor in range(FIRST, FIRST + 4)), "v1.20.2", "v1.28.7", "v1.36.2")
-
-
-def first_kubelet(message: str) -> dict[str, t.Any]:
-    """Return a Node whose kubelet reports its configuration with this message."""
-    return {
-        "metadata": {"name": "n1", "annotations": {}},
-        "status": {"nodeInfo": {"kubeletVersion": f"v1.{FIRST}.3"}, "conditions": [{**CONDITION, "message": message}]},
-    }
+VERSIONS = ("v1.11.3", "v1.20.2", "v1.28.7", "v1.36.2")
 
 
 @st.composite
@@ -56,15 +39,11 @@ def nodes(draw: st.DrawFn) -> dict[str, t.Any]:
         elif kind:
             notes[key] = draw(texts(json.dumps(good))) if kind == 2 else json.dumps(good)
     conditions = [draw(st.sampled_from([READY, {**READY, "status": "Unknown", "message": "m"}]))]
-    conditions += draw(st.lists(st.sampled_from(CONDITIONS), max_size=1))
-    for condition in conditions[1:]:
-        message = draw(st.none() | texts(condition["message"]))
-        conditions[-1] = condition if message is None else {**condition, "message": message}
     return {
         "metadata": {"name": "n1", "uid": "n", "resourceVersion": "5", "labels": {"pool": "a"}, "annotations": notes},
         "spec": {
             "unschedulable": draw(st.booleans()),
-            "configSource": copy.deepcopy(draw(st.sampled_from([None, PLACE, FIRST_PLACE]))),
+            "configSource": copy.deepcopy(draw(st.sampled_from([None, PLACE]))),
         },
         "status": {
             "config": draw(st.none() | values(CONFIG)),

@@ -11,6 +11,7 @@ import tempfile
 import typing as t
 from pathlib import Path
 
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kubernetes.client.exceptions import ApiException
 
@@ -89,3 +90,21 @@ def kept(read: t.Callable[[str], object], name: str) -> t.Callable[[bytes], obje
         return read(str(FOLDER))
 
     return call
+
+
+LONG = int(os.environ.get("LIVENODES_FUZZ", "100000"))
+"""How many inputs the long tier tries."""
+
+
+def attempt(parser: Parser, examples: int) -> None:
+    """Call a parser with many inputs. An error that it does not document fails the test, with the input."""
+
+    @settings(max_examples=examples, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(parser.inputs)
+    def call(value: t.Any) -> None:
+        try:
+            parser.call(value)
+        except parser.errors as error:
+            assert str(error)
+
+    call()

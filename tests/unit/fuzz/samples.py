@@ -150,12 +150,6 @@ STATUS = {
     "started": "2026-01-01T00:00:00Z",
 }
 RECORD = {"source": "c", "absent": ["maxPods"], "own": {"maxPods": [110], "eventBurst": []}, "complete": True}
-CONDITION = {
-    "type": "ConfigOK",
-    "status": "False",
-    "message": 'using current (UID: "u1")',
-    "reason": "passing all checks",
-}
 REFUSAL = {
     "kind": "Status",
     "message": "m",

@@ -16,12 +16,15 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.ses
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import (
     config_sources,
     inventory_hosts,
+    node_requests,
     nodes,
+    readers,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import revert
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign, diagnose, verdict
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import minors
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import goals
 from tests.sim.api.direct import EPOCH, Clock, Direct
 from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster as Simulated
@@ -107,6 +110,14 @@ def test_a_first_kubelet_that_reports_the_uid_alone() -> None:
     variables = inventory_hosts.variables(nodes.trim(found))
     assert variables["node_variant"] == "u9"
     assert inventory_hosts.groups(variables, ["variant"], []) == ["variant_u9"]
+    for goal, previous in (("previous", {}), ("local", None)):
+        shown = {
+            **nodes.row(nodes.trim(found)),
+            "source": place("a"),
+            "config_source": place("a"),
+            "previous": previous,
+        }
+        assert goals.of_goal(goal, {}, {"n1": shown})["text"] == ["n1: the ConfigMap with uid u9 -> its local config"]
 
 
 @pytest.mark.parametrize(
@@ -207,3 +218,13 @@ def test_silence_without_leases() -> None:
         ages = diagnose.silence(session, ["n1", "n2", "n3"], found)
         since = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
         assert ages == {"n1": session.server_time() - since.timestamp()}
+
+
+def test_who_needs_a_role() -> None:
+    """Kubelets up to 1.10 by their source; later ones, and those on their local config, need none."""
+    with Simulated("v1.10.13", tls=False) as cluster:
+        for name, version in {"n1": "v1.9.11", "n2": "v1.10.13", "n3": "v1.20.2"}.items():
+            cluster.add(name, version)
+        cluster.store.patch(KINDS["nodes"], "", "n1", MERGE, {"spec": {"configSource": {"configMapRef": ALPHA}}})
+        found = node_requests.read(Session({"host": cluster.url}))
+    assert readers.in_use(found.values()) == {("kube-system", "config-a"): {"n1"}}

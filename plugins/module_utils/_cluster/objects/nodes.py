@@ -52,7 +52,7 @@ class Node:
     """The fields of a Node object that this collection uses.
 
     `native` holds spec.configSource and status.config, `noted` the annotations of the other deliveries. `delivery`
-    names the one that counts: `native`, `checkpoint`, `dropin`, or `none` if no configuration was delivered yet.
+    names the one that counts, or is `none` if no configuration was delivered yet.
     """
 
     name: str
@@ -239,7 +239,7 @@ def trim(node: dict[str, t.Any]) -> Node:
     kubelet_version = _text(system, "kubeletVersion")
     form = source_form(minor_of(kubelet_version) or 0)
     records, place = form.records(notes, spec, status)
-    noted = records.delivery if deliveries.of(records.delivery).on_node else CHECKPOINT
+    noted = deliveries.noted(records.delivery)
     own, own_fault = own_values.read(notes.get(annotation.OWN))
     orders, order_fault = following.orders(notes)
     follower, follower_fault = following.answer(notes)

@@ -125,7 +125,8 @@ def _without_orders(found: nodes.Node, node: nodes.Node, wanted: config_sources.
     own: dict[str, str | None] = {}
     if wanted.own:
         own = {annotation.OWN: own_values.text(wanted.own)}
-    if wanted.migrates and found.delivery == deliveries.CHECKPOINT and node.delivery == deliveries.DROPIN:
+    before, after = deliveries.of(found.delivery), deliveries.of(node.delivery)
+    if wanted.migrates and before.replaces_file and not after.whole:
         # A rollback must not deliver the whole configuration of the checkpoint as a drop-in.
         return Step(node, goal, [node.delivery], {annotation.PREVIOUS: None, **own}, found.delivery)
     if undone:

@@ -170,7 +170,7 @@ def _files(node: nodes.Node, facts: t.Any, live: dict[str, t.Any] | None) -> own
 def _is_dropin(node: nodes.Node) -> bool:
     """Return whether a node has a drop-in, or would get one."""
     chosen = delivery.chosen(delivery.AUTO, node.delivery, node.minor, node.source is not None)
-    return delivery.DROPIN in (node.delivery, chosen)
+    return not (delivery.of(node.delivery).whole and delivery.of(chosen).whole)
 
 
 def _host(name: str, hosts: dict[str, t.Any], dropin: bool) -> tuple[Host | None, str]:
@@ -209,7 +209,7 @@ def _facts(
         pushed = node.as_reported(configmaps.reference(found.configmap, found.key))
     return NodeFacts(
         minor=node.minor,
-        checkpoint=node.delivery == delivery.CHECKPOINT,
+        checkpoint=delivery.of(node.delivery).replaces_file,
         dropin=_is_dropin(node),
         source=source,
         seeded=node.on_node and node.seeded,

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Mapping, Sequence
 
-from ..delivery import CHECKPOINT, NATIVE, Delivery, checked, of_row
+from ..delivery import NATIVE, Delivery, checked, of, of_row
 from ..fields.field_row import EFFECTS, FORBIDDEN, SAFE
 from ..forecast import allocatable, pod_forecast
 from ..minors import api_versions
@@ -161,7 +161,7 @@ class _Group:
 
     def _replaces_checkpoint(self, row: Mapping[str, Any], delivery: Delivery) -> bool:
         """Return whether a drop-in takes the place of the node's checkpoint."""
-        has_checkpoint = row.get("delivery") == CHECKPOINT and bool(row.get("source"))
+        has_checkpoint = of(row.get("delivery")).replaces_file and bool(row.get("source"))
         return self._request.migrate != STAY and not delivery.whole and has_checkpoint
 
     def _files(self, name: str, asked: plan_node.Asked) -> tuple[own_file.Files | None, str]:

@@ -62,7 +62,7 @@ class Row:
     """What every stage returns of a node.
 
     `ok`: whether the stage succeeded for it. `state`: a word of the stage, or one of ABSENT. `message`: the state in
-    words, with cause and remedy. `changed`: whether the stage has changed the node. `delivery`: `native`, `checkpoint`,
+    words, with cause and remedy. `changed`: whether the stage has changed the node. `delivery`: its name,
     or `none` if it is unknown or there is none. `source`: what the node should run now, None for its local config.
     `error`: the error that the API server, the kubelet or its guard reports, empty without one.
     """

@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from typing import Any, Mapping
 
-from ..._config.delivery import CHECKPOINT, DROPIN
+from ..._config.delivery import DROPIN, noted, of
 from ..._config.values import annotation, following
 from ..._config.values.annotation import NodeRecords
 from ..._config.values.following import Answer
@@ -148,7 +148,7 @@ class Follower:
         configmap = self._configmap(source)
         full = {**source, **{key: configmap["metadata"][key] for key in ("uid", "resourceVersion")}}
         data = configmap.get("data") or {}
-        delivery = DROPIN if delivery == DROPIN else CHECKPOINT
+        delivery = noted(delivery)
         self._check_effect(data.get(source["kubeletConfigKey"]), delivery, facts)
         found = self._apply(
             "assigned",
@@ -239,7 +239,7 @@ class Follower:
         is_whole = not dropin_folder.installed(self.store.config_dir)
         try:
             now = running(facts, self._active(), is_whole, minor)
-            after = running(facts, config_summary.load(text), delivery == CHECKPOINT, minor)
+            after = running(facts, config_summary.load(text), of(delivery).whole, minor)
         except ValueError as error:
             raise Refusal(f"the configuration cannot be read: {error}") from None
         reasons = self.limits.of_changes(now, after, minor)

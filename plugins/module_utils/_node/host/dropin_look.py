@@ -23,8 +23,6 @@ from ..unit.dropin_folder import Folder
 from ..unit.unit import Unit, UnitError
 from ..unit.unit_override import CHILD
 
-DROPIN = "dropin"
-
 Config = Mapping[str, Any]
 
 

@@ -10,6 +10,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
+from ..._config import delivery
 from ..._config.fields import merged_dropins, shadow
 from ..._config.rules.problem import Problem
 from ..._config.upgrade import binary_findings, node_facts
@@ -20,7 +21,7 @@ from ..system import ask_binary, binary, command, config_summary, files, health
 from ..unit import dropin_folder, unit_override
 from ..unit.unit import Command, Unit, UnitError
 from . import dropin_look, host_checks, named_files, overridden, preflight_decisions
-from .dropin_look import DROPIN, Config, Seen
+from .dropin_look import Config, Seen
 from .preflight_decisions import DEFAULTS, LOOK, NOTHING, RESET, SWITCH, Answers, Findings, Terms, masked
 
 
@@ -154,7 +155,8 @@ def _node_of(unit: Unit, purpose: str, terms: Terms, local: bool) -> _Node:
     Raises UnitError without systemd.
     """
     now, upcoming = commands(unit)
-    layered = terms.delivery == DROPIN or (purpose == RESET and bool(dropin_folder.installed(terms.config_dir)))
+    linked = purpose == RESET and bool(dropin_folder.installed(terms.config_dir))
+    layered = linked or not delivery.of(terms.delivery).whole
     seen = None
     if layered:
         seen = dropin_look.see(unit, now.argv, terms.dropin_dir, terms.config_dir, terms.key, unit.root)

@@ -20,7 +20,7 @@ SWITCH, RESET, LOOK = "switch", "reset", "look"
 class Terms(NamedTuple):
     """What the caller wants and allows.
 
-    `config_dir`: folder of the store. `state_files`: `keep` or `switch`. `delivery`: `checkpoint` or `dropin`;
+    `config_dir`: folder of the store. `state_files`: `keep` or `switch`. `delivery`: one on the node;
     `dropin_dir`: the kubelet's drop-in folder, empty to find it; `key`: name of the config file.
     `files`: names of the files beside the future config file. `allow_pending_edits`: edits of the unit's files take
     effect at the switch. `allow_unchecked`: the kubelet binary need not have checked the configuration.

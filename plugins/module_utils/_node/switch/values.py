@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import typing as t
 
+from ..._config import delivery
 from ..._config.fields import compare
 from ..._config.values import document
 from ..store import statefiles
@@ -47,7 +48,7 @@ SPEC: dict[str, t.Any] = {
     "allow_unchecked": {"type": "bool", "default": False},
     "allow_offline_guard": {"type": "bool", "default": False},
     "unit": {"type": "str", "default": "kubelet.service"},
-    "delivery": {"type": "str", "choices": ["checkpoint", "dropin"], "default": "checkpoint"},
+    "delivery": {"type": "str", "choices": list(delivery.ON_NODE), "default": delivery.CHECKPOINT},
     "dropin_dir": {"type": "path"},
     "metrics_dir": {"type": "path"},
     "source": {

@@ -34,6 +34,45 @@
   const byName = new Map(nodes.map((node) => [node.name, node]));
   const longest = Math.max(1, ...data.batches.map((batch) => batch[1]));
 
+  // The columns of the table. `key`: what a click on the head sorts by. `narrow`: the width on a small screen, which
+  // hides a column without one.
+  const columns = [
+    {
+      words: "Node", key: "name", width: "minmax(120px, 2.2fr)", narrow: "minmax(64px, 1.4fr)",
+      fill: (cell, node) => { cell.textContent = cell.title = node.name; },
+    },
+    {
+      words: "State", key: "state", width: "104px", narrow: "90px",
+      fill: (cell, node) => cell.append(make("span", data.states[node.state], `chip s-${data.states[node.state]}`)),
+    },
+    {
+      words: "Batch", key: "batch", width: "62px", className: "number",
+      fill: (cell, node) => { cell.textContent = node.batch || "–"; },
+    },
+    {
+      words: "Timeline", key: "began", width: "minmax(200px, 5fr)", narrow: "minmax(50px, 2fr)", className: "timeline",
+      fill: (cell, node) => {
+        const label = node.steps.map(([step, at]) => `${step} after ${duration(at - node.began)}`).join(", ");
+        node.bar = make("div", undefined, "bar");
+        node.bar.setAttribute("role", "img");
+        node.bar.setAttribute("aria-label", label || "no steps");
+        cell.append(node.bar);
+      },
+    },
+    {
+      words: "Took", key: "took", width: "96px", narrow: "62px", className: "number",
+      fill: (cell, node) => { cell.textContent = node.took < 0 ? "–" : duration(node.took); },
+    },
+  ];
+  const cellOf = (column, role) => {
+    const cell = make("div", undefined, `${column.className || ""} ${column.narrow ? "" : "wide"}`.trim());
+    cell.setAttribute("role", role);
+    return cell;
+  };
+  const widths = (kind) => columns.map((column) => column[kind]).filter(Boolean).join(" ");
+  byId("table").style.setProperty("--wide", widths("width"));
+  byId("table").style.setProperty("--narrow", widths("narrow"));
+
   // The table: one plain row per node.
   const rows = byId("rows");
   const draw = (node, axis) => {
@@ -55,18 +94,11 @@
     const line = make("div", undefined, "line");
     line.setAttribute("role", "row");
     line.tabIndex = -1;
-    const took = node.took < 0 ? "–" : duration(node.took);
-    const texts = [node.name, undefined, node.batch || "–", undefined, took];
-    const cells = texts.map((text) => make("div", text));
-    cells[0].title = node.name;
-    cells[1].append(make("span", data.states[node.state], `chip s-${data.states[node.state]}`));
-    node.bar = make("div", undefined, "bar");
-    node.bar.setAttribute("role", "img");
-    const label = node.steps.map(([step, at]) => `${step} after ${duration(at - node.began)}`).join(", ");
-    node.bar.setAttribute("aria-label", label || "no steps");
-    cells[3].append(node.bar);
-    for (const cell of cells) cell.setAttribute("role", "cell");
-    line.append(...cells);
+    for (const column of columns) {
+      const cell = cellOf(column, "cell");
+      column.fill(cell, node);
+      line.append(cell);
+    }
     line.node = node;
     node.line = line;
   }
@@ -83,12 +115,10 @@
     if (count) addOption(state, index, `${word} (${count.toLocaleString("en")})`);
   });
   data.batches.forEach((_times, index) => addOption(batch, index + 1, index + 1));
-  const columns = [["Node", "name"], ["State", "state"], ["Batch", "batch"], ["Timeline", "began"], ["Took", "took"]];
   const compare = new Intl.Collator("en", {numeric: true}).compare;
   let sorted = null, downwards = false;
-  const heads = columns.map(([words, key]) => {
-    const head = make("div"), button = make("button", words);
-    head.setAttribute("role", "columnheader");
+  const heads = columns.map((column) => {
+    const {words, key} = column, head = cellOf(column, "columnheader"), button = make("button", words);
     button.type = "button";
     button.addEventListener("click", () => {
       downwards = sorted === key && !downwards;
@@ -103,7 +133,7 @@
   byId("heads").append(...heads);
   // The scale of the timeline: its ends and the tick in the middle.
   const scale = make("div", undefined, "scale");
-  heads[3].append(scale);
+  byId("heads").querySelector(".timeline").append(scale);
   const drawAll = () => {
     const span = axis.value === "run" ? Math.max(1, data.seconds) : longest;
     scale.replaceChildren(...[0, span / 2, span].map((at) => make("span", duration(at))));
@@ -138,7 +168,7 @@
     if (sorted) {
       const sign = downwards ? -1 : 1;
       const difference = (one, other) =>
-        sorted === "name" ? compare(one.name, other.name) : one[sorted] - other[sorted];
+        typeof one[sorted] === "string" ? compare(one[sorted], other[sorted]) : one[sorted] - other[sorted];
       order.sort((one, other) => sign * difference(one, other) || one.order - other.order);
     }
     rows.replaceChildren(...order.map((node) => node.line));

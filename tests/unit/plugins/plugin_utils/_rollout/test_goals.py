@@ -44,12 +44,6 @@ def status(source: str = "", delivery: str = "native", **more: Any) -> dict[str,
     }
 
 
-@pytest.mark.parametrize(("goal", "row"), [("previous", {"previous": {}}), ("local", {})])
-def test_a_first_kubelet_that_reports_the_uid_alone(goal: str, row: dict[str, Any]) -> None:
-    made = goals.of_goal(goal, {}, {"n1": status("a", active={"uid": "u9", "kubeletConfigKey": "kubelet"}, **row)})
-    assert made["text"] == ["n1: the ConfigMap with uid u9 -> its local config"]
-
-
 @pytest.mark.parametrize(
     ("row", "reset"),
     [

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""ConfigMaps, the source of each node and the patch that writes it, Roles that let kubelets 1.8 to 1.10 read it.
+"""ConfigMaps, the source of each node and the patch that writes it, Roles that let nodes read it.
 
 The patch never overwrites another writer's change.
 """
@@ -17,7 +17,6 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.ses
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import (
     config_sources,
     configmaps,
-    node_requests,
     nodes,
     readers,
 )
@@ -334,8 +333,8 @@ READER = "config-a-reader"
 
 @pytest.fixture
 def cluster() -> t.Iterator[Cluster]:
-    """An API server of 1.10 without nodes."""
-    with Cluster("v1.10.13", tls=False) as made:
+    """An API server without nodes."""
+    with Cluster(tls=False) as made:
         yield made
 
 
@@ -423,14 +422,3 @@ def test_two_runs_at_once(cluster: Cluster, session: Session) -> None:
     )
     assert readers.grant(session, {PLACE: ["n3"]}, False) == ([f"RoleBinding kube-system/{READER}"], {})
     assert readable(cluster) == {"n1", "n2", "n3"}
-
-
-def test_who_needs_one(cluster: Cluster, session: Session) -> None:
-    """Kubelets up to 1.10 by their source; later ones, and those on their local config, need none."""
-    for name, version in {"n1": "v1.9.11", "n2": "v1.10.13", "n3": "v1.20.2"}.items():
-        cluster.add(name, version)
-    ref = {"namespace": "kube-system", "name": "config-a", "uid": "a1"}
-    cluster.store.patch(
-        KINDS["nodes"], "", "n1", "application/merge-patch+json", {"spec": {"configSource": {"configMapRef": ref}}}
-    )
-    assert readers.in_use(node_requests.read(session).values()) == {PLACE: {"n1"}}
