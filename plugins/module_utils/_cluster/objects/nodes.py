@@ -226,7 +226,7 @@ class Node:
 
     def with_delivery(self, delivery: str) -> Node:
         """Return the node with `delivery` as the one that counts; `auto` changes nothing."""
-        if delivery == AUTO:
+        if delivery in (AUTO, self.delivery):
             return self
         return dataclasses.replace(self, delivery=delivery)
 

@@ -115,11 +115,10 @@ def _fields(value: Any, defaults: Any) -> tuple[Any, str]:
     if fault or holder is None:
         return defaults, fault
     found = {}
-    for name, default in defaults._asdict().items():
+    for name, default in zip(defaults._fields, defaults):
         given = holder.get(name, default)
-        wanted = (Mapping, dict) if isinstance(default, Mapping) else type(default)
         is_storable = not isinstance(given, str) or annotation.is_unicode(given)
-        if not isinstance(given, wanted) or isinstance(given, bool) or not is_storable:
+        if type(given) is not type(default) or not is_storable:
             return defaults, f"{name} is {reference.shown(given)}"
         found[name] = given
-    return type(defaults)(**found), ""
+    return defaults._replace(**found), ""
