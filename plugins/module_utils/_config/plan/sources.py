@@ -16,6 +16,7 @@ right in a kubelet's config file. Seen on kubelets 1.33 and 1.36; the reasons ar
 
 from __future__ import annotations
 
+import json
 from typing import Any, Callable, Collection, Container, Iterator, Mapping, NamedTuple, Sequence
 
 from .. import delivery
@@ -192,11 +193,12 @@ def is_empty(config: Config) -> bool:
 def way(row: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return what the rows of a plan have in common whose nodes of one live variant change in the same way.
 
-    Nodes whose variant is not the whole configuration may change in different ways. Equal ones share their list.
+    Nodes whose variant is not the whole configuration may change in different ways. Equal ones share their list, unless
+    Ansible has passed the plan on: it copies each one.
     """
     if row["whole"]:
         return (row["variant"],)
-    return row["variant"], id(row["changes"])
+    return row["variant"], json.dumps(row["changes"], sort_keys=True, default=str)
 
 
 def outcome(current: Mapping[str, Config], planned: Mapping[str, Config], row: Mapping[str, Any]) -> Config:

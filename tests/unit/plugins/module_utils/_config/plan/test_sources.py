@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -240,3 +241,10 @@ def test_the_diff_shows_live_configurations_not_drop_ins() -> None:
     ((one,),) = [plan_text.diffs(table, _plan(table, {"maxPods": 70}))]
     assert '"maxPods": 100' in one["before"] and '"maxPods": 70' in one["after"]
     assert '"staticPodPath"' in one["after"]
+
+
+def test_equal_changes_are_one_way_also_in_a_plan_that_was_copied() -> None:
+    """Ansible copies each list. The forecast would fill in the defaults of every node again."""
+    row = _plan(of_n1(_live()), {"maxPods": 70})["nodes"]["n1"]
+    assert sources.way(row) == sources.way(json.loads(json.dumps(row)))
+    assert sources.way(row) != sources.way({**row, "changes": []})
