@@ -223,7 +223,8 @@ def _verify(at: At) -> Options | None:
 
 def _verified(at: At, result: Result) -> Found:
     on_trial = {name: row["source"] for name, row in (result.get("nodes") or {}).items() if _is_on_trial(row)}
-    return at.found.adding(result, on_trial=on_trial)
+    # What the nodes ran before has served its purpose.
+    return at.found.adding(result, on_trial=on_trial, before={})
 
 
 def _is_on_trial(row: Mapping[str, Any]) -> bool:
