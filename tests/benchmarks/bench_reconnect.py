@@ -22,13 +22,15 @@ import typing as t
 from unittest import mock
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow import watching
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import ApiError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.connection import ApiError
 from tests.sim.api.direct import Clock
 
 MOST, SLOWEST = 200, 60.0
 AWAY = (0.0, 2.0, 10.0, 30.0, 45.0, 60.0, 120.0, 600.0)
 """Seconds for which the API server is away."""
 EVENT = json.dumps({"type": "ADDED", "object": {"metadata": {"uid": "uid-n1"}}}).encode()
+OPENED = {"api": {}, "name": "n1", "place": "", "read": (), "answer": ""}
+"""What the step `opened` returns."""
 
 
 class Back(Exception):
@@ -44,10 +46,6 @@ class ApiServer:
         self.asked: list[float] = []
         """When the follower has sent a request, in seconds after the loss."""
         self._began = clock.now
-
-    def node_name(self) -> str:
-        """Return the name of the Node."""
-        return "n1"
 
     def lines(self, _path: str, _quiet: float) -> t.Iterator[bytes]:
         """Yield the lines of the first watch, which ends as an API server ends it that stops; then refuse."""
@@ -68,10 +66,12 @@ def reconnect(away: float) -> list[float]:
     with (
         mock.patch.object(watching, "time", clock),
         mock.patch.object(watching.sys, "stderr"),
-        mock.patch.object(watching.command, "execute", return_value=mock.Mock(returncode=0, stderr="")),
+        mock.patch.object(watching, "chance", random.random),
+        mock.patch.object(watching, "apart", return_value=OPENED),
+        mock.patch.object(watching, "ApiServer", return_value=server),
         contextlib.suppress(Back),
     ):
-        watching.follow(lambda: t.cast("t.Any", server), [], lambda: "")
+        watching.follow("")
     return server.asked
 
 

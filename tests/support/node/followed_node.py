@@ -22,7 +22,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.fol
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.follower import Follower
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import preflight
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_steps
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import ApiError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.connection import ApiError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import UnitError
 from tests.support.node.disk import PowerCut
 from tests.support.node.whole_node import CONFIRM_SECONDS, TRIAL_SECONDS, WholeNode

@@ -28,8 +28,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system imp
     health,
     last_words,
 )
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.connection import ApiError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import ApiError, Kubeconfig
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import Kubeconfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit_override, unit_reader, unitfile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import Unit, UnitError
 from tests.unit.fuzz.damaged import contents, documents, texts

@@ -29,8 +29,9 @@ from ..switch import checkpoint_module, one_call, values
 from ..switch.one_call import StepError
 from ..switch.values import Standing
 from ..system import config_summary, files
+from ..system.connection import ApiError
 from ..system.files import StoreError
-from ..system.kubeconfig import ApiError, Kubeconfig
+from ..system.kubeconfig import Kubeconfig
 from ..system.lock import locked
 from ..unit import dropin_folder
 from ..unit.unit import Unit, UnitError

@@ -3,27 +3,26 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The follower's service: it watches its own Node, and starts a process of its own for each look at what has changed.
 
-This process stays small. The switch of a configuration needs tables and commands that would double its memory.
+This process stays small, for it never ends: it has a TLS connection, and what it imports is no more than that needs.
+Everything else is a step (see steps.py) in a child, which leaves no memory behind.
 """
 
 from __future__ import annotations
 
 import json
-import random
+import os
 import sys
 import time
-from typing import Any, Callable, Iterator
-from urllib.parse import quote
 
-from ..._config.values import annotation, following
-from ..system import command
-from ..system.kubeconfig import ApiError, Kubeconfig
+from ..system.connection import ApiError, ApiServer
 
-LOOK_SECONDS = 900.0
-"""How long one look may take: the inspection, a switch, and the restart of a kubelet."""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Iterator, Mapping, Sequence
+
 QUIET_SECONDS = 900.0
 """After so many seconds without an event the watch begins again. A kubelet writes its Node every five minutes."""
-WATCH_SECONDS = (1200, 2400)
+WATCH_SECONDS = (1200.0, 2400.0)
 """How long a watch lasts, by chance: so that not all nodes begin the next one together."""
 PAUSE_SECONDS = (1.0, 45.0), (40.0, 50.0)
 """How long to wait after a failure, by chance, and after each further one in a row: thousands of nodes lose a restarted
@@ -31,79 +30,136 @@ API server at the same moment. While it is away, all of them together knock as s
 """
 EARLY_SECONDS = 10.0
 """A watch that ends so many seconds before its time was ended by an API server that stops, as all others there."""
-_READ = (annotation.SOURCE, following.FOLLOW)
 
 
-def follow(open_api: Callable[[], Kubeconfig], look: list[str], program: Callable[[], str | None]) -> None:
-    """Watch the Node until another program is installed: systemd starts that one then.
+class Watch:
+    """A watch of the Node.
 
-    C(look): the command that looks once; its exit status is not 0 if it must look again. C(program): returns which
-    program is installed.
+    `api`: the arguments of ApiServer. `place`: what to ask it for. `read`: the annotations that a look depends on.
+    `answer`: that of the follower.
     """
+
+    def __init__(self, api: Mapping[str, Any], name: str, place: str, read: Sequence[str], answer: str) -> None:
+        self.api, self.name, self.place = ApiServer(**api), name, place
+        self.read, self.answer = read, answer
+
+    def nodes(self) -> Iterator[Mapping[str, Any]]:
+        """Yield the Node as the API server has it in its cache, then after each change, until the watch ends.
+
+        Raises ApiError, also if the watch ends early.
+        """
+        seconds = int(between(*WATCH_SECONDS))
+        end = time.monotonic() + seconds
+        for line in self.api.lines(f"{self.place}&timeoutSeconds={seconds}", QUIET_SECONDS):
+            try:
+                event = json.loads(line)
+                kind, node = event["type"], event["object"]
+            except (ValueError, TypeError, KeyError) as error:
+                raise ApiError(f"the watch of Node {self.name} sent what is no event: {error}") from error
+            if kind == "ERROR":
+                raise ApiError(f"the watch of Node {self.name} ended: {node.get('message')}")
+            if kind in ("ADDED", "MODIFIED"):
+                yield node
+        if time.monotonic() < end - EARLY_SECONDS:
+            raise ApiError(f"the API server has ended the watch of Node {self.name} before its time")
+
+
+def main(folder: str, _words: Sequence[str]) -> int:
+    """Run the service of the program in this folder; return its exit status."""
+    follow(folder)
+    return 0
+
+
+def follow(folder: str) -> None:
+    """Watch the Node of this node until another program is installed: systemd starts that one then."""
     done: Any = None
+    sound = ""
     failures = 0
-    ours = program()
-    while True:
+    ours = _program(folder)
+    while _program(folder) == ours:
         try:
-            api = open_api()
-            for node in _seen(api, api.node_name()):
+            watch = Watch(**apart("opened", folder))
+            for node in watch.nodes():
                 failures = 0
-                if program() != ours:
+                if _program(folder) != ours:
                     return
-                now = _key(node)
-                if now != done or not _has_answer(node):
-                    _look(look)
+                notes = node["metadata"].get("annotations") or {}
+                now = (node["metadata"].get("uid"), *map(notes.get, watch.read))
+                answer = notes.get(watch.answer) or ""
+                if now == done and answer != sound and apart("is_answer", answer):
+                    sound = answer
+                if now != done or answer != sound:
+                    apart("look", folder)
                     done = now
         except ApiError as error:
             sys.stderr.write(f"{error}\n")
+            sys.stderr.flush()
             failures += 1
             time.sleep(pause(failures))
 
 
+def apart(step: str, *given: Any) -> Any:
+    """Return what a step of steps.py returns in a child of this process. Raises ApiError, also if the child fails."""
+    try:
+        reading, writing = os.pipe()
+        child = os.fork()
+    except OSError as error:
+        raise ApiError(f"the follower cannot start a process: {error}") from error
+    if not child:
+        _child(writing, step, given)
+    os.close(writing)
+    with open(reading, encoding="ascii") as stream:
+        text = stream.read()
+    os.waitpid(child, 0)
+    if not text:
+        raise ApiError(f"the follower's step {step} has ended without a result")
+    result, fault = json.loads(text)
+    if fault:
+        raise ApiError(fault)
+    return result
+
+
+def _child(writing: int, step: str, given: Sequence[Any]) -> None:
+    """Do a step, write its result and its error as JSON, and end this process."""
+    try:
+        found = _done(step, given)
+        with open(writing, "w", encoding="ascii") as stream:
+            json.dump(found, stream)
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        sys.stderr.flush()
+        os._exit(0)
+
+
+def _done(step: str, given: Sequence[Any]) -> tuple[Any, str]:
+    """Return the result of a step, and why it failed."""
+    from . import steps
+
+    try:
+        return getattr(steps, step)(*given), ""
+    except ApiError as error:
+        return None, str(error)
+
+
+def _program(folder: str) -> str:
+    """Return which program is installed, empty while that cannot be seen."""
+    try:
+        return os.readlink(os.path.join(folder, "current"))
+    except OSError:
+        return ""
+
+
 def pause(failures: int) -> float:
     """Return the seconds to wait after so many failures in a row."""
-    return random.uniform(*PAUSE_SECONDS[min(failures, len(PAUSE_SECONDS)) - 1])
+    return between(*PAUSE_SECONDS[min(failures, len(PAUSE_SECONDS)) - 1])
 
 
-def _look(look: list[str]) -> None:
-    """Look once. Raises ApiError if that must be repeated."""
-    done = command.execute(look, LOOK_SECONDS)
-    if done.returncode:
-        raise ApiError(done.stderr.strip() or f"the look at the Node ended with exit status {done.returncode}")
-    sys.stderr.write(done.stderr)
+def chance() -> float:
+    """Return a number from 0 to 1. The module `random` would need half a megabyte."""
+    return int.from_bytes(os.urandom(4), "big") / 2**32
 
 
-def _seen(api: Kubeconfig, name: str) -> Iterator[dict[str, Any]]:
-    """Yield the Node as the API server has it in its cache, then after each change, until the watch ends.
-
-    Revision 0 means any: the watch begins with the present state, so none is ever too old (410). Without a revision, or
-    with bookmarks, it needs an etcd that reports its progress, from 3.4.31 or 3.5.13 on (storage/cacher of Kubernetes
-    1.32). Raises ApiError, also if the watch ends early.
-    """
-    seconds = random.randint(*WATCH_SECONDS)
-    place = f"/api/v1/nodes?fieldSelector={quote(f'metadata.name={name}')}&watch=true&resourceVersion=0"
-    path = f"{place}&timeoutSeconds={seconds}"
-    end = time.monotonic() + seconds
-    for line in api.lines(path, QUIET_SECONDS):
-        try:
-            event = json.loads(line)
-            kind, node = event["type"], event["object"]
-        except (ValueError, TypeError, KeyError) as error:
-            raise ApiError(f"the watch of Node {name} sent what is no event: {error}") from error
-        if kind == "ERROR":
-            raise ApiError(f"the watch of Node {name} ended: {node.get('message')}")
-        if kind in ("ADDED", "MODIFIED"):
-            yield node
-    if time.monotonic() < end - EARLY_SECONDS:
-        raise ApiError(f"the API server has ended the watch of Node {name} before its time")
-
-
-def _has_answer(node: dict[str, Any]) -> bool:
-    """Return whether the Node has an answer of a follower. One that was removed or damaged is written again."""
-    return following.answer(node["metadata"].get("annotations") or {})[0] is not None
-
-
-def _key(node: dict[str, Any]) -> tuple[Any, ...]:
-    """Return what a look depends on."""
-    notes = node["metadata"].get("annotations") or {}
-    return (node["metadata"].get("uid"), *(notes.get(name) for name in _READ))
+def between(least: float, most: float) -> float:
+    """Return a number between two others, by chance."""
+    return least + chance() * (most - least)

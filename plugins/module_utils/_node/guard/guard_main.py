@@ -1,8 +1,9 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The guard's program. Its commands: `prestart`, `watch`, `tick`, `report`, `verify`, `status` (see guard.py), `follow`
-and `look`, those of the follower (see ../follow), and `seed`, the first one on a new machine (see ../switch/seeds.py).
+"""The guard's program. Its commands: `prestart`, `watch`, `tick`, `report`, `verify`, `status` (see guard.py), `look`,
+that of the follower, and `seed`, the first one on a new machine (see ../switch/seeds.py). The command `follow` has a
+main of its own: ../follow/watching.py.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ..store.store import Store
 from ..store.store_reader import quietly
 from ..store.trial import Progress, Trial
 from ..system import command
-from ..system.files import StoreError, link_target
+from ..system.files import StoreError
 from ..system.lock import LockError
 from . import observe, pacing
 from .base import Settings, error_of, status_of
@@ -51,13 +52,11 @@ def main(folder: str, words: list[str]) -> int:
         from ..switch import seeds
 
         return seeds.plant(store.config_dir)
-    guard = Guard(store, settings_of(store))
+    guard = guard_of(folder)
     if what == "prestart":
         return prestart(guard)
     if what == "watch":
         return watch(guard, folder)
-    if what == "follow":
-        return follow(guard, folder)
     act = {"tick": tick, "report": report, "verify": verify, "status": status, "look": look}.get(what)
     if act is None:
         sys.stderr.write(f"usage: {folder} prestart | watch | tick | report | verify | status | follow | look\n")
@@ -67,6 +66,12 @@ def main(folder: str, words: list[str]) -> int:
     except (StoreError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
+
+
+def guard_of(folder: str) -> Guard:
+    """Return the guard that this folder has the program of."""
+    store = Store(os.path.dirname(folder))
+    return Guard(store, settings_of(store))
 
 
 def settings_of(store: Store) -> Settings:
@@ -151,38 +156,28 @@ def report(guard: Guard) -> int:
     return 1
 
 
-def follow(guard: Guard, folder: str) -> int:
-    """Watch the Node of this node until the program is updated. Each look at a change is a process of its own."""
-    from ..follow import watching
-
-    program = installed.program(sys.executable, os.path.dirname(folder))
-    current = os.path.join(folder, "current")
-    watching.follow(lambda: _api(guard), [*program, "look"], lambda: link_target(current, guard.host.store.fs))
-    return 0
-
-
 def look(guard: Guard) -> int:
     """Look at the Node once, and do what it asks for."""
     from ..follow import follow_install, follower
-    from ..system.kubeconfig import ApiError
+    from ..system.connection import ApiError
 
     allowed = follow_install.read_limits(guard.host.store.config_dir)
     if allowed is None:
         sys.stderr.write("the settings of the follower are missing or damaged: run the playbook follow again\n")
         return 1
     try:
-        api = _api(guard)
-        follower.Follower(guard.host.store, allowed, api, api.node_name()).look()
+        server = api(guard)
+        follower.Follower(guard.host.store, allowed, server, server.node_name()).look()
     except ApiError as error:
         sys.stderr.write(f"the node does not follow its Node yet, the follower will try again: {error}\n")
         return 1
     return 0
 
 
-def _api(guard: Guard) -> Kubeconfig:
+def api(guard: Guard) -> Kubeconfig:
     """Return the API server of the kubelet. Raises ApiError, also for a kubelet without one."""
     from ..report import status_reporter
-    from ..system.kubeconfig import ApiError
+    from ..system.connection import ApiError
 
     try:
         words, pid, _started = _kubelet(guard)

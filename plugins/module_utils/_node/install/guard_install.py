@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Installs and removes the guard on a node: its program, its service, the step in the kubelet's unit.
 
-The program consists of guard_main and the modules that it imports, as they are here, so that both always agree. Each
-version is one file, behind one link, so that a power cut never mixes two.
+The program consists of its two mains, guard_main and the follower's watching, and of the modules that they import, as
+they are here, so that both always agree. Each version is one file, behind one link, so that a power cut never mixes
+two.
 
 ::
 
@@ -45,7 +46,7 @@ FOLLOWER_WANTED_BY = f"/etc/systemd/system/multi-user.target.wants/{FOLLOWER}"
 SELINUX = "/sys/fs/selinux/enforce"
 """A file that exists while SELinux is enabled (selinux(8))."""
 
-_MAIN = "_node.guard.guard_main"
+_MAINS = ("_node.guard.guard_main", "_node.follow.watching")
 _IMPORT = re.compile(r"^ *from (\.+)([\w.]*) import (\([^)]*\)|[^#\n]*)", re.MULTILINE)
 _COMMAND = re.compile(r"^ExecStart=(.*) watch$", re.MULTILINE)
 PACKAGE = "livenodes_kubelet"
@@ -56,7 +57,11 @@ folder = os.path.dirname(os.path.abspath(__file__))
 # Resolved once: the link may change while this process runs.
 sys.path.insert(0, os.path.realpath(os.path.join(folder, "current")))
 
-from {PACKAGE}._node.guard.guard_main import main
+if sys.argv[1:] == ["follow"]:
+    # It runs all the time, without what the others need.
+    from {PACKAGE}._node.follow.watching import main
+else:
+    from {PACKAGE}._node.guard.guard_main import main
 
 sys.exit(main(folder, sys.argv[1:]))
 """.encode()
@@ -78,14 +83,14 @@ class FileChange(NamedTuple):
 
 
 def program() -> dict[str, bytes]:
-    """Return the files of the guard's program by their path below its folder: guard_main, and what it imports of ours.
+    """Return the files of the guard's program by their path below its folder: its mains, and what they import of ours.
 
     Their texts decide: several modules of this collection install the guard, and each of them loads others.
     """
     above = __name__.rsplit(".", 3)[0]
     found = {f"{PACKAGE}/__init__.py": b""}
     known: set[str] = set()
-    left = {_MAIN}
+    left = {*_MAINS}
     while left:
         name = left.pop()
         known.add(name)

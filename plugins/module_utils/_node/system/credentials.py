@@ -17,14 +17,11 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 import time
-from typing import TYPE_CHECKING, Any, Mapping, NamedTuple
+from typing import Any, Mapping
 
 from . import files
-
-if TYPE_CHECKING:
-    import ssl
+from .connection import Identity
 
 CERT_DIR = "/var/lib/kubelet/pki"
 """The kubelet's default of --cert-dir."""
@@ -38,24 +35,6 @@ _CERTIFICATE = re.compile("-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-
 
 class PluginError(Exception):
     """The plugin of a kubeconfig did not return credentials; the text names it and the cause."""
-
-
-class Identity(NamedTuple):
-    """What one request identifies itself with: the PEM text of a certificate with its key, or a token, or nothing."""
-
-    pem: str = ""
-    token: str = ""
-
-    def load(self, context: ssl.SSLContext) -> None:
-        """Make a TLS connection present the certificate. Raises OSError."""
-        if not self.pem:
-            return
-        # The ssl module reads a client certificate only from a file. In memory it cannot fail on a full disk.
-        folder = "/run" if os.access("/run", os.W_OK) else None
-        with tempfile.NamedTemporaryFile("w", suffix=".pem", dir=folder) as pair:
-            pair.write(self.pem)
-            pair.flush()
-            context.load_cert_chain(pair.name)
 
 
 def of_user(

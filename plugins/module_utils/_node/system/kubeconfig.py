@@ -5,51 +5,25 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import ipaddress
-import json
 import os
 import re
 import socket
-from typing import TYPE_CHECKING, Any, Iterator, Mapping
-from urllib.parse import SplitResult, unquote, urlsplit
+from typing import Any, Mapping
+from urllib.parse import urlsplit
 
 from ..records import blockyaml
 from . import credentials
-from .credentials import CERT_DIR, Identity, PluginError
+from .connection import ApiError, ApiServer, Identity
+from .credentials import CERT_DIR, PluginError
 
-if TYPE_CHECKING:
-    import http.client
-    import ssl
-
-
-UNAUTHORIZED = 401
 NODE_USER = "system:node:"
-_HEADER = re.compile("[ -~]+")
 _EXCEPTION = re.compile(r"(\[.*\]|[^:]*)(?::(\d+))?")
 """An entry of NO_PROXY: a name or an address, and maybe a port."""
-_BROKEN = (OSError, ValueError, KeyError, TypeError, AttributeError)
-"""What a request raises, beside HTTPException: the last four for values of another type in a kubeconfig."""
-
-_KEPT_ALIVE = (
-    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
-    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 60),
-    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 15),
-    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 4),
-)
-"""The kernel asks after a minute of silence whether the server is still there, and gives up after another one."""
 
 
-class ApiError(Exception):
-    """A request to the API server failed; `status` is the HTTP status, 0 when there was no answer."""
-
-    def __init__(self, message: str, status: int = 0) -> None:
-        super().__init__(message)
-        self.status = status
-
-
-class Kubeconfig:
+class Kubeconfig(ApiServer):
     """The current context of a kubeconfig, with the rotated certificate in `cert_dir`. `override`: the name that a
     kubelet gives its Node where no certificate has one, empty for the host's. `environ`: the environment of the
     kubelet, which may name a proxy and what its plugin needs; empty if it is not known. Raises ApiError when the file
@@ -64,30 +38,30 @@ class Kubeconfig:
         override: str = "",
         environ: Mapping[str, str] | None = None,
     ) -> None:
-        self.path, self.timeout, self.cert_dir, self.override = path, timeout, cert_dir, override
-        self.environ = environ or {}
+        self.cert_dir, self.override, self.environ = cert_dir, override, environ or {}
         self._by_plugin: list[Identity] = []
         try:
             with open(path, encoding="utf-8") as stream:
                 document = blockyaml.load(stream.read())
             name = document["current-context"]
             context = _entry(document, "contexts", name)["context"]
-            self.cluster: Mapping[str, Any] = _entry(document, "clusters", context["cluster"])["cluster"]
+            cluster = _entry(document, "clusters", context["cluster"])["cluster"]
             self.user: Mapping[str, Any] = _entry(document, "users", context["user"])["user"] or {}
-            self.server: str = self.cluster["server"]
-            if not isinstance(self.server, str) or not isinstance(self.user, dict):
+            server = cluster["server"]
+            if not isinstance(server, str) or not isinstance(self.user, dict):
                 raise TypeError("its server is not text, or its user not a mapping")
-            if "://" not in self.server:
+            if "://" not in server:
                 # As client-go does.
-                self.server = f"https://{self.server}"
+                server = f"https://{server}"
         except blockyaml.Unreadable as error:
             raise ApiError(f"{path}: {error.unquoted}") from None
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ApiError(f"{path}: {type(error).__name__}: {error}") from error
         if "auth-provider" in self.user:
             raise ApiError(f"{path}: its credentials come from an auth-provider, which the guard cannot run")
+        super().__init__(path, server, cluster, timeout)
 
-    def _identities(self) -> list[Identity]:
+    def identities(self) -> list[Identity]:
         """Return what to identify with, first choice first. Raises ApiError."""
         if self._by_plugin:
             return self._by_plugin
@@ -102,161 +76,17 @@ class Kubeconfig:
         except (OSError, ValueError, KeyError, TypeError, PluginError) as error:
             raise ApiError(f"{self.path}: {error}") from error
 
-    def _context(self, identity: Identity) -> ssl.SSLContext:
-        import ssl  # pylint: disable=import-outside-toplevel
-
-        authority = self.cluster.get("certificate-authority")
-        data = self.cluster.get("certificate-authority-data")
-        if data:
-            # Python reads no text there that is not ASCII, kubelets skip what is no certificate.
-            context = ssl.create_default_context(cadata=base64.b64decode(data).decode("ascii", "ignore"))
-        elif authority:
-            context = ssl.create_default_context(cafile=os.path.join(os.path.dirname(self.path), authority))
-        else:
-            context = ssl.create_default_context()
-        # Python 3.13 refuses certificates without an authority key identifier, kubelets do not (Go's crypto/x509).
-        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
-        if self.cluster.get("insecure-skip-tls-verify"):
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-        identity.load(context)
-        return context
-
-    def _connect(self, identity: Identity) -> http.client.HTTPConnection:
-        """Return a TLS connection to the API server, through the proxy of the kubelet if it has one.
-
-        Raises ApiError, OSError, ValueError.
-        """
-        import http.client  # pylint: disable=import-outside-toplevel
-
-        parts = urlsplit(self.server)
-        host, port = parts.hostname or "", parts.port or 443
-        context = self._context(identity)
-        by, address = "proxy-url", self.cluster.get("proxy-url")
-        if not address:
-            by, address = "HTTPS_PROXY of the kubelet", proxy_of(self.environ, host, port)
-        proxy, proxy_port = self._proxy(by, address)
-        if proxy.scheme not in ("", "http"):
-            raise ApiError(f"{self.path}: {by}: {proxy.scheme}://{proxy.hostname}:{proxy_port} is not supported")
-        if proxy.hostname:
-            connection = http.client.HTTPConnection(proxy.hostname, proxy_port or 80, timeout=self.timeout)
-            headers = {}
-            if proxy.username:
-                login = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
-                headers["Proxy-Authorization"] = f"Basic {base64.b64encode(login.encode()).decode()}"
-            connection.set_tunnel(host, port, headers)
-        else:
-            connection = http.client.HTTPConnection(host, port, timeout=self.timeout)
+    def proxy(self) -> tuple[str, str]:
+        """Return what names the proxy, and its address, empty for none. Raises ApiError."""
+        address = self.cluster.get("proxy-url")
+        if address:
+            return "proxy-url", address
         try:
-            connection.connect()
-            name = self.cluster.get("tls-server-name") or host
-            connection.sock = context.wrap_socket(connection.sock, server_hostname=name)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def _proxy(self, by: str, address: str) -> tuple[SplitResult, int | None]:
-        """Return a proxy and its port; `by`: what names it. Raises ApiError, which does not quote it: it may contain a
-        password.
-        """
-        try:
-            proxy = urlsplit(address)
-            return proxy, proxy.port
-        except ValueError:
-            raise ApiError(
-                f"{self.path}: {by} is not a URL: write special characters of its user and password as %XX"
-            ) from None
-
-    def call(
-        self, method: str, path: str, body: Mapping[str, Any] | None = None, content_type: str = "application/json"
-    ) -> Any:
-        """Return the decoded answer of one request. Raises ApiError.
-
-        The credentials are read for each request: the kubelet rotates them. If the server does not know one (401), the
-        next is tried.
-        """
-        identities = self._identities()
-        for identity in identities[:-1]:
-            try:
-                return self._call(identity, method, path, body, content_type)
-            except ApiError as error:
-                if error.status != UNAUTHORIZED:
-                    raise
-        return self._call(identities[-1], method, path, body, content_type)
-
-    def _call(
-        self, identity: Identity, method: str, path: str, body: Mapping[str, Any] | None, content_type: str
-    ) -> Any:
-        # This import takes a tenth of a second, and the module that installs the guard rarely sends a request.
-        import http.client  # pylint: disable=import-outside-toplevel
-
-        try:
-            with contextlib.closing(self._connect(identity)) as connection:
-                answer = self._sent(connection, identity, method, path, body, content_type)
-                text = answer.read().decode("utf-8", "replace")
-        except (*_BROKEN, http.client.HTTPException) as error:
-            raise ApiError(f"{method} {self.server}{path}: {error}") from error
-        if answer.status >= 300:
-            raise ApiError(f"{method} {self.server}{path}: {answer.status} {text[:300]}", answer.status)
-        if not text:
-            return None
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError) as error:
-            # A proxy may answer with a page of its own.
-            wrong = f"the answer is not JSON: {text[:100]!r}"
-            raise ApiError(f"{method} {self.server}{path}: {wrong}", answer.status) from error
-
-    def _sent(
-        self,
-        connection: http.client.HTTPConnection,
-        identity: Identity,
-        method: str,
-        path: str,
-        body: Mapping[str, Any] | None = None,
-        content_type: str = "application/json",
-    ) -> http.client.HTTPResponse:
-        """Send a request and return the beginning of its answer. Raises ApiError for a token that cannot be sent."""
-        headers = {"Content-Type": content_type, "Accept": "application/json", "User-Agent": "livenodes.kubelet-guard"}
-        if identity.token and not _HEADER.fullmatch(identity.token):
-            # http.client would quote it.
-            raise ApiError(
-                f"{self.path}: its token contains a character that no HTTP header can have, such as a line break: "
-                "correct it"
-            )
-        if identity.token:
-            headers["Authorization"] = f"Bearer {identity.token}"
-        place = urlsplit(self.server).path.rstrip("/") + path
-        content = None if body is None else json.dumps(body)
-        connection.request(method, place, content, headers)
-        return connection.getresponse()
-
-    def lines(self, path: str, quiet_seconds: float) -> Iterator[bytes]:
-        """Yield the lines of a long answer, such as a watch, until the server ends it. Raises ApiError, also after so
-        many seconds without a line, and earlier if the server is not there any more.
-        """
-        import http.client  # pylint: disable=import-outside-toplevel
-
-        for identity in self._identities():
-            try:
-                with contextlib.closing(self._connect(identity)) as connection:
-                    # An answer that ends its connection takes it over.
-                    sock = connection.sock
-                    answer = self._sent(connection, identity, "GET", path)
-                    if answer.status == UNAUTHORIZED:
-                        continue
-                    if answer.status >= 300:
-                        text = answer.read().decode("utf-8", "replace")
-                        raise ApiError(f"GET {self.server}{path}: {answer.status} {text[:300]}", answer.status)
-                    sock.settimeout(quiet_seconds)
-                    for level, option, value in _KEPT_ALIVE:
-                        sock.setsockopt(level, option, value)
-                    yield from iter(answer.readline, b"")
-                    return
-            except (*_BROKEN, http.client.HTTPException) as error:
-                raise ApiError(f"GET {self.server}{path}: {error}") from error
-        raise ApiError(f"GET {self.server}{path}: the server knows none of its credentials", UNAUTHORIZED)
+            parts = urlsplit(self.server)
+            address = proxy_of(self.environ, parts.hostname or "", parts.port or 443)
+        except ValueError as error:
+            raise ApiError(f"{self.path}: server: {error}") from error
+        return "HTTPS_PROXY of the kubelet", address
 
     def node_name(self) -> str:
         """Return the name of this node's Node: the one in the client certificate (`system:node:<name>`), else that of
@@ -272,7 +102,7 @@ class Kubeconfig:
         return "" if self.user.get("exec") else self._certified()
 
     def _certified(self) -> str:
-        name = credentials.subject(self._identities()[0].pem)
+        name = credentials.subject(self.identities()[0].pem)
         return name[len(NODE_USER) :] if name.startswith(NODE_USER) else ""
 
 

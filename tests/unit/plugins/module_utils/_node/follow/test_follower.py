@@ -18,7 +18,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, following
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.following import Answer, Orders
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow import follower, watching
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow import follower, steps, watching
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.follow_install import Limits
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.follower import Follower
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Outbox
@@ -26,7 +26,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.stor
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch.one_call import StepError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import ApiError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.connection import ApiError
 
 A = {
     "namespace": "kube-system",
@@ -259,21 +259,18 @@ def test_a_node_that_is_meant_for_ssh_is_left_alone(world: World) -> None:
     assert world.calls == []
 
 
+PLACE = "/watch?watch=true"
+
+
 class Watched:
     """An API server whose watch sends these events, once."""
 
     def __init__(self, *events: t.Any) -> None:
         self.events = [json.dumps(event).encode() for event in events]
 
-    def node_name(self) -> str:
-        """Return the name of the Node."""
-        return "n1"
-
     def lines(self, path: str, _quiet: float) -> t.Iterator[bytes]:
-        """Yield the events. Without a revision, API servers from 1.32 on ask etcd for progress, which not every etcd
-        reports.
-        """
-        assert path.startswith("/api/v1/nodes?fieldSelector=metadata.name%3Dn1&watch=true&resourceVersion=0&")
+        """Yield the events."""
+        assert path == f"{PLACE}&timeoutSeconds=0"
         return iter(self.events)
 
 
@@ -294,25 +291,38 @@ def looks(
 
     `codes`: of the looks. `updated_after`: after so many looks another program is installed.
     """
-    left, given, pauses = list(watches), list(codes), [0.0]
+    left, pauses = list(watches), [0.0]
 
-    def opened() -> t.Any:
+    def opened(**_given: t.Any) -> t.Any:
         if not left:
             raise Over
         return left.pop(0)
 
-    counted: list[list[str]] = []
+    counted: list[str] = []
 
-    def execute(words: list[str], _limit: float) -> t.Any:
-        counted.append(words)
-        return watching.command.subprocess.CompletedProcess(words, given.pop(0) if given else 0, "", "")
+    def apart(step: str, given: str) -> t.Any:
+        if step == "opened":
+            return {
+                "api": {},
+                "name": "n1",
+                "place": "/watch?watch=true",
+                "read": steps.READ,
+                "answer": following.FOLLOWER,
+            }
+        if step == "is_answer":
+            return steps.is_answer(given)
+        counted.append(step)
+        if codes[len(counted) - 1 :][:1] == (1,):
+            raise ApiError("again")
 
-    monkeypatch.setattr(watching.command, "execute", execute)
+    monkeypatch.setattr(watching, "ApiServer", opened)
+    monkeypatch.setattr(watching, "apart", apart)
+    monkeypatch.setattr(watching, "_program", lambda _folder: str(len(counted) >= updated_after))
     monkeypatch.setattr(watching.time, "sleep", pauses.append)
     # They end in time.
     monkeypatch.setattr(watching, "WATCH_SECONDS", (0, 0))
     with contextlib.suppress(Over):
-        watching.follow(opened, ["look"], lambda: str(len(counted) >= updated_after))
+        watching.follow("/guard")
         assert left, "it ended"
     return len(counted), pauses[1:]
 

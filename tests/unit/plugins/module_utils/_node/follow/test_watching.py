@@ -1,19 +1,41 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a follower waits before it asks an API server again that it has lost."""
+"""What the waiting follower has in memory, what it does in processes of its own, and how it waits before it asks an API
+server again that it has lost.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 import random
+import signal
+import subprocess
+import sys
+import typing as t
+from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow import watching
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow import steps, watching
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_install
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_reporter
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import command
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.connection import ApiError, ApiServer
 from tests.benchmarks import bench_reconnect
+from tests.sim.cluster import Cluster
 
 NODES = 1000
 SHARE = 5000 // NODES
+LOADED = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+from livenodes_kubelet._node.follow.watching import Watch
+print(next(Watch(**json.loads(sys.argv[2])).nodes())["metadata"]["name"], *sys.modules)
+"""
+OURS = {"", "._node", "._node.follow", "._node.follow.watching", "._node.system", "._node.system.connection"}
+HEAVY = {"bz2", "logging", "lzma", "multiprocessing", "shutil", "subprocess", "tempfile", "typing", "zipfile"}
 
 
 @pytest.mark.parametrize("away", [0.0, 10.0, 45.0, 120.0])
@@ -32,3 +54,93 @@ def test_failures_in_a_row_do_not_lengthen_the_pause_for_ever(failures: int) -> 
     pauses = [watching.pause(failures) for _turn in range(1000)]
     assert least <= min(pauses) < least + (most - least) / 10
     assert most - (most - least) / 10 < max(pauses) <= most < bench_reconnect.SLOWEST
+
+
+@pytest.fixture
+def guard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder of the guard's program on a node whose kubelet does not run."""
+    folder = tmp_path / "guard"
+    folder.mkdir()
+    words = ["kubelet", f"--kubeconfig={tmp_path}/kubelet.conf"]
+    (folder / "settings.json").write_text(json.dumps({"argv": words}))
+    monkeypatch.setattr(command, "execute", lambda *_words: subprocess.CompletedProcess([], 1, "", ""))
+    return folder
+
+
+def test_a_follower_that_waits_has_loaded_little(guard: Path) -> None:
+    """Each of these would cost up to a megabyte on every node."""
+    guard_install.install_program(str(guard), guard_install.program())
+    with Cluster("v1.32.0") as cluster:
+        cluster.add("n1")
+        cluster.kubelet_kubeconfig(guard.parent / "kubelet.conf", "n1")
+        found = steps.opened(str(guard))
+        words = [sys.executable, "-I", "-S", "-c", LOADED, str(guard / "current"), json.dumps(found)]
+        done = subprocess.run(words, check=False, text=True, capture_output=True)
+    # Without a revision, API servers from 1.32 on ask etcd for progress, which not every etcd reports.
+    assert found["place"] == "/api/v1/nodes?fieldSelector=metadata.name%3Dn1&watch=true&resourceVersion=0"
+    name, *modules = done.stdout.split() or [done.stderr]
+    assert name == "n1"
+    ours = {name for name in modules if name.startswith(guard_install.PACKAGE)}
+    assert ours == {f"{guard_install.PACKAGE}{name}" for name in OURS}
+    assert HEAVY.isdisjoint(modules)
+
+
+def test_a_watch_goes_through_the_proxy_of_the_kubelet(guard: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(status_reporter, "environment_of", lambda _pid: {"HTTPS_PROXY": "proxy.internal:3128"})
+    file = guard.parent / "kubelet.conf"
+    with Cluster("v1.32.0") as cluster:
+        cluster.add("n1")
+        cluster.kubelet_kubeconfig(file, "n1")
+    file.write_text(file.read_text().replace("127.0.0.1", "192.0.2.1"))
+    api = ApiServer(**steps.opened(str(guard))["api"])
+    assert api.proxy() == ("HTTPS_PROXY of the kubelet", "http://proxy.internal:3128")
+
+
+@pytest.mark.parametrize(
+    ("code", "printed", "error"), [(1, "gone\n", "gone"), (3, "", "the look at the Node ended with exit status 3")]
+)
+def test_a_look_that_fails(monkeypatch: pytest.MonkeyPatch, code: int, printed: str, error: str) -> None:
+    asked: list[list[str]] = []
+
+    def execute(words: list[str], _limit: float) -> t.Any:
+        asked.append(words[-2:])
+        return subprocess.CompletedProcess(words, code, "", printed)
+
+    monkeypatch.setattr(command, "execute", execute)
+    with pytest.raises(ApiError, match=f"^{error}$"):
+        steps.look("/config/guard")
+    assert asked == [["/config/guard/__main__.py", "look"]]
+
+
+def test_what_is_done_apart_leaves_only_its_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    before: list[int] = []
+    monkeypatch.setattr(steps, "is_answer", lambda text: [text, before.append(1), os.getppid()])
+    assert watching.apart("is_answer", "\udcff") == ["\udcff", None, os.getpid()]
+    assert before == []
+
+
+def refused() -> None:
+    raise ApiError("refused", 403)
+
+
+@pytest.mark.parametrize(
+    ("step", "error", "logged"),
+    [
+        (refused, "refused", ""),
+        (lambda: os.kill(os.getpid(), signal.SIGKILL), "the follower's step look has ended without a result", ""),
+        (lambda: 1 // 0, "the follower's step look has ended without a result", "ZeroDivisionError"),
+    ],
+    ids=["an error", "killed", "a defect"],
+)
+def test_what_fails_apart_is_an_error_of_the_follower(
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    step: t.Callable[[], t.Any],
+    error: str,
+    logged: str,
+) -> None:
+    """It waits and tries again."""
+    monkeypatch.setattr(steps, "look", step)
+    with pytest.raises(ApiError, match=f"^{error}$"):
+        watching.apart("look")
+    assert logged in capfd.readouterr().err

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow import watching
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import (
     decide,
     guard,
@@ -279,20 +278,6 @@ def test_a_look_that_cannot_be_had(
     monkeypatch.setattr(status_reporter, "api_of", no_cluster)
     assert guard_main.main(str(program), ["look"]) == status
     assert words in capsys.readouterr().err
-
-
-def test_follow_watches_with_the_credentials_of_the_kubelet(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[t.Any] = []
-
-    def follow(open_api: t.Callable[[], t.Any], look: list[str], installed: t.Callable[[], str | None]) -> None:
-        (program / "current").unlink(missing_ok=True)
-        (program / "current").symlink_to("programs/1.zip")
-        seen.append((open_api(), look[-2:], installed()))
-
-    monkeypatch.setattr(watching, "follow", follow)
-    monkeypatch.setattr(status_reporter, "api_of", lambda *given: given)
-    guard_main.main(str(program), ["follow"])
-    assert seen == [((WORDS, Seen.pid), [str(program / "__main__.py"), "look"], "programs/1.zip")]
 
 
 def test_status_is_what_the_annotation_has(

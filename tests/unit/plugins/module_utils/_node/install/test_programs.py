@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The guard's program is what guard_main imports. After a power cut at every single call that changes the disk, the
+"""The guard's program is what its mains import. After a power cut at every single call that changes the disk, the
 node has one whole program, the old or the new one.
 """
 
@@ -140,19 +140,21 @@ def test_the_version_is_that_of_names_and_contents() -> None:
     assert guard_install.place({"a": b"1", "b": b"2"}) == guard_install.place({"b": b"2", "a": b"1"})
 
 
-def test_the_loader_starts_the_program_behind_the_link(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "printed"), [(["watch", "x"], "guard.guard_main watch x"), (["follow"], "follow.watching follow")]
+)
+def test_the_loader_starts_the_program_behind_the_link(tmp_path: Path, words: list[str], printed: str) -> None:
     place = tmp_path / "guard"
     place.mkdir()
-    main = b"import sys\ndef main(folder, words):\n    print(folder, *words)\n    return 3\n"
-    package = {
-        f"{guard_install.PACKAGE}/{name}": b""
-        for name in ("__init__.py", "_node/__init__.py", "_node/guard/__init__.py")
-    }
-    guard_install.install_program(str(place), {**package, f"{guard_install.PACKAGE}/_node/guard/guard_main.py": main})
+    main = b"def main(folder, words):\n    print(folder, __name__.partition('_node.')[2], *words)\n    return 3\n"
+    rooms = ("", "_node/", "_node/guard/", "_node/follow/")
+    files_of = {f"{guard_install.PACKAGE}/{room}__init__.py": b"" for room in rooms}
+    mains = {f"{guard_install.PACKAGE}/{name.replace('.', '/')}.py": main for name in guard_install._MAINS}
+    guard_install.install_program(str(place), {**files_of, **mains})
     done = subprocess.run(
-        [sys.executable, "-I", str(place), "watch", "x"], cwd="/", check=False, text=True, capture_output=True
+        [sys.executable, "-I", str(place), *words], cwd="/", check=False, text=True, capture_output=True
     )
-    assert (done.returncode, done.stdout) == (3, f"{place} watch x\n"), done.stderr
+    assert (done.returncode, done.stdout) == (3, f"{place} {printed}\n"), done.stderr
 
 
 SOURCES = ROOT / "plugins/module_utils"
@@ -181,7 +183,8 @@ def reach(name: str, found: set[str]) -> None:
 
 def test_the_program_is_what_it_imports() -> None:
     found: set[str] = set()
-    reach("_node.guard.guard_main", found)
+    for main in guard_install._MAINS:
+        reach(main, found)
     files = {f"{guard_install.PACKAGE}/{path.relative_to(SOURCES).as_posix()}" for path in map(file_of, found) if path}
     assert set(guard_install.program()) == files | {f"{guard_install.PACKAGE}/__init__.py"}
 

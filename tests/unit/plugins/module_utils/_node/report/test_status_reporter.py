@@ -18,7 +18,8 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Records
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_annotation, status_reporter
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import ApiError, Kubeconfig
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.connection import ApiError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import Kubeconfig
 from tests.support.api.server import kubeconfig
 
 SOURCE = {"namespace": "kube-system", "name": "c", "uid": "u1", "resourceVersion": "7", "kubeletConfigKey": "kubelet"}

@@ -23,11 +23,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import credentials
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import (
-    ApiError,
-    Kubeconfig,
-    proxy_of,
-)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.connection import ApiError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import Kubeconfig, proxy_of
 from tests.support.api.server import kubeconfig
 
 SERVER = "api.internal"

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.credentials import Identity
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import ApiError, Kubeconfig
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.connection import ApiError, Identity
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import Kubeconfig
 from tests.support.api.server import kubeconfig
 
 
@@ -176,7 +176,7 @@ def watched(folder: Path, monkeypatch: pytest.MonkeyPatch, *answers: Watched) ->
     """Return the lines of a watch of a kubelet with two credentials, the second of which is tried after a 401."""
     left = list(answers)
     monkeypatch.setattr(Kubeconfig, "_connect", lambda *_words: left.pop(0))
-    monkeypatch.setattr(Kubeconfig, "_identities", lambda _self: [Identity(token="old"), Identity(token="new")])
+    monkeypatch.setattr(Kubeconfig, "identities", lambda _self: [Identity(token="old"), Identity(token="new")])
     return Kubeconfig(conf(folder, {"token": "x"})).lines("/watch", 150)
 
 
