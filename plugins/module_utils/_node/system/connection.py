@@ -71,7 +71,7 @@ def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-NOBODY = Identity()
+ANONYMOUS = Identity()
 
 
 class ApiServer:
@@ -88,7 +88,7 @@ class ApiServer:
         cluster: Mapping[str, Any],
         timeout: float,
         proxy: Sequence[str] = ("proxy-url", ""),
-        identities: Sequence[Identity] = (NOBODY,),
+        identities: Sequence[Identity] = (ANONYMOUS,),
     ) -> None:
         self.path, self.server, self.cluster, self.timeout = path, server, cluster, timeout
         self._proxy, self._identities = proxy, [Identity(*each) for each in identities]
