@@ -128,9 +128,6 @@ class NewBinary:
             # The guard was installed just now, and the controller has asked this binary.
             self.host.attempt(partial(self.record.write, now._replace(settled=True)))
             return False
-        if facts and self._left_folder(facts.minor):
-            self._report_left_folder(now)
-            return True
         argv, local = self._next_argv(now.path, run), quietly(self.store.local)
         key = local.key if local else self.settings.key
         choice = self._choose(active, Answers(self.store.config_dir, key, argv, run, self.settings.folder))
@@ -140,28 +137,6 @@ class NewBinary:
                 return False
             self.host.attempt(partial(self.record.write, self._act(now, active, choice, lacks)))
         return self.host.records.report() is not None
-
-    def _left_folder(self, minor: int | None) -> bool:
-        """Let a kubelet that is too old for drop-ins start without our folder; return whether that was necessary."""
-        from ..._config import delivery
-        from ..unit.unit import Unit
-
-        folder = self.settings.folder
-        if not folder or minor is None or not delivery.of(delivery.DROPIN).too_new_for(minor):
-            return False
-        left = []
-        # Without the limit of the questions: systemd must read our drop-in before it starts the kubelet.
-        self.host.attempt(lambda: left.append(Unit(self.settings.unit, run=self.host.run).leave_folder(folder)))
-        return any(left)
-
-    def _report_left_folder(self, now: Binary) -> None:
-        wrong = (
-            f"kubelet {now.version} reads no drop-in folder, so it starts with the node's own configuration: reset the "
-            "node, then run the rollout again"
-        )
-        with self.host.locked():
-            self.host.queue_report("not changed", error=wrong)
-            self.host.attempt(partial(self.record.write, now._replace(settled=True, reported=wrong)))
 
     def _program(self, starts: str) -> str:
         """Return the kubelet's binary: what the unit starts, unless another program does that."""

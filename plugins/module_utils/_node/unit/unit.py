@@ -15,7 +15,6 @@ from ..system.command import TIMED_OUT, Run, execute
 from . import ordered_stop, unit_override
 from .ordered_stop import OrderedStop
 from .unit_reader import DROPIN, Command, UnitError, UnitReader, last_line
-from .unitfile import Setting
 
 __all__ = ["DROPIN", "Command", "Unit", "UnitError"]
 
@@ -113,22 +112,6 @@ class Unit(UnitReader):
             raise files.StoreError(
                 f"the command of the kubelet's unit has changed, and ours stays as it was: {error}"
             ) from error
-        return True
-
-    def leave_folder(self, folder: str) -> bool:
-        """Let our drop-in no longer name a drop-in folder, which ends a kubelet that has none; return whether it did.
-
-        Called before a start, see `renew`. Raises StoreError.
-        """
-        before = self.installed() or ""
-        if f"--config-dir={folder}" not in " ".join(unit_override.repeated(before)).replace('"', " ").split():
-            return False
-        form, command = unit_override.Form(unit_override.PLAIN), Setting("ExecStart", "", "", 0)
-        extra, mounts = unit_override.extra_lines(before), unit_override.mounts(before)
-        try:
-            self.restore(unit_override.dropin(form, command, unit_override.Layer(), extra, mounts))
-        except UnitError as error:
-            raise files.StoreError(f"the kubelet starts with --config-dir, which it does not have: {error}") from error
         return True
 
     def _write(self, text: str) -> None:

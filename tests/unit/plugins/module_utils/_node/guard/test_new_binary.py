@@ -218,26 +218,6 @@ def test_a_drop_in_is_asked_about_with_its_folder_and_gives_way_to_nothing(
     assert node.error() == f"kubelet {NEW_VERSION} refuses this configuration: {WORDS}"
 
 
-@pytest.mark.parametrize("by_us", [True, False])
-def test_one_without_drop_ins_starts_without_our_folder(
-    node: Node, kubelet: Kubelet, by_us: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It would end with the flag, also at the restart of a reset. A flag of the unit's own is not ours to change."""
-    folders: list[str] = []
-    monkeypatch.setattr(unit.Unit, "leave_folder", lambda _unit, folder: folders.append(folder) or by_us)
-    monkeypatch.setattr(NewBinary, "_next_argv", lambda _guard, path, _run: [path])
-    node.folder = "/store/conf.d"
-    kubelet.replace("v1.29.4")
-    node.start()
-    assert folders == ["/store/conf.d"] and bool(kubelet.asked) != by_us
-    assert node.error().startswith("kubelet v1.29.4 reads no drop-in folder") == by_us
-    node.start()
-    assert folders == ["/store/conf.d"], "asked once"
-    kubelet.replace(NEW_VERSION)
-    node.start()
-    assert folders == ["/store/conf.d"]
-
-
 def test_a_reset_on_trial_that_it_refuses_is_reverted(node: Node, kubelet: Kubelet) -> None:
     node.store.arm(Trial(None, SOURCE, node.now()))
     node.store.switch(None)

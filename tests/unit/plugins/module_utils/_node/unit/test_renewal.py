@@ -54,18 +54,6 @@ def test_a_changed_command_is_taken_up(node: Systemd, form: str, folder: str, mo
     assert not changed.renew(ACTIVE, folder)
 
 
-@pytest.mark.parametrize("text", [*TEXTS.values(), ""], ids=[*TEXTS, "kubeadm"])
-def test_a_folder_that_a_kubelet_does_not_have_is_left(node: Systemd, text: str) -> None:
-    kubelet = loaded(node, text) if text else node.kubeadm()
-    own = kubelet.next_command().argv
-    kubelet.install(Layer("/store/conf.d"), STEP, "/store")
-    assert not kubelet.leave_folder("/other")
-    assert kubelet.leave_folder("/store/conf.d") and not kubelet.leave_folder("/store/conf.d")
-    assert kubelet.next_command().argv == own
-    left = kubelet.installed() or ""
-    assert left.endswith(f"RequiresMountsFor=/store\n\n[Service]\n{STEP[0]}\n")
-
-
 def test_other_flags_of_the_variable_of_kubeadm_are_taken_up(node: Systemd) -> None:
     node.kubeadm().install(ACTIVE, STEP)
     node.write(KUBEADM, KUBEADM_TEXT.replace("config.yaml", "config.yaml --v=4"))
