@@ -73,7 +73,7 @@ def main(folder: str, _words: Sequence[str]) -> int:
 def follow(folder: str) -> None:
     """Watch the Node of this node until another program is installed: systemd starts that one then."""
     done: Any = None
-    sound = ""
+    sound: Any = None
     failures = 0
     ours = _program(folder)
     while _program(folder) == ours:

@@ -52,6 +52,11 @@ def main(folder: str, words: list[str]) -> int:
         from ..switch import seeds
 
         return seeds.plant(store.config_dir)
+    if what == "follow":
+        # The script of an older program beside this one, of which a power cut has lost the new one.
+        from ..follow import watching
+
+        return watching.main(folder, words)
     guard = guard_of(folder)
     if what == "prestart":
         return prestart(guard)

@@ -345,6 +345,9 @@ def test_an_answer_that_was_lost_is_written_again(monkeypatch: pytest.MonkeyPatc
     """As the messages about it promise. The first one is written by the look that sees the Node first."""
     events = [event("ADDED", **{following.FOLLOWER: lost}), event(), event(**{following.FOLLOWER: lost}), event()]
     assert looks(monkeypatch, [Watched(*events), Watched(event("ADDED"))]) == (2, [])
+    # The watch has not shown it yet.
+    events = [event("ADDED", **{following.FOLLOWER: lost})] * 2
+    assert looks(monkeypatch, [Watched(*events), Watched(event("ADDED"))]) == (2, [])
 
 
 def test_a_look_that_fails_is_repeated_after_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
