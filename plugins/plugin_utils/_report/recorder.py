@@ -66,13 +66,13 @@ class Recorder:
 
     def take(self, found: t.Iterable[events.Event], in_check_mode: bool = False) -> None:
         """Apply the events of a result. C(in_check_mode): its task was, so that the nodes do not change."""
-        self.rollout.check_mode = self.rollout.check_mode or in_check_mode
+        self.rollout.check_mode |= in_check_mode and not self.rollout.batches
         for event in found:
             # The hosts of the first play with an event, unless a lease names the group.
             self.rollout.group = self.rollout.group or self._hosts
             if event.kind == events.BATCH:
                 self._close()
-                # The playbook stage rehearses in check mode. A rollout in the same run is none because of that.
+                # The playbook stage rehearses in check mode, before or after a rollout in the same run.
                 self.rollout.check_mode = in_check_mode
             if self.rollout.apply(event, self._clock()):
                 self._display(output.failure_line(self.rollout.node(event.node)))

@@ -348,13 +348,14 @@ def test_failures_without_an_event_are_not_a_success(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("dry", [True, False])
-def test_a_rollout_after_a_rehearsal_is_not_in_check_mode(tmp_path: Path, dry: bool) -> None:
+def test_a_rollout_between_two_rehearsals_is_not_in_check_mode(tmp_path: Path, dry: bool) -> None:
     """With the playbook stage in the same run, the report of a rollout was that nothing was changed."""
     run = Run(tmp_path)
     run.take(PLAN)
     run.recorder.take([], in_check_mode=True)
     run.recorder.take([Event("batch", detail=["n1"])], in_check_mode=dry)
     run.take(Event("verified", "n1"))
+    run.recorder.take([], in_check_mode=True)
     run.recorder.end()
     made = json.loads(run.json.read_text(encoding="utf-8"))
     assert (made["check_mode"], made["summary"].get("done", 0)) == (dry, 0 if dry else 1)
