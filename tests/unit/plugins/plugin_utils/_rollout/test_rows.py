@@ -131,20 +131,23 @@ def test_hosts_lost_during_the_batch() -> None:
 
 
 @pytest.mark.parametrize(
-    "result",
+    ("result", "reason"),
     [
-        {"state": "unreachable", "msg": "its host cannot be reached: no route"},
-        {"msg": "The module interpreter '/usr/bin/python3' was not found.", "rc": 127},
+        ({"state": "unreachable", "msg": "it cannot be reached: no route"}, "it cannot be reached: no route"),
+        ({"msg": "The interpreter '/p' was not found.", "rc": 127}, "The interpreter '/p' was not found"),
+        (
+            {"msg": "No start of json char found", "module_stderr": "a\nsudo: no\n"},
+            "No start of json char found: sudo: no",
+        ),
     ],
 )
-def test_hosts_on_which_the_call_before_the_drain_fails(result: dict[str, Any]) -> None:
+def test_hosts_on_which_the_call_before_the_drain_fails(result: dict[str, Any], reason: str) -> None:
     hostvars: dict[str, Any] = {host: {"seen": {"skipped": True}} for host in HOSTS}
-    reason = result["msg"]
     hostvars["host-n2"]["seen"] = {"failed": False, **result}
     hostvars["host-n3"]["seen"] = {"reasons": ["judged at the switch"], "msg": ""}
     found = rows.unreached(HOSTS, reading(hostvars), "seen")
     assert found["n2"] == node_row.Row(False, "unreached", f"was not switched: {reason}", error=reason).shown()
-    assert why(found) == {"n2": f"was not switched: {reason.rstrip('.')}"}
+    assert why(found) == {"n2": f"was not switched: {reason}"}
     assert rows.open_ones(found, NAMES) == ["n1", "m1", "n3"]
 
 
