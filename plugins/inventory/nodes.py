@@ -21,7 +21,7 @@ description:
   - "Variables from the Node: C(node_labels), C(node_roles) (as C(kubectl get nodes) shows them), C(node_taints),
     C(node_addresses) (the first of each type), C(node_os), C(node_arch), C(node_ready), C(node_schedulable),
     C(node_kubelet_version) and C(node_kubelet_minor) (V(v1.20.2) and V(1.20))."
-  - C(node_delivery) is the name of a delivery, or V(none). C(node_variant) is the name of the ConfigMap
+  - C(node_delivery) is V(native), V(checkpoint), V(dropin) or V(none). C(node_variant) is the name of the ConfigMap
     that the kubelet runs, or V(local) for its own file. It is the uid of a ConfigMap of which a kubelet
     before 1.11 reports no more. C(node_settled) is whether it runs what it should, without an error, and
     C(node_drift) is the opposite. C(node_error) is the error that it reports, or what is malformed in its annotations.
@@ -57,7 +57,7 @@ options:
         replaced with C(_).
       - V(role), such as C(role_control_plane). Nodes without a role are in none of these groups.
       - V(version), the minor version of the kubelet, such as C(kubelet_1_20).
-      - V(delivery), such as C(delivery_native), or C(delivery_none).
+      - V(delivery), one of C(delivery_native), C(delivery_checkpoint), C(delivery_dropin) and C(delivery_none).
       - V(variant), such as C(variant_livenodes_kubelet_5m7f2b6t4c), or C(variant_local).
       - V(drift), C(drift) if the kubelet does not run what it should or reports an error, else C(settled).
     type: list
