@@ -125,7 +125,7 @@ def roles(long: bool) -> list[str]:
 def contract(long: bool) -> list[str]:
     """The contract of clusters on the simulation; the gates e2e run it on real kubelets."""
     # Users with every combination of permissions; tests/unit/roles/test_permissions.py has one of each kind.
-    return ["tests/contract", *unless(long, "tests/contract/test_matrix.py")]
+    return ["tests/contract", *([] if long else ON_ALL_CORES), *unless(long, "tests/contract/test_matrix.py")]
 
 
 GUARD_SEQUENCES = files("unit/plugins/module_utils/_node/guard", "any_sequence mixed_versions")
