@@ -140,16 +140,8 @@ def unit_long(_long: bool) -> list[str]:
 @tests("beside", newest, "long")
 def fuzz(_long: bool) -> list[str]:
     """100,000 inputs for every parser of what others write."""
-    return [
-        "tests/unit/fuzz",
-        "tests/unit/legacy/test_fuzz.py",
-        "-m",
-        "long",
-        "--numprocesses",
-        "auto",
-        "--dist",
-        "load",
-    ]
+    # There are two files, with a test for each parser.
+    return ["tests/unit/fuzz", "tests/unit/legacy/test_fuzz.py", "-m", "long", *ON_ALL_CORES, "--dist", "load"]
 
 
 # What knows no Ansible runs with one Python and one ansible-core only, and so does what plays whole rollouts.

@@ -111,9 +111,10 @@ def apart(step: str, *given: Any) -> Any:
     with open(reading, encoding="ascii") as stream:
         text = stream.read()
     os.waitpid(child, 0)
-    if not text:
-        raise ApiError(f"the follower's step {step} has ended without a result")
-    result, fault = json.loads(text)
+    try:
+        result, fault = json.loads(text)
+    except ValueError:
+        raise ApiError(f"the follower's step {step} has ended without a result") from None
     if fault:
         raise ApiError(fault)
     return result

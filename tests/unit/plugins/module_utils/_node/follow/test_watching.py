@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow import steps, watching
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import guard_main
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_install
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_reporter
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import command
@@ -96,6 +97,14 @@ def test_a_watch_goes_through_the_proxy_of_the_kubelet(guard: Path, monkeypatch:
     assert api.proxy() == ("HTTPS_PROXY of the kubelet", "http://proxy.internal:3128")
 
 
+def test_the_script_of_an_older_program_starts_the_follower(guard: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A power cut may come between the program and its script."""
+    started: list[str] = []
+    monkeypatch.setattr(watching, "follow", started.append)
+    assert guard_main.main(str(guard), ["follow"]) == 0
+    assert started == [str(guard)]
+
+
 @pytest.mark.parametrize(
     ("code", "printed", "error"), [(1, "gone\n", "gone"), (3, "", "the look at the Node ended with exit status 3")]
 )
@@ -117,6 +126,14 @@ def test_what_is_done_apart_leaves_only_its_result(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(steps, "is_answer", lambda text: [text, before.append(1), os.getppid()])
     assert watching.apart("is_answer", "\udcff") == ["\udcff", None, os.getpid()]
     assert before == []
+
+
+def test_a_result_that_a_kill_has_cut_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ended the service with an error of Python."""
+    monkeypatch.setattr(steps, "look", lambda: None)
+    monkeypatch.setattr(watching.json, "dump", lambda _found, stream: stream.write('[{"path": '))
+    with pytest.raises(ApiError, match=r"^the follower's step look has ended without a result$"):
+        watching.apart("look")
 
 
 def refused() -> None:

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow import watching
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import (
     decide,
     guard,
@@ -279,16 +278,6 @@ def test_a_look_that_cannot_be_had(
     monkeypatch.setattr(status_reporter, "api_of", no_cluster)
     assert guard_main.main(str(program), ["look"]) == status
     assert words in capsys.readouterr().err
-
-
-def test_the_script_of_an_older_program_starts_the_follower_of_this_one(
-    program: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A power cut may come between the program and its script."""
-    started: list[str] = []
-    monkeypatch.setattr(watching, "follow", started.append)
-    assert guard_main.main(str(program), ["follow"]) == 0
-    assert started == [str(program)]
 
 
 def test_status_is_what_the_annotation_has(
