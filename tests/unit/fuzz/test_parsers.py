@@ -51,6 +51,7 @@ FOUND = (
     ("answer of the binary", '{"a":' * 100_000),
     ("certificate", b"\x06\x03\x55\x04\x03\x0c"),
     ("unit file", "[Service]\nExecStart=/k \\Uffffffff\n"),
+    ("systemctl show", "Id=kubelet.service\nType=simple\nLoadState=loaded\nFragmentPath=/\0\n"),
     ("/configz", b"[" * 200_000),
     ("/configz", b'{"kubeletconfig": {"maxPods": NaN}}'),
     ("/configz", b'{"kubeletconfig": {"address": "\\ud800"}}'),

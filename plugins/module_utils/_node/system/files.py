@@ -317,8 +317,10 @@ def plain(path: str) -> str:
 def text(path: str) -> str:
     """Return the text of a file of the node, links followed; what is no UTF-8 is kept (surrogateescape).
 
-    Raises OSError.
+    Raises OSError, also for a path that no file can have.
     """
+    if "\0" in path:
+        raise OSError(errno.EINVAL, "a path cannot contain a null byte", path)
     with open(path, encoding="utf-8", errors="surrogateescape") as stream:
         return stream.read()
 
