@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import http.server
 import ssl
 import threading
 import time
-import typing as t
 
 from tests.sim.api.faults import Counter, Fault, Faults
 from tests.sim.api.handlers import Answer, Api, Request
+from tests.sim.api.listener import Connection, Listener
 from tests.sim.api.refusal import Refusal
 from tests.sim.api.roles import ADMIN, MASTERS, Asked, is_admin
 
@@ -27,65 +26,24 @@ class Server:
         self.faults, self.counter = Faults(), Counter()
         self.down = threading.Event()
         """While it is set, connections are closed without an answer, like those of an API server that is stopped."""
-        self._servers = [self._listen(None), *([self._listen(tls)] if tls else [])]
-        self.url = f"http://127.0.0.1:{self._servers[0].server_port}"
-        self.tls_url = f"https://127.0.0.1:{self._servers[-1].server_port}" if tls else ""
+        self._listeners = [self._listen(None), *([self._listen(tls)] if tls else [])]
+        self.url = self._listeners[0].url
+        self.tls_url = self._listeners[-1].url if tls else ""
 
     def start(self) -> None:
         """Begin to answer."""
-        for server in self._servers:
-            threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        for listener in self._listeners:
+            listener.start()
 
     def close(self) -> None:
         """End."""
         self.down.set()
-        for server in self._servers:
-            server.shutdown()
-            server.server_close()
+        for listener in self._listeners:
+            listener.close()
 
-    def _listen(self, tls: ssl.SSLContext | None) -> http.server.ThreadingHTTPServer:
-        owner = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            """One connection, kept alive like those of the API server."""
-
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True
-            wbufsize = -1
-            user = ADMIN
-            groups: tuple[str, ...] = (MASTERS,)
-
-            def setup(self) -> None:
-                """Do the handshake in this connection's own thread."""
-                if tls:
-                    self.request.settimeout(30)
-                    self.request = tls.wrap_socket(self.request, server_side=True)
-                    self.request.settimeout(None)
-                    self.user, self.groups = identity(self.request.getpeercert())
-                super().setup()
-
-            def date_time_string(self, timestamp: float | None = None) -> str:
-                """Return the API server's clock."""
-                return super().date_time_string(owner.api.store.clock() if timestamp is None else timestamp)
-
-            def log_message(self, *_args: t.Any) -> None:
-                """Log nothing."""
-
-            def _handle(self) -> None:
-                owner.serve(self)
-
-            do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = _handle
-
-        class Listener(http.server.ThreadingHTTPServer):
-            """A server for many clients that come at once, and go as they like."""
-
-            daemon_threads = True
-            request_queue_size = 128
-
-            def handle_error(self, request: t.Any, client_address: t.Any) -> None:
-                """Log nothing: a client that breaks a connection, or has no certificate, is no defect here."""
-
-        return Listener(("127.0.0.1", 0), Handler)
+    def _listen(self, tls: ssl.SSLContext | None) -> Listener:
+        # The clock is that of the API server at the moment of an answer.
+        return Listener(self.serve, tls, (ADMIN, (MASTERS,)), lambda: self.api.store.clock())
 
     def inside(self, request: Request) -> Answer | None:
         """Answer a request that comes from this process; None: no answer."""
@@ -101,12 +59,11 @@ class Server:
             answer = _refused(error)
         return None if fault.lose_answer else answer
 
-    def witness(self, client: t.Any, body: bytes) -> None:
+    def witness(self, client: Connection, body: bytes) -> None:
         """Do nothing: tests/support/plays/tape.py puts its own method here."""
 
-    def serve(self, client: t.Any) -> None:
+    def serve(self, client: Connection, body: bytes) -> None:
         """Serve one request."""
-        body = client.rfile.read(int(client.headers.get("Content-Length") or 0))
         self.counter.note(client.command, client.path, client.user, len(body))
         self.witness(client, body)
         fault = self.faults.of(client.command, client.path, client.user)
@@ -157,21 +114,13 @@ def _refused(error: Refusal) -> Answer:
     return Answer(error.status, error.body(), headers)
 
 
-def _send(client: t.Any, answer: Answer, fault: Fault) -> int:
+def _send(client: Connection, answer: Answer, fault: Fault) -> int:
     text = answer.content()
-    client.send_response(answer.status)
-    for name, value in {"Content-Type": "application/json", **answer.headers}.items():
-        client.send_header(name, value)
-    client.send_header("Content-Length", str(len(text)))
-    client.end_headers()
-    if fault.truncate is not None:
-        client.close_connection = True
-    client.wfile.write(text[: fault.truncate])
-    client.wfile.flush()
+    client.reply(answer.status, text, {"Content-Type": "application/json", **answer.headers}.items(), fault.truncate)
     return len(text)
 
 
-def _stream(client: t.Any, answer: Answer, fault: Fault) -> int:
+def _stream(client: Connection, answer: Answer, fault: Fault) -> int:
     client.send_response(answer.status)
     client.send_header("Content-Type", "application/json")
     client.send_header("Transfer-Encoding", "chunked")
@@ -189,12 +138,3 @@ def _stream(client: t.Any, answer: Answer, fault: Fault) -> int:
     client.wfile.write(b"0\r\n\r\n")
     client.wfile.flush()
     return sent
-
-
-def identity(certificate: t.Any) -> tuple[str, tuple[str, ...]]:
-    """Return user and groups of a client certificate (CN and O), empty without one and for one that has expired."""
-    if certificate and ssl.cert_time_to_seconds(certificate["notAfter"]) < time.time():
-        return "", ()
-    parts = [pair for names in (certificate or {}).get("subject", ()) for pair in names]
-    users = [value for name, value in parts if name == "commonName"]
-    return users[0] if users else "", tuple(value for name, value in parts if name == "organizationName")

@@ -7,13 +7,11 @@
 
 from __future__ import annotations
 
-import http.server
-import threading
 import typing as t
 
+from tests.sim.api.listener import Connection, Listener
 from tests.sim.api.refusal import Refusal
 from tests.sim.api.roles import Asked, allows, is_admin
-from tests.sim.api.server import identity
 from tests.sim.cluster import Cluster
 from tests.sim.tls import Certificates
 
@@ -37,59 +35,32 @@ class Port:
         self.asked: list[tuple[str, str]] = []
         if cluster.certificates is None:
             raise ValueError("this cluster has no TLS")
-        tls, owner = (signer or cluster.certificates).server(name), self
+        tls = (signer or cluster.certificates).server(name)
         tls.load_verify_locations(cluster.certificates.authority)
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            """One connection."""
-
-            user, groups = "", ()
-
-            def setup(self) -> None:
-                """Do the handshake."""
-                self.request = tls.wrap_socket(self.request, server_side=True)
-                self.user, self.groups = identity(self.request.getpeercert())
-                super().setup()
-
-            def log_message(self, *_args: t.Any) -> None:
-                """Log nothing."""
-
-            def do_GET(self) -> None:
-                """Answer."""
-                user, groups = self.user, self.groups
-                if not user and owner.webhook:
-                    user, groups = cluster.api.tokens.user(self.headers["Authorization"])
-                owner.asked.append((user, self.path))
-                status, content = owner.answer(user, groups, self.path)
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-
-        class Listener(http.server.ThreadingHTTPServer):
-            """Ends with the test."""
-
-            daemon_threads = True
-
-            def handle_error(self, request: t.Any, client_address: t.Any) -> None:
-                """Log nothing."""
-
-        self._server = Listener(("127.0.0.1", 0), Handler)
+        self._listener = Listener(self._serve, tls)
 
     def __enter__(self) -> t.Self:
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        self._listener.start()
         self.cluster.patch_status(self.name, self.at("127.0.0.1"))
         return self
 
     def __exit__(self, *_error: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        self._listener.close()
+
+    def _serve(self, client: Connection, _body: bytes) -> None:
+        user, groups = client.user, client.groups
+        if not user and self.webhook:
+            user, groups = self.cluster.api.tokens.user(client.headers["Authorization"])
+        self.asked.append((user, client.path))
+        # So that none outlives this port.
+        client.close_connection = True
+        client.reply(*self.answer(user, groups, client.path))
 
     def at(self, address: str) -> dict[str, t.Any]:
         """Return the status of a Node whose kubelet listens here."""
         return {
             "addresses": [{"type": "InternalIP", "address": address}],
-            "daemonEndpoints": {"kubeletEndpoint": {"Port": self._server.server_port}},
+            "daemonEndpoints": {"kubeletEndpoint": {"Port": self._listener.server_port}},
         }
 
     def answer(self, user: str, groups: t.Sequence[str], path: str) -> tuple[int, bytes]:

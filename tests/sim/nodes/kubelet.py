@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import datetime
 import http.client
-import http.server
 import json
 import os
 import signal
@@ -28,6 +27,7 @@ from pathlib import Path
 import yaml
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.health import endpoint, flag
+from tests.sim.api.listener import Connection, Listener
 from tests.sim.kubelets import pages
 from tests.sim.nodes import kubelet_config
 from tests.sim.nodes.kubelet_config import Ended
@@ -121,40 +121,13 @@ class Kubelet:
             else:
                 self._show_socket(place.address, place.port)
 
-    def _listen(self, address: str, port: int) -> http.server.ThreadingHTTPServer:
-        kubelet = self
+    def _listen(self, address: str, port: int) -> None:
+        Listener(self._respond, place=(address, port)).start()
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            """One request to the kubelet."""
-
-            def log_message(self, *_words: t.Any) -> None:
-                """Log nothing."""
-
-            def do_GET(self) -> None:
-                """Answer."""
-                status, text = kubelet.answer(self.path.partition("?")[0])
-                body = text.encode()
-                self.send_response(status)
-                self.send_header("Content-Type", "application/json" if text.startswith("{") else "text/plain")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-        class Server(http.server.ThreadingHTTPServer):
-            """A server whose port can be used again at once."""
-
-            daemon_threads = True
-            allow_reuse_address = True
-
-            def server_bind(self) -> None:
-                """Bind without asking for the name of the address."""
-                self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                self.socket.bind(self.server_address)
-                self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
-
-        server = Server((address, port), Handler)
-        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-        return server
+    def _respond(self, client: Connection, _body: bytes) -> None:
+        status, text = self.answer(client.path.partition("?")[0])
+        kind = "application/json" if text.startswith("{") else "text/plain"
+        client.reply(status, text.encode(), [("Content-Type", kind)])
 
     def _show_socket(self, address: str, port: int) -> None:
         """Show the socket of healthz in the node's /proc, as the kernel does."""

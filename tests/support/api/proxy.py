@@ -5,35 +5,26 @@
 
 from __future__ import annotations
 
-import dataclasses
 import http.client
-import http.server
 import ssl
-import threading
 import typing as t
 
 import kubernetes.client
 import kubernetes.config
 
-
-@dataclasses.dataclass
-class Fault:
-    """What the proxy does with a request instead of passing it on, or afterwards."""
-
-    status: int = 0
-    """Answer with this status and do not pass the request on; 0 passes it on."""
-    retry_after: int | None = None
-    lose_answer: bool = False
-    """Pass the request on and close the connection without returning the answer."""
+from tests.sim.api.faults import Counter, Fault
+from tests.sim.api.listener import Connection, Listener
 
 
-class Proxy:
+class Proxy(Counter):
     """`with Proxy(kubeconfig) as proxy:` - `proxy.url` needs no credentials.
 
-    `fault(method, path, count)` is called for each request, with the number of requests of that method so far.
+    `fault(method, path, count)` is called for each request, with the number of requests of that method so far. Of a
+    fault it has `status`, `retry_after` and `lose_answer`.
     """
 
     def __init__(self, kubeconfig: str) -> None:
+        super().__init__()
         configuration = kubernetes.client.Configuration()
         kubernetes.config.load_kube_config(kubeconfig, client_configuration=configuration)
         scheme, self._target = configuration.host.split("://")
@@ -41,58 +32,20 @@ class Proxy:
         if scheme == "https":
             self._context = ssl.create_default_context(cafile=configuration.ssl_ca_cert)
             self._context.load_cert_chain(configuration.cert_file, configuration.key_file)
-        self._lock = threading.Lock()
-        self.requests: list[tuple[str, str]] = []
         self.fault: t.Callable[[str, str, int], Fault | None] = lambda method, path, count: None
-        proxy = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            """One client connection, and one persistent connection to the API server."""
-
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True
-            upstream: http.client.HTTPConnection | None = None
-
-            def log_message(self, *_args: t.Any) -> None:
-                """Log nothing."""
-
-            def _handle(self) -> None:
-                proxy.handle(self)
-
-            do_GET = do_POST = do_PATCH = do_DELETE = do_PUT = _handle
-
-            def finish(self) -> None:
-                """Close both connections."""
-                if self.upstream:
-                    self.upstream.close()
-                super().finish()
-
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self._listener = Listener(self._serve)
+        self.url = self._listener.url
 
     def __enter__(self) -> Proxy:
-        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+        self._listener.start()
         return self
 
     def __exit__(self, *_error: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        self._listener.close()
 
-    def count(self, method: str = "", containing: str = "") -> int:
-        """Return how many requests of a method (any by default) had a path that contains a text."""
-        return sum(method in ("", one) and containing in path for one, path in self.requests)
-
-    def forget(self) -> None:
-        """Reset the count."""
-        self.requests.clear()
-
-    def handle(self, client: t.Any) -> None:
-        """Serve one request."""
-        body = client.rfile.read(int(client.headers.get("Content-Length") or 0))
-        with self._lock:
-            self.requests.append((client.command, client.path))
-            fault = self.fault(client.command, client.path, self.count(client.command))
+    def _serve(self, client: Connection, body: bytes) -> None:
+        self.note(client.command, client.path, "", len(body))
+        fault = self.fault(client.command, client.path, self.count(client.command))
         if fault and fault.status:
             extra = {"Retry-After": str(fault.retry_after)} if fault.retry_after is not None else {}
             self._answer(client, fault.status, b'{"kind": "Status", "message": "made by the test"}', extra)
@@ -103,7 +56,7 @@ class Proxy:
             return
         self._answer(client, status, text, headers)
 
-    def _pass_on(self, client: t.Any, body: bytes) -> tuple[int, bytes, dict[str, str]]:
+    def _pass_on(self, client: Connection, body: bytes) -> tuple[int, bytes, dict[str, str]]:
         headers = {name: client.headers[name] for name in ("Content-Type", "Accept") if client.headers.get(name)}
         for attempt in (1, 2):
             if client.upstream is None:
@@ -133,9 +86,5 @@ class Proxy:
         return http.client.HTTPSConnection(self._target, context=self._context, timeout=30)
 
     @staticmethod
-    def _answer(client: t.Any, status: int, text: bytes, headers: dict[str, str]) -> None:
-        client.send_response(status)
-        for name, value in {"Content-Type": "application/json", **headers, "Content-Length": str(len(text))}.items():
-            client.send_header(name, value)
-        client.end_headers()
-        client.wfile.write(text)
+    def _answer(client: Connection, status: int, text: bytes, headers: dict[str, str]) -> None:
+        client.reply(status, text, {"Content-Type": "application/json", **headers}.items())

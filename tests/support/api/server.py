@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 import dataclasses
-import http.server
 import json
 import ssl
 import threading
 import typing as t
+
+from tests.sim.api.listener import Connection, Listener
 
 
 @dataclasses.dataclass
@@ -40,57 +41,31 @@ class Server:
         self._answers = list(answers) or [Answer()]
         self._lock = threading.Lock()
         self.seen: list[Seen] = []
-        owner = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            """One connection, kept alive like those of the API server."""
-
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True
-
-            def log_message(self, *_args: t.Any) -> None:
-                """Log nothing."""
-
-            def _handle(self) -> None:
-                owner._serve(self)
-
-            do_GET = do_POST = do_PATCH = do_DELETE = _handle
-
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        if tls:
-            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
-        self.url = f"http{'s' if tls else ''}://127.0.0.1:{self._server.server_port}"
+        self._listener = Listener(self._serve, tls)
+        self.url = self._listener.url
 
     def __enter__(self) -> Server:
-        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+        self._listener.start()
         return self
 
     def __exit__(self, *_error: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        self._listener.close()
 
     def answer(self, *answers: Answer) -> None:
         """Use these answers from now on."""
         with self._lock:
             self._answers = list(answers)
 
-    def _serve(self, client: http.server.BaseHTTPRequestHandler) -> None:
-        body = client.rfile.read(int(client.headers.get("Content-Length") or 0))
+    def _serve(self, client: Connection, body: bytes) -> None:
+        headers = {name.lower(): value for name, value in client.headers.items()}
         with self._lock:
-            self.seen.append(
-                Seen(client.command, client.path, {name.lower(): value for name, value in client.headers.items()}, body)
-            )
+            self.seen.append(Seen(client.command, client.path, headers, body))
             answer = self._answers[0] if len(self._answers) == 1 else self._answers.pop(0)
-        text = answer.body if isinstance(answer.body, bytes) else json.dumps(answer.body).encode()
-        client.close_connection = answer.cut is not None
         if answer.cut == -1:
+            client.close_connection = True
             return
-        client.send_response(answer.status)
-        for name, value in [*answer.headers, ("Content-Length", str(len(text)))]:
-            client.send_header(name, value)
-        client.end_headers()
-        client.wfile.write(text[: answer.cut])
+        text = answer.body if isinstance(answer.body, bytes) else json.dumps(answer.body).encode()
+        client.reply(answer.status, text, answer.headers, answer.cut)
 
 
 def kubeconfig(servers: t.Mapping[str, str], user: t.Any) -> dict[str, t.Any]:
