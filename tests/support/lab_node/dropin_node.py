@@ -11,6 +11,7 @@ import typing as t
 
 import yaml
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import values
 from tests.lab.kubeadm import OWN_CONFIG
 from tests.lab.lab import Lab
 from tests.support.lab_node.node_bench import STORE, Bench
@@ -202,22 +203,10 @@ print(json.dumps({{"words": [word["text"] for word in found["words"]], "dropins"
 
 
 OPTIONS: dict[str, t.Any] = {
-    "node": "",
-    "state_files": "keep",
-    "allow_pending_edits": False,
-    "allow_unchecked": False,
-    "allow_offline_guard": False,
-    "unit": "kubelet.service",
+    **values.defaults(),
     "delivery": "dropin",
-    "dropin_dir": None,
-    "metrics_dir": None,
-    "source": None,
-    "data": None,
     "trial_seconds": 5,
     "confirm_seconds": 30,
     "reason": "reverted by a test",
-    "unconfirmed_only": False,
-    "trial": None,
-    "config_dir": STORE,
 }
 """The options of the module, with its defaults."""

@@ -7,15 +7,13 @@ another read each other's files.
 
 from __future__ import annotations
 
+import atexit
 import functools
 import importlib
-import io
 import subprocess
 import sys
-import tarfile
 import tempfile
 import typing as t
-from pathlib import Path
 from unittest import mock
 
 from tools.collection_tree import ROOT
@@ -95,21 +93,18 @@ OURS = Code("ansible_collections.livenodes.kubelet.plugins.module_utils")
 @functools.cache
 def without_landed() -> str:
     """Make the code of LANDED importable; return why that is not possible, empty if it is."""
-    command = ["git", "-C", str(ROOT), "archive", "--format=tar", LANDED, "plugins/module_utils"]
+    command = ["git", "-C", str(ROOT), "archive", f"--prefix={PACKAGE}/", f"{LANDED}:plugins/module_utils"]
     try:
         done = subprocess.run(command, capture_output=True, check=False)
     except OSError as error:
         return f"git does not run: {error}"
     if done.returncode:
         return f"the history of this checkout has no commit {LANDED[:8]}: {done.stderr.decode().strip()}"
-    folder = _folder()
-    with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
-        for member in archive.getmembers():
-            if member.isfile():
-                place = folder / PACKAGE / Path(member.name).relative_to("plugins/module_utils")
-                place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_bytes(t.cast("t.IO[bytes]", archive.extractfile(member)).read())
-    sys.path.append(str(folder))
+    # Until this process ends: the code imports some of its modules late.
+    folder = tempfile.TemporaryDirectory(prefix="livenodes-landed-")
+    atexit.register(folder.cleanup)
+    subprocess.run(["tar", "-x", "-C", folder.name], input=done.stdout, check=True)
+    sys.path.append(folder.name)
     return ""
 
 
@@ -117,14 +112,3 @@ def without_landed() -> str:
 def landed() -> Code:
     """Return the code of LANDED; see `without_landed`."""
     return Code(PACKAGE, boottime=True, notes_stops=False, names_trials=False, has_spares=False, inspects=False)
-
-
-@functools.cache
-def _folder() -> Path:
-    """Return a folder that exists until this process ends: the code imports some of its modules late."""
-    held = tempfile.TemporaryDirectory(prefix="livenodes-landed-")
-    _HELD.append(held)
-    return Path(held.name)
-
-
-_HELD: list[tempfile.TemporaryDirectory[str]] = []
