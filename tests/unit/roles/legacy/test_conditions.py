@@ -20,6 +20,7 @@ import pytest
 
 from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster
+from tests.sim.kubelets import legacy
 from tests.support.plays.ansible import Ansible, Run
 
 VERSIONS = {8: "v1.8.15", 9: "v1.9.11", 10: "v1.10.13"}
@@ -27,56 +28,32 @@ MERGE = "application/merge-patch+json"
 LOCAL = "current is set to the local default, and no init config was provided"
 INIT = "current is set to the local default, and an init config was provided"
 DISK = "it cannot write to its --dynamic-config-dir: check the disk and the rights there"
-# By what a kubelet fails to do: the reason in 1.8 and 1.9 and in 1.10, and how a playbook explains it.
+# By what a kubelet fails to do, how a playbook explains it.
 SYNC = {
-    "informer": ("failed to read Node from informer object cache",) * 2 + ("it does not see its own Node yet",),
-    "look": (
-        'failed to determine whether object with UID "{uid}" was already checkpointed',
-        "failed to determine whether object {path} with UID {uid} was already checkpointed",
-        DISK,
-    ),
-    "download": (
-        'failed to download ConfigMap with name "{name}" from namespace "kube-system"',
-        'failed to download ConfigMap with name "{name}" from namespace "kube-system"',
-        "it cannot read the ConfigMap",
-    ),
-    "save": (
-        'failed to save config checkpoint for object with UID "{uid}"',
-        "failed to save config checkpoint for object {path} with UID {uid}",
-        DISK,
-    ),
-    "set": (
-        'failed to set current config checkpoint to object with UID "{uid}"',
-        "failed to set current config checkpoint to object {path} with UID {uid}",
-        DISK,
-    ),
+    "informer": "it does not see its own Node yet",
+    "look": DISK,
+    "download": "it cannot read the ConfigMap",
+    "save": DISK,
+    "set": DISK,
 }
-RESET = {
-    "reset": ("failed to reset to local (default or init) config", "failed to reset to local config", DISK),
-    "default": (
-        "failed to set current config checkpoint to default",
-        "failed to set current config checkpoint to local config",
-        DISK,
-    ),
-}
+RESET = {"reset": DISK, "default": DISK}
 # What an operator wrote: the source of a node becomes this.
 MALFORMED = {
-    "nil": (
-        "invalid NodeConfigSource, exactly one subfield must be non-nil, but all were nil",
-        "invalid NodeConfigSource, exactly one subfield must be non-nil, but all were nil",
-        "its spec.configSource is malformed: configMap has no namespace. Assign a source again.",
-    ),
-    "partial": (
-        "invalid ObjectReference, all of UID, Name, and Namespace must be specified",
-        "invalid ObjectReference, all of UID, Name, and Namespace must be specified",
-        "its spec.configSource lacks the uid, name or namespace",
-    ),
+    "nil": "its spec.configSource is malformed: configMap has no namespace. Assign a source again.",
+    "partial": "its spec.configSource lacks the uid, name or namespace",
+    "mismatch": "the ConfigMap was deleted and created again",
+}
+WORDS = {
+    **legacy.FAULTS,
+    "download": ('failed to download ConfigMap with name "{name}" from namespace "kube-system"',) * 2,
+    "nil": ("invalid NodeConfigSource, exactly one subfield must be non-nil, but all were nil",) * 2,
+    "partial": ("invalid ObjectReference, all of UID, Name, and Namespace must be specified",) * 2,
     "mismatch": (
         'invalid ObjectReference, UID "other" does not match UID of downloaded ConfigMap "{uid}"',
         "invalid ConfigSource.ConfigMapRef.UID: other does not match {path}.UID: {uid}",
-        "the ConfigMap was deleted and created again",
     ),
 }
+"""The reasons in 1.8 and 1.9, and in 1.10."""
 REFUSED = {
     "load": "it could not read its checkpoint of it",
     "parse": "it could not decode it: a wrong apiVersion, kind or type",
@@ -124,10 +101,10 @@ class Table:
         return {**ref, "path": f"/api/v1/namespaces/kube-system/configmaps/{ref['name']}"} if ref else {}
 
 
-def words(rows: t.Mapping[str, tuple[str, str, str]], table: Table, name: str) -> tuple[str, str]:
+def words(rows: t.Mapping[str, str], table: Table, name: str) -> tuple[str, str]:
     """Return the reason of a row in the words of a kubelet, and the explanation."""
     minor, row = int(name.split("-", maxsplit=1)[0][1:]), name.rpartition("-")[2]
-    return rows[row][minor == 10].format(**table.parts(name)), rows[row][2]
+    return WORDS[row][minor == 10].format(**table.parts(name)), rows[row]
 
 
 def messages(run: Run) -> dict[str, str]:
