@@ -20,22 +20,19 @@ The memory is the peak of ansible-playbook's main process above that of the bare
 from __future__ import annotations
 
 import argparse
-import contextlib
 import dataclasses
 import itertools
-import os
 import re
-import signal
 import sys
 import tempfile
-import threading
 import time
 import typing as t
 from pathlib import Path
 
+from tests.benchmarks.scale.runs import timed
 from tests.lab.lab import Lab
 from tests.sim.on_lab.simulated import Change, Simulated
-from tests.support.plays.ansible import Ansible, Run, extra, playbook_of, spent
+from tests.support.plays.ansible import Ansible, Run, playbook_of
 
 PREFIX = "bench-"
 SHARE = 10
@@ -158,42 +155,6 @@ def node_times(changes: t.Sequence[Change], names: t.Sequence[str], size: int) -
     return [end - begin for begin, end in spans]
 
 
-class Timed(t.NamedTuple):
-    """A finished run: its seconds and its seconds of CPU, with the start of Ansible, and its peak memory in MB."""
-
-    wall: float
-    cpu: float
-    run: Run
-    memory: float
-
-
-def timed(ansible: Ansible, playbook: str) -> Timed:
-    """Run a playbook. All its workers have ended and count with it."""
-    begun, before = time.monotonic(), spent()
-    with ansible.start(playbook, *extra(**VARIABLES)) as process:
-        peaks = [0.0]
-        watch = threading.Thread(target=_watch_memory, args=(process.pid, peaks), daemon=True)
-        watch.start()
-        try:
-            output, _nothing = process.communicate()
-        except BaseException:
-            os.killpg(process.pid, signal.SIGKILL)
-            raise
-    took, cpu = time.monotonic() - begun, spent() - before
-    watch.join()
-    if process.returncode:
-        raise AssertionError(output)
-    return Timed(took, cpu, Run(process.returncode, output), peaks[-1])
-
-
-def _watch_memory(pid: int, peaks: list[float]) -> None:
-    """Append the peak memory (VmHWM) of a process in MB until it has ended."""
-    with contextlib.suppress(OSError):
-        while found := re.search(r"^VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE):
-            peaks.append(int(found[1]) / 1024)
-            time.sleep(0.2)
-
-
 def tasks_a_batch(run: Run, name: str) -> int:
     """Return how many tasks the first host of a batch ran for the whole batch, including skipped ones."""
     batches = run.output.partition("PLAY [First stage")[2]
@@ -210,11 +171,11 @@ def measure(ansible: Ansible, fleet: Simulated, value: int) -> Measured:
     """Roll out a value that the nodes do not have yet; measure the rollout and the play to compare it with."""
     ansible.variables(all={"kubelet_config": {"kubeAPIQPS": value}})
     fleet.changes.clear()
-    rollout = timed(ansible, "rollout")
+    rollout = timed(ansible, "rollout", VARIABLES)
     batches = node_times(fleet.changes, fleet.names, max(1, len(fleet.names) * SHARE // 100))
     tasks = tasks_a_batch(rollout.run, fleet.names[0])
-    rival = timed(ansible, bare(ansible.home, tasks))
-    again = timed(ansible, "rollout")
+    rival = timed(ansible, bare(ansible.home, tasks), VARIABLES)
+    again = timed(ansible, "rollout", VARIABLES)
     return Measured(
         rollout.wall, rollout.cpu, batches, tasks, rival.wall, rival.cpu, again.wall, rollout.memory - rival.memory
     )

@@ -166,7 +166,7 @@ class Steps:
 
 def active(status: dict[str, t.Any], otherwise: str) -> str:
     """Return the name of the active ConfigMap of a config status."""
-    config_map = (status.get("active") or {}).get("configMap", {})
+    config_map = (status.get("active") or {}).get("configMap") or {}
     return str(config_map.get("name", otherwise))
 
 

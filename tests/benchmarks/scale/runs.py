@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 import os
 import re
 import signal
@@ -17,7 +16,7 @@ import typing as t
 from pathlib import Path
 
 from tests.benchmarks.scale.served import Served, name_of
-from tests.support.plays.ansible import Ansible, spent
+from tests.support.plays.ansible import Ansible, Run, extra, spent
 
 PLAYBOOKS = ("plan", "rollout", "drift", "prune")
 SHARE = "10%"
@@ -95,6 +94,32 @@ class Memory(threading.Thread):
         return self.peaks[self.pid], max((peak for pid, peak in self.peaks.items() if pid != self.pid), default=0.0)
 
 
+class Timed(t.NamedTuple):
+    """A finished run: its seconds and its seconds of CPU, with the start of Ansible, and its peak memory in MB."""
+
+    wall: float
+    cpu: float
+    run: Run
+    memory: float
+    worker_memory: float
+
+
+def timed(playing: Ansible, playbook: str, variables: t.Mapping[str, t.Any]) -> Timed:
+    """Run a playbook. All its workers have ended and count with it. Raises AssertionError if it fails."""
+    begun, before = time.monotonic(), spent()
+    with playing.start(playbook, *extra(**variables)) as process:
+        memory = Memory(process.pid)
+        memory.start()
+        try:
+            output, _nothing = process.communicate()
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    wall, cpu = time.monotonic() - begun, spent() - before
+    assert process.returncode == 0, output[-5000:]
+    return Timed(wall, cpu, Run(process.returncode, output), *memory.result())
+
+
 def ansible(home: Path, served: Served, point: Point) -> Ansible:
     """Return ansible-playbook with the served cluster. Node number N declares variant N modulo the variants."""
     first = 1000 + int(time.time()) % 100000
@@ -119,18 +144,7 @@ def measured(playing: Ansible, served: Served, point: Point, playbook: str) -> F
         "kubelet_config_drift": "report",
     }
     served.taken()
-    begun, before = time.monotonic(), spent()
-    with playing.start(playbook, "-e", json.dumps(given)) as process:
-        memory = Memory(process.pid)
-        memory.start()
-        try:
-            output, _nothing = process.communicate()
-        except BaseException:
-            os.killpg(process.pid, signal.SIGKILL)
-            raise
-    wall, cpu = time.monotonic() - begun, spent() - before
-    main, worker = memory.result()
-    assert process.returncode == 0, output[-5000:]
+    took = timed(playing, playbook, given)
     found = served.taken()
-    served_cpu, kinds = found["server_cpu"], found["kinds"]
-    return Figures(playbook, point.nodes, point.variants, wall, cpu, main, worker, served_cpu, kinds, point.way)
+    figures = (took.wall, took.cpu, took.memory, took.worker_memory, found["server_cpu"], found["kinds"])
+    return Figures(playbook, point.nodes, point.variants, *figures, point.way)

@@ -77,9 +77,8 @@ def _watch(node: SimNode, uid: str, over: threading.Event) -> list[str]:
 
 def _push(fleet: Fleet, good: str) -> dict[str, str]:
     """Create a ConfigMap of the good configuration with a deadly value; return the module's source."""
-    path = "/api/v1/namespaces/kube-system/configmaps"
-    config = json.loads(fleet.get(f"{path}/{good}")["data"]["kubelet"])
-    text = json.dumps({**config, "evictionHard": {"memory.available": "lots"}}, indent=2)
+    config = {**json.loads(fleet.pushed(good)), "evictionHard": {"memory.available": "lots"}}
+    text = json.dumps(config, indent=2)
     (fleet.home / "deadly.json").write_text(text, encoding="utf-8")
     made = fleet.push("deadly", text)
     return {

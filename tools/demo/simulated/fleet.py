@@ -8,8 +8,6 @@ from __future__ import annotations
 import contextlib
 import json
 import typing as t
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import (
@@ -17,7 +15,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.a
     MANAGED_LABEL,
     PREFIX,
 )
-from tests.sim.cluster import Cluster
+from tests.sim.api.patches import MERGE
+from tests.sim.api.refusal import Refusal
+from tests.sim.cluster import CONFIGMAPS, NODES, Cluster
 from tests.sim.nodes.node import SimNode
 from tools.demo.steps import COMMAND, DemoError, Steps, active, show
 
@@ -75,42 +75,30 @@ class Fleet(Steps):
             shown["LIVENODES_KUBELET_REPORT_HTML"] = str(self.report)
         self.playbook(name, "-e", f"kubelet_config_hosts={GROUP}", *arguments, fails=fails, **shown)
 
-    def get(self, path: str) -> dict[str, t.Any]:
-        """Return the answer of the API server, empty when it is an error."""
-        try:
-            with urllib.request.urlopen(self.cluster.url + path, timeout=5) as answer:
-                return t.cast("dict[str, t.Any]", json.load(answer))
-        except urllib.error.HTTPError:
-            return {}
-
     def push(self, name: str, text: str) -> dict[str, t.Any]:
         """Create a ConfigMap of the collection with a configuration; return its metadata."""
-        labels = {MANAGED_LABEL: MANAGED_BY}
-        body = {"metadata": {"name": name, "namespace": NAMESPACE, "labels": labels}, "data": {"kubelet": text}}
-        path = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
-        return t.cast("dict[str, t.Any]", self._send("POST", path, "application/json", body)["metadata"])
+        body = {"metadata": {"name": name, "labels": {MANAGED_LABEL: MANAGED_BY}}, "data": {"kubelet": text}}
+        return t.cast("dict[str, t.Any]", self.cluster.store.create(CONFIGMAPS, NAMESPACE, body).item["metadata"])
+
+    def pushed(self, name: str) -> str:
+        """Return the configuration in a ConfigMap."""
+        return str(self.cluster.store.get(CONFIGMAPS, name, NAMESPACE).item["data"]["kubelet"])
 
     def annotate(self, name: str, key: str, value: t.Mapping[str, t.Any]) -> None:
         """Show how a person annotates a Node, and do that."""
         text = json.dumps(value, separators=(",", ":"))
         show(f"$ kubectl annotate --overwrite node {name} '{PREFIX}{key}={text}'", COMMAND)
-        body = {"metadata": {"annotations": {PREFIX + key: text}}}
-        self._send("PATCH", f"/api/v1/nodes/{name}", "application/merge-patch+json", body)
-
-    def _send(self, method: str, path: str, kind: str, body: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-        request = urllib.request.Request(
-            self.cluster.url + path, json.dumps(body).encode(), {"Content-Type": kind}, method=method
-        )
-        with urllib.request.urlopen(request, timeout=5) as answer:
-            return t.cast("dict[str, t.Any]", json.load(answer))
+        self.cluster.store.patch(NODES, "", name, MERGE, {"metadata": {"annotations": {PREFIX + key: text}}})
 
     def node(self, name: str) -> dict[str, t.Any]:
         """Return a Node."""
-        return self.get(f"/api/v1/nodes/{name}")
+        return self.cluster.node(name)
 
     def row(self, name: str) -> dict[str, t.Any]:
         """Return what the table shows of a node."""
-        configz = self.get(f"/api/v1/nodes/{name}/proxy/configz").get("kubeletconfig", {})
+        configz: dict[str, t.Any] = {}
+        with contextlib.suppress(Refusal):
+            configz = json.loads(self.cluster.proxied(name, "/configz").content())["kubeletconfig"]
         return {
             "VERSION": VERSIONS[name],
             "DELIVERY": DELIVERIES[name],

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-import typing as t
 from pathlib import Path
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, following
 from tools.demo.simulated import deadly
 from tools.demo.simulated.fleet import GROUP, NAMESPACE, OWN_FILE, Fleet
-from tools.demo.steps import COMMAND, FOLDER, HEADLINE, exit_status, show
+from tools.demo.steps import COMMAND, FOLDER, HEADLINE, active, exit_status, show
 
 ROOT = Path(__file__).resolve().parents[3]
 WANTED = """kubelet_config:
@@ -87,11 +86,6 @@ def run(fleet: Fleet) -> None:
     fleet.expect("what runs", {row["RUNS"] for row in before.values()}, {OWN_FILE})
 
 
-def _named(status: dict[str, t.Any]) -> str:
-    """Return the ConfigMap that a status has as active, empty for the node's own file."""
-    return str(((status.get("active") or {}).get("configMap") or {}).get("name", ""))
-
-
 def follow(fleet: Fleet) -> None:
     """Install a follower, assign and confirm a configuration by hand, remove the follower. Raises DemoError."""
     hosts = ("-e", "kubelet_config_hosts=n3")
@@ -108,7 +102,7 @@ def follow(fleet: Fleet) -> None:
     seconds = fleet.until("the answer of the follower", lambda: answer().trial or answer().refused, 60)
     fleet.expect("what the follower refuses", answer().refused, "")
     show(f"{seconds:.0f} s later the kubelet runs it, on trial. Unless it is confirmed, the guard reverts it.")
-    fleet.until("the report of the guard", lambda: _named(fleet.status("n3")) == "by-hand")
+    fleet.until("the report of the guard", lambda: active(fleet.status("n3"), OWN_FILE) == "by-hand")
     fleet.expect("maxPods", fleet.live(["n3"])["n3"]["MAXPODS"], 90)
     fleet.annotate("n3", "follow", {"trial": answer().trial})
     fleet.until("the confirmation", lambda: fleet.status("n3").get("reason") == annotation.CONFIRMED)
