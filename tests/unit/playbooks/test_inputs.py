@@ -52,6 +52,7 @@ def message(output: str) -> str:
         ("reset", {"state_files", "serial", "max_unavailable", "wait_timout"}),
         ("plan", {"serial", "max_unavailable", "wait_timout"}),
         ("dump", {"wait_timout"}),
+        ("prune", {"wait_timout"}),
     ],
 )
 @pytest.mark.fault(case=50)
@@ -118,11 +119,6 @@ def test_the_main_variable_of_hosts_is_used(ansible: Ansible, place: str) -> Non
     ansible.host_variables(n2=host)
     run = ansible.playbook("plan", *arguments)
     assert run.code != 0 and UNSEEN not in run.output and NO_KUBECONFIG in run.output, run.output
-
-
-def test_prune_checks_its_variables(ansible: Ansible) -> None:
-    run = ansible.playbook("prune", "-e", "kubelet_config_nam=mine")
-    assert "Did you mean kubelet_config_name?" in message(run.output)
 
 
 @pytest.mark.parametrize("variables", [{}, {"kubelet_config_serial": "1,20%"}, {"kubelet_config_upgrade": "no"}])
