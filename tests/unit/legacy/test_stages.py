@@ -27,9 +27,9 @@ MERGE = "application/merge-patch+json"
 
 
 @pytest.fixture
-def cluster() -> t.Iterator[Cluster]:
-    """An API server of 1.9 without nodes, on which kubelets are 50 times faster."""
-    with Cluster("v1.9.11", scale=50, tls=False) as made:
+def cluster(request: pytest.FixtureRequest) -> t.Iterator[Cluster]:
+    """An API server of 1.9, or of a test's version, without nodes, on which kubelets are 50 times faster."""
+    with Cluster(getattr(request, "param", VERSIONS[9]), scale=50, tls=False) as made:
         yield made
 
 
@@ -79,9 +79,11 @@ def failing(session: Session, **given: t.Any) -> dict[str, t.Any]:
     return t.cast("dict[str, t.Any]", caught.value.result["nodes"]["n1"])
 
 
-@pytest.mark.parametrize("minor", VERSIONS)
+@pytest.mark.parametrize(
+    ("cluster", "minor"), [(version, minor) for minor, version in VERSIONS.items()], indirect=["cluster"]
+)
 def test_assign_wait_and_reset(cluster: Cluster, session: Session, minor: int) -> None:
-    """Forecast and real, each twice: the same rows as for every later kubelet."""
+    """With an API server of the same minor. Forecast and real, each twice: the same rows as for every later kubelet."""
     cluster.simulate("n1", VERSIONS[minor])
     uid = configmap(cluster, minor, maxPods=70)
     before = cluster.node("n1")
