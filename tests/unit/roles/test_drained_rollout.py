@@ -68,14 +68,6 @@ def test_each_batch_is_uncordoned(ansible: Ansible, fleet: Keeping) -> None:
     assert run.output.count("Uncordon the drained nodes]") == len(NAMES)
 
 
-def test_a_failed_node_is_uncordoned(ansible: Ansible, fleet: Keeping) -> None:
-    """It is uncordoned after its revert and before the verdict, which names the untouched hosts."""
-    fleet.refusing.add("n2")
-    run = ansible.playbook("rollout")
-    assert run.code != 0 and "Node n2" in run.output and "Untouched hosts: n3" in run.output, run.output
-    assert (fleet.assigned, fleet.cordoned(), fleet.claims.items) == ({"n1", "n2"}, set(), {})
-
-
 def test_a_node_that_cannot_be_uncordoned_stops_the_rollout(ansible: Ansible, fleet: Keeping) -> None:
     """Otherwise all nodes would be drained one after the other and stay cordoned."""
     fleet.kept = {"n1"}
