@@ -140,12 +140,7 @@ MODULE = controller_module.define(
     },
     comply.check,
 )
-
-
-def main() -> None:
-    """Run the module."""
-    MODULE.run()
-
+main = MODULE.run
 
 if __name__ == "__main__":
     main()

@@ -164,12 +164,7 @@ MODULE = controller_module.define(
     },
     drift.detect,
 )
-
-
-def main() -> None:
-    """Run the module."""
-    MODULE.run()
-
+main = MODULE.run
 
 if __name__ == "__main__":
     main()

@@ -168,12 +168,7 @@ SPEC = {
 }
 
 MODULE = controller_module.define(SPEC, edit.forecast)
-
-
-def main() -> None:
-    """Run the module."""
-    MODULE.run()
-
+main = MODULE.run
 
 if __name__ == "__main__":
     main()

@@ -203,12 +203,7 @@ MODULE = Definition(
     },
     edit.edit,
 )
-
-
-def main() -> None:
-    """Run the module."""
-    MODULE.run()
-
+main = MODULE.run
 
 if __name__ == "__main__":
     main()

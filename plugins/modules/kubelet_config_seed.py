@@ -129,12 +129,7 @@ MODULE = controller_module.define(
     },
     seed.build,
 )
-
-
-def main() -> None:
-    """Run the module."""
-    MODULE.run()
-
+main = MODULE.run
 
 if __name__ == "__main__":
     main()

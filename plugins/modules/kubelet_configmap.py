@@ -229,12 +229,7 @@ MODULE = controller_module.define(
     patient=True,
     required_if=[("state", "present", ("config", "variants", "src"), True), ("state", "kubeadm", ("node_configs",))],
 )
-
-
-def main() -> None:
-    """Run the module."""
-    MODULE.run()
-
+main = MODULE.run
 
 if __name__ == "__main__":
     main()

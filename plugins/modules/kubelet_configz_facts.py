@@ -134,12 +134,7 @@ MODULE = controller_module.define(
     dump.dump,
     mutually_exclusive=[("goals", "nodes"), ("goals", "label_selectors")],
 )
-
-
-def main() -> None:
-    """Run the module."""
-    MODULE.run()
-
+main = MODULE.run
 
 if __name__ == "__main__":
     main()

@@ -262,12 +262,7 @@ MODULE = controller_module.define(
     gate.gate,
     patient=True,
 )
-
-
-def main() -> None:
-    """Run the module."""
-    MODULE.run()
-
+main = MODULE.run
 
 if __name__ == "__main__":
     main()

@@ -159,12 +159,7 @@ MODULE = controller_module.define(
     patient=True,
     required_if=[("state", "held", ("nodes", "group", "holder")), ("state", "released", ("lease",))],
 )
-
-
-def main() -> None:
-    """Run the module."""
-    MODULE.run()
-
+main = MODULE.run
 
 if __name__ == "__main__":
     main()

@@ -96,12 +96,7 @@ MODULE = controller_module.define(
     },
     pause.pause,
 )
-
-
-def main() -> None:
-    """Run the module."""
-    MODULE.run()
-
+main = MODULE.run
 
 if __name__ == "__main__":
     main()

@@ -126,12 +126,7 @@ MODULE = Definition(
     },
     upgrade_check.compare,
 )
-
-
-def main() -> None:
-    """Run the module."""
-    MODULE.run()
-
+main = MODULE.run
 
 if __name__ == "__main__":
     main()

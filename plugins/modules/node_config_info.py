@@ -209,12 +209,7 @@ MODULE = controller_module.define(
     },
     gate.info,
 )
-
-
-def main() -> None:
-    """Run the module."""
-    MODULE.run()
-
+main = MODULE.run
 
 if __name__ == "__main__":
     main()

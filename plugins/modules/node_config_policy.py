@@ -57,12 +57,7 @@ MODULE = controller_module.define(
     {"state": {"type": "str", "choices": ["present", "required"], "default": "required"}},
     policy.ensure,
 )
-
-
-def main() -> None:
-    """Run the module."""
-    MODULE.run()
-
+main = MODULE.run
 
 if __name__ == "__main__":
     main()

@@ -128,12 +128,7 @@ MODULE = controller_module.define(
     revert.revert,
     patient=True,
 )
-
-
-def main() -> None:
-    """Run the module."""
-    MODULE.run()
-
+main = MODULE.run
 
 if __name__ == "__main__":
     main()

@@ -285,12 +285,7 @@ MODULE = controller_module.define(
     required_by={"source": ("nodes",)},
     required_if=[("state", "present", ("source", "sources"), True)],
 )
-
-
-def main() -> None:
-    """Run the module."""
-    MODULE.run()
-
+main = MODULE.run
 
 if __name__ == "__main__":
     main()

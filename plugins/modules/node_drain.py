@@ -167,12 +167,7 @@ MODULE = controller_module.define(
     drain.drain,
     patient=True,
 )
-
-
-def main() -> None:
-    """Run the module."""
-    MODULE.run()
-
+main = MODULE.run
 
 if __name__ == "__main__":
     main()

@@ -141,12 +141,7 @@ MODULE = controller_module.define(
     required_one_of=[("nodes", "sources")],
     required_by={"source": ("nodes",)},
 )
-
-
-def main() -> None:
-    """Run the module."""
-    MODULE.run()
-
+main = MODULE.run
 
 if __name__ == "__main__":
     main()
