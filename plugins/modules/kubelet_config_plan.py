@@ -27,13 +27,9 @@ extends_documentation_fragment:
   - livenodes.kubelet.attributes
 attributes:
   check_mode:
-    support: full
     details: This module changes nothing.
   diff_mode:
-    support: full
     details: Shows the live and the desired configuration of each variant.
-  idempotent:
-    support: full
 requirements:
   - PyYAML
 options:

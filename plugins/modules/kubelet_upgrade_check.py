@@ -17,7 +17,6 @@ description:
     that no table contains.
   - Does not fail because of findings.
 extends_documentation_fragment:
-  - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.read_only
 options:
   hosts:
