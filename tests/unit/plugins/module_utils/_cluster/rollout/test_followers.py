@@ -14,7 +14,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, NodesFailed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import revert, settle
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign, assign_step, verdict
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_step, verdict
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, following
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.following import (
     API,
@@ -24,9 +24,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.f
     Orders,
 )
 from tests.sim.api.direct import Clock
-from tests.support.api.assigning import get, listed, options
+from tests.support.api.assigning import assigned, get, listed, options, refused
 from tests.support.api.calls import MERGE, NODES, Call, Calls
-from tests.support.api.objects import configmap, items, node, place, reference
+from tests.support.api.objects import configmap, items, node, reference
 
 A, B = reference("config-a"), reference("config-b")
 TRIAL = "boot/7.0"
@@ -127,18 +127,13 @@ def test_assign() -> None:
             MERGE,
         ),
     )
-    with Calls(*calls) as session:
-        result = assign.assign(session, options(sources={"n1": place("config-a")}), False)
+    result = assigned(*calls)
     assert result["nodes"]["n1"]["transport"] == API and result["nodes"]["n1"]["state"] == "assigned"
     assert result["configmaps"] == {}
 
 
 def test_a_node_without_a_follower_is_refused_before_anything_is_written() -> None:
-    with (
-        Calls(listed(followed(answer=None)), get()) as session,
-        pytest.raises(NodesFailed, match="no follower reports"),
-    ):
-        assign.assign(session, options(sources={"n1": place("config-a")}, transport=API), False)
+    refused(listed(followed(answer=None)), get(), words="no follower reports", transport=API)
 
 
 RUNS_B = {"assigned": {"configMap": B}, "active": {"configMap": B}}
