@@ -14,7 +14,7 @@ import yaml
 
 from ansible_collections.livenodes.kubelet.plugins.doc_fragments.auth import ModuleDocFragment
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import cluster_options
-from tests.support.api.objects import HEADER, live, place, reference
+from tests.support.api.objects import place, reference
 from tests.support.plays.ansible import ROOT
 
 PLUGINS = "ansible_collections.livenodes.kubelet.plugins.modules"
@@ -143,26 +143,6 @@ def test_invalid_options(run: Run, name: str, options: dict[str, t.Any], text: s
     result = run(name, options)
     assert result["failed"]
     assert text in result["msg"]
-
-
-def current() -> dict[str, t.Any]:
-    row = {
-        "variant": "v1",
-        "kubelet_version": "v1.20.2",
-        "machine_specific": [],
-        "restored": [],
-        "source": None,
-        "status": {},
-    }
-    return {"variants": {"v1": {**HEADER, **live(maxPods=110)}}, "nodes": {"n1": row}}
-
-
-def test_plan(run: Run) -> None:
-    """A plan needs no cluster. What it contains is tested at its stage."""
-    given = {"current": current(), "config": {"maxPods": 50}, "name": "base"}
-    result = run("kubelet_config_plan", given, diff=True)
-    assert (result["changed"], result["plan"]["nodes"]["n1"]["action"], bool(result["diff"])) == (False, "assign", True)
-    assert "diff" not in run("kubelet_config_plan", given)
 
 
 def test_documentation_names_every_connection_option_and_its_variables() -> None:

@@ -276,10 +276,3 @@ def test_many_misplaced_pods_are_counted(clock: Clock) -> None:
     api.pods.add(*placed(*"abcdefg"))
     message = refused(api, "n1", pods=True).message
     assert "; default/e needs" in message and "; and 2 more\n" in message and "default/f" not in message
-
-
-@pytest.mark.parametrize("given", ["some", "-1", "10%"])
-def test_what_is_no_number_of_pods(clock: Clock, given: str) -> None:
-    api = group()
-    assert "set the number of pods a node may lose, or true" in refused(api, "n1", allow_pod_loss=given).message
-    assert not api.requests

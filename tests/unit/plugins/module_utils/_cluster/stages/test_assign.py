@@ -18,7 +18,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages 
 from tests.sim.api.direct import Clock, Direct
 from tests.support.api.assigning import GONE, LISTENS, assigned, get, listed, patch, patiently, refused
 from tests.support.api.calls import CONFIGMAPS, NODES, Call
-from tests.support.api.objects import configmap, items, live, node, place, reference, status, text
+from tests.support.api.objects import configmap, live, node, place, reference, status, text
 
 
 def unchanged(source: t.Any, **more: t.Any) -> dict[str, t.Any]:
@@ -136,22 +136,6 @@ def test_check_mode_allows_for_a_configmap_that_push_would_make() -> None:
 
 def test_sources_need_not_be_checked() -> None:
     assert assigned(listed(node("n1", config=LISTENS)), patch("n1", place()), check_source=False)["changed"]
-
-
-def test_unknown_nodes() -> None:
-    failed = refused(
-        Call("GET", NODES, items(node("n1", place())), [("limit", 12)]),
-        patch("n1", None),
-        words=r"n8: the cluster at .* has no such Node: ",
-        state="absent",
-        nodes=["n8", "n1", "n9"],
-    )
-    assert {name: (row["ok"], row["state"]) for name, row in failed.result["nodes"].items()} == {
-        "n8": (False, "gone"),
-        "n1": (True, "reset"),
-        "n9": (False, "gone"),
-    }
-    assert failed.result["stop"] is False
 
 
 @pytest.mark.parametrize("check_mode", [False, True])
