@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 import typing as t
 
 import pytest
@@ -18,31 +17,22 @@ from tests.support.api.objects import place, reference
 from tests.support.plays.ansible import ROOT
 
 PLUGINS = "ansible_collections.livenodes.kubelet.plugins.modules"
+Run = t.Callable[..., dict[str, t.Any]]
 
 
 @pytest.fixture
-def run(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: t.Any
-) -> t.Callable[[str, dict[str, t.Any]], dict[str, t.Any]]:
+def run(monkeypatch: pytest.MonkeyPatch, run_main: Run, tmp_path: t.Any) -> Run:
     """Run a module's main without a cluster and return what it prints. With valid options it fails to connect."""
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("KUBECONFIG", "K8S_AUTH_KUBECONFIG", "K8S_AUTH_HOST"):
         monkeypatch.delenv(name, raising=False)
 
-    def runner(name: str, options: dict[str, t.Any], **internal: t.Any) -> dict[str, t.Any]:
-        given = {**options, **{f"_ansible_{key}": value for key, value in internal.items()}}
-        monkeypatch.setattr(
-            "ansible.module_utils.basic._ANSIBLE_ARGS", json.dumps({"ANSIBLE_MODULE_ARGS": given}).encode()
-        )
-        monkeypatch.setattr("ansible.module_utils.basic._ANSIBLE_PROFILE", "legacy", raising=False)
-        with pytest.raises(SystemExit):
-            importlib.import_module(f"{PLUGINS}.{name}").main()
-        return t.cast("dict[str, t.Any]", json.loads(capsys.readouterr().out))
+    def runner(name: str, options: dict[str, t.Any]) -> dict[str, t.Any]:
+        return run_main(importlib.import_module(f"{PLUGINS}.{name}").main, **options)
 
     return runner
 
 
-Run = t.Callable[..., dict[str, t.Any]]
 NAMED = {"nodes": ["n1"], "source": {"name": "a"}}
 
 
