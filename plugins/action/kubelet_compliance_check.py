@@ -13,8 +13,6 @@ from ansible_collections.livenodes.kubelet.plugins.plugin_utils.actions import C
 
 
 class ActionModule(ControllerAction):
-    """See the module."""
-
     module = kubelet_compliance_check.MODULE
 
     def run(self, tmp: t.Any = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:

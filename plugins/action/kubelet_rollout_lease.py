@@ -15,8 +15,6 @@ WITHOUT_RUN_ONCE = ("free", "host_pinned")
 
 
 class ActionModule(ControllerAction):
-    """See the module."""
-
     module = kubelet_rollout_lease.MODULE
 
     def run(self, tmp: t.Any = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:

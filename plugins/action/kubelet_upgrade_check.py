@@ -10,6 +10,4 @@ from ansible_collections.livenodes.kubelet.plugins.plugin_utils.actions import C
 
 
 class ActionModule(ControllerAction):
-    """See the module."""
-
     module = kubelet_upgrade_check.MODULE

@@ -29,10 +29,7 @@ extends_documentation_fragment:
   - livenodes.kubelet.options.layer
   - livenodes.kubelet.attributes
 attributes:
-  check_mode:
-    support: full
   diff_mode:
-    support: full
     details: Fields that hold secrets are masked. A configuration that is not JSON is shown only if the node has PyYAML.
   idempotent:
     support: partial

@@ -15,10 +15,8 @@ description:
   - Names where each value comes from, if O(hosts) has the node.
   - Changes nothing, and does not fail because of a verdict.
 extends_documentation_fragment:
-  - livenodes.kubelet.auth
-  - livenodes.kubelet.attributes
+  - livenodes.kubelet.auth.module
   - livenodes.kubelet.attributes.read_only
-  - livenodes.kubelet.attributes.actiongroup_cluster
 options:
   profiles:
     description:
@@ -140,12 +138,7 @@ MODULE = controller_module.define(
     },
     comply.check,
 )
-
-
-def main() -> None:
-    """Run the module."""
-    MODULE.run()
-
+main = MODULE.run
 
 if __name__ == "__main__":
     main()

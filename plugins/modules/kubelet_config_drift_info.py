@@ -17,11 +17,9 @@ description:
   - Changes nothing and does not fail on drift. Reads the nodes, and needs one read of C(/configz) for each node that is
     not in O(current), and one read of each distinct ConfigMap.
 extends_documentation_fragment:
-  - livenodes.kubelet.auth
+  - livenodes.kubelet.auth.module
   - livenodes.kubelet.options.selection
-  - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.read_only
-  - livenodes.kubelet.attributes.actiongroup_cluster
 options:
   current:
     description:
@@ -164,12 +162,7 @@ MODULE = controller_module.define(
     },
     drift.detect,
 )
-
-
-def main() -> None:
-    """Run the module."""
-    MODULE.run()
-
+main = MODULE.run
 
 if __name__ == "__main__":
     main()

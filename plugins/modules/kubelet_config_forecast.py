@@ -23,10 +23,8 @@ description:
     often still shows the old allocatable resources. The kubelet admits pods by these, so it may reject pods only at a
     later restart.
 extends_documentation_fragment:
-  - livenodes.kubelet.auth
-  - livenodes.kubelet.attributes
+  - livenodes.kubelet.auth.module
   - livenodes.kubelet.attributes.read_only
-  - livenodes.kubelet.attributes.actiongroup_cluster
 options:
   plan:
     description:
@@ -168,12 +166,7 @@ SPEC = {
 }
 
 MODULE = controller_module.define(SPEC, edit.forecast)
-
-
-def main() -> None:
-    """Run the module."""
-    MODULE.run()
-
+main = MODULE.run
 
 if __name__ == "__main__":
     main()

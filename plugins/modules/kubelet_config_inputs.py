@@ -27,7 +27,6 @@ description:
     a role outside O(roles).
   - Runs on the controller, without a connection to the hosts.
 extends_documentation_fragment:
-  - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.read_only
 options:
   roles:

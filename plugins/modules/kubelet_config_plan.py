@@ -27,13 +27,9 @@ extends_documentation_fragment:
   - livenodes.kubelet.attributes
 attributes:
   check_mode:
-    support: full
     details: This module changes nothing.
   diff_mode:
-    support: full
     details: Shows the live and the desired configuration of each variant.
-  idempotent:
-    support: full
 requirements:
   - PyYAML
 options:
@@ -203,12 +199,7 @@ MODULE = Definition(
     },
     edit.edit,
 )
-
-
-def main() -> None:
-    """Run the module."""
-    MODULE.run()
-
+main = MODULE.run
 
 if __name__ == "__main__":
     main()

@@ -19,17 +19,12 @@ description:
   - All nodes of O(plan) must have one configuration and one delivery, which is not V(native). A configuration with
     secrets, or with a C(podCIDR) or C(providerID), is refused.
 extends_documentation_fragment:
-  - livenodes.kubelet.auth
+  - livenodes.kubelet.auth.module
   - livenodes.kubelet.options.configmap
   - livenodes.kubelet.attributes
-  - livenodes.kubelet.attributes.actiongroup_cluster
 attributes:
-  check_mode:
-    support: full
   diff_mode:
     support: none
-  idempotent:
-    support: full
 options:
   plan:
     description:
@@ -129,12 +124,7 @@ MODULE = controller_module.define(
     },
     seed.build,
 )
-
-
-def main() -> None:
-    """Run the module."""
-    MODULE.run()
-
+main = MODULE.run
 
 if __name__ == "__main__":
     main()

@@ -16,18 +16,12 @@ description:
   - With O(state=kubeadm), keeps kubeadm's own ConfigMap in sync. New nodes then join with the configuration of the
     other nodes, and C(kubeadm upgrade node) does not undo it.
 extends_documentation_fragment:
-  - livenodes.kubelet.auth
+  - livenodes.kubelet.auth.module
   - livenodes.kubelet.options.configmap
   - livenodes.kubelet.attributes
-  - livenodes.kubelet.attributes.actiongroup_cluster
 attributes:
   check_mode:
-    support: full
     details: Uses a dry run of the API server. With O(state=kubeadm), a difference is also reported as a warning.
-  diff_mode:
-    support: full
-  idempotent:
-    support: full
 options:
   state:
     description:
@@ -229,12 +223,7 @@ MODULE = controller_module.define(
     patient=True,
     required_if=[("state", "present", ("config", "variants", "src"), True), ("state", "kubeadm", ("node_configs",))],
 )
-
-
-def main() -> None:
-    """Run the module."""
-    MODULE.run()
-
+main = MODULE.run
 
 if __name__ == "__main__":
     main()

@@ -15,11 +15,9 @@ description:
   - The dump is lossless. It restores what C(/configz) omits (C(kind), C(apiVersion) and explicitly empty values such as
     C(enforceNodeAllocatable=[])). A kubelet that gets the dumped configuration therefore behaves as before.
 extends_documentation_fragment:
-  - livenodes.kubelet.auth
+  - livenodes.kubelet.auth.module
   - livenodes.kubelet.options.selection
-  - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.read_only
-  - livenodes.kubelet.attributes.actiongroup_cluster
 options:
   facts:
     description:
@@ -134,12 +132,7 @@ MODULE = controller_module.define(
     dump.dump,
     mutually_exclusive=[("goals", "nodes"), ("goals", "label_selectors")],
 )
-
-
-def main() -> None:
-    """Run the module."""
-    MODULE.run()
-
+main = MODULE.run
 
 if __name__ == "__main__":
     main()

@@ -96,7 +96,6 @@ options:
     default: []
 extends_documentation_fragment:
   - livenodes.kubelet.options.layer
-  - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.read_only
 """
 

@@ -17,17 +17,13 @@ description:
   - A node that has failed takes part in no further step. A failure of single nodes fails no step; it is in their rows.
   - Runs on the controller, without a connection to the hosts.
 extends_documentation_fragment:
-  - livenodes.kubelet.auth
+  - livenodes.kubelet.auth.module
   - livenodes.kubelet.attributes
-  - livenodes.kubelet.attributes.actiongroup_cluster
 attributes:
   check_mode:
-    support: full
     details: As the module that the step calls.
   diff_mode:
     support: none
-  idempotent:
-    support: full
 options:
   step:
     description:

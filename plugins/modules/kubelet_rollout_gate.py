@@ -26,14 +26,11 @@ description:
     O(allow_pod_loss) does not begin. Static pods are not counted.
   - Waits for budget and control plane for at most O(timeout) seconds.
 extends_documentation_fragment:
-  - livenodes.kubelet.auth
+  - livenodes.kubelet.auth.module
   - livenodes.kubelet.options.lease
-  - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.read_only
-  - livenodes.kubelet.attributes.actiongroup_cluster
 attributes:
   check_mode:
-    support: full
     details: The module does not wait in check mode. It changes no node. It renews O(lease), but not in check mode.
 options:
   nodes:
@@ -262,12 +259,7 @@ MODULE = controller_module.define(
     gate.gate,
     patient=True,
 )
-
-
-def main() -> None:
-    """Run the module."""
-    MODULE.run()
-
+main = MODULE.run
 
 if __name__ == "__main__":
     main()

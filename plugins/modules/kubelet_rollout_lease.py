@@ -19,12 +19,10 @@ description:
     waits until then.
   - Modules with an option C(lease), such as M(livenodes.kubelet.kubelet_rollout_gate), renew the Lease.
 extends_documentation_fragment:
-  - livenodes.kubelet.auth
+  - livenodes.kubelet.auth.module
   - livenodes.kubelet.attributes
-  - livenodes.kubelet.attributes.actiongroup_cluster
 attributes:
   check_mode:
-    support: full
     details: >-
       Creates nothing. Rollouts that hold one of the nodes are returned in RV(obstacles) and reported as a warning.
   diff_mode:
@@ -159,12 +157,7 @@ MODULE = controller_module.define(
     patient=True,
     required_if=[("state", "held", ("nodes", "group", "holder")), ("state", "released", ("lease",))],
 )
-
-
-def main() -> None:
-    """Run the module."""
-    MODULE.run()
-
+main = MODULE.run
 
 if __name__ == "__main__":
     main()

@@ -13,16 +13,8 @@ description:
   - A rollout that runs pauses after its current batch, and no other one begins, until the pause ends.
   - The pause is the key C(paused) of a ConfigMap. M(livenodes.kubelet.kubelet_rollout_gate) reads it before each batch.
 extends_documentation_fragment:
-  - livenodes.kubelet.auth
+  - livenodes.kubelet.auth.module
   - livenodes.kubelet.attributes
-  - livenodes.kubelet.attributes.actiongroup_cluster
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: full
-  idempotent:
-    support: full
 options:
   state:
     description:
@@ -96,12 +88,7 @@ MODULE = controller_module.define(
     },
     pause.pause,
 )
-
-
-def main() -> None:
-    """Run the module."""
-    MODULE.run()
-
+main = MODULE.run
 
 if __name__ == "__main__":
     main()

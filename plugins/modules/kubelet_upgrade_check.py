@@ -17,7 +17,6 @@ description:
     that no table contains.
   - Does not fail because of findings.
 extends_documentation_fragment:
-  - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.read_only
 options:
   hosts:
@@ -126,12 +125,7 @@ MODULE = Definition(
     },
     upgrade_check.compare,
 )
-
-
-def main() -> None:
-    """Run the module."""
-    MODULE.run()
-
+main = MODULE.run
 
 if __name__ == "__main__":
     main()

@@ -33,7 +33,6 @@ options:
       - Without it, RV(target) is V(null).
     type: path
 extends_documentation_fragment:
-  - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.read_only
 seealso:
   - module: livenodes.kubelet.kubelet_upgrade_check

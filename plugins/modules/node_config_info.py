@@ -13,11 +13,9 @@ description:
   - Returns which configuration each kubelet must run, runs, and would revert to, and the counts for rollout budgets.
     Needs one LIST of nodes.
 extends_documentation_fragment:
-  - livenodes.kubelet.auth
+  - livenodes.kubelet.auth.module
   - livenodes.kubelet.options.selection
-  - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.read_only
-  - livenodes.kubelet.attributes.actiongroup_cluster
 options:
   skip:
     description:
@@ -209,12 +207,7 @@ MODULE = controller_module.define(
     },
     gate.info,
 )
-
-
-def main() -> None:
-    """Run the module."""
-    MODULE.run()
-
+main = MODULE.run
 
 if __name__ == "__main__":
     main()

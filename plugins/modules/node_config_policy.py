@@ -18,16 +18,11 @@ description:
   - Such a permission is a name for RBAC. It needs no object of the cluster.
   - Kubernetes has such policies from 1.30 on. The module fails for an older API server.
 extends_documentation_fragment:
-  - livenodes.kubelet.auth
+  - livenodes.kubelet.auth.module
   - livenodes.kubelet.attributes
-  - livenodes.kubelet.attributes.actiongroup_cluster
 attributes:
-  check_mode:
-    support: full
   diff_mode:
     support: none
-  idempotent:
-    support: full
 options:
   state:
     description:
@@ -57,12 +52,7 @@ MODULE = controller_module.define(
     {"state": {"type": "str", "choices": ["present", "required"], "default": "required"}},
     policy.ensure,
 )
-
-
-def main() -> None:
-    """Run the module."""
-    MODULE.run()
-
+main = MODULE.run
 
 if __name__ == "__main__":
     main()

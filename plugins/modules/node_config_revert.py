@@ -15,18 +15,14 @@ description:
   - Then waits until each node is Ready and runs its previous configuration again.
   - A node to which another user or controller has assigned a different source is not changed, but reported.
 extends_documentation_fragment:
-  - livenodes.kubelet.auth
+  - livenodes.kubelet.auth.module
   - livenodes.kubelet.options.lease
   - livenodes.kubelet.attributes
-  - livenodes.kubelet.attributes.actiongroup_cluster
 attributes:
   check_mode:
-    support: full
     details: Uses a dry run of the API server, does not wait, and does not renew O(lease).
   diff_mode:
     support: none
-  idempotent:
-    support: full
 options:
   nodes:
     description:
@@ -128,12 +124,7 @@ MODULE = controller_module.define(
     revert.revert,
     patient=True,
 )
-
-
-def main() -> None:
-    """Run the module."""
-    MODULE.run()
-
+main = MODULE.run
 
 if __name__ == "__main__":
     main()

@@ -19,20 +19,14 @@ description:
     it sends one watch each second or two. Fewer nodes, or all if the user may not watch nodes, are read again by one
     LIST, or by one GET for each node if they are a small part of the cluster.
 extends_documentation_fragment:
-  - livenodes.kubelet.auth
+  - livenodes.kubelet.auth.module
   - livenodes.kubelet.options.source
   - livenodes.kubelet.options.delivery
   - livenodes.kubelet.options.lease
   - livenodes.kubelet.attributes
-  - livenodes.kubelet.attributes.actiongroup_cluster
 attributes:
   check_mode:
-    support: full
     details: Uses a dry run of the API server, does not wait, and does not renew O(lease).
-  diff_mode:
-    support: full
-  idempotent:
-    support: full
 options:
   state:
     description:
@@ -285,12 +279,7 @@ MODULE = controller_module.define(
     required_by={"source": ("nodes",)},
     required_if=[("state", "present", ("source", "sources"), True)],
 )
-
-
-def main() -> None:
-    """Run the module."""
-    MODULE.run()
-
+main = MODULE.run
 
 if __name__ == "__main__":
     main()

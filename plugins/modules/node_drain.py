@@ -19,20 +19,14 @@ description:
   - If a pod has no controller or has an emptyDir volume, the module fails before it cordons or evicts anything, unless
     O(force) or O(delete_emptydir_data) allows the eviction.
 extends_documentation_fragment:
-  - livenodes.kubelet.auth
+  - livenodes.kubelet.auth.module
   - livenodes.kubelet.options.lease
   - livenodes.kubelet.attributes
-  - livenodes.kubelet.attributes.actiongroup_cluster
 attributes:
   check_mode:
-    support: full
     details: >-
       Uses a dry run of the API server, which checks the disruption budgets for each pod separately. The module does not
       wait; pods for which it would have to wait are reported as a warning. O(lease) is not renewed.
-  diff_mode:
-    support: full
-  idempotent:
-    support: full
 options:
   state:
     description:
@@ -167,12 +161,7 @@ MODULE = controller_module.define(
     drain.drain,
     patient=True,
 )
-
-
-def main() -> None:
-    """Run the module."""
-    MODULE.run()
-
+main = MODULE.run
 
 if __name__ == "__main__":
     main()

@@ -25,16 +25,13 @@ description:
     nodes.
   - A temporary outage of the API server fails no node.
 extends_documentation_fragment:
-  - livenodes.kubelet.auth
+  - livenodes.kubelet.auth.module
   - livenodes.kubelet.options.source
   - livenodes.kubelet.options.delivery
   - livenodes.kubelet.options.lease
-  - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.read_only
-  - livenodes.kubelet.attributes.actiongroup_cluster
 attributes:
   check_mode:
-    support: full
     details: This module changes no node. It renews O(lease), but not in check mode.
 options:
   sources:
@@ -141,12 +138,7 @@ MODULE = controller_module.define(
     required_one_of=[("nodes", "sources")],
     required_by={"source": ("nodes",)},
 )
-
-
-def main() -> None:
-    """Run the module."""
-    MODULE.run()
-
+main = MODULE.run
 
 if __name__ == "__main__":
     main()

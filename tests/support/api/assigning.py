@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, NodesFailed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
-from tests.support.api.calls import CONFIGMAPS, DRY, MERGE, NODES, PAGE, Call
-from tests.support.api.objects import configmap, items, node, status
+from tests.support.api.calls import CONFIGMAPS, DRY, MERGE, NODES, PAGE, Call, Calls
+from tests.support.api.objects import configmap, items, node, place, status
 
 GONE = ApiError(404, "not found", "NotFound")
 LISTENS = status()
@@ -27,6 +30,26 @@ def options(**given: t.Any) -> dict[str, t.Any]:
         "check_source": True,
         **given,
     }
+
+
+def assigned(*calls: Call | list[Call], check_mode: bool = False, **given: t.Any) -> dict[str, t.Any]:
+    """Return the result of an assignment, by default of config-a to n1, that sends exactly these requests."""
+    if "nodes" not in given:
+        given.setdefault("sources", {"n1": place()})
+    with Calls(*calls) as session:
+        return assign.assign(session, options(**given), check_mode)
+
+
+def reset(*calls: Call | list[Call], **given: t.Any) -> dict[str, t.Any]:
+    """Return the result of a reset of n1 that sends exactly these requests."""
+    return assigned(*calls, state="absent", nodes=["n1"], **given)
+
+
+def refused(*calls: Call | list[Call], words: str | None = None, **given: t.Any) -> NodesFailed:
+    """Return the failure of such an assignment."""
+    with pytest.raises(NodesFailed, match=words) as caught:
+        assigned(*calls, **given)
+    return caught.value
 
 
 def patiently(**given: t.Any) -> dict[str, t.Any]:

@@ -173,6 +173,15 @@ def find(session: Session, wanted_ones: t.Iterable[dict[str, str]]) -> dict[str,
     return found
 
 
+def content(
+    found: t.Mapping[str, FoundConfig], source: t.Mapping[str, str] | None, minor: int
+) -> dict[str, t.Any] | None:
+    """Return the configuration in one of the sources of `find`, None without a source and if it is unusable."""
+    if not source:
+        return None
+    return found[nodes.describe(source)].content(minor)
+
+
 def fault(configmap: dict[str, t.Any] | None, key: str, minor: int | None = 0) -> str | None:
     """Return why a key of a ConfigMap is unusable (absent, binary, no KubeletConfiguration); None if it is usable.
 

@@ -54,7 +54,7 @@ def detect(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
         facts = _facts(node, maps, host, missing, flags.get(name) or ())
         configs = Configs(
             layers.get(name, ()),
-            _content(maps, node.source, node.minor),
+            config_sources.content(maps, node.source, node.minor),
             _assigned(maps, node),
             live.get(name),
             step,
@@ -242,14 +242,6 @@ def _edited(configmap: dict[str, t.Any]) -> bool:
     """Return whether the content of a ConfigMap of this collection does not match the hash in its name."""
     base, _dash, suffix = configmap["metadata"]["name"].rpartition("-")
     return bool(suffix != document.append_hash(base, configmap.get("data") or {}))
-
-
-def _content(
-    maps: dict[str, config_sources.FoundConfig], source: dict[str, str] | None, minor: int
-) -> dict[str, t.Any] | None:
-    if not source:
-        return None
-    return maps[nodes.describe(source)].content(minor)
 
 
 def _assigned(maps: dict[str, config_sources.FoundConfig], node: nodes.Node) -> dict[str, t.Any] | None:

@@ -101,7 +101,7 @@ def _hidden(session: Session, unread: t.Mapping[str, nodes.Node]) -> dict[str, s
     maps = config_sources.find(session, filter(None, active.values()))
     found = {}
     for name, source in active.items():
-        field = start_rules.unread_by(_content(maps, source, unread[name].minor))
+        field = start_rules.unread_by(config_sources.content(maps, source, unread[name].minor))
         if field:
             found[name] = (
                 f"it runs {nodes.describe(source)} with {field}: false, so that no user can read its live values. "
@@ -129,8 +129,8 @@ def _goals(
         table["nodes"][name]["goal"] = {
             "source": goal,
             "fault": fault or "",
-            "variant": _variant(table, _content(maps, goal, node.minor)),
-            "running": _variant(table, _content(maps, active[name], node.minor)),
+            "variant": _variant(table, config_sources.content(maps, goal, node.minor)),
+            "running": _variant(table, config_sources.content(maps, active[name], node.minor)),
         }
 
 
@@ -141,15 +141,6 @@ def _variant(table: dict[str, t.Any], config: dict[str, t.Any] | None) -> str | 
     variant = document.variant(config)
     table["variants"].setdefault(variant, config)
     return variant
-
-
-def _content(
-    maps: t.Mapping[str, config_sources.FoundConfig], source: dict[str, str] | None, minor: int
-) -> dict[str, t.Any] | None:
-    """Return the configuration in a source, None if it cannot be read."""
-    if not source:
-        return None
-    return maps[nodes.describe(source)].content(minor)
 
 
 def _configmap(session: Session, given: dict[str, t.Any]) -> dict[str, t.Any]:

@@ -17,9 +17,9 @@ from ..api.errors import ClusterError
 from ..api.session import Session
 from ..objects import configmaps, kubeadm, lease, node_requests, nodes, readers
 
-# Why nothing is pruned; the rollouts follow.
 # Ten years: nothing is staged for longer, and the calendar ends.
 _MOST_DAYS = 3650
+# Why nothing is pruned; the rollouts follow.
 _UNDER_WAY = "a rollout is under way, and may have pushed ConfigMaps that no node uses yet; nothing was pruned."
 
 
@@ -37,7 +37,10 @@ def push(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
 
 
 def _create(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
-    wanted = _wanted(options)
+    try:
+        wanted = _wanted(options)
+    except document.DocumentError as error:
+        raise ClusterError(str(error)) from error
     names = {}
     for label, (_variant, text) in wanted.items():
         names[label] = document.configmap_name(options["name"], text, options["key"])
@@ -69,7 +72,10 @@ def _create(session: Session, options: dict[str, t.Any], check_mode: bool) -> di
 
 
 def _wanted(options: dict[str, t.Any]) -> dict[str, tuple[str, str]]:
-    """Return (variant, text) of all ConfigMaps to push, by variant or file. Raises ClusterError before any write."""
+    """Return (variant, text) of all ConfigMaps to push, by variant or file.
+
+    Raises ClusterError and DocumentError before any write.
+    """
     if options["keep_days"] > _MOST_DAYS:
         raise ClusterError(f"keep_days is {options['keep_days']}: use at most {_MOST_DAYS}")
     wanted: dict[str, tuple[str, str]] = {}
@@ -95,20 +101,14 @@ def _wanted(options: dict[str, t.Any]) -> dict[str, tuple[str, str]]:
         # The unchanged bytes, so that the name is the one that kubectl generates for the same file.
         wanted[path] = (document.variant(config), content.decode("utf-8"))
     for label, (_variant, text) in wanted.items():
-        try:
-            document.check_size(text, label)
-        except document.DocumentError as error:
-            raise ClusterError(str(error)) from error
+        document.check_size(text, label)
     return wanted
 
 
 def _complete(given: t.Any) -> dict[str, t.Any]:
-    """Return a configuration with kind and apiVersion, which it may omit. Raises ClusterError."""
-    try:
-        config = {"kind": document.KIND, "apiVersion": document.API_VERSION, **document.accept(given, "config")}
-        return document.parse(document.render(config), "config", complete=True, versions=api_versions(None))
-    except document.DocumentError as error:
-        raise ClusterError(str(error)) from error
+    """Return a configuration with kind and apiVersion, which it may omit. Raises DocumentError."""
+    config = {"kind": document.KIND, "apiVersion": document.API_VERSION, **document.accept(given, "config")}
+    return document.parse(document.render(config), "config", complete=True, versions=api_versions(None))
 
 
 def _ensure(

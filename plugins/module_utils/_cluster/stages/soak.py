@@ -307,12 +307,7 @@ def soak(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
         run = _Soak(session, options, watch, started)
     except ApiError as error:
         raise diagnose.unseen("soaking", "not soaked", names, error) from error
-    return _result(run, keeper, started)
-
-
-def _result(run: _Soak, keeper: Keeper, started: float) -> dict[str, t.Any]:
-    lost = _stay(run, keeper, started)
-    run.give_up(lost)
+    run.give_up(_stay(run, keeper, started))
     return without_failure("soaking", run.rows(started))
 
 

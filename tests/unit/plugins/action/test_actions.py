@@ -21,7 +21,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.con
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils.actions import ControllerAction, NodeAction
 from tests.support.api.objects import HEADER, configmap, items, live, node, text
 from tests.support.api.server import Answer, Server
-from tests.support.plays.ansible import ROOT, Ansible
+from tests.support.plays.ansible import ROOT, Ansible, playbook_of
 
 PLUGINS = "ansible_collections.livenodes.kubelet.plugins"
 GROUP = set(yaml.safe_load((ROOT / "meta/runtime.yml").read_text())["action_groups"]["cluster"])
@@ -68,7 +68,6 @@ def refused(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Refused]:
     called = [*names, *(f"livenodes.kubelet.{name}" for name in names)]
     play = {
         "hosts": "localhost",
-        "gather_facts": False,
         "ignore_errors": True,
         "collections": ["livenodes.kubelet"],
         "module_defaults": {
@@ -77,10 +76,9 @@ def refused(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Refused]:
         },
         "tasks": [{"name": name, name: {}} for name in called],
     }
-    (home / "play.yml").write_text(json.dumps([play]))
     (home / "hosts").write_text("{}")
     ansible = Ansible(home, home / "nothing", home / "hosts")
-    run = ansible.playbook(str(home / "play.yml"), LIVENODES_TAPE=str(home), ANSIBLE_INJECT_INVOCATION="1")
+    run = ansible.playbook(playbook_of(home, play), LIVENODES_TAPE=str(home), ANSIBLE_INJECT_INVOCATION="1")
     lines = next(home.glob("*[0-9]")).read_text().splitlines()
     assert len(lines) == len(called), run.output
     found = {}
@@ -206,7 +204,7 @@ CASES = {
     ),
     "no diff": Case(
         "kubelet_config_plan",
-        {"current": current(), "config": {"maxPods": 50}},
+        {"current": current(), "config": {"maxPods": 50}, "name": "base"},
         lambda seen: "diff" not in seen and not seen["plan"]["refused"],
     ),
     "loop": Case(
@@ -229,20 +227,16 @@ class Way:
         inventory = home / "hosts"
         inventory.write_text("{}")
         (play / "kubelet.json").write_text(text(maxPods=5))
-        (play / "play.yml").write_text(
-            yaml.safe_dump(
-                [
-                    {
-                        "hosts": "localhost",
-                        "gather_facts": False,
-                        "ignore_errors": True,
-                        "vars": {"ansible_python_interpreter": python},
-                        "module_defaults": {"group/livenodes.kubelet.cluster": {"request_timeout": 7}},
-                        "tasks": [self._task(name, case, servers[name].url) for name, case in CASES.items()],
-                    }
-                ]
-            )
-        )
+        cases = {
+            "hosts": "localhost",
+            "gather_facts": False,
+            "ignore_errors": True,
+            "vars": {"ansible_python_interpreter": python},
+            "module_defaults": {"group/livenodes.kubelet.cluster": {"request_timeout": 7}},
+            "tasks": [self._task(name, case, servers[name].url) for name, case in CASES.items()],
+        }
+        # Keys of JSON are texts.
+        (play / "play.yml").write_text(yaml.safe_dump([cases]))
         before = {name: len(server.seen) for name, server in servers.items()}
         for name, case in CASES.items():
             servers[name].answer(*case.answers)
@@ -317,26 +311,11 @@ def test_the_api_client_is_imported_once_per_run(tmp_path: Path, strategy: str) 
     )
     home = tmp_path / "home"
     home.mkdir()
-    (home / "play.yml").write_text(
-        json.dumps(
-            [
-                {
-                    "hosts": "all",
-                    "gather_facts": False,
-                    "strategy": strategy,
-                    "tasks": [
-                        {
-                            "livenodes.kubelet.kubelet_configz_facts": {"host": "URL", "kubeconfig": "/nowhere"},
-                            "ignore_errors": True,
-                        }
-                    ]
-                    * 2,
-                }
-            ]
-        )
-    )
+    options = {"host": "URL", "kubeconfig": "/nowhere"}
+    task = {"livenodes.kubelet.kubelet_configz_facts": options, "ignore_errors": True}
+    play = playbook_of(home, {"strategy": strategy, "tasks": [task, task]})
     ansible = Ansible(home, tmp_path / "kubeconfig", tmp_path / "inventory")
-    with ansible.start(str(home / "play.yml"), PYTHONPATH=str(tmp_path)) as process:
+    with ansible.start(play, PYTHONPATH=str(tmp_path)) as process:
         output, _nothing = process.communicate(timeout=120)
     assert output.count("no kubeconfig at /nowhere") >= 4, output
     assert (tmp_path / "imports").read_text().split() == [str(process.pid)]

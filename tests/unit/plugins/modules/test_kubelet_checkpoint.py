@@ -63,22 +63,16 @@ def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, node: Node) -> Run:
+def run(monkeypatch: pytest.MonkeyPatch, run_main: Run, tmp_path: Path, node: Node) -> Run:
     """Run the module, first in check mode, which must change nothing and return the same result."""
     folder = tmp_path / "config"
     warnings: list[str] = []
     # If a test has also loaded Ansible's controller code, warnings go to its display.
     monkeypatch.setattr(kubelet_checkpoint.AnsibleModule, "warn", lambda _module, text: warnings.append(text))
 
-    def once(options: dict[str, t.Any], **internal: t.Any) -> dict[str, t.Any]:
-        given = {"config_dir": str(folder), **options, **{f"_ansible_{key}": value for key, value in internal.items()}}
-        monkeypatch.setattr(
-            "ansible.module_utils.basic._ANSIBLE_ARGS", json.dumps({"ANSIBLE_MODULE_ARGS": given}).encode()
-        )
-        monkeypatch.setattr("ansible.module_utils.basic._ANSIBLE_PROFILE", "legacy", raising=False)
-        with pytest.raises(SystemExit):
-            kubelet_checkpoint.main()
-        result = {**json.loads(capsys.readouterr().out), "warnings": warnings[:]}
+    def once(options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+        given = {"config_dir": str(folder), "_ansible_diff": True, "_ansible_check_mode": check_mode, **options}
+        result = {**run_main(kubelet_checkpoint.main, **given), "warnings": warnings[:]}
         warnings.clear()
         return result
 
@@ -87,9 +81,9 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
         if name:
             given.update(source=source(name), data={"kubelet": TEXTS[name]})
         before = sorted((str(path), path.lstat().st_mtime_ns) for path in tmp_path.rglob("*"))
-        foretold = unnamed(once(given, check_mode=True, diff=True))
+        foretold = unnamed(once(given, True))
         assert sorted((str(path), path.lstat().st_mtime_ns) for path in tmp_path.rglob("*")) == before
-        done = unnamed(once(given, diff=True))
+        done = unnamed(once(given, False))
         for key in {*foretold, *done} - {"removed", "warnings", "invocation"}:
             assert foretold.get(key) == done.get(key), key
         return done
@@ -332,16 +326,12 @@ def test_damaged_meta_files_are_reported_and_repaired(run: Run, store: Store) ->
     assert status(run("reset")) == (None, None, None, "")
 
 
-def test_locked_store(
-    run: Run, store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_locked_store(run: Run, run_main: Run, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     run("assigned", "a")
-    given = {"config_dir": store.config_dir, "state": "reset"}
     monkeypatch.setattr(lock, "PATIENCE", 0)
-    monkeypatch.setattr("ansible.module_utils.basic._ANSIBLE_ARGS", json.dumps({"ANSIBLE_MODULE_ARGS": given}).encode())
-    with lock.locked(store.config_dir), pytest.raises(SystemExit):
-        kubelet_checkpoint.main()
-    assert f"in use by process {os.getpid()}" in json.loads(capsys.readouterr().out)["msg"]
+    with lock.locked(store.config_dir):
+        result = run_main(kubelet_checkpoint.main, config_dir=store.config_dir, state="reset")
+    assert f"in use by process {os.getpid()}" in result["msg"]
     assert store.active_source() == source("a")
 
 

@@ -296,21 +296,10 @@ def test_owner_and_mode_of_the_kubelets_files(node: Node, monkeypatch: pytest.Mo
     assert [one["path"] for one in found["files"]["client_ca"]] == ["/pki/ca.crt"]
 
 
-def run_module(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], **options: t.Any
-) -> dict[str, t.Any]:
-    monkeypatch.setattr(
-        "ansible.module_utils.basic._ANSIBLE_ARGS", json.dumps({"ANSIBLE_MODULE_ARGS": options}).encode()
-    )
-    monkeypatch.setattr("ansible.module_utils.basic._ANSIBLE_PROFILE", "legacy", raising=False)
-    with pytest.raises(SystemExit):
-        kubelet_preflight_info.main()
-    return t.cast("dict[str, t.Any]", json.loads(capsys.readouterr().out))
+Run = t.Callable[..., dict[str, t.Any]]
 
 
-def test_the_module_passes_options_on_and_masks_secrets(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_module_passes_options_on_and_masks_secrets(monkeypatch: pytest.MonkeyPatch, run_main: Run) -> None:
     seen: list[t.Any] = []
 
     def look(*arguments: t.Any, **dummy: t.Any) -> dict[str, t.Any]:
@@ -319,28 +308,29 @@ def test_the_module_passes_options_on_and_masks_secrets(
         return {"kubelet": {"form": "plain"}, "host": {}, "problems": [], **warned}
 
     monkeypatch.setattr(preflight, "look", look)
-    result = run_module(monkeypatch, capsys, config={"staticPodURLHeader": {"A": ["hunter22"]}}, files=["a"])
-    assert seen[0] == "kubelet.service" and json.loads(seen[1]) == {"staticPodURLHeader": {"A": ["hunter22"]}}
+    config = {"staticPodURLHeader": {"A": ["hunter22"]}}
+    result = run_main(kubelet_preflight_info.main, config=config, files=["a"])
+    assert seen[0] == "kubelet.service" and json.loads(seen[1]) == config
     assert result["changed"] is False and "hunter22" not in json.dumps(result)
 
 
-def test_warnings_are_those_of_the_task(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_warnings_are_those_of_the_task(monkeypatch: pytest.MonkeyPatch, run_main: Run) -> None:
     monkeypatch.setattr(preflight, "look", lambda *_words, **_named: {"warnings": ["a flag wins"]})
     # Where a controller's Ansible is loaded too, as by the tests of filters, it shows the warnings itself.
     warned: list[str] = []
     monkeypatch.setattr(
         kubelet_preflight_info.AnsibleModule, "warn", lambda _module, words, **_named: warned.append(words)
     )
-    result = run_module(monkeypatch, capsys)
+    result = run_main(kubelet_preflight_info.main)
     assert warned == ["a flag wins"] and "deprecations" not in result
 
 
-def test_the_module_fails_with_the_reason(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_module_fails_with_the_reason(monkeypatch: pytest.MonkeyPatch, run_main: Run) -> None:
     def look(*dummy: t.Any, **_named: t.Any) -> dict[str, t.Any]:
         raise unit.UnitError("no systemd here")
 
     monkeypatch.setattr(preflight, "look", look)
-    result = run_module(monkeypatch, capsys)
+    result = run_main(kubelet_preflight_info.main)
     assert (result["failed"], result["msg"]) == (True, "no systemd here")
 
 

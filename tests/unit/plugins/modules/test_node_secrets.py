@@ -48,7 +48,7 @@ Run = t.Callable[..., Seen]
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(monkeypatch: pytest.MonkeyPatch, run_main: t.Callable[..., dict[str, t.Any]]) -> Run:
     """Run a module at verbosity 4 with diff."""
     log: list[str] = []
     monkeypatch.setattr(basic, "has_journal", False)
@@ -57,12 +57,9 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
     def runner(main: t.Callable[[], None], **options: t.Any) -> Seen:
         given = {**options, "_ansible_verbosity": 4, "_ansible_diff": True, "_ansible_syslog_facility": "LOG_USER"}
-        monkeypatch.setattr(basic, "_ANSIBLE_ARGS", json.dumps({"ANSIBLE_MODULE_ARGS": given}).encode())
-        monkeypatch.setattr(basic, "_ANSIBLE_PROFILE", "legacy", raising=False)
         log.clear()
-        with pytest.raises(SystemExit):
-            main()
-        return Seen("\n".join(log), json.loads(capsys.readouterr().out))
+        result = run_main(main, **given)
+        return Seen("\n".join(log), result)
 
     return runner
 

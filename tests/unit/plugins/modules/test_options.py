@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 import typing as t
 
 import pytest
@@ -14,35 +13,26 @@ import yaml
 
 from ansible_collections.livenodes.kubelet.plugins.doc_fragments.auth import ModuleDocFragment
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import cluster_options
-from tests.support.api.objects import HEADER, live, place, reference
+from tests.support.api.objects import place, reference
 from tests.support.plays.ansible import ROOT
 
 PLUGINS = "ansible_collections.livenodes.kubelet.plugins.modules"
+Run = t.Callable[..., dict[str, t.Any]]
 
 
 @pytest.fixture
-def run(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: t.Any
-) -> t.Callable[[str, dict[str, t.Any]], dict[str, t.Any]]:
+def run(monkeypatch: pytest.MonkeyPatch, run_main: Run, tmp_path: t.Any) -> Run:
     """Run a module's main without a cluster and return what it prints. With valid options it fails to connect."""
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("KUBECONFIG", "K8S_AUTH_KUBECONFIG", "K8S_AUTH_HOST"):
         monkeypatch.delenv(name, raising=False)
 
-    def runner(name: str, options: dict[str, t.Any], **internal: t.Any) -> dict[str, t.Any]:
-        given = {**options, **{f"_ansible_{key}": value for key, value in internal.items()}}
-        monkeypatch.setattr(
-            "ansible.module_utils.basic._ANSIBLE_ARGS", json.dumps({"ANSIBLE_MODULE_ARGS": given}).encode()
-        )
-        monkeypatch.setattr("ansible.module_utils.basic._ANSIBLE_PROFILE", "legacy", raising=False)
-        with pytest.raises(SystemExit):
-            importlib.import_module(f"{PLUGINS}.{name}").main()
-        return t.cast("dict[str, t.Any]", json.loads(capsys.readouterr().out))
+    def runner(name: str, options: dict[str, t.Any]) -> dict[str, t.Any]:
+        return run_main(importlib.import_module(f"{PLUGINS}.{name}").main, **options)
 
     return runner
 
 
-Run = t.Callable[..., dict[str, t.Any]]
 NAMED = {"nodes": ["n1"], "source": {"name": "a"}}
 
 
@@ -143,26 +133,6 @@ def test_invalid_options(run: Run, name: str, options: dict[str, t.Any], text: s
     result = run(name, options)
     assert result["failed"]
     assert text in result["msg"]
-
-
-def current() -> dict[str, t.Any]:
-    row = {
-        "variant": "v1",
-        "kubelet_version": "v1.20.2",
-        "machine_specific": [],
-        "restored": [],
-        "source": None,
-        "status": {},
-    }
-    return {"variants": {"v1": {**HEADER, **live(maxPods=110)}}, "nodes": {"n1": row}}
-
-
-def test_plan(run: Run) -> None:
-    """A plan needs no cluster. What it contains is tested at its stage."""
-    given = {"current": current(), "config": {"maxPods": 50}, "name": "base"}
-    result = run("kubelet_config_plan", given, diff=True)
-    assert (result["changed"], result["plan"]["nodes"]["n1"]["action"], bool(result["diff"])) == (False, "assign", True)
-    assert "diff" not in run("kubelet_config_plan", given)
 
 
 def test_documentation_names_every_connection_option_and_its_variables() -> None:

@@ -37,49 +37,31 @@ PLAN = Event(
 )
 BATCH = Event("batch", detail=["n1"])
 FAILS = Event("failed", "n1", "a flag wins", "differs")
+BEGUN, ON_NODE = [PLAN, BATCH], Event("delivery", "n1", detail="checkpoint")
+SWITCHED, VERIFIED, KEPT = Event("switched", "n1"), Event("verified", "n1"), Event("kept", "n1")
+BACK, NOT_BACK = Event("reverted", "n1"), Event("not_reverted", "n1", "away")
 
 
 @pytest.mark.parametrize(
     ("found", "during", "after", "outcome"),
     [
         ([PLAN], "waiting", "untouched", "done"),
-        ([PLAN, BATCH], "running", "unfinished", "failed"),
-        ([PLAN, BATCH, Event("switched", "n1")], "running", "unfinished", "failed"),
-        ([PLAN, BATCH, Event("verified", "n1")], "done", "done", "done"),
-        (
-            [PLAN, BATCH, Event("delivery", "n1", detail="checkpoint"), Event("verified", "n1")],
-            "running",
-            "unfinished",
-            "failed",
-        ),
-        (
-            [
-                PLAN,
-                BATCH,
-                Event("delivery", "n1", detail="checkpoint"),
-                Event("verified", "n1"),
-                Event("confirmed", "n1"),
-            ],
-            "done",
-            "done",
-            "done",
-        ),
-        ([PLAN, BATCH, FAILS], "failed", "failed", "failed"),
-        ([PLAN, BATCH, FAILS, Event("reverted", "n1")], "reverted", "reverted", "failed"),
-        ([PLAN, BATCH, FAILS, Event("verified", "n1")], "reverted", "reverted", "failed"),
-        ([PLAN, BATCH, FAILS, Event("kept", "n1")], "refused", "refused", "failed"),
-        ([PLAN, BATCH, FAILS, Event("kept", "n1"), Event("not_reverted", "n1", "away")], "failed", "failed", "failed"),
+        (BEGUN, "running", "unfinished", "failed"),
+        ([*BEGUN, SWITCHED], "running", "unfinished", "failed"),
+        ([*BEGUN, VERIFIED], "done", "done", "done"),
+        ([*BEGUN, ON_NODE, VERIFIED], "running", "unfinished", "failed"),
+        ([*BEGUN, ON_NODE, VERIFIED, Event("confirmed", "n1")], "done", "done", "done"),
+        ([*BEGUN, FAILS], "failed", "failed", "failed"),
+        ([*BEGUN, FAILS, BACK], "reverted", "reverted", "failed"),
+        ([*BEGUN, FAILS, VERIFIED], "reverted", "reverted", "failed"),
+        ([*BEGUN, FAILS, KEPT], "refused", "refused", "failed"),
+        ([*BEGUN, FAILS, KEPT, NOT_BACK], "failed", "failed", "failed"),
         # It was switched, and the Node did not show that yet.
-        ([PLAN, BATCH, Event("switched", "n1"), FAILS, Event("kept", "n1")], "reverted", "reverted", "failed"),
-        ([PLAN, BATCH, FAILS, Event("switched", "n1"), Event("restarted", "n1")], "failed", "failed", "failed"),
-        (
-            [PLAN, BATCH, FAILS, Event("reverted", "n1"), Event("not_reverted", "n1", "not yet")],
-            "failed",
-            "failed",
-            "failed",
-        ),
-        ([PLAN, BATCH, Event("drained", "n1"), Event("restored", "n1")], "running", "unfinished", "failed"),
-        ([PLAN, BATCH, Event("reverted", "n1")], "done", "done", "done"),
+        ([*BEGUN, SWITCHED, FAILS, KEPT], "reverted", "reverted", "failed"),
+        ([*BEGUN, FAILS, SWITCHED, Event("restarted", "n1")], "failed", "failed", "failed"),
+        ([*BEGUN, FAILS, BACK, NOT_BACK], "failed", "failed", "failed"),
+        ([*BEGUN, Event("drained", "n1"), Event("restored", "n1")], "running", "unfinished", "failed"),
+        ([*BEGUN, BACK], "done", "done", "done"),
         ([PLAN, Event("refused", message="no")], "waiting", "untouched", "refused"),
         ([PLAN, Event("paused", message="no", detail={"by": "me"})], "waiting", "untouched", "paused"),
     ],

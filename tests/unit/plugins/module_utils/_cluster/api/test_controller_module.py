@@ -30,6 +30,7 @@ from tests.sim.api.direct import Clock
 from tests.support.api.server import Answer, Server, kubeconfig
 
 Stage = t.Callable[[t.Any, dict[str, t.Any], bool], dict[str, t.Any]]
+Run = t.Callable[..., dict[str, t.Any]]
 
 
 @pytest.fixture(autouse=True)
@@ -39,27 +40,15 @@ def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> t.Callable[..., dict[str, t.Any]]:
-    """Run a stage in a module with options, as Ansible passes them, and return what the module prints."""
+def run(monkeypatch: pytest.MonkeyPatch, run_main: Run) -> Run:
+    """Run a stage in a module with options, and return what the module prints."""
 
-    def runner(stage: Stage, options: dict[str, t.Any] | None = None, **internal: t.Any) -> dict[str, t.Any]:
-        given = {"host": "http://127.0.0.1:1", **(options or {})}
-        text = json.dumps(
-            {"ANSIBLE_MODULE_ARGS": {**given, **{f"_ansible_{name}": value for name, value in internal.items()}}}
-        )
-        monkeypatch.setattr("ansible.module_utils.basic._ANSIBLE_ARGS", text.encode())
-        monkeypatch.setattr("ansible.module_utils.basic._ANSIBLE_PROFILE", "legacy", raising=False)
+    def runner(stage: Stage, **options: t.Any) -> dict[str, t.Any]:
         monkeypatch.setattr(sys, "argv", ["some_module"])
-        with pytest.raises(SystemExit) as caught:
-            controller_module.define({"word": {"type": "str"}}, stage).run()
-        printed = json.loads(capsys.readouterr().out)
-        assert bool(caught.value.code) == bool(printed.get("failed"))
-        return t.cast("dict[str, t.Any]", printed)
+        module = controller_module.define({"word": {"type": "str"}}, stage)
+        return run_main(module.run, **{"host": "http://127.0.0.1:1", **options})
 
     return runner
-
-
-Run = t.Callable[..., dict[str, t.Any]]
 
 
 def test_options_and_result(run: Run) -> None:
@@ -69,14 +58,14 @@ def test_options_and_result(run: Run) -> None:
         seen.extend([session.host, options["word"], options["request_timeout"], check_mode])
         return {"changed": True, "nodes": {"n1": 1}}
 
-    result = run(stage, {"word": "given"}, check_mode=True)
+    result = run(stage, word="given", _ansible_check_mode=True)
     assert seen == ["http://127.0.0.1:1", "given", 30, True]
     assert (result["changed"], result["nodes"]) == (True, {"n1": 1})
 
 
 @pytest.mark.parametrize("wanted", [True, False])
 def test_diff_only_where_it_is_asked_for(run: Run, wanted: bool) -> None:
-    result = run(lambda *_given: {"changed": True, "diff": [{"before": "a"}]}, diff=wanted)
+    result = run(lambda *_given: {"changed": True, "diff": [{"before": "a"}]}, _ansible_diff=wanted)
     assert ("diff" in result) is wanted
 
 
@@ -99,7 +88,7 @@ def test_a_forecast_of_changed_nodes_is_marked(
             raise NodesFailed("assigning", {"n1": "why"}, result)
         return result
 
-    assert run(stage, check_mode=check_mode).get("check_mode", False) is marked
+    assert run(stage, _ansible_check_mode=check_mode).get("check_mode", False) is marked
 
 
 def test_failures_carry_the_result_so_far(run: Run) -> None:
@@ -135,7 +124,7 @@ def test_warnings(run: Run, monkeypatch: pytest.MonkeyPatch, fails: bool) -> Non
         return found
 
     with Server(Answer(headers=[("Warning", '299 - "spec.configSource: deprecated"')])) as server:
-        result = run(stage, {"host": server.url})
+        result = run(stage, host=server.url)
     assert result.get("failed", False) is fails
     assert sorted(warned) == ["API server: spec.configSource: deprecated", "not in sync"]
 
@@ -149,7 +138,7 @@ def test_secrets_are_in_no_output(run: Run) -> None:
     user = {"token": "swordfish", "client-key-data": "xyzzy-plugh"}
     config = kubeconfig({"x": "http://h"}, {"token": "swordfish"})
     config["users"].append({"name": "y", "user": user})
-    text = json.dumps(run(stage, {"api_key": "hunter2", "kubeconfig": config}))
+    text = json.dumps(run(stage, api_key="hunter2", kubeconfig=config))
     assert "seen ****" in text
     assert not [secret for secret in ("hunter2", "swordfish", "xyzzy-plugh") if secret in text]
 

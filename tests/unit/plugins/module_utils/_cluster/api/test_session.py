@@ -8,21 +8,17 @@ from __future__ import annotations
 import datetime
 import gzip
 import http.server
-import ipaddress
 import json
 import socket
-import ssl
 import typing as t
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import library, session
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, MissingLibrary
 from tests.sim.api.direct import Clock
+from tests.sim.tls import Certificates
 from tests.support.api.calls import NODES
 from tests.support.api.server import Answer, Server
 
@@ -239,38 +235,13 @@ def test_warnings_of_the_server() -> None:
     assert api.warnings == ["first", 'with "quotes" and, comma']
 
 
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A certificate for 127.0.0.1 that is its own authority, and its key."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
-    now = datetime.datetime.now(datetime.UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), False)
-        .sign(key, hashes.SHA256())
-    )
-    place = tmp_path_factory.mktemp("tls")
-    (place / "crt").write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    (place / "key").write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    )
-    return place / "crt", place / "key"
-
-
 @pytest.mark.filterwarnings("ignore:Unverified HTTPS request")
-def test_untrusted_certificate_is_not_retried(clock: Clock, certificate: tuple[Path, Path]) -> None:
-    """It is trusted as its own authority, or without validation."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(*certificate)
-    with Server(Answer(), tls=context) as server:
-        assert session.Session({"host": server.url, "ca_cert": str(certificate[0])}).request("GET", NODES) == {}
+def test_untrusted_certificate_is_not_retried(clock: Clock, tmp_path: Path) -> None:
+    """It is trusted with its authority, or without validation."""
+    certificates = Certificates(tmp_path)
+    with Server(Answer(), tls=certificates.server()) as server:
+        trusting = session.Session({"host": server.url, "ca_cert": str(certificates.authority)})
+        assert trusting.request("GET", NODES) == {}
         assert session.Session({"host": server.url, "validate_certs": False}).request("GET", NODES) == {}
         api = session.Session({"host": server.url})
         with pytest.raises(ApiError, match=r"(?i)certificate.verify.failed") as caught:

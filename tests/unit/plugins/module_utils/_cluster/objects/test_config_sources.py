@@ -287,16 +287,6 @@ def test_delete_is_bound_to_what_was_read(dry_run: bool) -> None:
         configmaps.delete(session, configmap(), dry_run)
 
 
-def test_delete_what_is_gone_or_changed() -> None:
-    with Calls(
-        Call("DELETE", f"{CONFIGMAPS}/config-a", ABSENT, (), DELETION),
-        Call("DELETE", f"{CONFIGMAPS}/config-a", EXISTS, (), DELETION),
-    ) as session:
-        configmaps.delete(session, configmap(), False)
-        with pytest.raises(ApiError, match="already exists"):
-            configmaps.delete(session, configmap(), False)
-
-
 def test_reference() -> None:
     assert configmaps.reference(configmap(), "kubelet") == reference()
     dry = configmap()

@@ -23,17 +23,16 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.f
     Answer,
     Orders,
 )
-from tests.sim.api.direct import Clock
-from tests.support.api.assigning import get, listed, options
+from tests.sim.api import roles
+from tests.sim.api.direct import Clock, Direct
+from tests.support.api.assigning import get, listed, options, refused
 from tests.support.api.calls import MERGE, NODES, Call, Calls
-from tests.support.api.objects import configmap, items, node, place, reference
+from tests.support.api.objects import configmap, items, live, node, place, reference
 
 A, B = reference("config-a"), reference("config-b")
 TRIAL = "boot/7.0"
 UNUSED = Answer()
 """That of a follower that was just installed."""
-RBAC = "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system"
-ABSENT = ApiError(404, "not found", "NotFound")
 
 
 def followed(
@@ -98,47 +97,30 @@ def test_which_transports_reach_a_node(found: nodes.Node, transport: str, words:
     assert words in problem and bool(problem) is bool(words)
 
 
+def may_read(api: Direct, name: str) -> bool:
+    """Return whether the node may read a ConfigMap."""
+    return roles.may_get(api.store, "system:node:n1", "kube-system", name)
+
+
 def test_assign() -> None:
     """The node may read its ConfigMap before it is asked for it, and the content is not returned for a copy."""
-    orders = Orders(API, 1, 600, 600)
-    notes = {
+    api = Direct(followed(), configmaps=[configmap()])
+    may: list[bool] = []
+    api.before(f"PATCH {NODES}/*", lambda: may.append(may_read(api, "config-a")))
+    result = assign.assign(api, options(sources={"n1": place("config-a")}), False)
+    assert may == [True]
+    assert api.nodes["n1"]["metadata"]["annotations"] == {
         annotation.PREVIOUS: annotation.text({}),
-        following.FOLLOW: following.text(orders),
+        following.FOLLOW: following.text(Orders(API, 1, 600, 600)),
+        following.FOLLOWER: following.text(UNUSED),
         annotation.SOURCE: annotation.text({"configMap": A, "nodeUID": "uid-n1"}),
     }
-    rule = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["config-a"], "verbs": ["get"]}
-    meta = {"namespace": "kube-system", "name": "config-a-reader", "labels": configmap()["metadata"]["labels"]}
-    subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "system:node:n1"}
-    kind = {"apiVersion": "rbac.authorization.k8s.io/v1"}
-    ref = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "config-a-reader"}
-    calls = (
-        listed(followed()),
-        get(),
-        Call("GET", f"{RBAC}/roles/config-a-reader", ABSENT),
-        Call("POST", f"{RBAC}/roles", {}, (), {"kind": "Role", **kind, "metadata": meta, "rules": [rule]}),
-        Call("GET", f"{RBAC}/rolebindings/config-a-reader", ABSENT),
-        Call(
-            *("POST", f"{RBAC}/rolebindings", {}, ()),
-            {"kind": "RoleBinding", **kind, "metadata": meta, "roleRef": ref, "subjects": [subject]},
-        ),
-        Call(
-            *("PATCH", f"{NODES}/n1", followed(A, orders), ()),
-            {"metadata": {"resourceVersion": "1", "annotations": notes}},
-            MERGE,
-        ),
-    )
-    with Calls(*calls) as session:
-        result = assign.assign(session, options(sources={"n1": place("config-a")}), False)
     assert result["nodes"]["n1"]["transport"] == API and result["nodes"]["n1"]["state"] == "assigned"
     assert result["configmaps"] == {}
 
 
 def test_a_node_without_a_follower_is_refused_before_anything_is_written() -> None:
-    with (
-        Calls(listed(followed(answer=None)), get()) as session,
-        pytest.raises(NodesFailed, match="no follower reports"),
-    ):
-        assign.assign(session, options(sources={"n1": place("config-a")}, transport=API), False)
+    refused(listed(followed(answer=None)), get(), words="no follower reports", transport=API)
 
 
 RUNS_B = {"assigned": {"configMap": B}, "active": {"configMap": B}}
@@ -301,35 +283,17 @@ def test_a_revert_that_is_ordered_needs_no_other_source(clock: Clock) -> None:
     assert (row["state"], row["changed"], row["error"]) == ("reverted", False, "slow")
 
 
-def test_a_return_after_a_failure_is_another_attempt() -> None:
+def test_a_return_after_a_failure_is_another_attempt(clock: Clock) -> None:
     """The module that reverts a node writes its previous source for its follower, too."""
     failed = {"changed": True, "delivery": "checkpoint", "source": A, "previous": B, "uid": "uid-n1"}
     start = followed(A, Orders(attempt=2), Answer(configMap=A, attempt=2, refused="no"), reported=RUNS_B)
-    back = followed(B, Orders(attempt=3), Answer(configMap=B, attempt=3), reported=RUNS_B)
-    notes = {
-        following.FOLLOW: following.text(Orders(attempt=3)),
-        annotation.SOURCE: annotation.text({"configMap": B, "nodeUID": "uid-n1"}),
-    }
-    written = {"metadata": {"resourceVersion": "1", "annotations": notes}}
-    live = Call("GET", f"{NODES}/n1/proxy/configz", {"kubeletconfig": {"maxPods": 5}})
+    api = Direct(start, live={"n1": live(maxPods=5)})
     asked = {"nodes": {"n1": failed}, "current": None, "lease": None, "wait_timeout": 5, "wait_sleep": 1}
-    rule = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["config-b"], "verbs": ["get"]}
-    bound = {
-        "metadata": {"name": "config-b-reader", "namespace": "kube-system", "resourceVersion": "1"},
-        "roleRef": {"name": "config-b-reader"},
-        "subjects": [{"kind": "User", "name": "system:node:n1"}],
-    }
-    calls = (
-        listed(start),
-        Call("GET", f"{RBAC}/roles/config-b-reader", {"metadata": {}, "rules": [rule]}),
-        Call("GET", f"{RBAC}/rolebindings/config-b-reader", bound),
-        Call("PATCH", f"{NODES}/n1", back, (), written, MERGE),
-        listed(back),
-        live,
-    )
-    with Calls(*calls) as session:
-        row = revert.revert(session, asked, False)["nodes"]["n1"]
-    assert row["ok"] and row["state"] == "refused"
+    row = revert.revert(api, asked, False)["nodes"]["n1"]
+    assert row["ok"] and row["state"] == "refused" and may_read(api, "config-b")
+    notes = api.nodes["n1"]["metadata"]["annotations"]
+    assert notes[following.FOLLOW] == following.text(Orders(attempt=3))
+    assert notes[annotation.SOURCE] == annotation.text({"configMap": B, "nodeUID": "uid-n1"})
 
 
 def test_many_nodes_are_confirmed_with_two_requests_each_and_one_for_each_second(clock: Clock) -> None:

@@ -158,6 +158,7 @@ def test_a_batch_that_could_never_begin(clock: Clock) -> None:
         ({"max_unavailable": "0%"}, "max_unavailable: 0% allows no node to be changed"),
         ({"max_unavailable": "some"}, "max_unavailable: 'some' is neither a number nor a percentage"),
         ({"group_nodes": ["n2"]}, "n1: named in nodes but not in group_nodes"),
+        ({"allow_pod_loss": "some"}, "allow_pod_loss is 'some': set the number of pods a node may lose, or true"),
     ],
 )
 def test_nonsense(clock: Clock, options: dict[str, t.Any], text: str) -> None:
@@ -195,15 +196,6 @@ def test_a_node_that_this_rollout_has_reverted(
     api = group(n7=node("n7", reported={"error": "bad"}, **fields))
     found = run(api, "n1", reverted=reverted, max_unavailable=2)["budget"]
     assert found["unavailable"] == ({"n7": unavailable} if unavailable else {})
-
-
-def test_a_node_of_the_batch_that_was_deleted_does_not_hold_up_the_others(clock: Clock) -> None:
-    done = run(group(), "gone", "n1", group_nodes=["gone", "n1", "n2"], max_unavailable=2, pods=True)
-    assert {name: (row["ok"], row["state"]) for name, row in done["nodes"].items()} == {
-        "gone": (False, "gone"),
-        "n1": (True, "begins"),
-    }
-    assert list(done["pods"]) == ["n1"]
 
 
 def test_it_waits_for_the_budget(clock: Clock) -> None:

@@ -14,11 +14,11 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
     ClusterError,
     NodesFailed,
 )
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign, verify
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verify
 from tests.sim.api.direct import Clock, Direct
-from tests.support.api.assigning import GONE, LISTENS, get, listed, options, patch, patiently
-from tests.support.api.calls import CONFIGMAPS, NODES, Call, Calls
-from tests.support.api.objects import configmap, items, live, node, place, reference, status, text
+from tests.support.api.assigning import GONE, LISTENS, assigned, get, listed, patch, patiently, refused
+from tests.support.api.calls import CONFIGMAPS, NODES, Call
+from tests.support.api.objects import configmap, live, node, place, reference, status, text
 
 
 def unchanged(source: t.Any, **more: t.Any) -> dict[str, t.Any]:
@@ -38,8 +38,7 @@ def test_assign(check_mode: bool) -> None:
         patch("n2", place("config-a"), dry_run=check_mode, notes={}),
     )
     sources = {"n1": place("config-a"), "n2": place("config-a"), "n3": place("config-b")}
-    with Calls(*calls) as session:
-        result = assign.assign(session, options(sources=sources), check_mode)
+    result = assigned(*calls, check_mode=check_mode, sources=sources)
     assert result["changed"]
     done = {"changed": True, "state": "assigned", "message": "assigned kube-system/config-a key kubelet"}
     assert result["nodes"] == {
@@ -57,10 +56,13 @@ def test_assign(check_mode: bool) -> None:
 
 def test_reset() -> None:
     """Also a node whose kubelet does not listen any more: its spec is tidied."""
-    with Calls(
-        listed(node("n1", place(), LISTENS), node("n2", place()), node("n3")), patch("n1", None), patch("n2", None)
-    ) as session:
-        result = assign.assign(session, options(state="absent", nodes=["n1", "n2", "n3"]), False)
+    result = assigned(
+        listed(node("n1", place(), LISTENS), node("n2", place()), node("n3")),
+        patch("n1", None),
+        patch("n2", None),
+        state="absent",
+        nodes=["n1", "n2", "n3"],
+    )
     assert {name: row["state"] for name, row in result["nodes"].items()} == {
         "n1": "reset",
         "n2": "reset",
@@ -70,9 +72,8 @@ def test_reset() -> None:
 
 def test_unchanged_nodes_cost_one_list() -> None:
     """Not even their ConfigMap is looked at. No sources cost nothing."""
-    with Calls(listed(node("n1", place(), LISTENS))) as session:
-        result = assign.assign(session, options(sources={"n1": place()}), False)
-        assert assign.assign(session, options(sources={}), False)["nodes"] == {}
+    result = assigned(listed(node("n1", place(), LISTENS)))
+    assert assigned(sources={})["nodes"] == {}
     assert (result["changed"], result["diff"]) == (False, [])
 
 
@@ -90,16 +91,14 @@ UNFIT = [
 @pytest.mark.parametrize(("unfit", "message"), UNFIT)
 def test_nothing_is_written_when_any_node_is_unfit(unfit: dict[str, t.Any], message: str) -> None:
     calls = listed(node("n1", config=LISTENS), unfit, node("n3")), get()
-    with Calls(*calls) as session, pytest.raises(NodesFailed, match=message) as caught:
-        assign.assign(session, options(nodes=["n1", "n2", "n3"], source=place(), delivery="native"), False)
-    assert caught.value.message.startswith("assigning (nothing was written to any node): 2 nodes failed.")
-    assert set(caught.value.failures) == {"n2", "n3"} and caught.value.result["stop"] is True
-    assert caught.value.result["summary"] == {"nodes": 3, "changed": 0, "failed": 2, "unchanged": 1}
+    failed = refused(*calls, words=message, nodes=["n1", "n2", "n3"], source=place(), delivery="native")
+    assert failed.message.startswith("assigning (nothing was written to any node): 2 nodes failed.")
+    assert set(failed.failures) == {"n2", "n3"} and failed.result["stop"] is True
+    assert failed.result["summary"] == {"nodes": 3, "changed": 0, "failed": 2, "unchanged": 1}
 
 
 def test_a_new_node_that_has_not_said_its_version_is_judged_by_its_status() -> None:
-    with Calls(listed(node("n1", version="", config=LISTENS)), get(), patch("n1", place())) as session:
-        assert assign.assign(session, options(sources={"n1": place()}), False)["changed"]
+    assert assigned(listed(node("n1", version="", config=LISTENS)), get(), patch("n1", place()))["changed"]
 
 
 BAD = [
@@ -123,52 +122,33 @@ def test_sources_that_no_kubelet_could_use(answer: t.Any, message: str) -> None:
         get(answer=answer),
         get("config-b"),
     )
-    with Calls(*calls) as session, pytest.raises(NodesFailed, match=f"n1: .*{message}") as caught:
-        assign.assign(session, options(sources={"n1": place(), "n2": place(), "n3": place("config-b")}), False)
-    assert set(caught.value.failures) == {"n1", "n2"}
-    assert "kube-system/config-a key kubelet" in caught.value.failures["n2"]
+    failed = refused(*calls, words=f"n1: .*{message}", sources={"n1": place(), "n2": place(), "n3": place("config-b")})
+    assert set(failed.failures) == {"n1", "n2"}
+    assert "kube-system/config-a key kubelet" in failed.failures["n2"]
 
 
 def test_check_mode_allows_for_a_configmap_that_push_would_make() -> None:
     """And for nothing else."""
-    with Calls(listed(node("n1", config=LISTENS)), get(answer=GONE), patch("n1", place(), dry_run=True)) as session:
-        assert assign.assign(session, options(sources={"n1": place()}), True)["changed"]
-    calls = listed(node("n1", config=LISTENS)), get(answer=configmap(content="maxPods: 1"))
-    with Calls(*calls) as session, pytest.raises(NodesFailed, match="apiVersion is missing"):
-        assign.assign(session, options(sources={"n1": place()}), True)
+    found = listed(node("n1", config=LISTENS))
+    assert assigned(found, get(answer=GONE), patch("n1", place(), dry_run=True), check_mode=True)["changed"]
+    refused(found, get(answer=configmap(content="maxPods: 1")), words="apiVersion is missing", check_mode=True)
 
 
 def test_sources_need_not_be_checked() -> None:
-    with Calls(listed(node("n1", config=LISTENS)), patch("n1", place())) as session:
-        assert assign.assign(session, options(sources={"n1": place()}, check_source=False), False)["changed"]
-
-
-def test_unknown_nodes() -> None:
-    with (
-        Calls(Call("GET", NODES, items(node("n1", place())), [("limit", 12)]), patch("n1", None)) as session,
-        pytest.raises(NodesFailed, match=r"n8: the cluster at .* has no such Node: ") as caught,
-    ):
-        assign.assign(session, options(state="absent", nodes=["n8", "n1", "n9"]), False)
-    assert {name: (row["ok"], row["state"]) for name, row in caught.value.result["nodes"].items()} == {
-        "n8": (False, "gone"),
-        "n1": (True, "reset"),
-        "n9": (False, "gone"),
-    }
-    assert caught.value.result["stop"] is False
+    assert assigned(listed(node("n1", config=LISTENS)), patch("n1", place()), check_source=False)["changed"]
 
 
 @pytest.mark.parametrize("check_mode", [False, True])
 def test_field_that_the_api_server_drops(check_mode: bool) -> None:
     """An API server without the feature gate answers 200 and stores nothing: only the answer shows it."""
     calls = listed(node("n1", config=LISTENS)), get(), patch("n1", place(), node("n1", None, LISTENS), check_mode)
-    with Calls(*calls) as session, pytest.raises(NodesFailed) as caught:
-        assign.assign(session, options(sources={"n1": place()}), check_mode)
+    failed = refused(*calls, check_mode=check_mode)
     assert (
         "n1: the API server accepted the patch but stored the local config: its feature gate DynamicKubeletConfig is"
-        in caught.value.message
+        in failed.message
     )
-    row = caught.value.result["nodes"]["n1"]
-    assert (row["changed"], row["source"], caught.value.result["changed"]) == (False, None, False)
+    row = failed.result["nodes"]["n1"]
+    assert (row["changed"], row["source"], failed.result["changed"]) == (False, None, False)
 
 
 def test_some_patches_fail() -> None:
@@ -180,18 +160,17 @@ def test_some_patches_fail() -> None:
         patch("n2", place()),
         patch("n3", place(), ApiError(0, "no usable answer", transient=True)),
     )
-    with Calls(*calls) as session, pytest.raises(NodesFailed) as caught:
-        assign.assign(session, options(nodes=["n1", "n2", "n3"], source=place()), False)
-    assert caught.value.failures == {"n1": "invalid", "n3": "no usable answer"}
-    rows = caught.value.result["nodes"]
+    failed = refused(*calls, nodes=["n1", "n2", "n3"], source=place())
+    assert failed.failures == {"n1": "invalid", "n3": "no usable answer"}
+    rows = failed.result["nodes"]
     assert {name: (row["state"], row["changed"], row.get("error")) for name, row in rows.items()} == {
         "n1": ("unchanged", False, "invalid"),
         "n2": ("assigned", True, ""),
         "n3": ("unknown", False, "no usable answer"),
     }
-    assert caught.value.result["changed"] and caught.value.result["stop"] is False
+    assert failed.result["changed"] and failed.result["stop"] is False
     assert rows["n3"]["source"] == place(), "it may have been written, so a revert must find it"
-    assert caught.value.result["summary"] == {"nodes": 3, "changed": 1, "failed": 2, "unchanged": 0}
+    assert failed.result["summary"] == {"nodes": 3, "changed": 1, "failed": 2, "unchanged": 0}
 
 
 def test_another_writer_at_the_same_time() -> None:
@@ -205,10 +184,9 @@ def test_another_writer_at_the_same_time() -> None:
         patch("n2", place(), conflict),
         Call("GET", f"{NODES}/n2", node("n2", place("theirs"), LISTENS, revision="2")),
     )
-    with Calls(*calls) as session, pytest.raises(NodesFailed, match="n2: another user or program changed") as caught:
-        assign.assign(session, options(nodes=["n1", "n2"], source=place()), False)
-    assert set(caught.value.failures) == {"n2"}
-    assert caught.value.result["nodes"]["n1"]["state"] == "assigned"
+    failed = refused(*calls, words="n2: another user or program changed", nodes=["n1", "n2"], source=place())
+    assert set(failed.failures) == {"n2"}
+    assert failed.result["nodes"]["n1"]["state"] == "assigned"
 
 
 pytestmark = pytest.mark.usefixtures("clock")

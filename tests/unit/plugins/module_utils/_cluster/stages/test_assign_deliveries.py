@@ -12,13 +12,23 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import (
     ApiError,
     ClusterError,
-    NodesFailed,
 )
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
-from tests.support.api.assigning import FROM_LOCAL, GONE, LISTENS, get, listed, mark, options, patch, previous
-from tests.support.api.calls import NODES, Call, Calls
+from tests.support.api.assigning import (
+    FROM_LOCAL,
+    GONE,
+    LISTENS,
+    assigned,
+    get,
+    listed,
+    mark,
+    patch,
+    previous,
+    refused,
+    reset,
+)
+from tests.support.api.calls import NODES, Call
 from tests.support.api.objects import live, node, place, reference, status, text
 
 
@@ -33,8 +43,7 @@ def test_each_node_by_what_it_is() -> None:
         mark("n2", reference(), notes=FROM_LOCAL),
         mark("n3", reference(), notes=FROM_LOCAL),
     )
-    with Calls(*calls) as session:
-        result = assign.assign(session, options(nodes=["n1", "n2", "n3"], source=place()), False)
+    result = assigned(*calls, nodes=["n1", "n2", "n3"], source=place())
     assert {name: (row["delivery"], row["state"], row["source"]) for name, row in result["nodes"].items()} == {
         "n1": ("native", "assigned", place()),
         "n2": ("checkpoint", "assigned", reference()),
@@ -46,18 +55,17 @@ def test_each_node_by_what_it_is() -> None:
 
 def test_a_checkpoint_that_is_assigned_is_carried_again_but_not_written_again() -> None:
     """A ConfigMap of the same name that was made anew is another checkpoint."""
-    with Calls(listed(node("n1", marked=reference())), get()) as session:
-        result = assign.assign(session, options(sources={"n1": place()}), False)
+    result = assigned(listed(node("n1", marked=reference())), get())
     assert (result["changed"], result["nodes"]["n1"]["state"]) == (False, "unchanged")
     assert list(result["configmaps"]) == ["kube-system/config-a"]
-    with Calls(listed(node("n1", marked=reference(revision="6"))), get(), mark("n1", reference())) as session:
-        assert assign.assign(session, options(sources={"n1": place()}), False)["changed"]
+    assert assigned(listed(node("n1", marked=reference(revision="6"))), get(), mark("n1", reference()))["changed"]
 
 
 def test_check_mode_of_a_checkpoint_that_push_would_make() -> None:
     """It has no uid yet."""
-    with Calls(listed(node("n1")), get(answer=GONE), mark("n1", place(), dry_run=True, notes=FROM_LOCAL)) as session:
-        result = assign.assign(session, options(sources={"n1": place()}), True)
+    result = assigned(
+        listed(node("n1")), get(answer=GONE), mark("n1", place(), dry_run=True, notes=FROM_LOCAL), check_mode=True
+    )
     assert (result["changed"], result["configmaps"]) == (True, {"kube-system/config-a": {}})
 
 
@@ -86,29 +94,30 @@ def test_check_mode_of_a_checkpoint_that_push_would_make() -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        lambda delivery: options(sources={"n1": place()}, delivery=delivery),
-        lambda delivery: options(sources={"n1": {**place(), "delivery": delivery}}),
+        lambda delivery: {"delivery": delivery},
+        lambda delivery: {"sources": {"n1": {**place(), "delivery": delivery}}},
     ],
 )
 def test_one_delivery_does_not_work_against_the_other(
     found: dict[str, t.Any], delivery: str, message: str, given: t.Any
 ) -> None:
     """Whether it is that of all nodes or that of a node."""
-    with Calls(listed(found), get()) as session, pytest.raises(NodesFailed, match=message):
-        assign.assign(session, given(delivery), False)
+    refused(listed(found), get(), words=message, **given(delivery))
 
 
 def test_a_move_from_one_delivery_to_the_other_keeps_the_source() -> None:
-    with Calls(
+    assert assigned(
         listed(node("n1", place(), LISTENS)),
         get(),
         mark("n1", reference(), node("n1", place(), LISTENS, marked=reference())),
-    ) as session:
-        assert assign.assign(session, options(sources={"n1": place()}, delivery="checkpoint"), False)["changed"]
-    with Calls(
-        listed(node("n1", config=LISTENS, marked=reference())), get(), patch("n1", place(), notes={})
-    ) as session:
-        assert assign.assign(session, options(sources={"n1": {**place(), "delivery": "native"}}), False)["changed"]
+        delivery="checkpoint",
+    )["changed"]
+    assert assigned(
+        listed(node("n1", config=LISTENS, marked=reference())),
+        get(),
+        patch("n1", place(), notes={}),
+        sources={"n1": {**place(), "delivery": "native"}},
+    )["changed"]
 
 
 NEW = {"version": "v1.36.2"}
@@ -128,8 +137,7 @@ def test_a_drop_in_is_named_in_the_annotation() -> None:
         asked({"kubeletconfig": live(maxPods=9)}),
         mark("n1", reference(), after, False, FROM_LOCAL, "dropin"),
     )
-    with Calls(*calls) as session:
-        result = assign.assign(session, options(sources={"n1": place()}), False)
+    result = assigned(*calls)
     row = result["nodes"]["n1"]
     assert (row["delivery"], row["state"], row["source"]) == ("dropin", "assigned", reference())
     assert result["configmaps"] == {"kube-system/config-a": {"kubelet": text()}}
@@ -143,12 +151,9 @@ def test_a_node_with_a_drop_in_keeps_this_delivery() -> None:
     found = node("n1", marked=reference("old"), reported=ran, delivery="dropin", **NEW)
     after = node("n1", marked=reference(), delivery="dropin", **NEW)
     write = mark("n1", reference(), after, False, previous(reference("old")), "dropin")
-    with Calls(listed(found), get(), asked(ApiError(503, "away")), write) as session:
-        assert assign.assign(session, options(sources={"n1": place()}), False)["nodes"]["n1"]["delivery"] == "dropin"
-    with Calls(listed(after), get()) as session:
-        assert not assign.assign(session, options(sources={"n1": place()}), False)["changed"]
-    with Calls(listed(after), mark("n1", None, node("n1", **NEW))) as session:
-        row = assign.assign(session, options(state="absent", nodes=["n1"]), False)["nodes"]["n1"]
+    assert assigned(listed(found), get(), asked(ApiError(503, "away")), write)["nodes"]["n1"]["delivery"] == "dropin"
+    assert not assigned(listed(after), get())["changed"]
+    row = reset(listed(after), mark("n1", None, node("n1", **NEW)))["nodes"]["n1"]
     assert (row["state"], row["delivery"]) == ("reset", "dropin")
 
 
@@ -158,9 +163,8 @@ def test_a_migration_makes_a_checkpoint_a_drop_in() -> None:
     found = node("n1", marked=reference("old"), reported=ran, previous=reference("older"), **NEW)
     after = node("n1", marked=reference(), delivery="dropin", **NEW)
     write = mark("n1", reference(), after, False, {annotation.PREVIOUS: None}, "dropin")
-    with Calls(listed(found), get(), asked({"kubeletconfig": live(maxPods=9)}), write) as session:
-        source = {**place(), "delivery": "dropin", "migrates": True}
-        row = assign.assign(session, options(sources={"n1": source}), False)["nodes"]["n1"]
+    calls = listed(found), get(), asked({"kubeletconfig": live(maxPods=9)}), write
+    row = assigned(*calls, sources={"n1": {**place(), "delivery": "dropin", "migrates": True}})["nodes"]["n1"]
     assert (row["ok"], row["delivery"]) == (True, "dropin")
     assert row["previous"] == {**reference("old"), "delivery": "checkpoint"}
 
@@ -168,19 +172,16 @@ def test_a_migration_makes_a_checkpoint_a_drop_in() -> None:
 def test_a_source_is_removed_from_both_deliveries() -> None:
     """One side only where one is named."""
     both = node("n1", place(), LISTENS, marked=reference())
-    with Calls(listed(both), mark("n1", None, node("n1", config=LISTENS), spec={"configSource": None})) as session:
-        row = assign.assign(session, options(state="absent", nodes=["n1"]), False)["nodes"]["n1"]
+    row = reset(listed(both), mark("n1", None, node("n1", config=LISTENS), spec={"configSource": None}))["nodes"]["n1"]
     assert (row["state"], row["delivery"]) == ("reset", "checkpoint")
-    with Calls(listed(both), patch("n1", None, node("n1", None, LISTENS, marked=reference()))) as session:
-        assert assign.assign(session, options(state="absent", nodes=["n1"], delivery="native"), False)["changed"]
-    with Calls(listed(both), mark("n1", None, node("n1", place(), LISTENS))) as session:
-        assert assign.assign(session, options(state="absent", nodes=["n1"], delivery="checkpoint"), False)["changed"]
+    write = patch("n1", None, node("n1", None, LISTENS, marked=reference()))
+    assert reset(listed(both), write, delivery="native")["changed"]
+    assert reset(listed(both), mark("n1", None, node("n1", place(), LISTENS)), delivery="checkpoint")["changed"]
 
 
 def test_an_annotation_that_is_not_kept() -> None:
     calls = listed(node("n1")), get(), mark("n1", reference(), node("n1"), notes=FROM_LOCAL)
-    with Calls(*calls) as session, pytest.raises(NodesFailed, match="admission webhook"):
-        assign.assign(session, options(sources={"n1": place()}), False)
+    refused(*calls, words="admission webhook")
 
 
 def test_what_a_node_ran_is_remembered() -> None:
@@ -192,42 +193,38 @@ def test_what_a_node_ran_is_remembered() -> None:
         (node("n1", place("older"), ran), {}),
     ]
     for found, notes in cases:
-        with Calls(listed(found), get(), patch("n1", place(), notes=notes)) as session:
-            assign.assign(session, options(sources={"n1": place()}), False)
+        assigned(listed(found), get(), patch("n1", place(), notes=notes))
     for reason, notes in (
         (annotation.ON_TRIAL, {}),
         (f"{annotation.ON_TRIAL}; the container runtime is away: /run/c.sock does not exist", {}),
         (annotation.CONFIRMED, previous(reference("old"))),
     ):
-        with Calls(
+        assigned(
             listed(node("n1", marked=reference("old"), reported={**ran, "reason": reason})),
             get(),
             mark("n1", reference(), notes=notes),
-        ) as session:
-            assign.assign(session, options(sources={"n1": place()}), False)
+        )
 
 
 def test_a_migration_has_no_previous_source() -> None:
     """The node goes on with what it runs."""
     ran = {"assigned": {"configMap": reference()}, "active": {"configMap": reference()}}
-    with Calls(
-        listed(node("n1", place(), ran)), get(), mark("n1", reference(), node("n1", place(), ran, marked=reference()))
-    ) as session:
-        assign.assign(session, options(sources={"n1": place()}, delivery="checkpoint"), False)
+    assigned(
+        listed(node("n1", place(), ran)),
+        get(),
+        mark("n1", reference(), node("n1", place(), ran, marked=reference())),
+        delivery="checkpoint",
+    )
 
 
 def test_a_reset_forgets_it() -> None:
     """Also on a node that has no source any more; a move from one delivery to the other does not."""
     forget = {annotation.PREVIOUS: None}
     left = node("n1", config=LISTENS, previous=reference("old"))
-    with Calls(listed(left), patch("n1", None, notes=forget)) as session:
-        assert assign.assign(session, options(state="absent", nodes=["n1"]), False)["changed"]
-    with Calls(
-        listed(node("n1", place(), LISTENS, previous=reference("old"))), patch("n1", None, notes=forget)
-    ) as session:
-        assert assign.assign(session, options(state="absent", nodes=["n1"]), False)["changed"]
-    with Calls(listed(left)) as session:
-        assert not assign.assign(session, options(state="absent", nodes=["n1"], delivery="native"), False)["changed"]
+    assert reset(listed(left), patch("n1", None, notes=forget))["changed"]
+    runs = node("n1", place(), LISTENS, previous=reference("old"))
+    assert reset(listed(runs), patch("n1", None, notes=forget))["changed"]
+    assert not reset(listed(left), delivery="native")["changed"]
 
 
 OWN = {"complete": True, "source": "config-a", "absent": [], "own": {"maxPods": [110]}}
@@ -238,42 +235,37 @@ def test_the_nodes_own_values_are_written_with_the_source(config: t.Any) -> None
     """In the same patch; an assignment without them keeps those that the node has."""
     notes = {annotation.PREVIOUS: "{}", annotation.OWN: annotation.text(OWN)}
     for own, expected in ((OWN, notes), (None, FROM_LOCAL)):
-        write = (
-            [patch("n1", place(), notes=expected)] if config is not None else [mark("n1", reference(), notes=expected)]
-        )
-        with Calls(listed(node("n1", config=config)), get(), *write) as session:
-            assert assign.assign(session, options(sources={"n1": {**place(), "own": own}}), False)["changed"]
+        write = patch("n1", place(), notes=expected)
+        if config is None:
+            write = mark("n1", reference(), notes=expected)
+        source = {**place(), "own": own}
+        assert assigned(listed(node("n1", config=config)), get(), write, sources={"n1": source})["changed"]
 
 
 def test_a_malformed_record_is_refused_before_any_request() -> None:
-    with Calls() as session, pytest.raises(ClusterError, match="node n1 has a malformed record in own: own is not a"):
-        assign.assign(session, options(sources={"n1": {**place(), "own": {**OWN, "own": 5}}}), False)
+    with pytest.raises(ClusterError, match="node n1 has a malformed record in own: own is not a"):
+        assigned(sources={"n1": {**place(), "own": {**OWN, "own": 5}}})
 
 
 def test_a_reset_removes_the_record_of_own_values() -> None:
     for found in (node("n1", config=LISTENS, own=OWN), node("n1", config=LISTENS, own={"malformed": True})):
-        with Calls(listed(found), patch("n1", None, notes={annotation.OWN: None})) as session:
-            assert assign.assign(session, options(state="absent", nodes=["n1"]), False)["changed"]
-    with Calls(listed(node("n1", config=LISTENS, own=OWN))) as session:
-        assert not assign.assign(session, options(state="absent", nodes=["n1"], delivery="native"), False)["changed"]
+        assert reset(listed(found), patch("n1", None, notes={annotation.OWN: None}))["changed"]
+    assert not reset(listed(node("n1", config=LISTENS, own=OWN)), delivery="native")["changed"]
 
 
 @pytest.mark.parametrize("former", [reference("old"), None])
 def test_a_node_that_has_its_source_from_an_earlier_run_still_knows_what_it_had(former: dict[str, str] | None) -> None:
     found = node("n1", place(), LISTENS)
     found["metadata"]["annotations"] = previous(former)
-    with Calls(listed(found)) as session:
-        row = assign.assign(session, options(sources={"n1": place()}), False)["nodes"]["n1"]
+    row = assigned(listed(found))["nodes"]["n1"]
     assert (row["changed"], row["previous"]) == (False, former)
 
 
 def test_a_node_with_an_error_is_reverted_to_its_active_source() -> None:
     """Not to what failed."""
     failed = status(reference("bad"), reference("good"), error="failed to validate config, see Kubelet log for details")
-    with Calls(listed(node("n1", place("bad"), failed)), get(), patch("n1", place(), notes={})) as session:
-        assert assign.assign(session, options(sources={"n1": place()}), False)["nodes"]["n1"]["previous"] == reference(
-            "good"
-        )
+    result = assigned(listed(node("n1", place("bad"), failed)), get(), patch("n1", place(), notes={}))
+    assert result["nodes"]["n1"]["previous"] == reference("good")
 
 
 EARLIER, LATER = "20260101T000000Z-00000000", "20260102T000000Z-00000000"
@@ -318,8 +310,7 @@ def test_what_a_rollout_notes(
 ) -> None:
     notes = {} if written is None else {annotation.PREVIOUS: annotation.text(written)}
     calls = (listed(found(noted, config)), get("config-a"), patch("n1", place("config-a"), notes=notes))
-    with Calls(*calls) as session:
-        result = assign.assign(session, options(sources={"n1": place("config-a")}, rollout=LATER, undo=False), False)
+    result = assigned(*calls, rollout=LATER, undo=False)
     assert result["changed"]
 
 
@@ -332,9 +323,8 @@ def test_a_rollback_to_a_source_marks_the_node(undone: bool) -> None:
     write = patch("n1", place("config-old"), notes={annotation.PREVIOUS: annotation.text(marked)})
     write.answer["metadata"]["annotations"] = {annotation.PREVIOUS: annotation.text(marked)}
     same = [] if undone else [write]
-    with Calls(listed(before), *same) as session:
-        given = options(sources={"n1": place("config-old")}, undo=True)
-        assert assign.assign(session, given, False)["changed"] is not undone
+    result = assigned(listed(before), *same, sources={"n1": place("config-old")}, undo=True)
+    assert result["changed"] is not undone
 
 
 @pytest.mark.parametrize("undo", [False, True])
@@ -343,11 +333,10 @@ def test_a_rollback_to_the_own_file_keeps_the_mark_and_a_reset_nothing(undo: boo
     notes = {annotation.PREVIOUS: annotation.text(marked) if undo else None}
     write = patch("n1", None, notes=notes)
     write.answer["metadata"]["annotations"] = {annotation.PREVIOUS: annotation.text(marked)} if undo else {}
-    with Calls(listed(found({"rollout": LATER}, RUNS)), write) as session:
-        result = assign.assign(session, options(state="absent", nodes=["n1"], undo=undo), False)
+    result = reset(listed(found({"rollout": LATER}, RUNS)), write, undo=undo)
     assert result["nodes"]["n1"]["state"] == "reset"
 
 
 def test_a_name_that_is_none() -> None:
-    with Calls() as session, pytest.raises(ClusterError, match="rollout is 'x', not the name of a rollout"):
-        assign.assign(session, options(sources={"n1": place("config-a")}, rollout="x"), False)
+    with pytest.raises(ClusterError, match="rollout is 'x', not the name of a rollout"):
+        assigned(rollout="x")

@@ -215,12 +215,6 @@ def test_live_configuration_that_cannot_be_compared(
     assert (failed.result["nodes"]["n1"]["state"], clock.now - 1000) == (state, waited)
 
 
-def test_unknown_nodes(clock: Clock) -> None:
-    failed = fail(cluster(done()), dict.fromkeys(["n1", "n8", "n9"], place()))
-    rows = {name: (row["ok"], row["state"], row["delivery"]) for name, row in failed.result["nodes"].items()}
-    assert rows == {"n1": (True, "active", "native"), "n8": (False, "gone", "none"), "n9": (False, "gone", "none")}
-
-
 def switched(name: str = "n1", **more: t.Any) -> dict[str, t.Any]:
     """A node that has taken up a copy of an earlier revision of config-a."""
     return node(name, marked=A, reported={**status(A, A), "reason": "on trial", **more})
