@@ -258,9 +258,10 @@ def awx(_long: bool) -> list[str]:
     return ["tests/awx"]
 
 
-# These need kubelets without dynamic configuration.
+# These need kubelets without dynamic configuration, ALONE only one or two of them.
 STATIC = files("contract", "dropins followers node")
-STAGES = ["tests/e2e", "tests/contract", *without(STATIC), "--on", "lab"]
+ALONE = files("contract", "guard")
+STAGES = ["tests/e2e", "tests/contract", *without([*STATIC, *ALONE]), "--on", "lab"]
 # On a lab of its own, so that the lanes take equally long.
 ROLLOUT = "tests/contract/test_rollout.py"
 # The simulated kubelet is compared with recorded answers of real ones in the unit tests.
@@ -315,7 +316,7 @@ def e2e_node(long: bool) -> list[str]:
 @tests("lab_guard", newest, "short", "long")
 def e2e_guard(long: bool) -> list[str]:
     """The guard on real kubelets: what it reverts, what it leaves, a new binary. Long: random changes and kills."""
-    return [*GUARD, *(GUARD_LONG if long else NOT_LONG)]
+    return [*ALONE, *GUARD, "--on", "lab", *(GUARD_LONG if long else NOT_LONG)]
 
 
 @gate("lab_static")
@@ -361,7 +362,7 @@ def e2e_node_modern(long: bool) -> list[str]:
 @tests("lab_node_modern", modern_node, "long")
 def e2e_guard_modern(long: bool) -> list[str]:
     """All of e2e_guard on a kubelet of 1.36, where its binaries are."""
-    return [*GUARD, *GUARD_LONG, *unless(long)]
+    return [*ALONE, *GUARD, *GUARD_LONG, "--on", "modern", *unless(long)]
 
 
 gate("lab", "short", "long", alone=True)(bodies.benchmarks)

@@ -22,6 +22,7 @@ GROUPS = {
     "contract/test_rollout": "Playbooks, native delivery",
     "contract/test_node": "Playbooks, deliveries checkpoint and dropin",
     "contract/test_followers": "Playbooks, through followers",
+    "contract/test_guard": "The guard",
     "contract/test_runs": "Two runs of playbooks, one after the other",
     "contract/test_matrix": "Modules, step by step",
     "contract/test_values": "Values in every notation",
