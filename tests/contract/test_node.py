@@ -138,6 +138,7 @@ def test_a_plan_refuses_what_would_end_a_kubelet(group: Group, declared: dict[st
     assert group.invocations() == first
 
 
+@pytest.mark.long_on_sim
 def test_fields_of_late_versions(group: Group) -> None:
     """Both deliveries bring fields that kubelets of 1.20 do not have."""
     late = [name for name, machine in group.machines.items() if machine.minor >= 36]
