@@ -10,27 +10,15 @@ import json
 import time
 import typing as t
 
-from tests.support.lab_node.node_bench import STORE
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import values
 
 HEADER = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
 OPTIONS: dict[str, t.Any] = {
-    "node": "",
-    "state_files": "keep",
-    "allow_pending_edits": False,
-    "allow_unchecked": False,
-    "allow_offline_guard": False,
-    "unit": "kubelet.service",
+    **values.defaults(),
     "delivery": "dropin",
-    "dropin_dir": None,
-    "metrics_dir": None,
-    "source": None,
-    "data": None,
     "trial_seconds": 5,
     "confirm_seconds": 30,
     "reason": "reverted by a test",
-    "unconfirmed_only": False,
-    "trial": None,
-    "config_dir": STORE,
 }
 """The options of the module, with its defaults."""
 COUNT = itertools.count(int(time.time()) % 100000 * 100)
