@@ -32,10 +32,10 @@ if COLLECTIONS not in sys.path:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add what tests/contract reads, and what tests/support/plays/tape.py does."""
     parser.addoption(
-        "--cluster",
-        choices=("sim", "lab"),
+        "--on",
+        choices=("sim", "lab", "modern"),
         default="sim",
-        help="what tests/contract runs on: the simulation, or the lab with kubelets of 1.20 that is up",
+        help="what tests/contract runs on: the simulation, the lab of 1.20, or that of LIVENODES_LAB_KUBERNETES",
     )
     parser.addoption("--tape", metavar="FOLDER", help="write there what each simulated test did")
 

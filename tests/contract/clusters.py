@@ -247,16 +247,16 @@ class OnSim:
 
     kind = "sim"
 
-    def __init__(self, cluster: Cluster) -> None:
-        self.cluster = cluster
+    def __init__(self, cluster: Cluster, names: t.Sequence[str] = NAMES) -> None:
+        self.cluster, self.names = cluster, names
         self.session = Session({"host": cluster.url})
         self.direct = Session({"host": cluster.url})
-        for name in NAMES:
+        for name in names:
             cluster.simulate(name, delay=10.0, graduation=SCALE * 3600.0)
         eventually(self._listening, 10, "status.config of all", every=0.02)
 
     def _listening(self) -> bool:
-        return all("config" in self.cluster.node(name)["status"] for name in NAMES)
+        return all("config" in self.cluster.node(name)["status"] for name in self.names)
 
     def seconds(self, real: float) -> float:
         """Return scaled seconds, at least those that an API request may take."""

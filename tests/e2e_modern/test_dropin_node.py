@@ -96,26 +96,6 @@ def test_switch_again_and_reset(calls: Calls) -> None:
     assert node.run(LAYOUT) == layout and bench.configz() == before and bench.status() == {}
 
 
-@pytest.mark.fault(case=3)
-def test_the_guard_reverts_what_kills_the_kubelet(calls: Calls) -> None:
-    """First to the empty override, later to last-known-good. Neither needs a new file or link."""
-    bench = calls.bench
-    before = bench.configz()
-    result = calls.switch({**DEADLY, "maxPods": 78})
-    assert result["reasons"] == [], result
-    bench.wait(lambda: bench.active() == "store/local/config" and bench.healthy(), 90, "revert to the local config")
-    assert changed(before, bench.configz()) == {}
-    bench.wait(lambda: "192.0.2.1" in bench.status().get("error", ""), 30, "error in the annotation")
-    assert bench.node.run(f"readlink {LINK}").strip() == f"{STORE}/active/kubelet"
-
-    assert changed(before, graduated(calls, {"maxPods": 79})) == {"maxPods": 79}
-    good = bench.active()
-    result = calls.switch({**DEADLY, "maxPods": 80})
-    assert result["reasons"] == [] and bench.active() != good
-    bench.wait(lambda: bench.active() == good and bench.healthy(), 90, "revert to last-known-good")
-    assert changed(before, bench.configz()) == {"maxPods": 79}
-
-
 def test_a_power_cut_between_link_and_switch_changes_nothing(calls: Calls) -> None:
     """The link leads to an empty override until the switch."""
     bench = calls.bench

@@ -150,7 +150,6 @@ def test_what_changes_beside_the_drop_in_is_named(bench: Bench, ansible: Ansible
     ("declared", "words"),
     [
         ({"evictionHard": None}, "null in a drop-in leaves no eviction threshold at all"),
-        ({"maxPodz": 7}, "Did you mean maxPods?"),
         ({"staticPodPath": "manifests"}, "is a relative path"),
     ],
 )

@@ -99,21 +99,6 @@ def graduated(bench: Bench, **options: t.Any) -> dict[str, str]:
     return source
 
 
-@pytest.mark.fault(case=3)
-def test_a_configuration_that_ends_the_kubelet_at_once(bench: Bench) -> None:
-    returned(bench, bench.assign(BAD), "refused the configuration", 30)
-
-
-def test_reverts_to_last_known_good(bench: Bench) -> None:
-    good = graduated(bench)
-    bad = bench.assign(BAD)
-    returned(bench, bad, "refused the configuration", 30, f"store/checkpoints/{good['uid']}/1")
-    assert (
-        bench.configz()["maxPods"] == 55
-        and bench.status()["active"]["configMap"] == good == bench.status()["lastKnownGood"]["configMap"]
-    )
-
-
 def test_with_kubeadms_pause_between_restarts(bench: Bench) -> None:
     bench.node.run(f"printf '[Service]\\nRestartSec=10\\n' > {DROPIN}; systemctl daemon-reload")
     returned(bench, bench.assign(BAD), "refused the configuration", 30)
@@ -153,10 +138,6 @@ def test_a_healthz_address_that_does_not_exist(bench: Bench) -> None:
         "healthz has failed",
         60,
     )
-
-
-def test_a_missing_confirmation(bench: Bench) -> None:
-    returned(bench, bench.assign(GOOD, deadline=8), "was not confirmed", 40)
 
 
 def test_a_missing_restart_and_confirmation(bench: Bench) -> None:
@@ -257,20 +238,6 @@ def test_a_guard_that_is_killed(bench: Bench) -> None:
     )
     harm(bench, "[ $age -ge 2 ] && kill -9 $pid; systemctl kill --signal=KILL livenodes-kubelet-guard.service")
     returned(bench, source, "ended 2 times", 60)
-
-
-@pytest.mark.fault(case=16)
-def test_without_an_api_server(bench: Bench) -> None:
-    control = bench.lab.apiserver
-    control.stop()
-    try:
-        source = bench.assign(BAD)
-        took = bench.wait(lambda: bench.active() == LOCAL and bench.healthy(), 30, "revert")
-        print(f"\nrecovery without API server: {took:.1f} s")
-        time.sleep(6)
-    finally:
-        control.start()
-    returned(bench, source, "refused the configuration", 30)
 
 
 @pytest.mark.long

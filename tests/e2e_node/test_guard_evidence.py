@@ -78,23 +78,6 @@ def unchanged(bench: Bench, source: dict[str, str], confirmed: bool) -> None:
     assert bench.configz()["kubeAPIQPS"] == 77
 
 
-@pytest.mark.parametrize("confirmed", [True, pytest.param(False, marks=pytest.mark.long)])
-@pytest.mark.fault(case=36)
-def test_a_kubelet_that_ends_because_its_runtime_is_stopped(bench: Bench, confirmed: bool) -> None:
-    source = on_trial(bench, confirmed)
-    bench.node.run(STOP)
-    kill_kubelet(bench)
-    stage = "on trial, confirmed" if confirmed else "on trial"
-    bench.wait(lambda: bench.node.restarts() >= 4, 60, "ends of the kubelet")
-    bench.wait(
-        lambda: bench.status().get("reason", "").startswith(f"{stage}; the container runtime is away: {SOCKET} "),
-        30,
-        "annotation that names the container runtime",
-    )
-    bench.node.run(START)
-    unchanged(bench, source, confirmed)
-
-
 @pytest.fixture
 def stages(static_lab: Lab) -> t.Iterator[dict[bool, Bench]]:
     """Yield a node whose trial is confirmed and one whose trial is not, with the guard; restore them afterwards."""
@@ -168,19 +151,6 @@ def test_a_boot_after_which_containerd_is_late(bench: Bench, seconds: int, confi
         bench.node.reboot()
     assert bench.node.restarts() >= 2, "the kubelet ended while its container runtime was away"
     unchanged(bench, source, confirmed)
-
-
-@pytest.mark.long
-@pytest.mark.fault(case=38)
-def test_a_power_cut_after_which_the_controller_does_not_confirm(bench: Bench) -> None:
-    bench.assign(GOOD, deadline=300, confirm=30)
-    bench.wait(lambda: '"was_healthy": true' in progress(bench), 20, "observation of the healthy kubelet")
-    bench.node.kill()
-    bench.node.start()
-    assert bench.active() != LOCAL
-    bench.wait(lambda: bench.active() == LOCAL and bench.healthy(), 60, "revert")
-    error = "the configuration was not confirmed within 30 s after the reboot"
-    bench.wait(lambda: bench.status().get("error") == error, 30, "annotation")
 
 
 @pytest.mark.long

@@ -9,7 +9,7 @@ import socket
 
 import pytest
 
-from tests.contract.node_rules import OPTIONS
+from tests.contract.test_node import OPTIONS
 from tests.sim.nodes.node import SimNode
 from tests.support.plays.ansible import Ansible
 

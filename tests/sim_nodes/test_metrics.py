@@ -39,7 +39,7 @@ def test_metrics_from_the_first_switch_to_the_reset(nodes: dict[str, SimNode], n
     try:
         own = HEADER if delivery == "dropin" else node.own_config()
         data = {"kubelet": json.dumps({**own, "maxPods": 71})}
-        assert calls.apply("assigned", pretend=True, source=calls.source(), data=data)["changed"] and not path.exists()
+        assert calls.apply("assigned", check=True, source=calls.source(), data=data)["changed"] and not path.exists()
         done = calls.switch({"maxPods": 71}, trial_seconds=1)
         assert done["changed"] and not done["warnings"], done
         good = done["source"]["uid"]

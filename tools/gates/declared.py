@@ -103,8 +103,8 @@ def unit(long: bool) -> list[str]:
 
 @tests("beside", newest, "short", "long")
 def sim_nodes(long: bool) -> list[str]:
-    """The node side on simulated nodes, without root: both deliveries from rollout to reset, and the guard's reverts.
-    Long: all points of the reverts.
+    """The node side on simulated nodes, without root: clock, demo, secrets, reports, kubelets of many minors. Long: all
+    points.
     """
     return ["tests/sim_nodes", *unless(long)]
 
@@ -123,7 +123,7 @@ def roles(long: bool) -> list[str]:
 
 @tests("beside", newest, "short", "long")
 def contract(long: bool) -> list[str]:
-    """The contract of clusters on the simulation; the gates e2e run it on real kubelets."""
+    """The contract on the simulation; the gates `e2e*` run it on real kubelets."""
     # Users with every combination of permissions; tests/unit/roles/test_permissions.py has one of each kind.
     return ["tests/contract", *([] if long else ON_ALL_CORES), *unless(long, "tests/contract/test_matrix.py")]
 
@@ -258,8 +258,10 @@ def awx(_long: bool) -> list[str]:
     return ["tests/awx"]
 
 
-# The kubelets of this lab have no drop-ins.
-STAGES = ["tests/e2e", "tests/contract", "--ignore=tests/contract/test_dropins.py", "--cluster", "lab"]
+# These need kubelets without dynamic configuration, ALONE only one or two of them.
+STATIC = files("contract", "dropins followers node")
+ALONE = files("contract", "guard")
+STAGES = ["tests/e2e", "tests/contract", *without([*STATIC, *ALONE]), "--on", "lab"]
 # On a lab of its own, so that the lanes take equally long.
 ROLLOUT = "tests/contract/test_rollout.py"
 # The simulated kubelet is compared with recorded answers of real ones in the unit tests.
@@ -279,7 +281,7 @@ def e2e(long: bool) -> list[str]:
 @tests("lab_second", newest, "short", "long")
 def e2e_rollout(long: bool) -> list[str]:
     """Rollouts from plan to prune, and the simulated kubelet beside a real one."""
-    return [ROLLOUT, *([SIMULATED] if long else NOT_LONG), "--cluster", "lab"]
+    return [ROLLOUT, *([SIMULATED] if long else NOT_LONG), "--on", "lab"]
 
 
 @tests("lab_second", lowest_tools, "short", "long")
@@ -314,7 +316,7 @@ def e2e_node(long: bool) -> list[str]:
 @tests("lab_guard", newest, "short", "long")
 def e2e_guard(long: bool) -> list[str]:
     """The guard on real kubelets: what it reverts, what it leaves, a new binary. Long: random changes and kills."""
-    return [*GUARD, *(GUARD_LONG if long else NOT_LONG)]
+    return [*ALONE, *GUARD, "--on", "lab", *(GUARD_LONG if long else NOT_LONG)]
 
 
 @gate("lab_static")
@@ -327,16 +329,18 @@ def molecule_lab(session: nox.Session) -> None:
 
 @tests("lab_fleet", newest, "short", "long")
 def e2e_fleet(long: bool) -> list[str]:
-    """Rollouts over two groups and a control plane, soaks and pods, ansible-runner as AWX runs it, and every command of
-    the documentation, on seven nodes.
+    """Rollouts over two groups and a control plane, soaks and pods, followers, ansible-runner as AWX runs it, and every
+    command of the documentation, on seven nodes.
     """
-    return ["tests/e2e_fleet", *unless(long)]
+    # The gate e2e_node has the delivery in its short tier.
+    shared = files("contract", "followers node" if long else "followers")
+    return [*shared, "tests/e2e_fleet", "--on", "lab", *unless(long)]
 
 
 @tests("lab_modern", newest, "short", "long")
 def e2e_modern(long: bool) -> list[str]:
     """Kubelets of 1.28 and 1.36 where their binaries are (tests/lab/README.md): rollout, drift, reset, an upgrade."""
-    return ["tests/e2e_modern", *unless(long)]
+    return [*STATIC, "tests/e2e_modern", "--on", "modern", *unless(long)]
 
 
 def modern_node(session: nox.Session) -> Tools:
@@ -358,7 +362,7 @@ def e2e_node_modern(long: bool) -> list[str]:
 @tests("lab_node_modern", modern_node, "long")
 def e2e_guard_modern(long: bool) -> list[str]:
     """All of e2e_guard on a kubelet of 1.36, where its binaries are."""
-    return [*GUARD, *GUARD_LONG, *unless(long)]
+    return [*ALONE, *GUARD, *GUARD_LONG, "--on", "modern", *unless(long)]
 
 
 gate("lab", "short", "long", alone=True)(bodies.benchmarks)

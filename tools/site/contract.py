@@ -20,7 +20,9 @@ GROUPS = {
     "contract/test_edges": "From each kind of source to each other one",
     "contract/test_verdicts": "Why a node may not run its source",
     "contract/test_rollout": "Playbooks, native delivery",
-    "sim_nodes/test_rollout": "Playbooks, deliveries checkpoint and dropin",
+    "contract/test_node": "Playbooks, deliveries checkpoint and dropin",
+    "contract/test_followers": "Playbooks, through followers",
+    "contract/test_guard": "The guard",
     "contract/test_runs": "Two runs of playbooks, one after the other",
     "contract/test_matrix": "Modules, step by step",
     "contract/test_values": "Values in every notation",
@@ -34,8 +36,6 @@ GROUPS = {
     "contract/test_hidden": "Values that hide a kubelet",
     "contract/test_dropins": "Drop-ins",
 }
-# Rules that have another file for real nodes.
-SAME = {"e2e_modern/test_dropin_contract": "contract/test_dropins", "e2e_modern/test_rollout": "sim_nodes/test_rollout"}
 HEADER = """.. _ansible_collections.livenodes.kubelet.docsite.evidence_contract:
 
 The simulation and real kubelets
@@ -78,7 +78,7 @@ def page(runs: Runs) -> str:
 
 def cases() -> dict[str, list[str]]:
     """Return the cases of each group, in pytest's order. Raises ValueError for a file that has no heading here."""
-    words = ["--collect-only", "--quiet", "-p", "no:cacheprovider", "tests/contract", "tests/sim_nodes/test_rollout.py"]
+    words = ["--collect-only", "--quiet", "-p", "no:cacheprovider", "tests/contract"]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *words], cwd=ROOT, check=True, capture_output=True, text=True
     )
@@ -95,8 +95,7 @@ def cases() -> dict[str, list[str]]:
 
 def group_of(path: str) -> str:
     """Return the group of a test file, given without its suffix."""
-    name = "/".join(path.split("/")[-2:])
-    return SAME.get(name, name)
+    return "/".join(path.split("/")[-2:])
 
 
 def title(name: str) -> str:

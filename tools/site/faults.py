@@ -20,7 +20,6 @@ NOT_RUN = "not run here"
 LABEL = "ansible_collections.livenodes.kubelet.docsite.evidence_faults"
 MARK = re.compile(r"^(?:@pytest\.mark\.fault\(case=(\d+)\)|def (test_\w+))", re.MULTILINE)
 """A mark, or the test below it."""
-IMPORT = re.compile(r"^from (tests\.[\w.]+) import (\([^)]*\btest_[^)]*\)|.*\btest_.*)", re.MULTILINE)
 KEYS = {
     "node": "The node runs",
     "status": "The status states",
@@ -62,7 +61,7 @@ def marked() -> dict[int, list[str]]:
     """Return the tests of every case that a mark names, as pytest names them."""
     found: dict[int, list[str]] = {}
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        for name, numbers in {**imported(path), **marks(path)}.items():
+        for name, numbers in marks(path).items():
             for number in numbers:
                 found.setdefault(number, []).append(f"{path.relative_to(ROOT).as_posix()}::{name}")
     return found
@@ -77,16 +76,6 @@ def marks(path: Path) -> dict[str, list[int]]:
             numbers.append(int(number))
         else:
             found[name], numbers = numbers, []
-    return found
-
-
-def imported(path: Path) -> dict[str, list[int]]:
-    """Return the cases of each test that a file imports from another one of tests/."""
-    found: dict[str, list[int]] = {}
-    for module, names in IMPORT.findall(path.read_text(encoding="utf-8")):
-        others = marks(ROOT / f"{module.replace('.', '/')}.py")
-        for name in re.findall(r"\btest_\w+", names):
-            found[name] = others.get(name, [])
     return found
 
 

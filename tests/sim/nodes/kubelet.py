@@ -110,7 +110,12 @@ class Kubelet:
 
     def _serve(self) -> None:
         place = endpoint(self.config, self.words)
-        self._listen("127.0.0.1", self.known["port"])
+        address = self.config.get("address") or "0.0.0.0"
+        try:
+            self._listen("127.0.0.1" if address == "0.0.0.0" else address, self.known["port"])
+        except OSError as error:
+            cause = f"listen tcp {address}:{self.config.get('port') or 10250}: bind: {(error.strerror or '').lower()}"
+            raise Ended(cause, logged="Failed to listen and serve") from None
         if place.port:
             try:
                 self._listen(place.address, place.port)
@@ -224,7 +229,7 @@ def main(root: Path, binary: Path, words: list[str]) -> int:
         if end.panics:
             sys.stderr.write(f"panic: {end}\n\ngoroutine 1 [running]:\n")
             return 2
-        log("E", "run.go:72", f'"command failed" err={quoted(str(end))}')
+        log("E", "run.go:72", f'"{end.logged}" err={quoted(str(end))}')
         return 1
     signal.signal(signal.SIGTERM, lambda *_words: os._exit(0))
     kubelet.report()

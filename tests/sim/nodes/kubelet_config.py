@@ -42,11 +42,11 @@ _GO_TYPES = {
 
 
 class Ended(Exception):
-    """The kubelet ends with this message. `panics`: not with an error but with a panic."""
+    """The kubelet ends with this message, which it logs after some words. `panics`: not with an error but a panic."""
 
-    def __init__(self, message: str, panics: bool = False) -> None:
+    def __init__(self, message: str, panics: bool = False, logged: str = "command failed") -> None:
         super().__init__(message)
-        self.panics = panics
+        self.panics, self.logged = panics, logged
 
 
 class Read(t.NamedTuple):

@@ -4,7 +4,7 @@
 """The contract of the kubelet with its drop-in folder, which delivery `dropin` builds on: its rows, and what real
 kubelets did with them.
 
-`tests/e2e_modern/test_dropin_contract.py` asks a kubelet, and `python -m tests.support.kubelets.record_facts` records
+`tests/contract/test_dropins.py` asks a kubelet, and `python -m tests.support.kubelets.record_facts` records
 what it answers in `tests/facts`. The unit test of `merged_dropins` compares the model with these answers.
 """
 

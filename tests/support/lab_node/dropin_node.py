@@ -11,13 +11,14 @@ import typing as t
 
 import yaml
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import values
+from tests.lab import releases
 from tests.lab.kubeadm import OWN_CONFIG
 from tests.lab.lab import Lab
+from tests.support.lab.borrowed_lab import need
 from tests.support.lab_node.node_bench import STORE, Bench
+from tests.support.lab_node.node_calls import HEADER, NodeCalls
 
 FOLDER = "/etc/kubernetes/kubelet.conf.d"
-HEADER = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
 UNIT = "/etc/systemd/system/kubelet.service.d/50-folder.conf"
 COPY = "/root/own-config.yaml"
 
@@ -90,6 +91,26 @@ class DropinNode:
         return output[output.rfind('"command failed"') :]
 
 
+@contextlib.contextmanager
+def with_folder(lab: Lab, name: str, release: str) -> t.Iterator[DropinNode]:
+    """Yield a node with a folder of its own, with the newest release or with the `earlier` one; restore both."""
+    newest = lab.node(name).release.version
+    if release == "earlier":
+        need((releases.EARLIER,))
+        lab.upgrade(name, releases.EARLIER)
+    node = DropinNode(lab, name)
+    try:
+        node.bench.wait(node.bench.healthy, 60, "healthz")
+        node.open()
+        yield node
+    finally:
+        # These are the files of the same version.
+        node.close()
+        if release == "earlier":
+            lab.upgrade(name, newest)
+            node.bench.wait(node.bench.healthy, 60, "healthz of the newest version")
+
+
 def dropin(fields: dict[str, t.Any]) -> str:
     """Return the text of a drop-in."""
     return yaml.safe_dump({**HEADER, **fields})
@@ -125,33 +146,30 @@ def agent(node: DropinNode) -> t.Iterator[None]:
         node.bench.wait(node.bench.healthy, 60, "healthz of the kubelet's own unit")
 
 
-class Calls:
-    """The module kubelet_checkpoint with delivery `dropin`, called on a node without Ansible."""
+class Calls(NodeCalls):
+    """The module on a node of the lab, with delivery `dropin` unless the options name another."""
 
     def __init__(self, bench: Bench, **options: t.Any) -> None:
+        super().__init__(**options)
         self.bench = bench
-        self.options = {**OPTIONS, **options}
         bench.bring()
+
+    def python(self, code: str) -> t.Any:
+        """Run code on the node; return the JSON that it printed."""
+        return self.bench.python(code)
+
+    def own_config(self) -> dict[str, t.Any]:
+        """Return the fields of the node's own config file."""
+        return self.bench.local()
 
     def restart(self) -> None:
         """Restart the unit, as the role does; a kubelet that ends is the guard's."""
         unit = self.options["unit"]
         self.bench.node.run(f"systemctl reset-failed {unit}; systemctl restart {unit}", check=False)
 
-    def apply(self, state: str, check: bool = False, **options: t.Any) -> dict[str, t.Any]:
-        """Bring the node into a state; return the module's result, or `failed` with the message."""
-        given = {**self.options, "state": state, **options}
-        result = self.bench.python(f"""
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import one_call
-try:
-    result = one_call.apply(json.loads({json.dumps(json.dumps(given))}), {check})
-except Exception as error:
-    if type(error).__name__ not in ("StepError", "StoreError", "UnitError"):
-        raise
-    result = {{"failed": True, "message": str(error)}}
-print(json.dumps(result, default=str))
-""")
-        return t.cast("dict[str, t.Any]", result)
+    def wait_healthy(self) -> None:
+        """Wait until healthz answers with the node's own configuration."""
+        self.bench.wait(self.bench.healthy, 60, "healthz with the local configuration")
 
     def guard(self) -> dict[str, t.Any]:
         """Install the guard of the node as a switch does; return the result of this step, or why not."""
@@ -175,38 +193,3 @@ found = upgrade_facts.look({self.options["unit"]!r}, dropin_dir={self.options["d
 print(json.dumps({{"words": [word["text"] for word in found["words"]], "dropins": sorted(found["disk"]["dropins"])}}))
 """)
         return t.cast("dict[str, t.Any]", result)
-
-    def source(self) -> dict[str, str]:
-        """Return a source that was never used before, as an option of the module."""
-        found = self.bench.source()
-        names = {"resourceVersion": "resource_version", "kubeletConfigKey": "kubelet_config_key"}
-        return {names.get(key, key): value for key, value in found.items()}
-
-    def switch(self, fields: dict[str, t.Any], check: bool = False, **options: t.Any) -> dict[str, t.Any]:
-        """Assign declared fields and restart the kubelet if needed, as the role does; return the module's result."""
-        source = options.pop("source", None) or self.source()
-        text = options.pop("text", None) or json.dumps({**HEADER, **fields})
-        result = self.apply("assigned", check, source=source, data={"kubelet": text}, **options)
-        if result.get("restart_needed") and not check:
-            self.restart()
-        return {**result, "source": source}
-
-    def reset(self) -> None:
-        """Return the node to its own files, as the role does. Raises AssertionError."""
-        begun = self.apply("reset", source=None)
-        assert not begun.get("failed") and not begun["reasons"], begun
-        if begun["restart_needed"]:
-            self.restart()
-            self.bench.wait(self.bench.healthy, 60, "healthz with the local configuration")
-        removed = self.apply("removed", source=None)
-        assert not removed.get("failed"), removed
-
-
-OPTIONS: dict[str, t.Any] = {
-    **values.defaults(),
-    "delivery": "dropin",
-    "trial_seconds": 5,
-    "confirm_seconds": 30,
-    "reason": "reverted by a test",
-}
-"""The options of the module, with its defaults."""

@@ -66,7 +66,7 @@ NOT_TRIED = {
     ),
     "ansible-playbook -i inventory livenodes.kubelet.seed -e kubelet_config_hosts=workers"
     " -e kubelet_config_seed_dest=seeds/workers": "tests/e2e_node/test_seed.py boots a node with what it writes",
-    f'kubectl annotate --overwrite node n1 {PREFIX}source="$(cat source.json)"': ("tests/e2e_fleet/test_follow.py"),
+    f'kubectl annotate --overwrite node n1 {PREFIX}source="$(cat source.json)"': "tests/contract/test_followers.py",
     "export ANSIBLE_CALLBACKS_ENABLED=livenodes.kubelet.rollout": "tests/unit/plugins/callback plays rollouts with it",
     "export LIVENODES_KUBELET_REPORT_HTML=report.html LIVENODES_KUBELET_REPORT_JSON=report.json": (
         "tests/unit/plugins/callback runs rollouts with them"

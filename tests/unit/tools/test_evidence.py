@@ -26,8 +26,8 @@ CONTRACT = """<testsuites><testsuite timestamp="2026-01-03T03:04:05+00:00">
 <testcase classname="tests.contract.test_edges" name="test_former" time="1"/>
 </testsuite></testsuites>"""
 MODERN = """<testsuites><testsuite timestamp="2026-01-03T03:04:05+00:00">
-<testcase classname="tests.e2e_modern.test_dropin_contract" name="test_json[v1.33.13]"><failure/></testcase>
-<testcase classname="tests.e2e_modern.test_dropin_contract" name="test_json[v1.36.2]" time="3"/>
+<testcase classname="tests.contract.test_dropins" name="test_json[v1.33.13]"><failure/></testcase>
+<testcase classname="tests.contract.test_dropins" name="test_json[v1.36.2]" time="3"/>
 </testsuite></testsuites>"""
 
 

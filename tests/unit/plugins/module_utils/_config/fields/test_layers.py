@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Layers on a configuration: ours, and what a kubelet makes of drop-ins. tests/support/kubelets/record_facts.py has
-recorded what real kubelets did; tests/e2e_modern/test_dropin_contract.py asks a real one.
+recorded what real kubelets did; tests/contract/test_dropins.py asks a real one.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a look at the Node calls and answers, and when the watching service looks.
 
-Here the calls of kubelet_checkpoint are recorded; tests/e2e_fleet/test_follow.py runs them on a real node.
+Here the calls of kubelet_checkpoint are recorded; tests/contract/test_followers.py runs them on a real node.
 """
 
 from __future__ import annotations

@@ -3,22 +3,21 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The life of a group with followers, whose sshd is stopped: rollout, migration, drift, a refused, a deadly and an
 unconfirmed configuration, rollback and reset. A twin that is reached over ssh takes part, and its rows are the same.
-tests/e2e_fleet/test_follow.py runs it on kubelets of 1.20, tests/e2e_modern/test_follow.py on later ones.
 """
 
 from __future__ import annotations
 
-import contextlib
-import dataclasses
 import json
 import re
 import typing as t
+from pathlib import Path
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
+import pytest
+
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests, nodes
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
-from tests.lab.lab import Lab
-from tests.support.lab.fleet import Fleet, Glance, changed
+from tests.contract.clusters import CONFIGMAPS, NODES
+from tests.contract.machines import Site
 from tests.support.lab.views import MANAGED, eventually
 from tests.support.plays.ansible import Ansible, Run
 
@@ -34,29 +33,26 @@ OWN = ("follower", "verdict", "remedy", "heartbeat")
 OF_LOGIN = {"staged", "restarted"}
 
 
-@dataclasses.dataclass
+class Look(t.NamedTuple):
+    """What the kubelet of a node runs, and since which start."""
+
+    qps: int
+    invocation: str
+
+
 class Group:
-    """Three nodes. C(canary) and C(other) have followers; C(twin) is like the canary and is reached over ssh."""
+    """Three nodes. C(canary) and C(other) have followers; C(twin) is like the canary and is reached by login."""
 
-    lab: Lab
-    ansible: Ansible
-    canary: str
-    twin: str
-    other: str
-
-    def __post_init__(self) -> None:
-        self.fleet = Fleet(self.lab)
-        self.names = (self.canary, self.twin, self.other)
+    def __init__(self, site: Site, ansible: Ansible) -> None:
+        self.site, self.ansible = site, ansible
+        self.names = site.trio
+        self.canary, self.twin, self.other = site.trio
+        self.following = (self.canary, self.other)
         self.report = self.ansible.home / "report.json"
         self.ansible.environment["ANSIBLE_CALLBACKS_ENABLED"] = "livenodes.kubelet.rollout"
         self.ansible.environment["LIVENODES_KUBELET_REPORT_JSON"] = str(self.report)
         # A connection that stays open would reach a node without sshd.
         self.ansible.environment["ANSIBLE_SSH_ARGS"] = "-o ControlMaster=no"
-
-    @property
-    def following(self) -> tuple[str, str]:
-        """The nodes without sshd."""
-        return self.canary, self.other
 
     def play(self, name: str, *hosts: str, fails: bool = False, **variables: t.Any) -> Run:
         """Run a playbook on some hosts, or on all; the rows of canary and twin are the same afterwards."""
@@ -69,28 +65,32 @@ class Group:
         """Declare a configuration for all nodes."""
         self.ansible.variables(all={"kubelet_config": config, **OPTIONS})
 
-    def look(self) -> dict[str, Glance]:
-        """Return what the nodes of the group run."""
-        return {name: glance for name, glance in self.fleet.look().items() if name in self.names}
-
     def live(self, name: str) -> dict[str, t.Any]:
-        """Return the live configuration of a node. Raises LabError while its kubelet restarts."""
-        found = self.lab.get(f"/api/v1/nodes/{name}/proxy/configz")
-        return t.cast("dict[str, t.Any]", found["kubeletconfig"])
+        """Return the live configuration of a node, as soon as its kubelet answers."""
+        found: dict[str, t.Any] = {}
+
+        def answers() -> bool:
+            found.update(self.site.machines[name].configz())
+            return bool(found)
+
+        eventually(answers, 60, f"/configz of {name}")
+        return found
+
+    def look(self) -> dict[str, Look]:
+        """Return what the nodes run."""
+        return {name: Look(self.live(name)["kubeAPIQPS"], self.site.machines[name].invocation()) for name in self.names}
+
+    def restarted(self, before: dict[str, Look]) -> set[str]:
+        """Return the nodes whose kubelet was restarted since a look."""
+        return {name for name, seen in self.look().items() if seen.invocation != before[name].invocation}
 
     def qps(self) -> list[int]:
         """Return the live `kubeAPIQPS` of canary, twin and other."""
-        found = self.look()
-        return [found[name].qps for name in self.names]
-
-    def notes(self, name: str) -> dict[str, t.Any]:
-        """Return our annotations of a node, by the names after the prefix."""
-        found = self.fleet.node(name)["metadata"]["annotations"]
-        return {key[len(PREFIX) :]: json.loads(text) for key, text in found.items() if key.startswith(PREFIX)}
+        return [seen.qps for seen in self.look().values()]
 
     def check_rows(self, *without: str) -> dict[str, t.Any]:
         """Compare the rows of canary and twin in status and report, but for some keys; return those of the report."""
-        session = Session({"kubeconfig": str(self.lab.kubeconfig)})
+        session = self.site.cluster.session
 
         def differ() -> dict[str, t.Any]:
             found = node_requests.read(session, list(self.names), ())
@@ -118,50 +118,48 @@ def _masked(row: dict[str, t.Any], name: str) -> dict[str, t.Any]:
     return t.cast("dict[str, t.Any]", json.loads(text))
 
 
-@contextlib.contextmanager
-def following(group: Group) -> t.Iterator[None]:
-    """Install the followers, stop sshd on their nodes, and restore both in every ending."""
-    lab, names = group.lab, group.following
+@pytest.fixture
+def group(site: Site, tmp_path: Path) -> t.Iterator[Group]:
+    """Install the followers, prevent logins on their nodes, and restore both in every ending."""
+    group = Group(site, site.cluster.ansible(tmp_path))
+    names = group.following
+    group.ansible.host_variables(**{name: {"kubelet_config_delivery": "checkpoint"} for name in group.names})
     refused = group.play("follow", *names, fails=True)
     assert "kubelet_config_follow_unprotected" in refused.output, refused.output
     run = group.play("follow", *names, kubelet_config_follow_unprotected=True)
     assert [run.recap(name)["changed"] for name in names] == [1, 1], run.output
     # A rollout may begin in the same second.
-    assert all("follower" in group.notes(name) for name in names)
+    assert all("follower" in site.notes(name) for name in names)
     for name in names:
-        lab.node(name).run("systemctl stop ssh")
+        site.machines[name].set_ssh(False, group.ansible)
     try:
-        yield
+        yield group
     finally:
         for name in names:
-            lab.node(name).run("systemctl start ssh")
-        lab.kubectl(
-            "delete", "-n", "kube-system", "--ignore-not-found", "configmap,role,rolebinding", BY_HAND, check=False
-        )
+            site.machines[name].set_ssh(True, group.ansible)
         group.ansible.variables()
-        if any("source" in group.notes(name) for name in group.names):
+        if any("source" in site.notes(name) for name in group.names):
             group.play("reset", kubelet_config_transport="ssh", kubelet_config_serial=3)
         again = group.play("follow", *names, kubelet_config_follow_unprotected=True)
         group.play("follow", *names, kubelet_config_follow="absent")
+        site.remove_pushed()
     assert [again.recap(name)["changed"] for name in names] == [0, 0], again.output
     for name in names:
-        node = lab.node(name)
-        assert not node.run("ls -d /var/lib/kubelet-config /etc/systemd/system/livenodes* 2>/dev/null", check=False)
-        assert not node.run("systemctl list-units --all --plain --no-legend 'livenodes*'")
-        assert not group.notes(name)
+        assert site.machines[name].ours() == ""
+        assert not site.notes(name)
 
 
-def test_the_life_of_a_group_without_logins(group: Group, dropins: bool) -> None:
-    """C(dropins): whether the kubelets of canary and twin read drop-ins, so that they are migrated to those."""
+def test_the_life_of_a_group_without_logins(group: Group) -> None:
+    """Where the kubelets of canary and twin read drop-ins, these are migrated to drop-ins."""
     before = group.look()
     local = group.qps()
     group.declare({"kubeAPIQPS": 61})
     group.play("rollout", kubelet_config_serial=3)
     assert group.qps() == [61, 61, 61]
     group.check_rows()
-    notes = group.notes(group.canary)
+    notes = group.site.notes(group.canary)
     assert notes["follower"]["judged"] == notes["follow"]["trial"] != ""
-    if dropins:
+    if group.site.machines[group.canary].minor >= 30:
         _migrates(group)
 
     group.declare({"kubeAPIQPS": 62})
@@ -179,8 +177,8 @@ def test_the_life_of_a_group_without_logins(group: Group, dropins: bool) -> None
     group.play("reset", kubelet_config_serial=3)
     assert group.qps() == local
     group.check_rows()
-    assert set(group.notes(group.canary)) == {"follow", "follower"}
-    assert changed(before, group.look()) == set(group.names)
+    assert set(group.site.notes(group.canary)) == {"follow", "follower"}
+    assert group.restarted(before) == set(group.names)
 
 
 def _migrates(group: Group) -> None:
@@ -189,7 +187,7 @@ def _migrates(group: Group) -> None:
     group.ansible.host_variables(**{group.other: {"kubelet_config_delivery": "checkpoint"}})
     group.play("migrate", *pair, kubelet_config_delivery="dropin", kubelet_config_serial=2)
     assert {name: group.live(name) for name in pair} == pair
-    assert [group.notes(name)["source"].get("delivery") for name in group.names] == ["dropin", "dropin", None]
+    assert [group.site.notes(name)["source"].get("delivery") for name in group.names] == ["dropin", "dropin", None]
     group.check_rows()
 
 
@@ -208,7 +206,7 @@ def _stops_after_the_first_batch(group: Group) -> None:
     assert group.look() == first
     # Over ssh the first end of the kubelet is seen by the play or by the guard, and each has its own words.
     _fails(group, DEADLY, "reverted", "listen tcp 192.0.2.1:10250", "error", "cause", "steps")
-    assert changed(first, group.look()) == {group.canary, group.twin}
+    assert group.restarted(first) == {group.canary, group.twin}
     assert group.qps() == [61, 61, 61]
 
 
@@ -222,37 +220,40 @@ def _fails(group: Group, config: dict[str, t.Any], state: str, cause: str, *with
 
 def _by_hand(group: Group) -> None:
     """Assign a ConfigMap with two annotations, as a person with kubectl does, and never confirm it."""
-    lab, name = group.lab, group.canary
-    held = group.notes(name)
+    cluster, name = group.site.cluster, group.canary
+    held = group.site.notes(name)
     # The source is still the one that the node was reverted from.
-    runs = held["status"]["active"]["configMap"]["name"]
-    pushed = lab.get(f"/api/v1/namespaces/kube-system/configmaps/{runs}")
-    config = {**json.loads(pushed["data"]["kubelet"]), "kubeAPIQPS": 63}
-    lab.kubectl("create", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": _objects(config)}))
+    pushed = group.site.pushed(held["status"]["active"]["configMap"])
+    key, _equals, value = MANAGED.partition("=")
+    meta = {"name": BY_HAND, "namespace": "kube-system", "labels": {key: value}}
+    config = json.dumps({**pushed, "kubeAPIQPS": 63})
+    cluster.call(
+        "POST", CONFIGMAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"kubelet": config}}
+    )
     reference = {"namespace": "kube-system", "name": BY_HAND, "kubeletConfigKey": "kubelet"}
     orders = {"attempt": held["follow"]["attempt"] + 1, "trial_seconds": 5, "confirm_seconds": 5}
     given = {"follow": orders, "source": {**held["source"], "configMap": reference}}
-    words = [f"{PREFIX}{key}={json.dumps(value)}" for key, value in given.items()]
-    lab.kubectl("annotate", "--overwrite", "node", name, *words)
-    eventually(lambda: group.live(name)["kubeAPIQPS"] == 63, 60, "the configuration that was assigned by hand")
-    eventually(lambda: group.live(name)["kubeAPIQPS"] == 61, 90, "the revert by the guard")
-    assert "not confirmed" in group.notes(name)["status"]["error"]
+    annotations = {f"{PREFIX}{key}": json.dumps(value) for key, value in given.items()}
+    with cluster.granted(_readable(meta)):
+        cluster.call("PATCH", f"{NODES}/{name}", {"metadata": {"annotations": annotations}})
+        eventually(lambda: group.live(name)["kubeAPIQPS"] == 63, 60, "the configuration that was assigned by hand")
+        eventually(lambda: group.live(name)["kubeAPIQPS"] == 61, 90, "the revert by the guard")
+    assert "not confirmed" in group.site.notes(name)["status"]["error"]
 
 
-def _objects(config: dict[str, t.Any]) -> list[dict[str, t.Any]]:
-    """Return a ConfigMap, and a Role and a RoleBinding with which nodes may read it."""
-    key, _equals, value = MANAGED.partition("=")
-    meta = {"name": BY_HAND, "namespace": "kube-system", "labels": {key: value}}
+def _readable(meta: dict[str, t.Any]) -> list[dict[str, t.Any]]:
+    """Return a Role and a RoleBinding with which nodes may read the ConfigMap."""
     rule = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [BY_HAND], "verbs": ["get"]}
     rbac = "rbac.authorization.k8s.io"
+    role = {"apiGroup": rbac, "kind": "Role", "name": BY_HAND}
+    nodes_of = [{"apiGroup": rbac, "kind": "Group", "name": "system:nodes"}]
     return [
-        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"kubelet": json.dumps(config)}},
         {"apiVersion": f"{rbac}/v1", "kind": "Role", "metadata": meta, "rules": [rule]},
         {
             "apiVersion": f"{rbac}/v1",
             "kind": "RoleBinding",
             "metadata": meta,
-            "roleRef": {"apiGroup": rbac, "kind": "Role", "name": BY_HAND},
-            "subjects": [{"apiGroup": rbac, "kind": "Group", "name": "system:nodes"}],
+            "roleRef": role,
+            "subjects": nodes_of,
         },
     ]

@@ -1,12 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the real kubelet does with its drop-in folder: the contract that delivery `dropin` builds on.
-
-`tests/contract/dropin_rules.py` has the rules that also hold on the simulation. A new minor that differs fails here.
-`_config/fields/merged_dropins.py` models these rows, and must agree with the
-kubelet about every field.
-"""
+"""Which drop-in folder the real kubelet reads, and how a link switches a drop-in: delivery `dropin` builds on both."""
 
 from __future__ import annotations
 
@@ -14,36 +9,15 @@ import typing as t
 
 import pytest
 
-from tests.contract.dropin_rules import (  # noqa: F401  # pylint: disable=unused-import  # tests
-    test_flags_win_over_all,
-    test_json_is_taken,
-    test_what_ends_the_kubelet,
-    test_what_is_live,
-)
-from tests.lab import releases
 from tests.lab.lab import Lab
-from tests.support.lab.borrowed_lab import need
-from tests.support.lab_node.dropin_node import FOLDER, DropinNode, dropin
+from tests.support.lab_node.dropin_node import FOLDER, DropinNode, dropin, with_folder
 
 
 @pytest.fixture(scope="module", params=["newest", pytest.param("earlier", marks=pytest.mark.long)])
 def node(request: pytest.FixtureRequest, lab: Lab) -> t.Iterator[DropinNode]:
-    """Yield a node with a folder of its own, with the newest release and with the earlier one."""
-    newest = lab.node("n3").release.version
-    if request.param == "earlier":
-        need((releases.EARLIER,))
-        lab.upgrade("n3", releases.EARLIER)
-    node = DropinNode(lab, "n3")
-    try:
-        node.bench.wait(node.bench.healthy, 60, "healthz")
-        node.open()
-        yield node
-    finally:
-        # These are the files of the same version.
-        node.close()
-        if request.param == "earlier":
-            lab.upgrade("n3", newest)
-            node.bench.wait(node.bench.healthy, 60, "healthz of the newest version")
+    """Yield a node."""
+    with with_folder(lab, "n3", request.param) as found:
+        yield found
 
 
 def test_a_link_to_a_file_is_followed_and_renamed(node: DropinNode) -> None:
