@@ -20,35 +20,13 @@ from ..values.reference import describe
 from . import differing
 from .drift_facts import Host, NodeFacts, sets
 
-FLAG, DROP_IN, EDITED, NOT_RESTARTED = "flag", "drop-in", "edited file", "not restarted"
-RENDERING, VERSION = "configz rendering", "other kubelet version"
-NOT_ROLLED_OUT, CHANGED, GONE, FELL_BACK, FOREIGN = (
-    "not rolled out",
-    "configmap changed",
-    "configmap gone",
-    "fell back",
-    "foreign source",
-)
-UNDECLARED, OWN_FILE, RESIZED = "no longer declared", "own file changed", "capacity changed"
-KUBEADM, UNKNOWN = "kubeadm", "unknown"
-CAUSES = (
-    FLAG,
-    DROP_IN,
-    EDITED,
-    NOT_RESTARTED,
-    RENDERING,
-    VERSION,
-    NOT_ROLLED_OUT,
-    CHANGED,
-    GONE,
-    FELL_BACK,
-    FOREIGN,
-    UNDECLARED,
-    OWN_FILE,
-    RESIZED,
-    KUBEADM,
-    UNKNOWN,
-)
+_OF_HOST = FLAG, DROP_IN, EDITED, NOT_RESTARTED = ("flag", "drop-in", "edited file", "not restarted")
+_OF_VERSION = RENDERING, VERSION = ("configz rendering", "other kubelet version")
+_OF_SOURCE = NOT_ROLLED_OUT, CHANGED, GONE = ("not rolled out", "configmap changed", "configmap gone")
+_OF_ASSIGNMENT = FELL_BACK, FOREIGN = ("fell back", "foreign source")
+_OF_VALUE = UNDECLARED, OWN_FILE, RESIZED = ("no longer declared", "own file changed", "capacity changed")
+_OTHERS = KUBEADM, UNKNOWN = ("kubeadm", "unknown")
+CAUSES = (*_OF_HOST, *_OF_VERSION, *_OF_SOURCE, *_OF_ASSIGNMENT, *_OF_VALUE, *_OTHERS)
 
 STAGES = DECLARED, PUSHED, ASSIGNED, DISK, LIVE = differing.STAGES
 SOURCE = "(config source)"
