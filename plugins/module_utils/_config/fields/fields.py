@@ -12,24 +12,7 @@ from ..values import paths
 from .field_row import Field
 from .fields_table import FIELDS, FLAGS, MEANINGS, NEWEST_MINOR, OLDEST_MINOR
 
-__all__ = [
-    "ALL",
-    "FLAGS",
-    "FORMER_SECRETS",
-    "MACHINE",
-    "MEANINGS",
-    "NEWEST_MINOR",
-    "OLDEST_MINOR",
-    "Field",
-    "children",
-    "default_known",
-    "flags_of",
-    "is_of_machine",
-    "is_secret",
-    "lookup",
-    "nearest",
-    "owner",
-]
+__all__ = ["FLAGS", "MEANINGS", "NEWEST_MINOR", "OLDEST_MINOR"]
 
 ALL: dict[str, Field] = {field.path: field for field in FIELDS}
 """Every field by its dotted name."""
