@@ -138,7 +138,7 @@ def _enforced(config: EffectiveConfig) -> Iterator[Finding]:
 
 def _cpu_order(config: EffectiveConfig) -> Iterator[Finding]:
     # k8s.io/utils/cpuset Parse; before 1.27 cm/cpuset: no CPU is reserved, and the kubelet panics (seen with 1.20)
-    for one in _cpus(config):
+    for one in config.cpus("reservedSystemCPUs"):
         if one.first > one.last:
             message = f"the range {one.first}-{one.last} runs backwards, and a kubelet ends"
             yield "reservedSystemCPUs", message, f"Write {one.last}-{one.first}."
@@ -146,18 +146,10 @@ def _cpu_order(config: EffectiveConfig) -> Iterator[Finding]:
 
 def _cpu_numbers(config: EffectiveConfig) -> Iterator[Finding]:
     # cmd/kubelet/app/server.go getReservedCPUs. The kubelet lists every CPU of a range before it looks at the machine.
-    for one in _cpus(config):
+    for one in config.cpus("reservedSystemCPUs"):
         if max(one) >= MOST_CPUS:
             message = f"no machine has a CPU {max(one)}, and no kubelet starts without a CPU that it must reserve"
             yield "reservedSystemCPUs", message, "Name CPUs of this node: see /sys/devices/system/cpu/online there."
-
-
-def _cpus(config: EffectiveConfig) -> list[short_texts.CpuRange]:
-    text = config.text("reservedSystemCPUs")
-    try:
-        return short_texts.cpu_ranges(text) if text else []
-    except ValueError:
-        return []  # validation reports it
 
 
 FATAL = (

@@ -64,6 +64,14 @@ def parse_quantity(text: str) -> Fraction:
     return Fraction(found.group("number")) * scale
 
 
+def known_quantity(text: str) -> Fraction | None:
+    """Return the exact value of a quantity, None for any other text."""
+    try:
+        return parse_quantity(text)
+    except ValueError:
+        return None
+
+
 def int64_of_quantity(text: str) -> int | None:
     """Return the value of a quantity as Go's AsInt64 does; None where Go has none, as for ``0.5Gi`` and ``1024Ti``.
 
