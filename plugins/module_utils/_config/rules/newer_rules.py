@@ -16,7 +16,7 @@ from typing import Iterator
 
 from ..values import amounts
 from .managers import objects
-from .problem import IC, EffectiveConfig, Finding, Rule, quoted
+from .problem import ENFORCE, IC, EffectiveConfig, Finding, Rule, quoted
 
 _SECOND = 10**9
 _LABEL = r"([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]"
@@ -157,8 +157,7 @@ def _allocatable_twice(config: EffectiveConfig) -> Iterator[Finding]:
     path = "enforceNodeAllocatable"
     for value, count in sorted(Counter(config.texts(path)).items()):
         if count > 1:
-            message = f'{IC}duplicated enforcements "{value}" in enforceNodeAllocatable (--enforce-node-allocatable)'
-            yield path, message, f"Keep {value} once."
+            yield path, f'{IC}duplicated enforcements "{value}" in {ENFORCE}', f"Keep {value} once."
 
 
 def _allocatable_both(config: EffectiveConfig) -> Iterator[Finding]:
@@ -166,12 +165,8 @@ def _allocatable_both(config: EffectiveConfig) -> Iterator[Finding]:
     named = config.texts(path)
     for value in ("system-reserved", "kube-reserved"):
         if {value, f"{value}-compressible"} <= set(named):
-            yield (
-                path,
-                f'{IC}both "{value}" and "{value}-compressible" cannot be specified together in '
-                "enforceNodeAllocatable (--enforce-node-allocatable)",
-                "Keep one of them.",
-            )
+            message = f'{IC}both "{value}" and "{value}-compressible" cannot be specified together in {ENFORCE}'
+            yield path, message, "Keep one of them."
 
 
 def _crash_loop(config: EffectiveConfig) -> Iterator[Finding]:

@@ -123,6 +123,8 @@ Finding = Tuple[str, str, str]
 
 IC = "invalid configuration: "
 """The start of most messages of the kubelet."""
+ENFORCE = "enforceNodeAllocatable (--enforce-node-allocatable)"
+"""This field in its messages."""
 
 FIRST_READ, LAST_READ = 20, 36
 """The first and last minor whose validation.go was read for these rules."""

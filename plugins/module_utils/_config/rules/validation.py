@@ -15,7 +15,7 @@ from typing import Iterator, Sequence
 from ..fields import compare
 from ..values import amounts, paths, short_texts
 from . import logs, managers, newer_rules, start_rules
-from .problem import IC, REFUSAL, WARNING, EffectiveConfig, Finding, Problem, Rule, quoted
+from .problem import ENFORCE, IC, REFUSAL, WARNING, EffectiveConfig, Finding, Problem, Rule, quoted
 from .types import show
 
 
@@ -118,19 +118,16 @@ def _status_images(config: EffectiveConfig) -> Iterator[Finding]:
 
 
 def _allocatable_needs_qos(config: EffectiveConfig) -> Iterator[Finding]:
-    named = config.texts("enforceNodeAllocatable")
-    # From 1.31 on, none is accepted.
-    enforced = [value for value in named if value != "none"] if config.minor >= 31 else named
-    if config.truth("cgroupsPerQOS") is False and enforced:
-        yield (
-            "enforceNodeAllocatable",
-            f'{IC}cgroupsPerQOS (--cgroups-per-qos) must be set to true when "{enforced[0]}" contained in '
-            "enforceNodeAllocatable (--enforce-node-allocatable)"
-            if config.minor >= 31
-            else f"{IC}enforceNodeAllocatable (--enforce-node-allocatable) is not supported "
-            "unless cgroupsPerQOS (--cgroups-per-qos) is set to true",
-            "Set enforceNodeAllocatable: [] (its default is [pods]), or cgroupsPerQOS: true.",
-        )
+    path, needed = "enforceNodeAllocatable", "cgroupsPerQOS (--cgroups-per-qos)"
+    named = config.texts(path)
+    if config.minor >= 31:
+        # Accepted from then on.
+        named = [value for value in named if value != "none"]
+    if config.truth("cgroupsPerQOS") is False and named:
+        message = f"{IC}{ENFORCE} is not supported unless {needed} is set to true"
+        if config.minor >= 31:
+            message = f'{IC}{needed} must be set to true when "{named[0]}" contained in {ENFORCE}'
+        yield path, message, "Set enforceNodeAllocatable: [] (its default is [pods]), or cgroupsPerQOS: true."
 
 
 def _allocatable_values(config: EffectiveConfig) -> Iterator[Finding]:
@@ -138,29 +135,19 @@ def _allocatable_values(config: EffectiveConfig) -> Iterator[Finding]:
     newer = config.minor >= _COMPRESSIBLE
     allowed = [*(value for value, (_field, since) in _ENFORCEABLE.items() if since <= config.minor), "none"]
     for value in sorted(set(named) - set(allowed)):
-        yield (
-            path,
-            f'{IC}option "{value}" specified for enforceNodeAllocatable (--enforce-node-allocatable). '
-            f"Valid options are {quoted(allowed, comma=not newer)}",
-            f"Use any of {', '.join(allowed)}.",
-        )
+        options = quoted(allowed, comma=not newer)
+        message = f'{IC}option "{value}" specified for {ENFORCE}. Valid options are {options}'
+        yield path, message, f"Use any of {', '.join(allowed)}."
     if "none" in named and len(named) > 1:
-        yield (
-            path,
-            f"{IC}enforceNodeAllocatable (--enforce-node-allocatable) may not contain additional enforcements "
-            f"when {_mark('none', newer)} is specified",
-            "Keep [none] alone, or remove none.",
-        )
+        none = _mark("none", newer)
+        message = f"{IC}{ENFORCE} may not contain additional enforcements when {none} is specified"
+        yield path, message, "Keep [none] alone, or remove none."
     for value, (field, since) in _ENFORCEABLE.items():
         if value in named and since <= config.minor and field and not config.text(field):
             plain = value.replace("-compressible", "")
             words = f'"{plain}" or "{plain}-compressible" included' if newer else f"'{value}' contained"
-            yield (
-                path,
-                f"{IC}{field} (--{plain}-cgroup) must be specified when {words} in "
-                "enforceNodeAllocatable (--enforce-node-allocatable)",
-                f"Set {field} on this node, or remove {value}.",
-            )
+            message = f"{IC}{field} (--{plain}-cgroup) must be specified when {words} in {ENFORCE}"
+            yield path, message, f"Set {field} on this node, or remove {value}."
 
 
 def _system_cgroups(config: EffectiveConfig) -> Iterator[Finding]:
