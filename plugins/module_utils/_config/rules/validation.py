@@ -225,15 +225,15 @@ def _shutdown(config: EffectiveConfig) -> Iterator[Finding]:
     shown_total, shown_critical = f"{{{amounts.format_duration(total)}}}", f"{{{amounts.format_duration(critical)}}}"
     newer = config.minor >= 24
     if critical > total or (not newer and min(total, critical) < 0):
-        yield (
-            path,
-            f"{IC}{part} {shown_critical} must be <= {path} {shown_total}"
-            if newer
-            else f"{IC}ShutdownGracePeriod {shown_total} must be >= 0, "
-            f"ShutdownGracePeriodCriticalPods {shown_critical} must be >= 0, "
-            f"and ShutdownGracePeriodCriticalPods {shown_critical} must be <= ShutdownGracePeriod {shown_total}",
-            "shutdownGracePeriodCriticalPods is the last part of shutdownGracePeriod: give it at most the same time.",
-        )
+        remedy = f"{part} is the last part of {path}: give it at most the same time."
+        message = f"{part} {shown_critical} must be <= {path} {shown_total}"
+        if not newer:
+            message = (
+                f"ShutdownGracePeriod {shown_total} must be >= 0, ShutdownGracePeriodCriticalPods {shown_critical} "
+                f"must be >= 0, and ShutdownGracePeriodCriticalPods {shown_critical} must be <= ShutdownGracePeriod "
+                f"{shown_total}"
+            )
+        yield path, f"{IC}{message}", remedy
     for name, value, shown in ((path, total, shown_total), (part, critical, shown_critical)):
         if 0 < value < 10**9 or (newer and value < 0):
             word = name if newer else name[0].upper() + name[1:]
@@ -273,14 +273,11 @@ def _reserved_cpus(config: EffectiveConfig) -> Iterator[Finding]:
 def _hidden_metrics(config: EffectiveConfig) -> Iterator[Finding]:
     value, previous = config.text("showHiddenMetricsForVersion"), f"1.{config.minor - 1}"
     if value not in ("", previous):
-        yield (
-            "showHiddenMetricsForVersion",
-            f"a kubelet of 1.{config.minor} takes the previous minor version here, '{previous}', and no other"
-            if config.minor >= 24
-            else f"--show-hidden-metrics-for-version must be omitted or have the value '{previous}'. "
-            "Only the previous minor version is allowed",
-            f'Write "{previous}" (in quotes), or remove it.',
-        )
+        message = f"a kubelet of 1.{config.minor} takes the previous minor version here, '{previous}', and no other"
+        if config.minor < 24:
+            must = f"must be omitted or have the value '{previous}'. Only the previous minor version is allowed"
+            message = f"--show-hidden-metrics-for-version {must}"
+        yield "showHiddenMetricsForVersion", message, f'Write "{previous}" (in quotes), or remove it.'
 
 
 def _log_format(config: EffectiveConfig) -> Iterator[Finding]:

@@ -56,11 +56,9 @@ def parse_quantity(text: str) -> Fraction:
     too: Go caps such values.
     """
     found = _matched(text)
-    scale = (
-        Fraction(10) ** int(found.group("exponent")[1:])
-        if found.group("exponent")
-        else _SCALE[found.group("suffix") or ""]
-    )
+    scale = _SCALE[found.group("suffix") or ""]
+    if found.group("exponent"):
+        scale = Fraction(10) ** int(found.group("exponent")[1:])
     return Fraction(found.group("number")) * scale
 
 
