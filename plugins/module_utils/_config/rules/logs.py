@@ -78,12 +78,11 @@ def _tracing_endpoint(config: EffectiveConfig) -> Iterator[Finding]:
     path, value = "tracing.endpoint", config.text("tracing.endpoint")
     scheme = value.partition(":")[0] if "//" in value else "dns"
     if scheme not in ("dns", "unix", "unix-abstract"):
-        yield (
-            path,
+        message = (
             f'{path}: Invalid value: "{value}": unsupported scheme: {scheme}.  Options are none, dns, unix, or '
-            "unix-abstract.",
-            "Write host:port, such as localhost:4317.",
+            "unix-abstract."
         )
+        yield path, message, "Write host:port, such as localhost:4317."
 
 
 def _tracing_gate(config: EffectiveConfig) -> Iterator[Finding]:

@@ -75,12 +75,11 @@ def _reserved_memory(config: EffectiveConfig) -> Iterator[Finding]:
         place = repr(node), kind
         seen[place] += 1
         if kind != "memory" and not kind.startswith("hugepages-"):
-            yield (
-                path,
+            message = (
                 f'the limit type "{kind}" for NUMA node {node} is not supported, '
-                "only [memory hugepages-<HugePageSize>] is accepted",
-                "Reserve memory, or huge pages such as hugepages-2Mi.",
+                "only [memory hugepages-<HugePageSize>] is accepted"
             )
+            yield path, message, "Reserve memory, or huge pages such as hugepages-2Mi."
         if amounts.known_quantity(str(amount)) == 0:
             message = f'reserved memory may not be zero for NUMA node {node} and resource "{kind}"'
             yield path, message, "Remove the entry, or give an amount."
@@ -146,12 +145,11 @@ def _cpu_options(config: EffectiveConfig) -> Iterator[Finding]:
         return
     if config.minor <= 32 and not config.gate("CPUManagerPolicyOptions"):
         # An empty map as well.
-        yield (
-            path,
+        message = (
             f"CPU Manager policy options {_shown(options)} require feature gates "
-            '"CPUManager", "CPUManagerPolicyOptions" enabled',
-            "Remove it, or set featureGates.CPUManagerPolicyOptions: true.",
+            '"CPUManager", "CPUManagerPolicyOptions" enabled'
         )
+        yield path, message, "Remove it, or set featureGates.CPUManagerPolicyOptions: true."
         return
     if options and config.text("cpuManagerPolicy") != "static":
         yield path, f"None policy: received unsupported options={_shown(options)}", "Set cpuManagerPolicy: static."
@@ -177,12 +175,11 @@ def _topology_options(config: EffectiveConfig) -> Iterator[Finding]:
     if not isinstance(config.value(path), dict):
         return
     if config.minor <= 31 and not config.gate("TopologyManagerPolicyOptions"):
-        yield (
-            path,
+        message = (
             f"topology manager policy options {_shown(options)} require feature gates "
-            '"TopologyManagerPolicyOptions" enabled',
-            "Remove it, or set featureGates.TopologyManagerPolicyOptions: true.",
+            '"TopologyManagerPolicyOptions" enabled'
         )
+        yield path, message, "Remove it, or set featureGates.TopologyManagerPolicyOptions: true."
         return
     if config.minor >= 28 and config.text("topologyManagerPolicy") in ("", "none"):
         return

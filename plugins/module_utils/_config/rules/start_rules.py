@@ -42,11 +42,10 @@ def _http2_of_old_go(config: EffectiveConfig) -> Iterator[Finding]:
     modern = list(map(_is_modern, suites))
     without = suites and not set(HTTP2_SUITES) & set(suites)
     if modern != sorted(modern, reverse=True):
-        yield (
-            "tlsCipherSuites",
-            "it has a suite of HTTP/2 after one that HTTP/2 forbids, and a kubelet built with Go 1.16 or older ends",
-            "Move the suites with ECDHE and GCM or CHACHA20 to the front.",
+        message = (
+            "it has a suite of HTTP/2 after one that HTTP/2 forbids, and a kubelet built with Go 1.16 or older ends"
         )
+        yield "tlsCipherSuites", message, "Move the suites with ECDHE and GCM or CHACHA20 to the front."
     elif without and config.text("tlsMinVersion") == "VersionTLS13":
         message = "it has none of the suites that HTTP/2 requires, and a kubelet built with Go 1.16 or older ends"
         yield "tlsCipherSuites", message, f"Add {' or '.join(HTTP2_SUITES)}."

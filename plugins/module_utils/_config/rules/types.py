@@ -38,13 +38,8 @@ def check(config: Mapping[str, Any], minor: int, binary: BinaryFacts | None = No
     form = fields_of(minor)
     for key, wanted in (("kind", KIND), ("apiVersion", form.api_version)):
         if key in config and config[key] != wanted:
-            yield Problem(
-                REFUSAL,
-                key,
-                f"{key} is {show(config[key])}, which a kubelet cannot load",
-                f"Write `{key}: {wanted}` or leave it out.",
-                "header",
-            )
+            cause = f"{key} is {show(config[key])}, which a kubelet cannot load"
+            yield Problem(REFUSAL, key, cause, f"Write `{key}: {wanted}` or leave it out.", "header")
     for key, value in without_header(config).items():
         judged = form.judge(key, value)
         if judged is not None:

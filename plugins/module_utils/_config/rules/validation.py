@@ -152,11 +152,8 @@ def _allocatable_values(config: EffectiveConfig) -> Iterator[Finding]:
 
 def _system_cgroups(config: EffectiveConfig) -> Iterator[Finding]:
     if config.text("systemCgroups") and not config.text("cgroupRoot"):
-        yield (
-            "systemCgroups",
-            f"{IC}systemCgroups (--system-cgroups) was specified and cgroupRoot (--cgroup-root) was not specified",
-            "Set cgroupRoot, usually to /, or remove systemCgroups.",
-        )
+        message = f"{IC}systemCgroups (--system-cgroups) was specified and cgroupRoot (--cgroup-root) was not specified"
+        yield "systemCgroups", message, "Set cgroupRoot, usually to /, or remove systemCgroups."
 
 
 def _cfs_period(config: EffectiveConfig) -> Iterator[Finding]:
@@ -164,21 +161,18 @@ def _cfs_period(config: EffectiveConfig) -> Iterator[Finding]:
     if period is None or period == 100 * 10**6:
         return
     if not config.gate("CustomCPUCFSQuotaPeriod"):
-        yield (
-            path,
-            f"{IC}cpuCFSQuotaPeriod {{{amounts.format_duration(period)}}} requires feature gate "
-            "CustomCPUCFSQuotaPeriod",
-            "Set featureGates.CustomCPUCFSQuotaPeriod: true, or use 100ms.",
+        message = (
+            f"{IC}cpuCFSQuotaPeriod {{{amounts.format_duration(period)}}} requires feature gate CustomCPUCFSQuotaPeriod"
         )
+        yield path, message, "Set featureGates.CustomCPUCFSQuotaPeriod: true, or use 100ms."
         return
     low, word, unit = (10**6, "1ms", "1ms") if config.minor >= 26 else (10**3, "1usec", "1us")
     if not low <= period <= 10**9:
-        yield (
-            path,
+        message = (
             f"{IC}cpuCFSQuotaPeriod (--cpu-cfs-quota-period) {{{amounts.format_duration(period)}}} "
-            f"must be between {word} and 1sec, inclusive",
-            f"Give a duration from {unit} to 1s.",
+            f"must be between {word} and 1sec, inclusive"
         )
+        yield path, message, f"Give a duration from {unit} to 1s."
 
 
 def _server_certificate(config: EffectiveConfig) -> Iterator[Finding]:
@@ -215,12 +209,11 @@ def _shutdown(config: EffectiveConfig) -> Iterator[Finding]:
     total, critical = config.nanoseconds(path) or 0, config.nanoseconds(part) or 0
     if not config.gate("GracefulNodeShutdown"):
         if total > 0 or critical > 0:
-            yield (
-                path,
+            message = (
                 f"{IC}Specifying ShutdownGracePeriod or ShutdownGracePeriodCriticalPods "
-                "requires feature gate GracefulNodeShutdown",
-                "Set featureGates.GracefulNodeShutdown: true, or remove both periods.",
+                "requires feature gate GracefulNodeShutdown"
             )
+            yield path, message, "Set featureGates.GracefulNodeShutdown: true, or remove both periods."
         return
     shown_total, shown_critical = f"{{{amounts.format_duration(total)}}}", f"{{{amounts.format_duration(critical)}}}"
     newer = config.minor >= 24
@@ -243,12 +236,11 @@ def _shutdown(config: EffectiveConfig) -> Iterator[Finding]:
 def _hairpin(config: EffectiveConfig) -> Iterator[Finding]:
     value = config.text("hairpinMode")
     if value not in ("", "none", "hairpin-veth", "promiscuous-bridge"):
-        yield (
-            "hairpinMode",
+        message = (
             f'{IC}option "{value}" specified for hairpinMode (--hairpin-mode). '
-            'Valid options are "none", "hairpin-veth" or "promiscuous-bridge"',
-            "Use one of them.",
+            'Valid options are "none", "hairpin-veth" or "promiscuous-bridge"'
         )
+        yield "hairpinMode", message, "Use one of them."
 
 
 def _reserved_cpus(config: EffectiveConfig) -> Iterator[Finding]:
@@ -257,12 +249,11 @@ def _reserved_cpus(config: EffectiveConfig) -> Iterator[Finding]:
         return
     start, shown = (IC, f" {value}") if config.minor >= 24 else ("", "")
     if config.text("systemReservedCgroup") or config.text("kubeReservedCgroup"):
-        yield (
-            path,
+        message = (
             f"{start}can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup "
-            "(--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)",
-            "Remove reservedSystemCPUs, or both reserved cgroups.",
+            "(--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)"
         )
+        yield path, message, "Remove reservedSystemCPUs, or both reserved cgroups."
     try:
         short_texts.cpu_ranges(value)
     except ValueError as error:
