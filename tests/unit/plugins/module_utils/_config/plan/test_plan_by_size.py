@@ -98,13 +98,6 @@ def test_what_stays_or_is_not_known_is_not_shown(layer: dict[str, Any], flags: A
     assert "allocatable" not in made["nodes"]["n0"]
 
 
-def test_huge_pages_are_not_for_pods_that_request_memory() -> None:
-    table = sized(1, ((4, 16),))
-    table["nodes"]["n0"]["capacity"]["hugepages-2Mi"] = "1Gi"
-    made = tables.planned(table, {"kubeReserved": {"memory": "1Gi"}})
-    assert made["nodes"]["n0"]["allocatable"]["memory"]["after"] == str(14 * GI - 100 * 2**20)
-
-
 def test_the_record_of_a_node_has_its_capacity() -> None:
     """Drift compares it with a later one. Equal nodes share their plan, whatever they had before."""
     table = sized(2, ((2, 8), (2, 16)))
