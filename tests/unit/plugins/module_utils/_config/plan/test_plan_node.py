@@ -323,9 +323,3 @@ def test_a_value_found_after_sources_without_a_record_may_be_theirs() -> None:
 def test_only_a_removal_with_an_unknown_default_is_left_to_the_kubelet() -> None:
     changes = [Change("a", 1, 2, True), Change("b", 1, None, True), Change("c", 1, None, False)]
     assert own_values.absent_after([*changes, Change("d", None, 2, False)]) == ["c"]
-
-
-def test_the_warning_names_what_to_do() -> None:
-    [problem] = own_values.warnings(["maxPods"])
-    assert (problem.severity, problem.path, problem.rule) == ("warning", "maxPods", "no-longer-declared")
-    assert "no longer declared" in problem.message and "reset" in problem.remedy
