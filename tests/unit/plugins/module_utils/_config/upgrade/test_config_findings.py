@@ -8,9 +8,8 @@ import typing as t
 import pytest
 import yaml
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields, gates
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.field_row import Field, Flag
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.gates_table import GATES
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import (
     config_findings,
     flags_table,
@@ -78,44 +77,9 @@ def test_in_tree_cloud_providers(value: str, gate: str, target: int, stops: bool
     assert [(one.name, one.where) for one in found] == [("--cloud-provider", f"{ENV}, line 1")] * stops
 
 
-LOCKED = sorted(
-    (name, state.since, state.default)
-    for name in GATES
-    if (gate := gates.lookup(name))
-    for state in gate.states
-    if state.locked and 20 < state.since <= fields.NEWEST_MINOR
-)
-REMOVED = sorted((name, gate.removed_in) for name in GATES if (gate := gates.lookup(name)) and gate.removed_in)
-
-
 def named(target: int, severity: str, version: str = "v1.20.2", **facts: t.Any) -> list[str]:
     found = config_findings.values(facts_of(version, **facts), target)
     return sorted({one.name for one in found if one.severity == severity})
-
-
-def test_every_locked_gate_stops_a_kubelet_from_its_minor_on() -> None:
-    assert len(LOCKED) > 100
-    for name, since, default in LOCKED:
-        for value, target in ((not default, since), (default, since), (not default, since - 1)):
-            stops = name in named(target, "stops", config={"featureGates": {name: value}})
-            gate = gates.lookup(name)
-            known = gate is not None and gate.at(target) is not None
-            assert stops == (not known or (value != default and target == since)) or _needed(name), (name, target)
-
-
-def test_every_removed_gate_stops_a_kubelet_from_its_minor_on() -> None:
-    assert len(REMOVED) > 100
-    for name, removed in REMOVED:
-        if removed > 20:
-            gate = gates.lookup(name)
-            assert gate is not None
-            given = {"featureGates": {name: gate.states[-1].default}}
-            assert named(removed, "stops", config=given) == [name]
-
-
-def _needed(name: str) -> bool:
-    """Whether other gates need this one, so that it stops a kubelet in another way."""
-    return any(name in needed or name == one for minor in (35, 36) for one, needed in gates.needs(minor).items())
 
 
 def test_a_locked_gate_says_since_when() -> None:
@@ -282,12 +246,6 @@ def test_fields_and_flags_are_those_of_the_target(
     monkeypatch.setattr(fields, "FLAGS", {"number": Flag("number", True, "replace", until=29)})
     found = config_findings.defaults(facts_of("v1.29.0", *flags, config=config, own=own), 30)
     assert [one.severity for one in found] == severities
-
-
-def test_the_values_before_and_after() -> None:
-    found = {one.name: one.message for one in config_findings.defaults(facts_of("v1.26.0"), 30)}
-    assert found["kubeAPIQPS"] == "the default changes: 5 -> 50"
-    assert found["evictionHard"] == "the default changes: imagefs.inodesFree absent -> 5%"
 
 
 @pytest.mark.parametrize(

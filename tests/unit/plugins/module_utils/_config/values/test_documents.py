@@ -145,14 +145,6 @@ def test_complete_documents_need_their_header() -> None:
         document.parse("kind: Pod\napiVersion: kubelet.config.k8s.io/v1beta1", "x", complete=True)
 
 
-def test_the_header_is_one_of_those_that_are_named() -> None:
-    for version in ("a/v1", "b/v2"):
-        good = {"kind": "KubeletConfiguration", "apiVersion": version}
-        assert document.parse(document.render(good), "x", complete=True, versions=("a/v1", "b/v2")) == good
-    with pytest.raises(document.DocumentError, match=r"apiVersion is 'c/v3'.* Write `apiVersion: a/v1`\.$"):
-        document.parse(document.render({**good, "apiVersion": "c/v3"}), "x", complete=True, versions=("a/v1", "b/v2"))
-
-
 @pytest.mark.parametrize("text", ['\n  {"a": 1e3}', '{"a": 1e3}\n\n', '\ufeff{"a": 1e3}', b'\xef\xbb\xbf{"a": 1e3}'])
 def test_json_is_read_as_json_wherever_it_begins(text: str | bytes) -> None:
     """YAML 1.1 would refuse the number."""
