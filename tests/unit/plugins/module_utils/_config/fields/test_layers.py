@@ -163,7 +163,6 @@ def test_what_a_name_covers(path: str, names: set[str], covered: bool) -> None:
     assert overlay.overlaps(path, names) is (covered or path == "authentication.webhook")
 
 
-HEADER = {"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1"}
 ROWS: dict[str, tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]] = {
     # name: base, layers, some fields of what is live
     "evictionHard set to null": ({}, [{"evictionHard": None}], {"evictionHard": {}}),
@@ -193,10 +192,10 @@ ROWS: dict[str, tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]] = {
 def test_what_is_live(name: str) -> None:
     base, layers, wanted = ROWS[name]
     before = copy.deepcopy((base, layers))
-    live = merged_dropins.effective({**HEADER, **base}, [{**HEADER, **layer} for layer in layers], 36)
+    live = merged_dropins.effective({**model.HEADER, **base}, [{**model.HEADER, **layer} for layer in layers], 36)
     assert {key: live.get(key) for key in wanted} == wanted
     assert (base, layers) == before
-    assert {key: live[key] for key in HEADER} == HEADER
+    assert {key: live[key] for key in model.HEADER} == model.HEADER
 
 
 RECORDED = dropin_contract.recorded()

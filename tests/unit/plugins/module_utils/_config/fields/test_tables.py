@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import typing as t
-from pathlib import Path
 
 import pytest
 
@@ -23,8 +22,6 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values i
 from tests.support.kubelets.table_minors import BEYOND, EVERY
 
 from .. import kubelet_model as model
-
-ROOT = Path(__file__).resolve().parents[6]
 
 
 def test_every_field_of_the_1_20_table_has_its_facts() -> None:

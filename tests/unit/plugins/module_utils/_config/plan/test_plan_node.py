@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import delivery as deliveries
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.compare import Change
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file, own_values, plan_node
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.layers import Declared
@@ -18,9 +17,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.own
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks, start_rules
 from tests.support.kubelets.table_minors import BEYOND, EVERY
 
-from .. import kubelet_model as model
-
-LIVE = complete_config.restore(model.configz({}))
+from .tables import LIVE
 
 
 def _planner(variants: dict[str, Any], shared: Any = (), allow_invalid: bool = False) -> plan_node.Planner:
