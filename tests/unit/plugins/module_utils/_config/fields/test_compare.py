@@ -224,6 +224,7 @@ MINORS = range(fields.OLDEST_MINOR, fields.NEWEST_MINOR + 1)
         ("logging.options.json.infoBufferSize", "100n", "100n"),
         ("crashLoopBackOff.maxContainerRestartPeriod", "90s", "1m30s"),
         ("podPidsLimit", -5, -1),
+        ("podPidsLimit", 100, 100),
         ("registerWithTaints", [{"key": "a", "value": ""}], [{"key": "a", "effect": ""}]),
         ("registerWithTaints", [{"key": None, "timeAdded": None}], [{"key": "", "effect": ""}]),
         (
