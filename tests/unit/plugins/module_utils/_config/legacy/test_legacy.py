@@ -185,8 +185,8 @@ def status_with(message: str) -> dict[str, t.Any]:
 
 def test_a_later_kubelet() -> None:
     """What the first form had is nothing to it."""
-    spec, status = {"configSource": {"configMap": objects.place()}}, objects.status(objects.reference())
-    found, where = minors.source_form(11).records({}, spec, {"config": status})
+    later, status = minors.source_form(11), objects.status(objects.reference())
+    found, where = later.records({}, {"configSource": later.config_source(objects.place())}, {"config": status})
     assert (found.spec, found.config, where) == (objects.place(), status, "")
     found, where = minors.source_form(20).records({}, SPEC, status_with("using current (UID: a1)"))
     assert (found.spec, found.config, where) == (None, {"error": "of another kubelet"}, "")
