@@ -10,8 +10,6 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast import allocatable, node_usage
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast.node_usage import (
@@ -184,24 +182,6 @@ def test_every_threshold_counts_after_an_unknown_and_a_satisfied_one() -> None:
     hard = {"imagefs.available": "5%", "memory.available": "1Gi"}
     soft = {"evictionSoft": {"memory.available": "3Gi"}, "evictionSoftGracePeriod": {"memory.available": "1m"}}
     assert _gone(_load(_pod("a", 3)), evictionHard=hard, **soft) == ["a"]
-
-
-USED = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 2), st.booleans()), max_size=8)
-
-
-@given(USED, st.integers(0, 20), st.integers(1, 20), st.integers(0, 20), st.integers(0, 4))
-def test_a_lower_threshold_never_evicts_more(
-    rows: list[tuple[int, int, int, bool]], available: int, low: int, more: int, reclaim: int
-) -> None:
-    pods = [
-        _pod(f"p{number}", used, asked, priority=priority, static=static)
-        for number, (used, asked, priority, static) in enumerate(rows)
-    ]
-    load = _load(*pods, available=available, capacity=20)
-    least = {"evictionMinimumReclaim": {"memory.available": f"{reclaim}Gi"}}
-    few, many = (_hard(f"{value}Gi", load, **least) for value in (low, low + more))
-    assert many[: len(few)] == few
-    assert (not few) or available < low
 
 
 CAPACITY = {"cpu": Fraction(4), "memory": Fraction(8 * GI), "ephemeral-storage": Fraction(100 * GI)}

@@ -76,33 +76,6 @@ def test_what_a_kubelet_makes_of_a_drop_in(declared: dict[str, Any], changes: di
     assert compare.changes(_live(declared), expected, 36) == []
 
 
-@pytest.mark.parametrize(
-    ("own", "declared", "changes"),
-    [
-        (
-            {"mergeDefaultEvictionSettings": True, "evictionHard": {"memory.available": "1Gi"}},
-            {"evictionHard": {"nodefs.available": None}},
-            {'evictionHard["nodefs.available"]': ("10%", None)},
-        ),
-        (
-            {"evictionHard": {"memory.available": "1Gi"}},
-            {"mergeDefaultEvictionSettings": True},
-            {"mergeDefaultEvictionSettings": (False, True)},
-        ),
-    ],
-)
-def test_default_thresholds_are_merged_into_the_own_file_only(
-    own: dict[str, Any], declared: dict[str, Any], changes: dict[str, Any]
-) -> None:
-    """So a drop-in can remove them. Seen on 1.36."""
-    live = _live(own=own)
-    made = _plan(of_n1(live), declared)
-    row = made["nodes"]["n1"]
-    assert tables.changes(made) == changes
-    expected = sources.outcome({row["live_variant"]: live}, made["variants"], row)
-    assert compare.changes(_live(declared, own), expected, 36, runs=True) == []
-
-
 @pytest.mark.parametrize("files", [None, Files(HEADER, HEADER)])
 def test_default_thresholds_that_a_checkpoint_merges_count(files: Files | None) -> None:
     """The rules, the forecast and what pods may request have to see them."""

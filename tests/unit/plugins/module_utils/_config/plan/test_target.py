@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import (
     compare,
-    complete_config,
     fields,
     overlay,
 )
@@ -154,21 +153,6 @@ def test_every_change_is_one_that_every_node_would_make(
         if not compare.same(_leaves(base).get(path), laid.get(path)):
             assert nodes
             assert all(compare.same(result.get(path), laid.get(path)) for result in results), path
-
-
-@given(model.configs(), NODES)
-def test_what_every_node_would_change_alike_is_changed_unless_it_belongs_to_a_machine(
-    base: dict[str, Any], nodes: list[list[dict[str, Any]]]
-) -> None:
-    laid = lay_common(base, nodes)
-    results = [_merged(base, node) for node in nodes]
-    for name in {name for config in (base, *results) for name in config}:
-        alike = [result.get(name) for result in results]
-        if alike and all(compare.same(alike[0], value) for value in alike):
-            own = complete_config.machine_specific({name: base.get(name)}) or complete_config.machine_specific(
-                {name: alike[0]}
-            )
-            assert compare.same(laid.get(name), base.get(name) if own else alike[0]), name
 
 
 @given(model.configs(), NODES)
