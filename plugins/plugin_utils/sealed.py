@@ -23,6 +23,7 @@ except ImportError:
 from ..module_utils._config.fields import fields
 from ..module_utils._config.fields.shadow import HIDDEN
 from ..module_utils._config.plan.layers import PROFILE
+from ..module_utils._config.values.document import SECRETS
 from ..module_utils._node.unit import unitfile
 
 MARK = "livenodes-sealed:"
@@ -32,7 +33,6 @@ _KEY: t.Any = fernet.Fernet(fernet.Fernet.generate_key()) if fernet else None
 SHARED = multiprocessing.parent_process() is None
 """Whether all workers have the key. Under a strategy that loads actions in its workers, each has its own."""
 
-_SECRETS = sorted({name for name in fields.ALL if fields.ALL[name].secret} | set(fields.FORMER_SECRETS))
 _FLAGS = [name for name, flag in fields.FLAGS.items() if fields.ALL[flag.field].secret]
 # Where results have tables, a configuration, and the texts of ConfigMaps. The rows of nodes have no secrets.
 _TABLES = ("ansible_facts", "kubelet_configz", "plan", "before")
@@ -133,12 +133,12 @@ def _unsealed(key: t.Any, value: t.Any, opened: t.Callable[[str], t.Any]) -> t.A
 def masked(value: t.Any, key: t.Any = "") -> t.Any:
     """Return arguments as they are shown: without secrets of configurations and of the kubelet's command line."""
     if isinstance(value, t.Mapping):
-        if key in _SECRETS:
+        if key in SECRETS:
             return _each(value, lambda inner: masked(inner, key))
         return {name: masked(inner, name) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [masked(inner, key) for inner in value]
-    if key in _SECRETS and value is not None:
+    if key in SECRETS and value is not None:
         return HIDDEN
     if not isinstance(value, str):
         return value
@@ -155,14 +155,14 @@ def _each(value: t.Any, change: t.Callable[[t.Any], t.Any]) -> t.Any:
 
 
 def _may_have_secrets(config: t.Any) -> bool:
-    return any(name in config for name in _SECRETS)
+    return any(name in config for name in SECRETS)
 
 
 def _config(config: t.Any) -> t.Any:
     if not isinstance(config, t.Mapping) or not _may_have_secrets(config):
         return config
     found = dict(config)
-    for name in _SECRETS:
+    for name in SECRETS:
         if name in found:
             found[name] = _sealed(found[name])
     return found

@@ -83,18 +83,14 @@ def _is_absence_known(
 ) -> bool:
     """Return whether the absence of a path in a stage is a value that counts. `given`: its fields of the top level."""
     is_empty_map = any(values.get(path) == {} for values in read.values())
-    if is_empty_map and _has_keys(path, read[stage]):
+    if is_empty_map and compare.has_keys(path, read[stage]):
+        # The rows of the keys show the difference.
         return False
     if stage == LIVE:
         return True
     if complete_config.is_created(path, read.get(LIVE, {}).get(path)):
         return False
     return compare.is_known(path, read[stage], given, minor)
-
-
-def _has_keys(path: str, known: Mapping[str, Any]) -> bool:
-    """Return whether a stage has keys in the map, so that the rows of the keys show the difference."""
-    return any(name.startswith((f"{path}.", f"{path}[")) for name in known)
 
 
 def _without_secrets_of_the_disk(path: str, values: dict[str, Any]) -> dict[str, Any]:

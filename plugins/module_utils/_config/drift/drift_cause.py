@@ -20,35 +20,13 @@ from ..values.reference import describe
 from . import differing
 from .drift_facts import Host, NodeFacts, sets
 
-FLAG, DROP_IN, EDITED, NOT_RESTARTED = "flag", "drop-in", "edited file", "not restarted"
-RENDERING, VERSION = "configz rendering", "other kubelet version"
-NOT_ROLLED_OUT, CHANGED, GONE, FELL_BACK, FOREIGN = (
-    "not rolled out",
-    "configmap changed",
-    "configmap gone",
-    "fell back",
-    "foreign source",
-)
-UNDECLARED, OWN_FILE, RESIZED = "no longer declared", "own file changed", "capacity changed"
-KUBEADM, UNKNOWN = "kubeadm", "unknown"
-CAUSES = (
-    FLAG,
-    DROP_IN,
-    EDITED,
-    NOT_RESTARTED,
-    RENDERING,
-    VERSION,
-    NOT_ROLLED_OUT,
-    CHANGED,
-    GONE,
-    FELL_BACK,
-    FOREIGN,
-    UNDECLARED,
-    OWN_FILE,
-    RESIZED,
-    KUBEADM,
-    UNKNOWN,
-)
+_OF_HOST = FLAG, DROP_IN, EDITED, NOT_RESTARTED = ("flag", "drop-in", "edited file", "not restarted")
+_OF_VERSION = RENDERING, VERSION = ("configz rendering", "other kubelet version")
+_OF_SOURCE = NOT_ROLLED_OUT, CHANGED, GONE = ("not rolled out", "configmap changed", "configmap gone")
+_OF_ASSIGNMENT = FELL_BACK, FOREIGN = ("fell back", "foreign source")
+_OF_VALUE = UNDECLARED, OWN_FILE, RESIZED = ("no longer declared", "own file changed", "capacity changed")
+_OTHERS = KUBEADM, UNKNOWN = ("kubeadm", "unknown")
+CAUSES = (*_OF_HOST, *_OF_VERSION, *_OF_SOURCE, *_OF_ASSIGNMENT, *_OF_VALUE, *_OTHERS)
 
 STAGES = DECLARED, PUSHED, ASSIGNED, DISK, LIVE = differing.STAGES
 SOURCE = "(config source)"
@@ -105,12 +83,11 @@ def of_own_file(value: str, dropin: bool = False) -> Cause:
     drop-in, since the kubelet started.
     """
     if dropin:
-        return Cause(
-            OWN_FILE,
-            f"the node's own file changed since its kubelet started, and has {value}",
+        remedy = (
             "Restart the kubelet, or run the rollout, which restarts it if something else changes. To keep the live "
-            "value, declare it.",
+            "value, declare it."
         )
+        return Cause(OWN_FILE, f"the node's own file changed since its kubelet started, and has {value}", remedy)
     message = f"the node's own file changed since its checkpoint was built on it, and has {value}"
     return Cause(OWN_FILE, message, "Run the rollout, which takes it up, or declare the value that you want.")
 
@@ -198,23 +175,21 @@ def _fell_back(facts: NodeFacts) -> Cause | None:
         return None
     reported = f"`{facts.error}`{facts.meaning}"
     if facts.unsynced:
-        return Cause(
-            FELL_BACK,
-            f"the node cannot take up {describe(facts.source)} and still runs {describe(facts.active)}: {reported}",
-            "Run the rollout, which assigns it again and names what prevents it.",
+        message = (
+            f"the node cannot take up {describe(facts.source)} and still runs {describe(facts.active)}: {reported}"
         )
+        return Cause(FELL_BACK, message, "Run the rollout, which assigns it again and names what prevents it.")
     message = f"the node refused {describe(facts.source)} and runs {describe(facts.active)}: {reported}"
     return Cause(FELL_BACK, message, "Correct the refused value, then run the rollout again.")
 
 
 def _not_restarted(facts: NodeFacts) -> Cause:
     if facts.waiting:
-        return Cause(
-            NOT_RESTARTED,
+        message = (
             f"the node must run {describe(facts.source)}, but its status has {describe(facts.assigned)} assigned and "
-            f"{describe(facts.active)} active",
-            "Wait for its kubelet, or run the rollout again.",
+            f"{describe(facts.active)} active"
         )
+        return Cause(NOT_RESTARTED, message, "Wait for its kubelet, or run the rollout again.")
     what = facts.found.file or "its config file"
     if facts.found.other_command:
         what = "the kubelet's command line"
@@ -264,12 +239,11 @@ def _unexplained(path: str, facts: NodeFacts) -> Cause:
     flags, what = fields.flags_of(path, facts.minor or None), "a drop-in"
     if flags:
         what = f"a flag (--{' or --'.join(flags)}) or a drop-in"
-    return Cause(
-        UNKNOWN,
+    message = (
         f"the kubelet runs another value than the assigned one, which {what} can override; "
-        f"{facts.host_missing or 'the node itself was not checked'}",
-        "Run again with kubelet_config_drift_hosts: true, which checks the node itself.",
+        f"{facts.host_missing or 'the node itself was not checked'}"
     )
+    return Cause(UNKNOWN, message, "Run again with kubelet_config_drift_hosts: true, which checks the node itself.")
 
 
 def _version(path: str, facts: NodeFacts) -> Cause | None:
@@ -305,12 +279,11 @@ def _resized(path: str, facts: NodeFacts) -> Cause | None:
 def _not_assigned(facts: NodeFacts) -> Cause:
     """Return that the declared configuration is not assigned, as far as the Node shows why."""
     if facts.source and facts.seeded:
-        return Cause(
-            NOT_ROLLED_OUT,
+        message = (
             f"the seed of the node is older than the group: its {describe(facts.source)} does not have what "
-            "kubelet_config declares",
-            "Run the rollout, and the playbook seed for the machines that join next.",
+            "kubelet_config declares"
         )
+        return Cause(NOT_ROLLED_OUT, message, "Run the rollout, and the playbook seed for the machines that join next.")
     if facts.source:
         what = f"the assigned {describe(facts.source)} does not have what kubelet_config declares"
         return Cause(NOT_ROLLED_OUT, what, "Run the rollout.")

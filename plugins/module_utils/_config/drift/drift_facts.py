@@ -11,7 +11,7 @@ and the restart of the switch then takes that up, too.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Collection, Mapping, Sequence, Tuple
+from typing import Any, Collection, Mapping, Tuple
 
 from .. import delivery
 from ..delivery import LINK
@@ -180,12 +180,13 @@ class Inspected:
             facts = {}
         kubelet = facts.get("kubelet") or {}
         self._flags = {path: str(use["flag"]) for path, use in (kubelet.get("shadowed") or {}).items()}
-        rows = facts.get("own") or []
+        contents = {row["path"]: row["content"] for row in facts.get("own") or []}
         self._file = kubelet.get("local_config") or ""
-        self._base = _content(rows, self._file)
-        others = [(row["path"], row["content"]) for row in rows if row["path"] != self._file]
-        self._earlier = [file for file in others if _name(file[0]) < LINK]
-        self._later = [file for file in others if _name(file[0]) >= LINK]
+        self._base: Config | None = None
+        if contents:
+            self._base = contents.pop(self._file, {})
+        self._earlier = [file for file in contents.items() if _name(file[0]) < LINK]
+        self._later = [file for file in contents.items() if _name(file[0]) >= LINK]
         self._contents = [content for _path, content in (*self._earlier, *self._later)]
 
     @property
@@ -241,11 +242,6 @@ class Inspected:
         """Return the last file that sets a path, empty if there is none."""
         files = [(self._file, self._base), *self._earlier, *self._later]
         return next((name for name, content in reversed(files) if content is not None and sets(content, path)), "")
-
-
-def _content(rows: Sequence[Mapping[str, Any]], file: str) -> Config | None:
-    missing: Config | None = {} if rows else None
-    return next((row["content"] for row in rows if row["path"] == file), missing)
 
 
 def _name(path: str) -> str:

@@ -123,7 +123,7 @@ class Finder:
         """Return the declared values that the live configuration shows in another form with the same meaning."""
         if configs.live is None or not configs.layers:
             return []
-        drifted = {path for path, _values in self._differing(configs.layers, {LIVE: configs.live}, facts)}
+        drifted = dict(self._differing(configs.layers, {LIVE: configs.live}, facts))
         declared = _declared(Declared(configs.layers), {}, facts)
         cause = Cause(
             drift_cause.RENDERING,

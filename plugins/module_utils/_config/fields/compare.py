@@ -272,9 +272,12 @@ def _absence_known(path: str, minor: int, complete: bool) -> bool:
 
 def _is_empty_beside_keys(path: str, side: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Return whether the map is empty in `side` but has keys in `other`, whose rows already show the change."""
-    return (
-        side.get(path) == {} and path not in other and any(name.startswith((f"{path}.", f"{path}[")) for name in other)
-    )
+    return side.get(path) == {} and path not in other and has_keys(path, other)
+
+
+def has_keys(path: str, values: Mapping[str, Any]) -> bool:
+    """Return whether normalised values have some below a path."""
+    return any(name.startswith((f"{path}.", f"{path}[")) for name in values)
 
 
 def _key_removed(path: str, present: set[str]) -> bool:

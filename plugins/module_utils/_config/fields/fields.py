@@ -9,36 +9,17 @@ import difflib
 from functools import lru_cache
 
 from ..values import paths
+from ..values.document import SECRETS
 from .field_row import Field
 from .fields_table import FIELDS, FLAGS, MEANINGS, NEWEST_MINOR, OLDEST_MINOR
 
-__all__ = [
-    "ALL",
-    "FLAGS",
-    "FORMER_SECRETS",
-    "MACHINE",
-    "MEANINGS",
-    "NEWEST_MINOR",
-    "OLDEST_MINOR",
-    "Field",
-    "children",
-    "default_known",
-    "flags_of",
-    "is_of_machine",
-    "is_secret",
-    "lookup",
-    "nearest",
-    "owner",
-]
+__all__ = ["FLAGS", "MEANINGS", "NEWEST_MINOR", "OLDEST_MINOR"]
 
 ALL: dict[str, Field] = {field.path: field for field in FIELDS}
 """Every field by its dotted name."""
 
 MACHINE = tuple(sorted(field.path for field in FIELDS if field.machine))
 """The fields whose value belongs to one machine."""
-
-FORMER_SECRETS = ("manifestURL", "manifestURLHeader")
-"""Former names of staticPodURL and staticPodURLHeader."""
 
 
 def lookup(path: paths.Path) -> Field | None:
@@ -63,10 +44,10 @@ def owner(path: str | paths.Path) -> Field | None:
 
 
 def is_secret(path: str) -> bool:
-    """Return whether the value at a path must not be shown."""
+    """Return whether the value at a path must not be shown, whatever its type; also under a former name."""
     field = owner(path)
     if field is None:
-        return path.partition("[")[0].partition(".")[0] in FORMER_SECRETS
+        return path.partition("[")[0].partition(".")[0] in SECRETS
     return field.secret
 
 

@@ -17,7 +17,7 @@ from typing import Any, Mapping
 
 from .gates_table import FIELDS_OF, GATES, NEEDS
 
-__all__ = ["FIELDS_OF", "GROUPS", "OLDEST_MINOR", "Gate", "State", "default", "lookup", "nearest", "needs"]
+__all__ = ["FIELDS_OF"]
 
 OLDEST_MINOR = 20
 """The oldest minor whose gates are all known."""

@@ -92,11 +92,10 @@ def _compose(base: Mapping[str, Any], layer: Mapping[str, Any], at: paths.Path) 
             )
         if None not in (old, value) and isinstance(old, Mapping) != isinstance(value, Mapping):
             raise OverlayError(_clash(path, old, value))
-        result[key] = (
-            _compose(old, value, path)
-            if isinstance(value, Mapping) and isinstance(old, Mapping)
-            else copy.deepcopy(value)
-        )
+        if isinstance(value, Mapping) and isinstance(old, Mapping):
+            result[key] = _compose(old, value, path)
+        else:
+            result[key] = copy.deepcopy(value)
     return result
 
 

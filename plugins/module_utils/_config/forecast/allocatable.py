@@ -92,9 +92,12 @@ def reserved(config: EffectiveConfig, resource: str) -> Fraction:
     For cpu, reservedSystemCPUs replaces both (cmd/kubelet/app/server.go).
     """
     if resource == "cpu" and config.text("reservedSystemCPUs"):
-        return Fraction(_count(config.text("reservedSystemCPUs")))
-    maps = map(config.pairs, ("kubeReserved", "systemReserved"))
-    return sum((_amount(pairs[resource]) for pairs in maps if resource in pairs), Fraction(0))
+        return Fraction(short_texts.cpu_count(config.cpus("reservedSystemCPUs")))
+    total = Fraction(0)
+    for field in ("kubeReserved", "systemReserved"):
+        # The rules report what is no quantity.
+        total += amounts.known_quantity(config.pairs(field).get(resource, "0")) or 0
+    return total
 
 
 def hard(config: EffectiveConfig, resource: str) -> eviction.Threshold | None:
@@ -130,20 +133,6 @@ def resized(before: Any, now: Any) -> str:
             if old != new:
                 found.append(f"{resource} {old} -> {new}")
     return ", ".join(found)
-
-
-def _amount(text: str) -> Fraction:
-    try:
-        return amounts.parse_quantity(text)
-    except ValueError:
-        return Fraction(0)  # the rules report such a value
-
-
-def _count(cpus: str) -> int:
-    try:
-        return short_texts.cpu_count(short_texts.cpu_ranges(cpus))
-    except ValueError:
-        return 0  # the rules report such a value
 
 
 RESERVABLE = RESOURCES[1:]

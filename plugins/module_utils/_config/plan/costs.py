@@ -27,7 +27,8 @@ class Costs:
 
     def __init__(self, before: Mapping[str, Any], desired: Mapping[str, Any], minor: int) -> None:
         self._minor = minor
-        self._before, self._desired = _gates(before), _gates(desired)
+        self._before = paths.typed(before.get("featureGates"), dict)
+        self._desired = paths.typed(desired.get("featureGates"), dict)
 
     def of(self, change: compare.Change) -> tuple[str, str]:
         """Return the effect of a change and its reason."""
@@ -115,8 +116,3 @@ def _number(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError
     return value
-
-
-def _gates(config: Mapping[str, Any]) -> Mapping[str, Any]:
-    given = config.get("featureGates")
-    return given if isinstance(given, Mapping) else {}

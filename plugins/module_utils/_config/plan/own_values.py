@@ -18,7 +18,7 @@ from typing import Any, Dict, Iterable, Iterator, Mapping, NamedTuple
 
 from ..fields import compare, fields, overlay
 from ..rules.problem import WARNING, Problem
-from ..values import annotation, paths
+from ..values import annotation, paths, reference
 from .layers import Declared
 
 Record = Dict[str, Any]
@@ -76,8 +76,8 @@ def of_node(row: Mapping[str, Any]) -> Record:
     # What it had then makes no plan different.
     record = {name: value for name, value in record.items() if name != CAPACITY}
     status = row.get("status") or {}
-    active = _name(status.get("active"))
-    runs = active and active == record["source"] == _name(source) and not status.get("error")
+    active = reference.held(status.get("active")).get("name")
+    runs = active and active == record["source"] == reference.held(source).get("name") and not status.get("error")
     return record if runs else {**record, "source": "", "absent": []}
 
 
@@ -88,12 +88,6 @@ def text(record: Record) -> str:
 
 
 _SHAPE = {"complete": bool, "source": str, "absent": list, "own": dict}
-
-
-def _name(source: Any) -> Any:
-    if not isinstance(source, Mapping):
-        return None
-    return (source.get("configMap") or source).get("name")
 
 
 def _fault(found: Mapping[str, Any]) -> str:

@@ -21,7 +21,7 @@ from ..rules.problem import REFUSAL, WARNING, Problem
 from ..values import annotation
 from ..values.document import API_VERSION, KIND, accept, parse, render
 from ..values.document import configmap_name as name_of
-from ..values.reference import same_place
+from ..values.reference import held, same_place
 from ..values.short_texts import minor_of
 from . import host_facts, own_file, own_values, plan_node, plan_text, sources
 from .layers import Layers
@@ -306,8 +306,8 @@ def _action(row: Mapping[str, Any], reference: Mapping[str, str], changed: bool)
     if source is None:
         # Only another assignment repairs the record of what the node should run.
         return "assign" if changed or _has_malformed_source(row) else "none"
-    active, assigned = _reference(status.get("active")), _reference(status.get("assigned"))
-    in_use = active and active == assigned and same_place(active, _reference(source))
+    active, assigned = held(status.get("active")), held(status.get("assigned"))
+    in_use = active and active == assigned and same_place(active, held(source))
     if status.get("error") or not in_use:
         return "assign"
     if annotation.unconfirmed(status.get("reason")):
@@ -322,10 +322,6 @@ def _has_malformed_source(row: Mapping[str, Any]) -> bool:
     malformed = row.get("malformed") or ()
     # A kubelet of another delivery does not look at its spec.
     return annotation.SOURCE in malformed or (row.get("delivery") == NATIVE and annotation.SPEC in malformed)
-
-
-def _reference(source: Any) -> dict[str, Any]:
-    return dict(source.get("configMap") or source) if isinstance(source, Mapping) else {}
 
 
 def _unusable(row: Mapping[str, Any], problem: Problem) -> dict[str, Any]:

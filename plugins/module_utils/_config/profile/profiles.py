@@ -17,20 +17,8 @@ from ..values import paths
 from ..values.document import DocumentError
 
 FIELD, FLAG, FILE = "field", "flag", "file"
-IS, NOT, GIVEN, ABSENT, AMONG, ABOVE, DURATION, SITE_FILE, GATE, MODE, OWNER, BY_HAND = (
-    "is",
-    "not",
-    "given",
-    "absent",
-    "among",
-    "above",
-    "duration",
-    "site file",
-    "gate",
-    "mode",
-    "owner",
-    "by hand",
-)
+IS, NOT, GIVEN, ABSENT, AMONG, ABOVE, DURATION = ("is", "not", "given", "absent", "among", "above", "duration")
+SITE_FILE, GATE, MODE, OWNER, BY_HAND = ("site file", "gate", "mode", "owner", "by hand")
 """The rules: verdicts.py applies them."""
 UNIT, KUBECONFIG, CLIENT_CA, CONFIG = "unit", "kubeconfig", "client_ca", "config"
 """The files of a kubelet whose owner and mode count."""

@@ -67,11 +67,9 @@ def _flush_positive(config: EffectiveConfig) -> Iterator[Finding]:
     given = value if isinstance(value, int) else config.nanoseconds(path)
     if given is not None and given < 0:
         # Before its validation looked at it, klog.StartFlushDaemon made a ticker of it.
-        why = (
-            "Invalid value: {}: Must be greater than zero"
-            if config.minor >= _FLUSH_VALIDATED
-            else "{} ends the kubelet in a Go panic: non-positive interval for NewTicker"
-        ).format(show(value))
+        why = f"{show(value)} ends the kubelet in a Go panic: non-positive interval for NewTicker"
+        if config.minor >= _FLUSH_VALIDATED:
+            why = f"Invalid value: {show(value)}: Must be greater than zero"
         remedy = 'Write a duration such as "5s".' if config.minor >= FLUSH_TEXT else "Write nanoseconds: 5000000000."
         yield path, f"{path}: {why}", remedy
 
@@ -80,12 +78,11 @@ def _tracing_endpoint(config: EffectiveConfig) -> Iterator[Finding]:
     path, value = "tracing.endpoint", config.text("tracing.endpoint")
     scheme = value.partition(":")[0] if "//" in value else "dns"
     if scheme not in ("dns", "unix", "unix-abstract"):
-        yield (
-            path,
+        message = (
             f'{path}: Invalid value: "{value}": unsupported scheme: {scheme}.  Options are none, dns, unix, or '
-            "unix-abstract.",
-            "Write host:port, such as localhost:4317.",
+            "unix-abstract."
         )
+        yield path, message, "Write host:port, such as localhost:4317."
 
 
 def _tracing_gate(config: EffectiveConfig) -> Iterator[Finding]:

@@ -75,13 +75,12 @@ def _reserved_memory(config: EffectiveConfig) -> Iterator[Finding]:
         place = repr(node), kind
         seen[place] += 1
         if kind != "memory" and not kind.startswith("hugepages-"):
-            yield (
-                path,
+            message = (
                 f'the limit type "{kind}" for NUMA node {node} is not supported, '
-                "only [memory hugepages-<HugePageSize>] is accepted",
-                "Reserve memory, or huge pages such as hugepages-2Mi.",
+                "only [memory hugepages-<HugePageSize>] is accepted"
             )
-        if _amount(amount) == 0:
+            yield path, message, "Reserve memory, or huge pages such as hugepages-2Mi."
+        if amounts.known_quantity(str(amount)) == 0:
             message = f'reserved memory may not be zero for NUMA node {node} and resource "{kind}"'
             yield path, message, "Remove the entry, or give an amount."
         if seen[place] == 2:
@@ -96,13 +95,6 @@ def _reservations(config: EffectiveConfig) -> Iterator[tuple[Any, str, Any]]:
             yield entry.get("numaNode", 0), str(kind), amount
 
 
-def _amount(text: Any) -> Fraction | None:
-    try:
-        return amounts.parse_quantity(str(text))
-    except ValueError:
-        return None
-
-
 def _memory_policy(config: EffectiveConfig) -> Iterator[Finding]:
     path, value = "memoryManagerPolicy", config.text("memoryManagerPolicy")
     if value and value not in ("None", "Static") and config.gate("MemoryManager"):
@@ -115,16 +107,17 @@ def _static_memory(config: EffectiveConfig) -> Iterator[Finding]:
         return
     hard = config.pairs("evictionHard").get("memory.available", "0")
     parts = [config.pairs(field).get("memory", "0") for field in ("kubeReserved", "systemReserved")]
-    given = [amount for _node, kind, amount in _reservations(config) if kind == "memory"]
+    given = [str(amount) for _node, kind, amount in _reservations(config) if kind == "memory"]
     # A share of the machine's memory is known on the node only.
-    left_out, reserved = list(map(_amount, (*parts, hard))), list(map(_amount, given))
+    left_out = list(map(amounts.known_quantity, (*parts, hard)))
+    reserved = list(map(amounts.known_quantity, given))
     if None in left_out or None in reserved:
         return
     total, wanted = sum(filter(None, reserved)), sum(filter(None, left_out))
     for node, kind, amount in _reservations(config):
         if isinstance(node, int) and not 0 <= node < _MOST_NUMA_NODES:
             yield "reservedMemory", f"no machine has a NUMA node {node}, and the kubelet ends", "Name one of this node."
-        if kind.startswith("hugepages-") and _amount(amount):
+        if kind.startswith("hugepages-") and amounts.known_quantity(str(amount)):
             message = f"{kind} is not part of Node Allocatable, and a kubelet with memoryManagerPolicy Static ends"
             yield "reservedMemory", message, f"Remove {kind} from reservedMemory."
         if kind == "memory" and amounts.int64_of_quantity(str(amount)) is None:
@@ -152,12 +145,11 @@ def _cpu_options(config: EffectiveConfig) -> Iterator[Finding]:
         return
     if config.minor <= 32 and not config.gate("CPUManagerPolicyOptions"):
         # An empty map as well.
-        yield (
-            path,
+        message = (
             f"CPU Manager policy options {_shown(options)} require feature gates "
-            '"CPUManager", "CPUManagerPolicyOptions" enabled',
-            "Remove it, or set featureGates.CPUManagerPolicyOptions: true.",
+            '"CPUManager", "CPUManagerPolicyOptions" enabled'
         )
+        yield path, message, "Remove it, or set featureGates.CPUManagerPolicyOptions: true."
         return
     if options and config.text("cpuManagerPolicy") != "static":
         yield path, f"None policy: received unsupported options={_shown(options)}", "Set cpuManagerPolicy: static."
@@ -183,12 +175,11 @@ def _topology_options(config: EffectiveConfig) -> Iterator[Finding]:
     if not isinstance(config.value(path), dict):
         return
     if config.minor <= 31 and not config.gate("TopologyManagerPolicyOptions"):
-        yield (
-            path,
+        message = (
             f"topology manager policy options {_shown(options)} require feature gates "
-            '"TopologyManagerPolicyOptions" enabled',
-            "Remove it, or set featureGates.TopologyManagerPolicyOptions: true.",
+            '"TopologyManagerPolicyOptions" enabled'
         )
+        yield path, message, "Remove it, or set featureGates.TopologyManagerPolicyOptions: true."
         return
     if config.minor >= 28 and config.text("topologyManagerPolicy") in ("", "none"):
         return

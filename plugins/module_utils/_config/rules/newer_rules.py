@@ -16,7 +16,7 @@ from typing import Iterator
 
 from ..values import amounts
 from .managers import objects
-from .problem import IC, EffectiveConfig, Finding, Rule, quoted
+from .problem import ENFORCE, IC, EffectiveConfig, Finding, Rule, quoted
 
 _SECOND = 10**9
 _LABEL = r"([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]"
@@ -78,12 +78,11 @@ def _positive_pulls(config: EffectiveConfig) -> Iterator[Finding]:
 def _parallel_pulls(config: EffectiveConfig) -> Iterator[Finding]:
     value = config.number("maxParallelImagePulls")
     if value is not None and value > 1 and config.truth("serializeImagePulls"):
-        yield (
-            "maxParallelImagePulls",
+        message = (
             f"{IC}maxParallelImagePulls cannot be larger than 1 unless SerializeImagePulls (--serialize-image-pulls) "
-            "is set to false",
-            "Set serializeImagePulls: false, or maxParallelImagePulls: 1.",
+            "is set to false"
         )
+        yield "maxParallelImagePulls", message, "Set serializeImagePulls: false, or maxParallelImagePulls: 1."
 
 
 def _log_query_gate(config: EffectiveConfig) -> Iterator[Finding]:
@@ -110,12 +109,11 @@ def _image_age(config: EffectiveConfig) -> Iterator[Finding]:
     elif most < 0:
         yield path, f"{IC}imageMaximumGCAge {amounts.format_duration(most)} must not be negative", "Give 0s or more."
     elif 0 < most <= least:
-        yield (
-            path,
+        message = (
             f"{IC}imageMaximumGCAge {amounts.format_duration(most)} must be greater than imageMinimumGCAge "
-            f"{amounts.format_duration(least)}",
-            "Raise imageMaximumGCAge, or lower imageMinimumGCAge.",
+            f"{amounts.format_duration(least)}"
         )
+        yield path, message, "Raise imageMaximumGCAge, or lower imageMinimumGCAge."
 
 
 def _image_minimum_age(config: EffectiveConfig) -> Iterator[Finding]:
@@ -157,8 +155,7 @@ def _allocatable_twice(config: EffectiveConfig) -> Iterator[Finding]:
     path = "enforceNodeAllocatable"
     for value, count in sorted(Counter(config.texts(path)).items()):
         if count > 1:
-            message = f'{IC}duplicated enforcements "{value}" in enforceNodeAllocatable (--enforce-node-allocatable)'
-            yield path, message, f"Keep {value} once."
+            yield path, f'{IC}duplicated enforcements "{value}" in {ENFORCE}', f"Keep {value} once."
 
 
 def _allocatable_both(config: EffectiveConfig) -> Iterator[Finding]:
@@ -166,12 +163,8 @@ def _allocatable_both(config: EffectiveConfig) -> Iterator[Finding]:
     named = config.texts(path)
     for value in ("system-reserved", "kube-reserved"):
         if {value, f"{value}-compressible"} <= set(named):
-            yield (
-                path,
-                f'{IC}both "{value}" and "{value}-compressible" cannot be specified together in '
-                "enforceNodeAllocatable (--enforce-node-allocatable)",
-                "Keep one of them.",
-            )
+            message = f'{IC}both "{value}" and "{value}-compressible" cannot be specified together in {ENFORCE}'
+            yield path, message, "Keep one of them."
 
 
 def _crash_loop(config: EffectiveConfig) -> Iterator[Finding]:
@@ -180,19 +173,17 @@ def _crash_loop(config: EffectiveConfig) -> Iterator[Finding]:
     if period is None:
         return
     if not config.gate("KubeletCrashLoopBackOffMax"):
-        yield (
-            path,
+        message = (
             f"{IC}FeatureGate KubeletCrashLoopBackOffMax not enabled, CrashLoopBackOff.MaxContainerRestartPeriod must "
-            "not be set",
-            "Remove it, or set featureGates.KubeletCrashLoopBackOffMax: true.",
+            "not be set"
         )
+        yield path, message, "Remove it, or set featureGates.KubeletCrashLoopBackOffMax: true."
     elif not 1000 <= period // 10**6 <= 300000:
-        yield (
-            path,
+        message = (
             f"{IC}CrashLoopBackOff.MaxContainerRestartPeriod (got: {period / _SECOND:g} seconds) must be set between "
-            "1s and 300s",
-            "Give a duration from 1s to 300s.",
+            "1s and 300s"
         )
+        yield path, message, "Give a duration from 1s to 300s."
 
 
 _PULL_POLICIES = ("NeverVerify", "NeverVerifyPreloadedImages", "NeverVerifyAllowlistedImages", "AlwaysVerify")
@@ -204,22 +195,20 @@ def _pull_policy(config: EffectiveConfig) -> Iterator[Finding]:
     if not config.gate("KubeletEnsureSecretPulledImages"):
         for field, given in ((path, value), (images, config.texts(images))):
             if given:
-                yield (
-                    field,
-                    f"{IC}`{field}` must not be set if KubeletEnsureSecretPulledImages feature gate is not enabled",
-                    "Remove it, or set featureGates.KubeletEnsureSecretPulledImages: true.",
+                message = (
+                    f"{IC}`{field}` must not be set if KubeletEnsureSecretPulledImages feature gate is not enabled"
                 )
+                yield field, message, "Remove it, or set featureGates.KubeletEnsureSecretPulledImages: true."
         return
     if value and value not in _PULL_POLICIES:
         message = f'{IC}option "{value}" specified for {path}. Valid options are {quoted(_PULL_POLICIES, comma=False)}'
         yield path, message, f"Use one of {', '.join(_PULL_POLICIES)}."
     if config.texts(images) and value != "NeverVerifyAllowlistedImages":
-        yield (
-            images,
+        message = (
             f"{IC}can't set `{images}` if `imagePullCredentialsVertificationPolicy` is not "
-            '"NeverVerifyAllowlistedImages"',
-            f"Set {path}: NeverVerifyAllowlistedImages, or remove {images}.",
+            '"NeverVerifyAllowlistedImages"'
         )
+        yield images, message, f"Set {path}: NeverVerifyAllowlistedImages, or remove {images}."
 
 
 # github.com/distribution/reference regexp.go: a name without tag and digest
@@ -239,11 +228,10 @@ def _image_patterns(config: EffectiveConfig) -> Iterator[Finding]:
             folder != "/" and "*" not in folder and pattern == pattern.strip() if folder else _IMAGE.fullmatch(pattern)
         )
         if not fits:
-            yield (
-                path,
-                f'{IC}invalid image pattern in `{path}`: "{pattern}"',
-                "Write an image without tag and digest, such as example.com/a, or all below a name: example.com/a/*.",
+            remedy = (
+                "Write an image without tag and digest, such as example.com/a, or all below a name: example.com/a/*."
             )
+            yield path, f'{IC}invalid image pattern in `{path}`: "{pattern}"', remedy
 
 
 def _ids_per_pod(config: EffectiveConfig) -> Iterator[Finding]:

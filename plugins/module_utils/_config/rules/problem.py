@@ -12,7 +12,7 @@ from typing import Any, Callable, Iterator, Mapping, NamedTuple, Sequence, Tuple
 
 from ..fields import compare, fields, gates
 from ..fields.binary_facts import BinaryFacts
-from ..values import amounts, paths
+from ..values import amounts, paths, short_texts
 
 REFUSAL = "refusal"
 """Nothing may be written: the kubelet would ignore the value or crash."""
@@ -70,6 +70,13 @@ class EffectiveConfig:
         """Return the strings of a list."""
         return [entry for entry in paths.typed(self.value(path), list) if isinstance(entry, str)]
 
+    def cpus(self, path: str) -> list[short_texts.CpuRange]:
+        """Return the ranges of a list of CPUs; none of a text that is no such list."""
+        try:
+            return short_texts.cpu_ranges(self.text(path))
+        except ValueError:
+            return []
+
     def pairs(self, path: str) -> dict[str, str]:
         """Return the string entries of a map."""
         value = paths.typed(self.value(path), dict)
@@ -116,6 +123,8 @@ Finding = Tuple[str, str, str]
 
 IC = "invalid configuration: "
 """The start of most messages of the kubelet."""
+ENFORCE = "enforceNodeAllocatable (--enforce-node-allocatable)"
+"""This field in its messages."""
 
 FIRST_READ, LAST_READ = 20, 36
 """The first and last minor whose validation.go was read for these rules."""

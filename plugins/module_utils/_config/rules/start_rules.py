@@ -42,11 +42,10 @@ def _http2_of_old_go(config: EffectiveConfig) -> Iterator[Finding]:
     modern = list(map(_is_modern, suites))
     without = suites and not set(HTTP2_SUITES) & set(suites)
     if modern != sorted(modern, reverse=True):
-        yield (
-            "tlsCipherSuites",
-            "it has a suite of HTTP/2 after one that HTTP/2 forbids, and a kubelet built with Go 1.16 or older ends",
-            "Move the suites with ECDHE and GCM or CHACHA20 to the front.",
+        message = (
+            "it has a suite of HTTP/2 after one that HTTP/2 forbids, and a kubelet built with Go 1.16 or older ends"
         )
+        yield "tlsCipherSuites", message, "Move the suites with ECDHE and GCM or CHACHA20 to the front."
     elif without and config.text("tlsMinVersion") == "VersionTLS13":
         message = "it has none of the suites that HTTP/2 requires, and a kubelet built with Go 1.16 or older ends"
         yield "tlsCipherSuites", message, f"Add {' or '.join(HTTP2_SUITES)}."
@@ -138,7 +137,7 @@ def _enforced(config: EffectiveConfig) -> Iterator[Finding]:
 
 def _cpu_order(config: EffectiveConfig) -> Iterator[Finding]:
     # k8s.io/utils/cpuset Parse; before 1.27 cm/cpuset: no CPU is reserved, and the kubelet panics (seen with 1.20)
-    for one in _cpus(config):
+    for one in config.cpus("reservedSystemCPUs"):
         if one.first > one.last:
             message = f"the range {one.first}-{one.last} runs backwards, and a kubelet ends"
             yield "reservedSystemCPUs", message, f"Write {one.last}-{one.first}."
@@ -146,18 +145,10 @@ def _cpu_order(config: EffectiveConfig) -> Iterator[Finding]:
 
 def _cpu_numbers(config: EffectiveConfig) -> Iterator[Finding]:
     # cmd/kubelet/app/server.go getReservedCPUs. The kubelet lists every CPU of a range before it looks at the machine.
-    for one in _cpus(config):
+    for one in config.cpus("reservedSystemCPUs"):
         if max(one) >= MOST_CPUS:
             message = f"no machine has a CPU {max(one)}, and no kubelet starts without a CPU that it must reserve"
             yield "reservedSystemCPUs", message, "Name CPUs of this node: see /sys/devices/system/cpu/online there."
-
-
-def _cpus(config: EffectiveConfig) -> list[short_texts.CpuRange]:
-    text = config.text("reservedSystemCPUs")
-    try:
-        return short_texts.cpu_ranges(text) if text else []
-    except ValueError:
-        return []  # validation reports it
 
 
 FATAL = (

@@ -38,13 +38,8 @@ def check(config: Mapping[str, Any], minor: int, binary: BinaryFacts | None = No
     form = fields_of(minor)
     for key, wanted in (("kind", KIND), ("apiVersion", form.api_version)):
         if key in config and config[key] != wanted:
-            yield Problem(
-                REFUSAL,
-                key,
-                f"{key} is {show(config[key])}, which a kubelet cannot load",
-                f"Write `{key}: {wanted}` or leave it out.",
-                "header",
-            )
+            cause = f"{key} is {show(config[key])}, which a kubelet cannot load"
+            yield Problem(REFUSAL, key, cause, f"Write `{key}: {wanted}` or leave it out.", "header")
     for key, value in without_header(config).items():
         judged = form.judge(key, value)
         if judged is not None:
@@ -167,16 +162,10 @@ def _quantity(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
 
 def _duration(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
     if not isinstance(value, str):
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        yield _wrong(
-            at,
-            value,
-            "a duration",
-            f'Write a Go duration with its unit in quotes, such as "{show(value)}s" for seconds.'
-            if number
-            else 'Write a Go duration, such as "1m30s".',
-            field,
-        )
+        remedy = 'Write a Go duration, such as "1m30s".'
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            remedy = f'Write a Go duration with its unit in quotes, such as "{show(value)}s" for seconds.'
+        yield _wrong(at, value, "a duration", remedy, field)
         return
     try:
         amounts.parse_duration(value)
@@ -239,11 +228,9 @@ def unknown(at: paths.Path, minor: int, has: bool | None = None) -> Problem:
     newest = fields.NEWEST_MINOR
     near = fields.nearest(paths.field_path(at))
     message = f"no kubelet up to 1.{newest} knows this field; kubelets ignore it silently"
-    remedy = (
-        f"Did you mean {near}?"
-        if near
-        else "Check the name in the Kubernetes reference of KubeletConfiguration v1beta1, or remove it."
-    )
+    remedy = "Check the name in the Kubernetes reference of KubeletConfiguration v1beta1, or remove it."
+    if near:
+        remedy = f"Did you mean {near}?"
     if minor > newest and has is False:
         message = f"the binary of this 1.{minor} does not know this field and would ignore it silently"
     elif minor > newest:

@@ -15,7 +15,7 @@ from typing import Iterator, Sequence
 from ..fields import compare
 from ..values import amounts, paths, short_texts
 from . import logs, managers, newer_rules, start_rules
-from .problem import IC, REFUSAL, WARNING, EffectiveConfig, Finding, Problem, Rule, quoted
+from .problem import ENFORCE, IC, REFUSAL, WARNING, EffectiveConfig, Finding, Problem, Rule, quoted
 from .types import show
 
 
@@ -118,19 +118,16 @@ def _status_images(config: EffectiveConfig) -> Iterator[Finding]:
 
 
 def _allocatable_needs_qos(config: EffectiveConfig) -> Iterator[Finding]:
-    named = config.texts("enforceNodeAllocatable")
-    # From 1.31 on, none is accepted.
-    enforced = [value for value in named if value != "none"] if config.minor >= 31 else named
-    if config.truth("cgroupsPerQOS") is False and enforced:
-        yield (
-            "enforceNodeAllocatable",
-            f'{IC}cgroupsPerQOS (--cgroups-per-qos) must be set to true when "{enforced[0]}" contained in '
-            "enforceNodeAllocatable (--enforce-node-allocatable)"
-            if config.minor >= 31
-            else f"{IC}enforceNodeAllocatable (--enforce-node-allocatable) is not supported "
-            "unless cgroupsPerQOS (--cgroups-per-qos) is set to true",
-            "Set enforceNodeAllocatable: [] (its default is [pods]), or cgroupsPerQOS: true.",
-        )
+    path, needed = "enforceNodeAllocatable", "cgroupsPerQOS (--cgroups-per-qos)"
+    named = config.texts(path)
+    if config.minor >= 31:
+        # Accepted from then on.
+        named = [value for value in named if value != "none"]
+    if config.truth("cgroupsPerQOS") is False and named:
+        message = f"{IC}{ENFORCE} is not supported unless {needed} is set to true"
+        if config.minor >= 31:
+            message = f'{IC}{needed} must be set to true when "{named[0]}" contained in {ENFORCE}'
+        yield path, message, "Set enforceNodeAllocatable: [] (its default is [pods]), or cgroupsPerQOS: true."
 
 
 def _allocatable_values(config: EffectiveConfig) -> Iterator[Finding]:
@@ -138,38 +135,25 @@ def _allocatable_values(config: EffectiveConfig) -> Iterator[Finding]:
     newer = config.minor >= _COMPRESSIBLE
     allowed = [*(value for value, (_field, since) in _ENFORCEABLE.items() if since <= config.minor), "none"]
     for value in sorted(set(named) - set(allowed)):
-        yield (
-            path,
-            f'{IC}option "{value}" specified for enforceNodeAllocatable (--enforce-node-allocatable). '
-            f"Valid options are {quoted(allowed, comma=not newer)}",
-            f"Use any of {', '.join(allowed)}.",
-        )
+        options = quoted(allowed, comma=not newer)
+        message = f'{IC}option "{value}" specified for {ENFORCE}. Valid options are {options}'
+        yield path, message, f"Use any of {', '.join(allowed)}."
     if "none" in named and len(named) > 1:
-        yield (
-            path,
-            f"{IC}enforceNodeAllocatable (--enforce-node-allocatable) may not contain additional enforcements "
-            f"when {_mark('none', newer)} is specified",
-            "Keep [none] alone, or remove none.",
-        )
+        none = _mark("none", newer)
+        message = f"{IC}{ENFORCE} may not contain additional enforcements when {none} is specified"
+        yield path, message, "Keep [none] alone, or remove none."
     for value, (field, since) in _ENFORCEABLE.items():
         if value in named and since <= config.minor and field and not config.text(field):
             plain = value.replace("-compressible", "")
             words = f'"{plain}" or "{plain}-compressible" included' if newer else f"'{value}' contained"
-            yield (
-                path,
-                f"{IC}{field} (--{plain}-cgroup) must be specified when {words} in "
-                "enforceNodeAllocatable (--enforce-node-allocatable)",
-                f"Set {field} on this node, or remove {value}.",
-            )
+            message = f"{IC}{field} (--{plain}-cgroup) must be specified when {words} in {ENFORCE}"
+            yield path, message, f"Set {field} on this node, or remove {value}."
 
 
 def _system_cgroups(config: EffectiveConfig) -> Iterator[Finding]:
     if config.text("systemCgroups") and not config.text("cgroupRoot"):
-        yield (
-            "systemCgroups",
-            f"{IC}systemCgroups (--system-cgroups) was specified and cgroupRoot (--cgroup-root) was not specified",
-            "Set cgroupRoot, usually to /, or remove systemCgroups.",
-        )
+        message = f"{IC}systemCgroups (--system-cgroups) was specified and cgroupRoot (--cgroup-root) was not specified"
+        yield "systemCgroups", message, "Set cgroupRoot, usually to /, or remove systemCgroups."
 
 
 def _cfs_period(config: EffectiveConfig) -> Iterator[Finding]:
@@ -177,21 +161,18 @@ def _cfs_period(config: EffectiveConfig) -> Iterator[Finding]:
     if period is None or period == 100 * 10**6:
         return
     if not config.gate("CustomCPUCFSQuotaPeriod"):
-        yield (
-            path,
-            f"{IC}cpuCFSQuotaPeriod {{{amounts.format_duration(period)}}} requires feature gate "
-            "CustomCPUCFSQuotaPeriod",
-            "Set featureGates.CustomCPUCFSQuotaPeriod: true, or use 100ms.",
+        message = (
+            f"{IC}cpuCFSQuotaPeriod {{{amounts.format_duration(period)}}} requires feature gate CustomCPUCFSQuotaPeriod"
         )
+        yield path, message, "Set featureGates.CustomCPUCFSQuotaPeriod: true, or use 100ms."
         return
     low, word, unit = (10**6, "1ms", "1ms") if config.minor >= 26 else (10**3, "1usec", "1us")
     if not low <= period <= 10**9:
-        yield (
-            path,
+        message = (
             f"{IC}cpuCFSQuotaPeriod (--cpu-cfs-quota-period) {{{amounts.format_duration(period)}}} "
-            f"must be between {word} and 1sec, inclusive",
-            f"Give a duration from {unit} to 1s.",
+            f"must be between {word} and 1sec, inclusive"
         )
+        yield path, message, f"Give a duration from {unit} to 1s."
 
 
 def _server_certificate(config: EffectiveConfig) -> Iterator[Finding]:
@@ -228,25 +209,24 @@ def _shutdown(config: EffectiveConfig) -> Iterator[Finding]:
     total, critical = config.nanoseconds(path) or 0, config.nanoseconds(part) or 0
     if not config.gate("GracefulNodeShutdown"):
         if total > 0 or critical > 0:
-            yield (
-                path,
+            message = (
                 f"{IC}Specifying ShutdownGracePeriod or ShutdownGracePeriodCriticalPods "
-                "requires feature gate GracefulNodeShutdown",
-                "Set featureGates.GracefulNodeShutdown: true, or remove both periods.",
+                "requires feature gate GracefulNodeShutdown"
             )
+            yield path, message, "Set featureGates.GracefulNodeShutdown: true, or remove both periods."
         return
     shown_total, shown_critical = f"{{{amounts.format_duration(total)}}}", f"{{{amounts.format_duration(critical)}}}"
     newer = config.minor >= 24
     if critical > total or (not newer and min(total, critical) < 0):
-        yield (
-            path,
-            f"{IC}{part} {shown_critical} must be <= {path} {shown_total}"
-            if newer
-            else f"{IC}ShutdownGracePeriod {shown_total} must be >= 0, "
-            f"ShutdownGracePeriodCriticalPods {shown_critical} must be >= 0, "
-            f"and ShutdownGracePeriodCriticalPods {shown_critical} must be <= ShutdownGracePeriod {shown_total}",
-            "shutdownGracePeriodCriticalPods is the last part of shutdownGracePeriod: give it at most the same time.",
-        )
+        remedy = f"{part} is the last part of {path}: give it at most the same time."
+        message = f"{part} {shown_critical} must be <= {path} {shown_total}"
+        if not newer:
+            message = (
+                f"ShutdownGracePeriod {shown_total} must be >= 0, ShutdownGracePeriodCriticalPods {shown_critical} "
+                f"must be >= 0, and ShutdownGracePeriodCriticalPods {shown_critical} must be <= ShutdownGracePeriod "
+                f"{shown_total}"
+            )
+        yield path, f"{IC}{message}", remedy
     for name, value, shown in ((path, total, shown_total), (part, critical, shown_critical)):
         if 0 < value < 10**9 or (newer and value < 0):
             word = name if newer else name[0].upper() + name[1:]
@@ -256,12 +236,11 @@ def _shutdown(config: EffectiveConfig) -> Iterator[Finding]:
 def _hairpin(config: EffectiveConfig) -> Iterator[Finding]:
     value = config.text("hairpinMode")
     if value not in ("", "none", "hairpin-veth", "promiscuous-bridge"):
-        yield (
-            "hairpinMode",
+        message = (
             f'{IC}option "{value}" specified for hairpinMode (--hairpin-mode). '
-            'Valid options are "none", "hairpin-veth" or "promiscuous-bridge"',
-            "Use one of them.",
+            'Valid options are "none", "hairpin-veth" or "promiscuous-bridge"'
         )
+        yield "hairpinMode", message, "Use one of them."
 
 
 def _reserved_cpus(config: EffectiveConfig) -> Iterator[Finding]:
@@ -270,12 +249,11 @@ def _reserved_cpus(config: EffectiveConfig) -> Iterator[Finding]:
         return
     start, shown = (IC, f" {value}") if config.minor >= 24 else ("", "")
     if config.text("systemReservedCgroup") or config.text("kubeReservedCgroup"):
-        yield (
-            path,
+        message = (
             f"{start}can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup "
-            "(--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)",
-            "Remove reservedSystemCPUs, or both reserved cgroups.",
+            "(--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)"
         )
+        yield path, message, "Remove reservedSystemCPUs, or both reserved cgroups."
     try:
         short_texts.cpu_ranges(value)
     except ValueError as error:
@@ -286,14 +264,11 @@ def _reserved_cpus(config: EffectiveConfig) -> Iterator[Finding]:
 def _hidden_metrics(config: EffectiveConfig) -> Iterator[Finding]:
     value, previous = config.text("showHiddenMetricsForVersion"), f"1.{config.minor - 1}"
     if value not in ("", previous):
-        yield (
-            "showHiddenMetricsForVersion",
-            f"a kubelet of 1.{config.minor} takes the previous minor version here, '{previous}', and no other"
-            if config.minor >= 24
-            else f"--show-hidden-metrics-for-version must be omitted or have the value '{previous}'. "
-            "Only the previous minor version is allowed",
-            f'Write "{previous}" (in quotes), or remove it.',
-        )
+        message = f"a kubelet of 1.{config.minor} takes the previous minor version here, '{previous}', and no other"
+        if config.minor < 24:
+            must = f"must be omitted or have the value '{previous}'. Only the previous minor version is allowed"
+            message = f"--show-hidden-metrics-for-version {must}"
+        yield "showHiddenMetricsForVersion", message, f'Write "{previous}" (in quotes), or remove it.'
 
 
 def _log_format(config: EffectiveConfig) -> Iterator[Finding]:

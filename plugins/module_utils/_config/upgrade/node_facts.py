@@ -24,19 +24,10 @@ STAYS = "stays"
 SEVERITIES = (STOPS, UNKNOWN, CHANGES, STAYS)
 """In the order in which they are shown."""
 
-FLAG, GATE, FIELD, DEFAULT, VALUE, CGROUP, RUNTIME, POD, DELIVERY, BINARY, VERSION = KINDS = (
-    "flag",
-    "gate",
-    "field",
-    "default",
-    "value",
-    "cgroup",
-    "runtime",
-    "pod",
-    "delivery",
-    "binary",
-    "version",
-)
+_OF_CONFIG = FLAG, GATE, FIELD, DEFAULT, VALUE = ("flag", "gate", "field", "default", "value")
+_OF_HOST = CGROUP, RUNTIME, POD, DELIVERY = ("cgroup", "runtime", "pod", "delivery")
+_OF_TARGET = BINARY, VERSION = ("binary", "version")
+KINDS = (*_OF_CONFIG, *_OF_HOST, *_OF_TARGET)
 """What a row is about."""
 
 

@@ -238,15 +238,12 @@ def _static_pods(facts: UpgradeFacts, merged: Mapping[str, Any], target: int) ->
                 UNKNOWN, POD, name, message, "Check by hand that they refer to no Secret or ConfigMap.", pod.file
             )
         else:
-            yield Finding(
-                STOPS,
-                POD,
-                name,
+            message = (
                 f"kubelets from 1.{_PODS_ALONE} on do not start a static pod that refers to objects of the API, and it "
-                f"refers to {', '.join(pod.refers_to)}",
-                "Put what it needs into files of the host, or run it as a DaemonSet.",
-                pod.file,
+                f"refers to {', '.join(pod.refers_to)}"
             )
+            remedy = "Put what it needs into files of the host, or run it as a DaemonSet."
+            yield Finding(STOPS, POD, name, message, remedy, pod.file)
 
 
 def _huge_pages(facts: UpgradeFacts, merged: Mapping[str, Any], target: int) -> Iterator[Finding]:

@@ -56,12 +56,18 @@ def parse_quantity(text: str) -> Fraction:
     too: Go caps such values.
     """
     found = _matched(text)
-    scale = (
-        Fraction(10) ** int(found.group("exponent")[1:])
-        if found.group("exponent")
-        else _SCALE[found.group("suffix") or ""]
-    )
+    scale = _SCALE[found.group("suffix") or ""]
+    if found.group("exponent"):
+        scale = Fraction(10) ** int(found.group("exponent")[1:])
     return Fraction(found.group("number")) * scale
+
+
+def known_quantity(text: str) -> Fraction | None:
+    """Return the exact value of a quantity, None for any other text."""
+    try:
+        return parse_quantity(text)
+    except ValueError:
+        return None
 
 
 def int64_of_quantity(text: str) -> int | None:

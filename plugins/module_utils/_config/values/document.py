@@ -12,7 +12,6 @@ Source of the suffix: staging/src/k8s.io/kubectl/pkg/util/hash/hash.go of Kubern
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 import math
@@ -243,19 +242,12 @@ _GO_ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u
 _SAFE_DIGITS = str.maketrans("013ae", "ghkmt")
 
 
-def append_hash(
-    name: str, data: Mapping[str, str], binary_data: Mapping[str, bytes] | None = None, immutable: bool | None = None
-) -> str:
+def append_hash(name: str, data: Mapping[str, str]) -> str:
     """Return the ten character suffix that ``kubectl --append-hash`` gives a ConfigMap with this base name and content.
 
-    ``binary_data`` holds bytes, not base64. ``immutable`` is part of the hash only when it is not None. kubectl's
-    ``create configmap`` never sets it: omit it to get kubectl's name, even if the object is made immutable later.
+    An object that is made immutable later keeps the name.
     """
-    content: dict[str, Any] = {"data": dict(data), "kind": "ConfigMap", "name": name}
-    if binary_data:
-        content["binaryData"] = {key: base64.b64encode(value).decode("ascii") for key, value in binary_data.items()}
-    if immutable is not None:
-        content["immutable"] = immutable
+    content = {"data": dict(data), "kind": "ConfigMap", "name": name}
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), sort_keys=True).translate(_GO_ESCAPES)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:10].translate(_SAFE_DIGITS)
 

@@ -40,6 +40,11 @@ def read(holder: Any, where: str = "") -> dict[str, str] | None:
     return {field: found[field] for field in _FIELDS if field in found}
 
 
+def held(holder: Any) -> dict[str, Any]:
+    """Return the reference in a holder, or a reference without a holder as it is; empty for what is no mapping."""
+    return dict(holder.get("configMap") or holder) if isinstance(holder, Mapping) else {}
+
+
 def _check(found: Mapping[str, Any], path: str) -> None:
     for field, (pattern, meaning) in _FIELDS.items():
         value = found.get(field)

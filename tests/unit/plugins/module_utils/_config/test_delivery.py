@@ -19,9 +19,6 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.f
     ("requested", "current", "minor", "has_source", "chosen"),
     [
         ("auto", "native", 20, False, "native"),
-        ("auto", "native", 20, True, "native"),
-        ("auto", "none", 23, False, "checkpoint"),
-        ("auto", "none", 31, False, "checkpoint"),
         # Until it is migrated.
         ("auto", "checkpoint", 36, True, "checkpoint"),
         ("auto", "dropin", 30, True, "dropin"),
@@ -30,7 +27,6 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.f
         ("auto", "none", 1, False, "native"),
         ("auto", "none", FIRST_WITH_FILE - 1, False, "native"),
         ("auto", "none", FIRST_WITH_FILE, False, "checkpoint"),
-        ("dropin", "none", 30, False, "dropin"),
         ("checkpoint", "none", 36, False, "checkpoint"),
         ("native", "checkpoint", 20, True, "native"),
     ],
@@ -48,12 +44,9 @@ def test_auto_chooses_drop_ins_from_its_minor_on(current: str, minor: int, chose
 @pytest.mark.parametrize(
     ("name", "minor", "too_new"),
     [
-        ("dropin", 1, True),
         ("dropin", 29, True),
         ("dropin", 30, False),
         ("dropin", 0, False),
-        ("checkpoint", 0, False),
-        ("checkpoint", 1, True),
         ("checkpoint", FIRST_WITH_FILE - 1, True),
         ("checkpoint", FIRST_WITH_FILE, False),
         ("native", FIRST_WITH_FILE - 1, False),
@@ -83,7 +76,6 @@ def test_which_plans_read_the_own_file_of_a_node(name: str, minor: int, needs: b
     [
         (None, {}, 31, "checkpoint"),
         ("auto", {"delivery": "native"}, 20, "native"),
-        (None, {"delivery": "checkpoint"}, 33, "dropin"),
         (None, {"delivery": "checkpoint", "source": None}, 33, "dropin"),
         (None, {"delivery": "checkpoint", "source": {"name": "a"}}, 33, "checkpoint"),
         ("checkpoint", {"delivery": "native"}, 20, "checkpoint"),

@@ -186,16 +186,6 @@ def test_what_changed_although_nothing_declares_it() -> None:
     assert found == [("evictionHard.b", "1", "2"), ("failSwapOn", True, False)]
 
 
-@pytest.mark.parametrize(
-    ("wanted", "found"), [({"evictionHard": {"memory.available": "1Gi"}}, ["10%"]), ({}, [])], ids=["given", "absent"]
-)
-def test_a_key_that_a_map_no_longer_has_is_a_difference(wanted: dict[str, Any], found: list[str]) -> None:
-    """A map that a source gives is known as a whole. The default of an absent one is not known for so late a minor."""
-    live = {"evictionHard": {"memory.available": "1Gi", "nodefs.available": "10%"}}
-    path = 'evictionHard["nodefs.available"]'
-    assert differing.between(wanted, live, 99) == [(path, None, value) for value in found]
-
-
 OURS = "/d/90-livenodes-kubelet.conf"
 OWN_FILE = {"clusterDNS": ["10.96.0.10"], "failSwapOn": False, "maxPods": 100}
 

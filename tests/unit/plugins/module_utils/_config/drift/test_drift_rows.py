@@ -98,14 +98,6 @@ def test_undeclared_fields_are_compared_between_the_other_stages() -> None:
     assert _shown(_rows(configs), *STAGES) == {"eventBurst": (None, 1, 1, None, 2)}
 
 
-def test_an_unknown_default_is_not_compared() -> None:
-    """The table has no defaults of 1.30: only the values in a sparse file count."""
-    live = {"kind": "KubeletConfiguration", "maxPods": 110, "eventBurst": 100}
-    assert _rows(Configs(({"maxPods": 110},), {"eventBurst": 100}, None, live), minor=30) == {}
-    found = _rows(Configs(({"maxPods": 50},), {"eventBurst": 100}, None, live), minor=30)
-    assert _shown(found, "declared", "pushed", "live") == {"maxPods": (50, None, 110)}
-
-
 def test_a_cause_of_a_field_is_not_repeated_for_the_node() -> None:
     error = {"error": "failed to load", "active": None}
     assert set(_rows(Configs((), {"maxPods": 60}, {"maxPods": 60}, _live({})), **error)) == {"maxPods"}
@@ -124,10 +116,6 @@ def test_null_and_maps_that_are_replaced_as_a_whole_are_declared() -> None:
         'evictionHard["nodefs.available"]': (None, "5%", "5%", None, "5%"),
         "featureGates.B": (True, None, None, None, None),
     }
-
-
-def test_layers_are_applied_in_order() -> None:
-    assert _rows(_runs({"maxPods": 2}, {"maxPods": 1}, {"maxPods": 2})) == {}
 
 
 def test_secrets_are_compared_and_never_shown() -> None:
@@ -160,6 +148,8 @@ def test_kubeadm_has_a_column_or_its_own_row() -> None:
     found = _rows(Configs(({**source, "maxPods": 60},), source, None, _live(source), kubeadm))
     causes = {"maxPods": (110, 60, "not rolled out"), "eventBurst": (None, 7, "kubeadm")}
     assert _shown(found, "kubeadm", "declared", "cause") == causes
+    # Push refuses a value that nodes of other groups do not share.
+    assert "for all nodes of the cluster" in found["eventBurst"]["remedy"]
 
 
 def test_another_form_with_the_same_meaning_is_no_drift() -> None:
@@ -184,13 +174,6 @@ def test_a_finder_that_has_seen_others_finds_the_same() -> None:
     assert finder.rows(_runs({}, {"maxPods": 110}), NodeFacts(20, **RUNS)) == []
     assert finder.rows(drifted, NodeFacts(20, **RUNS)) == first != []
     assert finder.rows(drifted, NodeFacts(20, **{**RUNS, "ours": False}))[0]["cause"] == "foreign source"
-
-
-def test_the_remedy_for_kubeadm_is_one_that_push_accepts() -> None:
-    """It refuses a value that nodes of other groups do not share."""
-    live = _live({"maxPods": 60})
-    rows = _rows(Configs(({"maxPods": 60},), {"maxPods": 60}, None, live, {"maxPods": (110, 60)}))
-    assert "for all nodes of the cluster" in rows["maxPods"]["remedy"]
 
 
 def test_an_own_file_that_changed_since_its_checkpoint_was_built_on_it() -> None:

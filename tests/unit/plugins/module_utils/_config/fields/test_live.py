@@ -241,6 +241,7 @@ def test_secrets_are_masked_but_their_shape_is_seen() -> None:
     assert compare.mask("staticPodURL", "https://u:hunter2@h/pods?token=hunter3") == "********"
     assert compare.mask("manifestURLHeader.Authorization", ["hunter2"]) == ["********"], "its former name"
     assert compare.mask('manifestURLHeader["X.Token"]', ["hunter2"]) == ["********"]
+    assert compare.mask("staticPodURL.key", "hunter2") == "********", "a mapping where a text belongs"
     assert compare.masked({"manifestURLHeader": {"X": ["hunter2"]}}) == {"manifestURLHeader": {"X": ["********"]}}
 
 

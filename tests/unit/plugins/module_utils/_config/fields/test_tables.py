@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import typing as t
-from pathlib import Path
 
 import pytest
 
@@ -24,13 +23,10 @@ from tests.support.kubelets.table_minors import BEYOND, EVERY
 
 from .. import kubelet_model as model
 
-ROOT = Path(__file__).resolve().parents[6]
-
 
 def test_every_field_of_the_1_20_table_has_its_facts() -> None:
     for row in model.ROWS:
         field = fields.ALL[row["name"]]
-        assert field.exists_at(20)
         assert (field.default, field.unset) == (row["default"], row["unset"])
         assert field.zero_omitted == (row["zero_shown"] == "omitted")
         assert set(field.flags) == set(row.get("flags", ()))
@@ -85,16 +81,6 @@ def test_classes_become_effects() -> None:
 def test_the_minors_whose_default_is_known(path: str, known: range) -> None:
     assert [minor for minor in range(18, 37) if fields.default_known(fields.ALL[path], minor)] == list(known)
     assert not fields.default_known(fields.ALL[path], BEYOND)
-
-
-def test_versions() -> None:
-    assert fields.OLDEST_MINOR == 20
-    assert fields.ALL["evictionHard"].exists_at(12)
-    assert not fields.ALL["maxParallelImagePulls"].exists_at(26)
-    assert fields.ALL["maxParallelImagePulls"].exists_at(27)
-    assert not fields.ALL["logging.sanitization"].exists_at(24)
-    assert fields.ALL["resolvConf"].unset_at(22) == "zero"
-    assert fields.ALL["resolvConf"].unset_at(23) == "nil"
 
 
 def test_every_flag_sets_a_field_that_names_it() -> None:
@@ -261,19 +247,11 @@ def test_whether_a_gate_is_on(name: str, minor: int, given: dict[str, bool], on:
     [
         ("TopologyManager", 17, False),
         ("TopologyManager", 18, True),
-        ("TopologyManager", 36, True),
-        ("GracefulNodeShutdown", 19, False),
         ("GracefulNodeShutdown", 20, False),
         ("GracefulNodeShutdown", 21, True),
-        ("GracefulNodeShutdown", 40, True),
-        ("MemoryQoS", 36, False),
         # Gone: on or off as at the end.
-        ("DynamicKubeletConfig", 25, False),
         ("DynamicKubeletConfig", 26, False),
-        ("DownwardAPIHugePages", 22, False),
         ("DownwardAPIHugePages", 29, True),
-        ("RuntimeClass", 19, False),
-        ("RuntimeClass", 24, True),
     ],
 )
 def test_the_default_of_a_gate(name: str, minor: int, on: bool) -> None:

@@ -153,14 +153,6 @@ def test_what_is_admitted_fits_and_nothing_is_lost_while_resources_suffice(
         assert any(len(held) + 1 > limit or sum(pod.requests["cpu"] for pod in [*held, one]) > cpu for one in stuck)
 
 
-@given(PODS, st.integers(0, 12), st.integers(0, 6), st.integers(0, 12))
-def test_more_pods_allowed_never_refuses_another_one(rows: list[Any], limit: int, more: int, cpu: int) -> None:
-    pods = [pod for pod in _made(rows) if not pod.critical]
-    rooms = ({"pods": Fraction(most), "cpu": Fraction(cpu)} for most in (limit, limit + more))
-    before, after = (admission.refused(pods, room) for room in rooms)
-    assert set(after) <= set(before)
-
-
 ZONE, LABELS = "topology.kubernetes.io/zone", {"topology.kubernetes.io/zone": "b", "cores": "8", "bare": ""}
 
 

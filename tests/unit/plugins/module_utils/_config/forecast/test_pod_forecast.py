@@ -18,8 +18,6 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast
     Pod,
 )
 
-from .. import kubelet_model as model
-
 GI = 2**30
 
 
@@ -248,11 +246,6 @@ def test_no_change_no_forecast(config: dict[str, Any], rows: list[Any]) -> None:
         assert not any(_forecast(config, dict(config), load).values())
 
 
-@given(model.configs(), PODS)
-def test_whatever_else_is_configured_a_config_is_no_change_to_itself(config: dict[str, Any], rows: list[Any]) -> None:
-    assert not pod_forecast.ConfigChange(config, dict(config), 20).touches()
-
-
 @given(CONFIGS, CONFIGS, PODS)
 def test_every_pod_has_one_row_per_kind_and_critical_ones_are_never_evicted(
     old: dict[str, Any], new: dict[str, Any], rows: list[Any]
@@ -266,12 +259,6 @@ def test_every_pod_has_one_row_per_kind_and_critical_ones_are_never_evicted(
     critical = {pod.name for pod in load.pods if pod.critical}
     assert not critical & {row["pod"] for row in found["evicted"]}
     assert not {row["pod"] for row in found["unknown"]} & {row["pod"] for row in found["refused"]}
-
-
-@given(CONFIGS, PODS, st.integers(1, 6), st.integers(0, 6))
-def test_raising_max_pods_costs_no_pod(config: dict[str, Any], rows: list[Any], limit: int, more: int) -> None:
-    rows = [(used, 0, qos, whole) for used, _priority, qos, whole in rows]
-    assert not any(_forecast({**config, "maxPods": limit}, {**config, "maxPods": limit + more}, _load(rows)).values())
 
 
 def _row(pod: str | None, reason: str = "OutOfpods", detail: str = "2 allocatable") -> dict[str, Any]:

@@ -224,17 +224,3 @@ def test_nothing_happened(pods: dict[str, Pod]) -> None:
     """What stays as it is was neither lost nor restarted, and is no less Ready than it was."""
     found = losses(pods, pods)
     assert found == ([], [], [], [])
-
-
-@given(before=PODS)
-def test_all_pods_are_deleted(before: dict[str, Pod]) -> None:
-    """Every pod that was at work is named once: static ones as missing, others are lost if their Node was away."""
-    found = losses(before, {})
-    away = losses(before, {}, unready=300)
-    working = [
-        old for old in before.values() if old["phase"] in ("Pending", "Running") and old["reason"] != "Terminating"
-    ]
-    bound = [old for old in working if not old["static"]]
-    assert (len(found.lost), len(found.reported)) == (0, len(bound))
-    assert (len(away.lost), len(away.reported)) == (len(bound), 0)
-    assert len(found.unready) == len([old for old in working if old["static"]])

@@ -15,7 +15,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config import m
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config, fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.legacy import form
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import types
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL, Problem
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, document, reference
 from tests.support.api import objects
 
@@ -37,9 +37,6 @@ def test_there_and_back() -> None:
     assert reference.read(form.holder({"configMapRef": {**REF, "kind": "ConfigMap"}})) == PLACE
     assert reference.read(form.holder(FORM.config_source(PLACE))) == PLACE
     assert form.without_revision({**PLACE, "resourceVersion": "7"}) == PLACE
-
-
-def test_local() -> None:
     assert reference.read(form.holder(None)) is None
 
 
@@ -188,8 +185,8 @@ def status_with(message: str) -> dict[str, t.Any]:
 
 def test_a_later_kubelet() -> None:
     """What the first form had is nothing to it."""
-    spec, status = {"configSource": {"configMap": objects.place()}}, objects.status(objects.reference())
-    found, where = minors.source_form(11).records({}, spec, {"config": status})
+    later, status = minors.source_form(11), objects.status(objects.reference())
+    found, where = later.records({}, {"configSource": later.config_source(objects.place())}, {"config": status})
     assert (found.spec, found.config, where) == (objects.place(), status, "")
     found, where = minors.source_form(20).records({}, SPEC, status_with("using current (UID: a1)"))
     assert (found.spec, found.config, where) == (None, {"error": "of another kubelet"}, "")
@@ -260,15 +257,9 @@ MAP, TEXT = {"memory.available": "100Mi"}, "memory.available<100Mi"
     ],
 )
 def test_judge(minor: int, config: dict[str, t.Any], words: str) -> None:
-    found = [f"{problem.message} {problem.remedy}" for problem in types.check(config, minor)]
+    problems = [one for one in types.check(config, minor) if one.severity == REFUSAL]
+    found = [f"{one.message} {one.remedy}" for one in problems]
     assert bool(found) == bool(words) and all(words in text for text in found), found
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "minor"), [("allowPrivileged", 1, 8), ("podManifestPath", "", 9), ("evictionHard", TEXT, 8)]
-)
-def test_what_only_these_minors_have_is_right_here(name: str, value: t.Any, minor: int) -> None:
-    assert form.FIELD_FORMS[minor].judge(name, value) == ("", "")
 
 
 def test_they_are_disjoint() -> None:
@@ -297,13 +288,6 @@ def test_a_plan_keeps_what_it_does_not_know(layer: dict[str, t.Any]) -> None:
     config = next(iter(made["variants"].values()))
     assert (config, made["refused"]) == ({**live, **layer}, False), made["text"]
     assert made["nodes"]["n1"]["delivery"] == "native"
-
-
-def test_the_first_kubelets_have_fields_and_an_api_version_of_their_own() -> None:
-    assert list(types.check({"apiVersion": form.API_VERSION, "podManifestPath": "/m"}, 9)) == []
-    [problem] = types.check({"evictionHard": {"memory.available": "100Mi"}}, 8)
-    cause, remedy = form.FIELD_FORMS[8].judge("evictionHard", {}) or ("", "")
-    assert cause and problem == Problem(REFUSAL, "evictionHard", cause, remedy, "first-fields")
 
 
 def test_a_target_may_be_of_the_first_kubelets() -> None:

@@ -100,22 +100,6 @@ def test_layers_lie_on_each_other_in_order_and_null_removes() -> None:
     assert [(config["maxPods"], config["kubeReserved"]) for config in configs] == [(60, {"cpu": "1"}), (70, {})]
 
 
-@pytest.mark.parametrize(
-    ("layer", "allow", "refused"),
-    [
-        ({"clusterDNS": ["10.0.0.1"]}, "disrupt", True),
-        ({"clusterDNS": ["10.0.0.1"]}, "drain", False),
-        ({"podCIDR": "10.0.0.0/8"}, "reboot", True),
-    ],
-)
-def test_effects_above_the_allowed_are_refused(layer: dict[str, Any], allow: str, refused: bool) -> None:
-    made = tables.planned(tables.table(LIVE), layer, allow_effect=allow)
-    assert made["refused"] is refused
-    assert [rule for rule in tables.rules(made) if rule[1] == "effect"] == [
-        ("refusal", "effect", next(iter(layer)))
-    ] * refused
-
-
 def test_each_node_has_its_own_allowed_effect() -> None:
     """Also among nodes with one variant, which share all else."""
     two = tables.table(LIVE, LIVE)
@@ -228,8 +212,6 @@ def test_a_configuration_larger_than_a_configmap_is_refused() -> None:
 def test_unreadable_layers_say_which() -> None:
     with pytest.raises(document.DocumentError, match=r"the configuration for all nodes.*given twice"):
         tables.planned(tables.table(LIVE), "a: 1\na: 2")
-    with pytest.raises(document.DocumentError, match=r"kubelet_config_host of node n0.*single value"):
-        tables.planned(tables.table(LIVE), None, {"n0": {"kubelet_config": "{}", "kubelet_config_host": 5}})
 
 
 OWN = document.configmap_name("livenodes-kubelet", document.render({**LIVE, "maxPods": 50}))

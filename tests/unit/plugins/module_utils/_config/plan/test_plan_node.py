@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import delivery as deliveries
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.compare import Change
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file, own_values, plan_node
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.layers import Declared
@@ -18,9 +17,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.own
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks, start_rules
 from tests.support.kubelets.table_minors import BEYOND, EVERY
 
-from .. import kubelet_model as model
-
-LIVE = complete_config.restore(model.configz({}))
+from .tables import LIVE
 
 
 def _planner(variants: dict[str, Any], shared: Any = (), allow_invalid: bool = False) -> plan_node.Planner:
@@ -323,9 +320,3 @@ def test_a_value_found_after_sources_without_a_record_may_be_theirs() -> None:
 def test_only_a_removal_with_an_unknown_default_is_left_to_the_kubelet() -> None:
     changes = [Change("a", 1, 2, True), Change("b", 1, None, True), Change("c", 1, None, False)]
     assert own_values.absent_after([*changes, Change("d", None, 2, False)]) == ["c"]
-
-
-def test_the_warning_names_what_to_do() -> None:
-    [problem] = own_values.warnings(["maxPods"])
-    assert (problem.severity, problem.path, problem.rule) == ("warning", "maxPods", "no-longer-declared")
-    assert "no longer declared" in problem.message and "reset" in problem.remedy

@@ -10,7 +10,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import delivery
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, merged_dropins
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan_text, sources
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import sources
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.layers import Declared
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.own_file import Files
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.own_values import NO_RECORD
@@ -76,33 +76,6 @@ def test_what_a_kubelet_makes_of_a_drop_in(declared: dict[str, Any], changes: di
     assert compare.changes(_live(declared), expected, 36) == []
 
 
-@pytest.mark.parametrize(
-    ("own", "declared", "changes"),
-    [
-        (
-            {"mergeDefaultEvictionSettings": True, "evictionHard": {"memory.available": "1Gi"}},
-            {"evictionHard": {"nodefs.available": None}},
-            {'evictionHard["nodefs.available"]': ("10%", None)},
-        ),
-        (
-            {"evictionHard": {"memory.available": "1Gi"}},
-            {"mergeDefaultEvictionSettings": True},
-            {"mergeDefaultEvictionSettings": (False, True)},
-        ),
-    ],
-)
-def test_default_thresholds_are_merged_into_the_own_file_only(
-    own: dict[str, Any], declared: dict[str, Any], changes: dict[str, Any]
-) -> None:
-    """So a drop-in can remove them. Seen on 1.36."""
-    live = _live(own=own)
-    made = _plan(of_n1(live), declared)
-    row = made["nodes"]["n1"]
-    assert tables.changes(made) == changes
-    expected = sources.outcome({row["live_variant"]: live}, made["variants"], row)
-    assert compare.changes(_live(declared, own), expected, 36, runs=True) == []
-
-
 @pytest.mark.parametrize("files", [None, Files(HEADER, HEADER)])
 def test_default_thresholds_that_a_checkpoint_merges_count(files: Files | None) -> None:
     """The rules, the forecast and what pods may request have to see them."""
@@ -159,7 +132,6 @@ def test_layers_that_no_drop_in_can_unite_are_refused() -> None:
     ("declared", "rule", "path"),
     [
         ({"evictionHard": None}, "dropin-null", "evictionHard"),
-        ({"authentication": {"x509": {"clientCAFile": "ca.crt"}}}, "dropin-path", "authentication.x509.clientCAFile"),
         ({"maxPods": "7"}, "type", "maxPods"),
         ({"kind": "Other"}, "header", "kind"),
     ],
@@ -210,14 +182,6 @@ def test_an_own_value_that_is_not_known_is_said_to_come_back() -> None:
     assert any("~ maxPods: 70, reverts to the node's own value" in line for line in after["text"])
 
 
-def test_a_node_with_a_checkpoint_is_migrated_first() -> None:
-    table = _applied(_plan(of_n1(_live()), {"maxPods": 70}))
-    table["nodes"]["n1"]["delivery"] = "checkpoint"
-    made = _plan(table, {"maxPods": 71})
-    assert ("refusal", "delivery", "") in tables.rules(made, "n1")
-    assert "playbook migrate" in made["nodes"]["n1"]["problems"][0]["remedy"]
-
-
 def test_without_overrides_nothing_is_planned() -> None:
     table = _applied(_plan(of_n1(_live()), {"maxPods": 70}))
     made = tables.planned(table, deliveries={"n1": "dropin"})
@@ -234,13 +198,6 @@ def test_a_rollback_declares_what_the_other_drop_in_declared() -> None:
 def test_an_empty_value_that_a_drop_in_folder_forgets_is_warned_of() -> None:
     made = _plan(of_n1({**_live(), "enforceNodeAllocatable": []}), {"maxPods": 7})
     assert ("warning", "dropin-empty", "enforceNodeAllocatable") in tables.rules(made, "n1")
-
-
-def test_the_diff_shows_live_configurations_not_drop_ins() -> None:
-    table = of_n1(_live())
-    ((one,),) = [plan_text.diffs(table, _plan(table, {"maxPods": 70}))]
-    assert '"maxPods": 100' in one["before"] and '"maxPods": 70' in one["after"]
-    assert '"staticPodPath"' in one["after"]
 
 
 def test_equal_changes_are_one_way_also_in_a_plan_that_was_copied() -> None:

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import (
     compare,
-    complete_config,
     fields,
     overlay,
 )
@@ -79,11 +78,6 @@ def test_each_value_that_a_node_does_not_get_is_a_warning(
     found = list(sources.kept(goal, live))
     assert [problem.path for problem in found] == paths
     assert {problem.severity for problem in found} <= {"warning"}
-
-
-def test_a_drop_in_declares_nothing_of_one_machine() -> None:
-    given = {"maxPods": 7, "providerID": "aws://x", "evictionHard": {"a": "1"}}
-    assert sources.declared(given) == {"maxPods": 7, "evictionHard": {"a": "1"}}
 
 
 def test_a_target_takes_the_place_of_the_live_configuration_except_for_the_machine() -> None:
@@ -162,30 +156,6 @@ def test_every_change_is_one_that_every_node_would_make(
 
 
 @given(model.configs(), NODES)
-def test_what_every_node_would_change_alike_is_changed_unless_it_belongs_to_a_machine(
-    base: dict[str, Any], nodes: list[list[dict[str, Any]]]
-) -> None:
-    laid = lay_common(base, nodes)
-    results = [_merged(base, node) for node in nodes]
-    for name in {name for config in (base, *results) for name in config}:
-        alike = [result.get(name) for result in results]
-        if alike and all(compare.same(alike[0], value) for value in alike):
-            own = complete_config.machine_specific({name: base.get(name)}) or complete_config.machine_specific(
-                {name: alike[0]}
-            )
-            assert compare.same(laid.get(name), base.get(name) if own else alike[0]), name
-
-
-@given(model.configs(), NODES)
-def test_laid_twice_is_laid_once_and_order_and_repetition_do_not_matter(
-    base: dict[str, Any], nodes: list[list[dict[str, Any]]]
-) -> None:
-    laid = lay_common(base, nodes)
-    assert lay_common(laid, nodes) == laid
-    assert lay_common(base, [*nodes[::-1], *nodes]) == laid
-
-
-@given(model.configs(), NODES)
 def test_the_arguments_are_neither_modified_nor_shared(base: dict[str, Any], nodes: list[list[dict[str, Any]]]) -> None:
     before = copy.deepcopy((base, nodes))
     laid = lay_common(base, nodes)
@@ -235,11 +205,6 @@ def test_what_is_common(nodes: list[list[dict[str, Any]]], changed: dict[str, An
     assert lay_common(BASE, nodes) == {key: value for key, value in {**BASE, **changed}.items() if value is not None}
 
 
-def test_layers_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(overlay.OverlayError, match="maxPods is a mapping in the new layer"):
-        lay_common(BASE, [[{"maxPods": {"a": 1}}]])
-
-
 @pytest.mark.parametrize(
     ("before", "after", "minor", "changed"),
     [
@@ -278,13 +243,3 @@ def test_changed_paths(before: dict[str, Any], after: dict[str, Any], minor: int
 def test_who_does_not_share_the_common_values(others: dict[str, Any], expected: dict[str, list[str]]) -> None:
     own = [[{"maxPods": 50, "resolvConf": "/x"}]]
     assert not_shared(BASE, own, others, 20) == expected
-
-
-def test_keys_of_a_map_are_shared_one_by_one() -> None:
-    own = [[{"kubeReserved": {"cpu": "2", "memory": "1Gi"}}]]
-    found = not_shared(BASE, own, {"a": [{"kubeReserved": {"cpu": "2"}}]}, 20)
-    assert found == {"kubeReserved.memory": ["a"]}
-
-
-def test_a_value_that_equals_the_default_of_the_minor_is_shared_by_all() -> None:
-    assert not_shared(BASE, [[{"eventBurst": 10}]], {"a": []}, 20) == {}

@@ -148,20 +148,6 @@ def test_the_versions_of_a_rule(since: int, until: int | None, minor: int, holds
     assert (rule.holds_at(minor), rule.is_certain(EffectiveConfig({}, minor))) == (holds, certain)
 
 
-def test_a_rule_that_distributions_change_is_never_certain() -> None:
-    rule = Rule("one", 0, None, lambda _config: iter(()), sure=False)
-    assert rule.holds_at(33) and not rule.is_certain(EffectiveConfig({}, 33))
-
-
-@pytest.mark.parametrize(
-    ("minor", "pods", "qps"),
-    [(19, None, None), (20, 110, 5), (26, 110, 5), (27, 110, 50), (36, 110, 50), (BEYOND, None, None)],
-)
-def test_the_defaults_are_those_of_the_minor(minor: int, pods: int | None, qps: int | None) -> None:
-    config = EffectiveConfig({}, minor)
-    assert (config.number("maxPods"), config.number("kubeAPIQPS")) == (pods, qps)
-
-
 def test_values_of_another_type_are_invisible() -> None:
     values = {
         "maxPods": True,

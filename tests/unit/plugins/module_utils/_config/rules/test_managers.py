@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import managers, validation
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import validation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import EffectiveConfig
 from tests.support.kubelets.rule_minors import NEWEST, accepted, messages, off, on, refuses_in, since
 
@@ -139,16 +139,6 @@ def test_the_remedy_names_the_options_of_the_version() -> None:
     [problem] = validation.check(EffectiveConfig(cpu("a.b"), 24))
     assert problem.remedy == "Use any of distribute-cpus-across-numa, full-pcpus-only, or remove it."
     assert (problem.path, problem.value) == ('cpuManagerPolicyOptions["a.b"]', '"true"')
-
-
-def test_the_stage_of_an_option() -> None:
-    assert [managers.CPU_OPTIONS["strict-cpu-reservation"].stage(minor) for minor in (31, 32, 33, 35)] == [
-        None,
-        managers.ALPHA,
-        managers.BETA,
-        managers.STABLE,
-    ]
-    assert managers.CPU_OPTIONS["full-pcpus-only"].stage(22) == managers.STABLE
 
 
 def test_values_of_another_type_are_left_to_the_check_of_types() -> None:

@@ -198,20 +198,6 @@ def test_newer_shapes() -> None:
         "tracing": {"endpoint": "x"},
     }
     assert _find(good, 36) == []
-    assert _find(
-        {
-            "reservedMemory": [{"numaNode": "0", "limit": {}}, 5],
-            "memoryThrottlingFactor": "1",
-            "tlsCurvePreferences": ["a"],
-        },
-        36,
-    ) == [
-        ("type", "reservedMemory[0].numaNode"),
-        ("unknown-field", "reservedMemory[0].limit"),
-        ("type", "reservedMemory[1]"),
-        ("type", "memoryThrottlingFactor"),
-        ("type", "tlsCurvePreferences[0]"),
-    ]
 
 
 @pytest.mark.parametrize(

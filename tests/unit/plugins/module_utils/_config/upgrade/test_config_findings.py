@@ -8,9 +8,8 @@ import typing as t
 import pytest
 import yaml
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields, gates
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.field_row import Field, Flag
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.gates_table import GATES
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import (
     config_findings,
     flags_table,
@@ -78,44 +77,9 @@ def test_in_tree_cloud_providers(value: str, gate: str, target: int, stops: bool
     assert [(one.name, one.where) for one in found] == [("--cloud-provider", f"{ENV}, line 1")] * stops
 
 
-LOCKED = sorted(
-    (name, state.since, state.default)
-    for name in GATES
-    if (gate := gates.lookup(name))
-    for state in gate.states
-    if state.locked and 20 < state.since <= fields.NEWEST_MINOR
-)
-REMOVED = sorted((name, gate.removed_in) for name in GATES if (gate := gates.lookup(name)) and gate.removed_in)
-
-
 def named(target: int, severity: str, version: str = "v1.20.2", **facts: t.Any) -> list[str]:
     found = config_findings.values(facts_of(version, **facts), target)
     return sorted({one.name for one in found if one.severity == severity})
-
-
-def test_every_locked_gate_stops_a_kubelet_from_its_minor_on() -> None:
-    assert len(LOCKED) > 100
-    for name, since, default in LOCKED:
-        for value, target in ((not default, since), (default, since), (not default, since - 1)):
-            stops = name in named(target, "stops", config={"featureGates": {name: value}})
-            gate = gates.lookup(name)
-            known = gate is not None and gate.at(target) is not None
-            assert stops == (not known or (value != default and target == since)) or _needed(name), (name, target)
-
-
-def test_every_removed_gate_stops_a_kubelet_from_its_minor_on() -> None:
-    assert len(REMOVED) > 100
-    for name, removed in REMOVED:
-        if removed > 20:
-            gate = gates.lookup(name)
-            assert gate is not None
-            given = {"featureGates": {name: gate.states[-1].default}}
-            assert named(removed, "stops", config=given) == [name]
-
-
-def _needed(name: str) -> bool:
-    """Whether other gates need this one, so that it stops a kubelet in another way."""
-    return any(name in needed or name == one for minor in (35, 36) for one, needed in gates.needs(minor).items())
 
 
 def test_a_locked_gate_says_since_when() -> None:
@@ -284,43 +248,27 @@ def test_fields_and_flags_are_those_of_the_target(
     assert [one.severity for one in found] == severities
 
 
-def test_the_values_before_and_after() -> None:
-    found = {one.name: one.message for one in config_findings.defaults(facts_of("v1.26.0"), 30)}
-    assert found["kubeAPIQPS"] == "the default changes: 5 -> 50"
-    assert found["evictionHard"] == "the default changes: imagefs.inodesFree absent -> 5%"
-
-
 @pytest.mark.parametrize(
-    ("checkpoint", "own", "stays"),
+    ("flags", "facts", "severities"),
     [
-        ({"kubeAPIQPS": 5}, {}, ["kubeAPIQPS"]),
+        ([], {"config": {"kubeAPIQPS": 5}, "own": {}}, ["stays"]),
         # Declared: another value than the default.
-        ({"kubeAPIQPS": 6}, {}, []),
-        # The node's own file has it too.
-        ({"kubeAPIQPS": 5}, {"kubeAPIQPS": 7}, []),
-    ],
-)
-def test_what_a_checkpoint_pins(checkpoint: dict[str, int], own: dict[str, int], stays: list[str]) -> None:
-    found = config_findings.defaults(facts_of("v1.26.0", config=checkpoint, own=own), 27)
-    assert [one.name for one in found if one.severity == "stays"] == stays
-    without = config_findings.defaults(facts_of("v1.26.0", config=checkpoint), 27)
-    assert [one.name for one in without if one.severity == "stays" or one.name == "kubeAPIQPS"] == []
-
-
-@pytest.mark.parametrize(
-    ("flags", "facts"),
-    [
-        (["--kube-api-qps=5"], {"own": {}}),
-        (["--kube-api-qps=5"], {"own": {}, "config": {"kubeAPIQPS": 5}}),
-        ([], {"own": {}, "dropins": {"/d/1.conf": {"kubeAPIQPS": 5}}}),
-        ([], {"own": {}, "config": {"kubeAPIQPS": 5}, "dropins": {"/d/1.conf": {"kubeAPIQPS": 5}}}),
+        ([], {"config": {"kubeAPIQPS": 6}, "own": {}}, []),
+        # The node's own file has it too, or there is no checkpoint.
+        ([], {"config": {"kubeAPIQPS": 5}, "own": {"kubeAPIQPS": 7}}, []),
+        ([], {"config": {"kubeAPIQPS": 5}}, []),
+        # More than the checkpoint sets it.
+        (["--kube-api-qps=5"], {"own": {}}, []),
+        (["--kube-api-qps=5"], {"own": {}, "config": {"kubeAPIQPS": 5}}, []),
+        ([], {"own": {}, "dropins": {"/d/1.conf": {"kubeAPIQPS": 5}}}, []),
+        ([], {"own": {}, "config": {"kubeAPIQPS": 5}, "dropins": {"/d/1.conf": {"kubeAPIQPS": 5}}}, []),
         # The kubelet's own checkpoint, of which the next kubelet knows nothing.
-        ([], {"own": {}, "config": {"kubeAPIQPS": 5}, "dynamic": "/d"}),
+        ([], {"own": {}, "config": {"kubeAPIQPS": 5}, "dynamic": "/d"}, []),
     ],
 )
-def test_what_more_than_a_checkpoint_sets_is_not_pinned_by_it(flags: list[str], facts: dict[str, t.Any]) -> None:
+def test_what_a_checkpoint_pins(flags: list[str], facts: dict[str, t.Any], severities: list[str]) -> None:
     found = config_findings.defaults(facts_of("v1.26.0", *flags, **facts), 27)
-    assert [one for one in found if one.name == "kubeAPIQPS"] == []
+    assert [one.severity for one in found if one.name == "kubeAPIQPS"] == severities
 
 
 def test_what_is_said_of_a_pinned_default() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, node_row
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.forms import LATER, TABLES
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.forms import LATER
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.node_row import Row
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_annotation
 from tests.support.api import objects
@@ -223,17 +223,6 @@ def test_the_rollout_before_which_a_node_ran_it(noted: dict[str, t.Any], found: 
     records = annotation.records({annotation.PREVIOUS: annotation.text(noted)}, None, None)
     assert records.previous == found
     assert fault in "".join(records.malformed.values()) and bool(records.malformed) == bool(fault)
-
-
-def test_the_tables_judge_the_fields() -> None:
-    assert TABLES.judge("evictionHard", {}) is None
-    assert TABLES.omits_empties
-
-
-def test_the_source_and_the_status() -> None:
-    source, status = objects.place(), objects.status(objects.reference())
-    found, place = LATER.records({}, {"configSource": LATER.config_source(source)}, {"config": status})
-    assert (found.spec, found.config, place) == (source, status, "")
 
 
 def test_a_revision_counts_only_in_the_status() -> None:
