@@ -24,6 +24,7 @@ from .._config.values import annotation, document
 from .._config.values.node_row import first_of
 from .._node.switch import seeds, values
 from .._node.switch.seeds import Entry, Seed
+from .._node.unit import unitfile
 from .api.errors import ClusterError
 from .api.session import Session
 from .objects import configmaps
@@ -64,7 +65,10 @@ def build(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict
 
 
 def _settings(hosts: t.Mapping[str, t.Mapping[str, t.Any]]) -> t.Mapping[str, t.Any]:
-    """Return how the machines of the group are switched. Raises ClusterError for hosts that differ in it."""
+    """Return how the machines of the group are switched.
+
+    Raises ClusterError for hosts that differ in it, and for a store that the service of the seed could not name.
+    """
     if not hosts:
         raise ClusterError(f"the group has no hosts, so it is not known what its machines need. {_LATER}")
     first = next(iter(hosts))
@@ -76,6 +80,10 @@ def _settings(hosts: t.Mapping[str, t.Mapping[str, t.Any]]) -> t.Mapping[str, t.
                     f"the hosts of the group differ in {name}, which is {wanted!r} on {first} and {value!r} on {host}. "
                     f"{_LATER}. Set one value for all of them, or make a seed for each part with kubelet_config_hosts"
                 )
+    folder = hosts[first]["config_dir"]
+    wrong = unitfile.unfit(folder)
+    if wrong:
+        raise ClusterError(f"{folder}: {wrong}. {_LATER}. Correct kubelet_config_dir of the hosts of the group")
     return hosts[first]
 
 

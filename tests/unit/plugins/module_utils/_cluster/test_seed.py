@@ -144,6 +144,11 @@ OF_MACHINE = {**HEADER, "podCIDR": "10.0.0.0/24"}
             {"hosts": {"h1": HOST, "h2": {**HOST, "options": {**HOST["options"], "unit": "k3s"}}}},
             "differ in unit, which is 'kubelet.service' on h1 and 'k3s' on h2",
         ),
+        # systemd would ignore the service, and the machine would join without a word.
+        (
+            {"hosts": {"h1": {**HOST, "config_dir": "/var/lib/a b"}}},
+            "^/var/lib/a b: a systemd unit cannot .* kubelet_conf",
+        ),
         ({"formats": ["iso"]}, "no format iso"),
     ],
 )
