@@ -151,6 +151,14 @@ class NodeFacts:
         )
 
     @property
+    def rewritten(self) -> bool:
+        """Whether the ConfigMap has another revision, with the content that its name names: it was created again, or
+        its labels changed. A node with a copy has nothing to take up.
+        """
+        has_copy = self.checkpoint or self.dropin
+        return self.stale and has_copy and self.ours and not self.edited
+
+    @property
     def waiting(self) -> bool:
         """Whether the kubelet has neither activated nor refused the source that it must run."""
         return not self.error and (not same_place(self.source, self.assigned) or self.assigned != self.active)

@@ -27,6 +27,24 @@ def test_a_plan_is_its_own_goal() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("action", "gone", "pushed"),
+    [
+        ("assign", "", True),
+        ("none", "", False),
+        ("none", "kube-system/config-a key kubelet", True),
+        # The plan has another ConfigMap, which would help no node.
+        ("none", "kube-system/config-b key kubelet", False),
+    ],
+)
+def test_what_is_assigned_is_pushed_and_what_was_deleted(action: str, gone: str, pushed: bool) -> None:
+    row = {"action": action, "source": place("config-a"), "variant": "v"}
+    plan = {"nodes": {"n1": row, "n2": {"action": "none", "variant": None}}, "variants": {"v": {}, "other": {}}}
+    difference = {"path": "(config source)", "cause": "configmap gone", "assigned": gone}
+    drift = {"n1": {"drift": [difference] if gone else []}}
+    assert list(goals.to_push(plan, drift)) == (["v"] if pushed else [])
+
+
 def status(source: str = "", delivery: str = "native", **more: Any) -> dict[str, Any]:
     """Return what the plans read of a row of node_config_info."""
     place = {"namespace": "kube-system", "name": source} if source else None
