@@ -52,7 +52,7 @@ def build(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict
             "data": {key: document.render(config)},
             "delivery": row["delivery"],
         },
-        follow=settings["follow"] or {},
+        follow=settings.get("follow") or {},
     )
     entries = seeds.entries(settings["config_dir"], seed.options["unit"], seed, options["program"])
     changed, files = pushed["changed"], []
@@ -71,6 +71,12 @@ def _settings(hosts: t.Mapping[str, t.Mapping[str, t.Any]]) -> t.Mapping[str, t.
     """
     if not hosts:
         raise ClusterError(f"the group has no hosts, so it is not known what its machines need. {_LATER}")
+    for host, found in hosts.items():
+        if not _is_complete(found):
+            raise ClusterError(
+                f"hosts: the value of host {host} is {found!r}. {_LATER}. Set a mapping with config_dir, and with "
+                "options that have unit"
+            )
     first = next(iter(hosts))
     for host, found in hosts.items():
         for name, value in {**found, **found["options"]}.items():
@@ -85,6 +91,11 @@ def _settings(hosts: t.Mapping[str, t.Mapping[str, t.Any]]) -> t.Mapping[str, t.
     if wrong:
         raise ClusterError(f"{folder}: {wrong}. {_LATER}. Correct kubelet_config_dir of the hosts of the group")
     return hosts[first]
+
+
+def _is_complete(host: t.Any) -> bool:
+    options = host.get("options") if isinstance(host, t.Mapping) else None
+    return isinstance(options, t.Mapping) and bool(options.get("unit") and host.get("config_dir"))
 
 
 def _configuration(plan: t.Mapping[str, t.Any]) -> tuple[t.Mapping[str, t.Any], dict[str, t.Any]]:

@@ -139,6 +139,8 @@ OF_MACHINE = {**HEADER, "podCIDR": "10.0.0.0/24"}
         ({"plan": plan(row(document.variant(OF_MACHINE)), configs=[OF_MACHINE])}, "^podCIDR belongs to one machine"),
         ({"plan": plan(live=1)}, "own config file of a node was not read"),
         ({"hosts": {}}, "the group has no hosts"),
+        ({"hosts": {"h1": HOST, "h2": None}}, "the value of host h2 is None.* Set a mapping with config_dir"),
+        ({"hosts": {"h1": {"config_dir": "/x", "options": {}}}}, "the value of host h1 is .* options that have unit"),
         ({"hosts": {"h1": HOST, "h2": {**HOST, "config_dir": "/x"}}}, "differ in config_dir, .* on h1 and '/x' on h2"),
         (
             {"hosts": {"h1": HOST, "h2": {**HOST, "options": {**HOST["options"], "unit": "k3s"}}}},
