@@ -206,6 +206,11 @@ _DONE = "/var/lib/cloud/instance/livenodes-kubelet-seed"
 _IGNITION = "3.0.0"
 """The first stable version of the specification; every later 3.x reads it."""
 _WIDTH = 76
+_MERGED = """merge_how:
+  - {name: list, settings: [append]}
+  - {name: dict, settings: [no_replace, recurse_list]}
+"""
+"""By default, the commands of one part of user data replace those of the parts before it."""
 
 
 def tar(entries: t.Sequence[Entry]) -> bytes:
@@ -241,7 +246,7 @@ def cloud_init(entries: t.Sequence[Entry]) -> bytes:
         "fi",
     ]
     body = "\n".join(f"    {line}" for line in script)
-    return f"#cloud-config\n# Written by livenodes.kubelet.\nbootcmd:\n  - |\n{body}\n".encode()
+    return f"#cloud-config\n# Written by livenodes.kubelet.\n{_MERGED}bootcmd:\n  - |\n{body}\n".encode()
 
 
 def ignition(entries: t.Sequence[Entry]) -> bytes:

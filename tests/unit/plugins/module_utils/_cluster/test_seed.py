@@ -197,6 +197,8 @@ def test_cloud_init_unpacks_the_same_once_and_starts_the_service(tmp_path: Path)
     """The command runs here as a script, with stand-ins for tar, for systemctl and for the folder of cloud-init."""
     text = seed.cloud_init(ENTRIES).decode()
     assert text.startswith("#cloud-config\n")
+    # Commands of an earlier part of the user data stay.
+    assert {"name": "list", "settings": ["append"]} in yaml.safe_load(text)["merge_how"]
     (command,) = yaml.safe_load(text)["bootcmd"]
     (tmp_path / "script").write_text(command.replace("/var/lib/cloud/instance", str(tmp_path)))
     (tmp_path / "bin").mkdir()
