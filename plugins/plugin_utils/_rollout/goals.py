@@ -212,6 +212,12 @@ def _moved(rows: Rows, delivery: str) -> dict[str, Any]:
     for name, source in moving(rows, delivery).items():
         nodes[name] = _assigned(source)
         text.append(f"{name}: {_name(source)} by delivery {delivery}")
+    stay = [name for name, row in rows.items() if row["source"] and not _delivery(row).whole]
+    if stay:
+        text.append(
+            f"{shown_nodes(stay)}: not changed, a drop-in cannot migrate. Reset the node, then run the rollout with "
+            f"kubelet_config_delivery: {delivery}"
+        )
     return {"nodes": nodes, "local": [], "text": text}
 
 

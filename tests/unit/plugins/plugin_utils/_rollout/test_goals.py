@@ -220,6 +220,15 @@ def test_a_rollback_that_has_nothing_to_do() -> None:
     assert goals.headline(goals.of_goal("plan", {"nodes": {}}, rows), rows, rows) == []
 
 
+@pytest.mark.parametrize("goal", ["checkpoint", "native"])
+def test_a_drop_in_that_cannot_migrate_is_named(goal: str) -> None:
+    made = goals.of_goal(goal, {}, {"n1": status("a", "dropin"), "n2": status(delivery="dropin")})
+    assert made["nodes"] == {} and made["text"] == [
+        "1 node (n1): not changed, a drop-in cannot migrate. Reset the node, then run the rollout with "
+        f"kubelet_config_delivery: {goal}"
+    ]
+
+
 def test_a_node_between_two_deliveries_is_refused() -> None:
     """Of both sources, one would override what it gets back. A return to its own file removes both."""
     between = {"delivery": "checkpoint", "listening": True}
