@@ -24,6 +24,7 @@ from .._config.values import annotation, document
 from .._config.values.node_row import first_of
 from .._node.switch import seeds, values
 from .._node.switch.seeds import Entry, Seed
+from .._node.unit import unitfile
 from .api.errors import ClusterError
 from .api.session import Session
 from .objects import configmaps
@@ -51,7 +52,7 @@ def build(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict
             "data": {key: document.render(config)},
             "delivery": row["delivery"],
         },
-        follow=settings["follow"] or {},
+        follow=settings.get("follow") or {},
     )
     entries = seeds.entries(settings["config_dir"], seed.options["unit"], seed, options["program"])
     changed, files = pushed["changed"], []
@@ -64,9 +65,18 @@ def build(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict
 
 
 def _settings(hosts: t.Mapping[str, t.Mapping[str, t.Any]]) -> t.Mapping[str, t.Any]:
-    """Return how the machines of the group are switched. Raises ClusterError for hosts that differ in it."""
+    """Return how the machines of the group are switched.
+
+    Raises ClusterError for hosts that differ in it, and for a store that the service of the seed could not name.
+    """
     if not hosts:
         raise ClusterError(f"the group has no hosts, so it is not known what its machines need. {_LATER}")
+    for host, found in hosts.items():
+        if not _is_complete(found):
+            raise ClusterError(
+                f"hosts: the value of host {host} is {found!r}. {_LATER}. Set a mapping with config_dir, and with "
+                "options that have unit"
+            )
     first = next(iter(hosts))
     for host, found in hosts.items():
         for name, value in {**found, **found["options"]}.items():
@@ -76,7 +86,16 @@ def _settings(hosts: t.Mapping[str, t.Mapping[str, t.Any]]) -> t.Mapping[str, t.
                     f"the hosts of the group differ in {name}, which is {wanted!r} on {first} and {value!r} on {host}. "
                     f"{_LATER}. Set one value for all of them, or make a seed for each part with kubelet_config_hosts"
                 )
+    folder = hosts[first]["config_dir"]
+    wrong = unitfile.unfit(folder)
+    if wrong:
+        raise ClusterError(f"{folder}: {wrong}. {_LATER}. Correct kubelet_config_dir of the hosts of the group")
     return hosts[first]
+
+
+def _is_complete(host: t.Any) -> bool:
+    options = host.get("options") if isinstance(host, t.Mapping) else None
+    return isinstance(options, t.Mapping) and bool(options.get("unit") and host.get("config_dir"))
 
 
 def _configuration(plan: t.Mapping[str, t.Any]) -> tuple[t.Mapping[str, t.Any], dict[str, t.Any]]:
@@ -187,6 +206,11 @@ _DONE = "/var/lib/cloud/instance/livenodes-kubelet-seed"
 _IGNITION = "3.0.0"
 """The first stable version of the specification; every later 3.x reads it."""
 _WIDTH = 76
+_MERGED = """merge_how:
+  - {name: list, settings: [append]}
+  - {name: dict, settings: [no_replace, recurse_list]}
+"""
+"""By default, the commands of one part of user data replace those of the parts before it."""
 
 
 def tar(entries: t.Sequence[Entry]) -> bytes:
@@ -222,7 +246,7 @@ def cloud_init(entries: t.Sequence[Entry]) -> bytes:
         "fi",
     ]
     body = "\n".join(f"    {line}" for line in script)
-    return f"#cloud-config\n# Written by livenodes.kubelet.\nbootcmd:\n  - |\n{body}\n".encode()
+    return f"#cloud-config\n# Written by livenodes.kubelet.\n{_MERGED}bootcmd:\n  - |\n{body}\n".encode()
 
 
 def ignition(entries: t.Sequence[Entry]) -> bytes:

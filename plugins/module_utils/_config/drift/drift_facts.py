@@ -142,7 +142,14 @@ class NodeFacts:
 
     @property
     def stale(self) -> bool:
-        """Whether the ConfigMap has changed since the node read it."""
+        """Whether the ConfigMap has changed since the node read it.
+
+        A node with a copy has nothing to take up of another revision whose content has the hash in its name: the
+        ConfigMap was created again, or its labels changed.
+        """
+        has_copy = self.checkpoint or self.dropin
+        if has_copy and self.ours and not self.edited:
+            return False
         return bool(
             self.pushed
             and self.assigned

@@ -80,6 +80,14 @@ def of_facts(facts: Any, live: Mapping[str, Any]) -> Files:
     return Files(_revealed(own, live), _revealed(read, live), before, after, is_outdated(facts), overridden)
 
 
+def our_dropin(facts: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return our drop-in as the kubelet reads it, from the same result; None without one."""
+    place, disk = facts.get("dropin") or {}, facts.get("disk") or {}
+    if not place.get("linked"):
+        return None
+    return (disk.get("dropins") or {}).get(place.get("link"))
+
+
 def _check(facts: Any) -> None:
     """Raise OwnFileError if a node has returned no facts about its own file, or malformed ones."""
     given = facts if isinstance(facts, Mapping) else {}

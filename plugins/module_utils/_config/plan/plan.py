@@ -24,7 +24,8 @@ from ..values.document import configmap_name as name_of
 from ..values.reference import held, same_place
 from ..values.short_texts import minor_of
 from . import host_facts, own_file, own_values, plan_node, plan_text, sources
-from .layers import Layers
+from .layers import Declared, Layers
+from .own_values import Record
 
 STAY, EQUAL, CHANGED = "stay", "equal", "changed"
 """Whether a plan migrates checkpoints to drop-ins: not at all, if nothing changes thereby, or with changes."""
@@ -144,6 +145,8 @@ class _Group:
         files, unread = self._files(name, asked)
         if asked.replaces_checkpoint and unread:
             return _unusable(row, _no_own_file(unread, REFUSAL, "the plan cannot show what the migration changes"))
+        if files and not asked.delivery.whole and row.get("source") is None:
+            asked = asked._replace(record=self._of_left_over(name, asked, files))
         planned = self._planned(row, asked, self._planner.plan(asked._replace(files=files)))
         if asked.replaces_checkpoint:
             planned["migrates"] = True
@@ -176,6 +179,14 @@ class _Group:
             return own_file.of_facts(self._looked_at.get(name), self._live[asked.live]), ""
         except own_file.OwnFileError as error:
             return None, str(error)
+
+    def _of_left_over(self, name: str, asked: plan_node.Asked, files: own_file.Files) -> Record:
+        """Return the record of a node without a source, which may have our drop-in all the same."""
+        ours = own_file.our_dropin(self._looked_at[name])
+        if not ours or not any((*asked.layers, self._request.target)):
+            return asked.record
+        node = sources.Given(self._live[asked.live], asked.minor, Declared(asked.layers), asked.record, files)
+        return sources.left_over(node, ours)
 
     def _asked(self, name: str, row: Mapping[str, Any], minor: int) -> plan_node.Asked:
         """Return what is asked about a node, without its files."""

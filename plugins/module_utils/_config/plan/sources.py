@@ -173,16 +173,30 @@ def with_own_now(node: Given) -> Given:
 
     They may have changed while the drop-in replaced them. What the files alone do not decide stays as it is.
     """
+    own = node.record["own"]
+    now = _of_files(node, [path for path, held in own.items() if held])
+    return node._replace(record={**node.record, "own": {**own, **{path: [value] for path, value in now.items()}}})
+
+
+def left_over(node: Given, ours: Config) -> Record:
+    """Return the record of a node with a drop-in that its Node does not name, since the Node was created again.
+
+    `ours`: that drop-in. Its values are not the node's own.
+    """
+    names = Declared([ours]).keys
+    record = own_values.record_after(NO_RECORD, "", _of_files(node, names), ())
+    return {**record, "own": {**{path: [] for path in names}, **record["own"]}}
+
+
+def _of_files(node: Given, names: Collection[str]) -> dict[str, Any]:
+    """Return those values that the files of a node alone decide, without our drop-in."""
     files = _files(node)
     without = merged_dropins.effective(files.own, [*files.earlier, *files.later], node.minor)
     found = compare.changes(node.live, without, node.minor, True)
     certain = compare.after(own_file.certain(found, files, node.live, node.minor))
     now = compare.normalise(without, node.minor, runs=True)
-    own = dict(node.record["own"])
-    for path in {*own} - (compare.after(found).keys() - certain):
-        if own[path]:
-            own[path] = [now.get(path)]
-    return node._replace(record={**node.record, "own": own})
+    unsure = compare.after(found).keys() - certain
+    return {path: now.get(path) for path in names if path not in unsure}
 
 
 def is_empty(config: Config) -> bool:

@@ -10,7 +10,6 @@ and the store can be interrupted anywhere.
 
 from __future__ import annotations
 
-import time
 from typing import Any, Mapping
 
 from ..._config.delivery import DROPIN, noted, of
@@ -21,7 +20,7 @@ from ..._config.values.short_texts import minor_of
 from ..guard import base
 from ..host import preflight
 from ..host.preflight_decisions import Terms
-from ..report.status_annotation import MERGE_PATCH, Outbox
+from ..report.status_annotation import MERGE_PATCH
 from ..store.meta import Source
 from ..store.store import Store
 from ..store.store_reader import quietly
@@ -124,12 +123,9 @@ class Follower:
         return answer
 
     def _report(self) -> None:
-        """Let the guard report once more what runs: a Node that was created again has lost its status."""
-        store, now = self.store, time.time()
-        with locked(store.config_dir):
-            outbox = Outbox(store.config_dir, store.fs)
-            if outbox.report() is None:
-                outbox.queue(base.status_of(store, base.error_of(store), "", now), "", False, now)
+        """Let the guard report once more what runs."""
+        with locked(self.store.config_dir):
+            base.queue_again(self.store, "")
         checkpoint_module.start_guard()
 
     def _judged(self, action: Action, seen: Seen) -> Answer:

@@ -248,6 +248,16 @@ def status_of(store: Store, error: str, reason: str, wall: float) -> dict[str, A
     )
 
 
+def queue_again(store: Store, reason: str) -> None:
+    """Queue a report of what runs, unless one is pending: a Node that was created again has lost its status.
+
+    Needs the store's lock. Raises FileError.
+    """
+    outbox, now = Outbox(store.config_dir, store.fs), time.time()
+    if outbox.report() is None:
+        outbox.queue(status_of(store, error_of(store), reason, now), "", False, now)
+
+
 def error_of(store: Store) -> str:
     """Return why a kubelet does not run what is assigned, and what of the store is damaged. Empty if all is well."""
     reasons = list(dict.fromkeys(store.resolve().reasons))

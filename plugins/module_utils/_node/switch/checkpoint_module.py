@@ -9,6 +9,7 @@ import contextlib
 import os
 import typing as t
 
+from ..._config.values import annotation
 from ..guard import base
 from ..install import guard_install
 from ..store.checkpoints import describe
@@ -93,6 +94,11 @@ class _Run:
             if back != source:
                 back = self._whole(back)
             self._switch(source, good=back)
+        elif os.path.exists(GUARD) and not self.pretend and (armed is None or armed.confirmed):
+            # On a full disk, the next change reports it.
+            with contextlib.suppress(StoreError):
+                base.queue_again(self.store, annotation.CONFIRMED if armed else "")
+            start_guard()
         self._collect()
 
     def confirmed(self) -> None:

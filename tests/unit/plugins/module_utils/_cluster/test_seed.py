@@ -139,10 +139,17 @@ OF_MACHINE = {**HEADER, "podCIDR": "10.0.0.0/24"}
         ({"plan": plan(row(document.variant(OF_MACHINE)), configs=[OF_MACHINE])}, "^podCIDR belongs to one machine"),
         ({"plan": plan(live=1)}, "own config file of a node was not read"),
         ({"hosts": {}}, "the group has no hosts"),
+        ({"hosts": {"h1": HOST, "h2": None}}, "the value of host h2 is None.* Set a mapping with config_dir"),
+        ({"hosts": {"h1": {"config_dir": "/x", "options": {}}}}, "the value of host h1 is .* options that have unit"),
         ({"hosts": {"h1": HOST, "h2": {**HOST, "config_dir": "/x"}}}, "differ in config_dir, .* on h1 and '/x' on h2"),
         (
             {"hosts": {"h1": HOST, "h2": {**HOST, "options": {**HOST["options"], "unit": "k3s"}}}},
             "differ in unit, which is 'kubelet.service' on h1 and 'k3s' on h2",
+        ),
+        # systemd would ignore the service, and the machine would join without a word.
+        (
+            {"hosts": {"h1": {**HOST, "config_dir": "/var/lib/a b"}}},
+            "^/var/lib/a b: a systemd unit cannot .* kubelet_conf",
         ),
         ({"formats": ["iso"]}, "no format iso"),
     ],
@@ -190,6 +197,8 @@ def test_cloud_init_unpacks_the_same_once_and_starts_the_service(tmp_path: Path)
     """The command runs here as a script, with stand-ins for tar, for systemctl and for the folder of cloud-init."""
     text = seed.cloud_init(ENTRIES).decode()
     assert text.startswith("#cloud-config\n")
+    # Commands of an earlier part of the user data stay.
+    assert {"name": "list", "settings": ["append"]} in yaml.safe_load(text)["merge_how"]
     (command,) = yaml.safe_load(text)["bootcmd"]
     (tmp_path / "script").write_text(command.replace("/var/lib/cloud/instance", str(tmp_path)))
     (tmp_path / "bin").mkdir()

@@ -349,3 +349,18 @@ def test_a_drop_in_on_a_node_whose_own_file_is_not_known() -> None:
     assert (problem["rule"], problem["severity"]) == ("no-own-file", "warning")
     assert "what its restart takes up from it" in problem["message"]
     assert made["summary"]["from_live"] == 0
+
+
+def test_what_a_drop_in_holds_that_the_node_does_not_name_is_not_the_own_value_of_the_node() -> None:
+    """Its Node was deleted and created again, so no annotation names what the machine still has."""
+    ours = {**HEADER, "maxPods": 80, "kubeAPIQPS": 9}
+    facts = tables.facts_36(OWN, OWN)
+    facts["dropin"]["linked"], facts["disk"]["dropins"] = True, {facts["dropin"]["link"]: ours}
+    table = tables.of_n1(tables.of_36(OWN, ours))
+    made = tables.planned(table, {"maxPods": 80}, own={"n1": facts}, deliveries={"n1": "dropin"})
+    row = made["nodes"]["n1"]
+    assert (row["action"], tables.changes(made)) == ("assign", {"kubeAPIQPS": (9, 50)})
+    assert row["own"]["own"] == {"maxPods": [100]}
+    # Nothing is assigned, so nothing changes.
+    made = tables.planned(table, {}, own={"n1": facts}, deliveries={"n1": "dropin"})
+    assert (made["nodes"]["n1"]["action"], tables.changes(made)) == ("none", {})

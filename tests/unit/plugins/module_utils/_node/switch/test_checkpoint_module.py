@@ -132,6 +132,23 @@ def test_a_guard_that_does_not_start_leaves_the_trial_before_as_it_was(
     assert runs(node) == source("b")
 
 
+@pytest.mark.parametrize(("confirmed", "reason"), [(True, "on trial, confirmed"), (False, None)])
+def test_what_runs_already_is_reported_again(
+    node: Node, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, confirmed: bool, reason: str | None
+) -> None:
+    """Its Node may have been deleted and created again since. What is not confirmed has a guard that reports."""
+    assign(node, "a")
+    if confirmed:
+        assign(node, "a", "confirmed")
+    monkeypatch.setattr(checkpoint_module, "GUARD", installed_guard(tmp_path))
+    monkeypatch.setattr(checkpoint_module, "execute", guard_answers)
+    assert not assign(node, "a")["changed"]
+    queued = Records(node.store.config_dir).report()
+    assert (queued.status["reason"] if queued else None) == reason
+    if queued:
+        assert queued.status["active"] == {"configMap": source("a")} and not queued.message
+
+
 def test_a_trial_that_another_run_has_replaced_cannot_be_confirmed(node: Node) -> None:
     first = assign(node, "a")["trial"]["name"]
     second = assign(node, "b")["trial"]["name"]
