@@ -56,7 +56,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
     def _at(self, own: Vars, variables: Vars) -> At:
         """Return what the step reads."""
         play = self._play(variables)
-        found = Found(**(own.get("batch") or {}))
+        found = Found.of(own.get("batch") or {})
         # By hand it is an empty mapping, else a template.
         if own["step"] in OF_ROLLOUT or variables.get(BATCH):
             rollout = _rollout(play, variables)
@@ -120,7 +120,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         more: t.Mapping[str, t.Any] = {}
         if not result.get("failed"):
             more = step.more(at, result)
-        return {**result, **more, "batch": at.found._asdict()}
+        return {**result, **more, "batch": at.found.passed()}
 
     def _action(self, task: t.Any) -> ActionBase:
         loader = self._shared_loader_obj.action_loader
@@ -151,5 +151,5 @@ def _without_call(step: Step, at: At, reason: str) -> Vars:
     if problem:
         # All that the operator reads.
         return {"changed": False, "failed": True, "msg": problem}
-    known = {"changed": False, **step.more(at, {}), "batch": at.found._asdict()}
+    known = {"changed": False, **step.more(at, {}), "batch": at.found.passed()}
     return {**known, "skipped": True, "skip_reason": "nothing to do"}

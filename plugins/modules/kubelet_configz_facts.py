@@ -86,8 +86,8 @@ ansible_facts:
             One row for each node with its RV(ansible_facts.kubelet_configz.nodes.variant), C(kubelet_version), the
             C(machine_specific) paths, the C(restored) fields, and its C(delivery), C(source) and C(status) in the
             format of M(livenodes.kubelet.node_config_info). It contains C(own), the record of the values that sources
-            replaced, C(malformed), what its C(follower) has reported, the C(capacity) of the Node for cpu, memory and
-            ephemeral-storage and huge pages, if it has any, and C(read), if O(read=node).
+            replaced, C(malformed), what its C(follower) has reported as JSON, the C(capacity) of the Node for cpu,
+            memory and ephemeral-storage and huge pages, if it has any, and C(read), if O(read=node).
           type: dict
           contains:
             variant:

@@ -93,7 +93,7 @@ batch:
   description: What is known after the step, for O(batch) of the next one.
   returned: always
   type: dict
-  sample: {rows: {n1: {ok: true, state: active}}}
+  sample: {soak: 60, found: '{"rows": {"n1": {"ok": true, "state": "active"}}}'}
 on_hosts:
   description: The hosts that have work to do next, with what each needs for it.
   returned: if the step may be followed by one on the hosts

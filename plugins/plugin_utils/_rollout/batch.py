@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from . import rows
@@ -53,7 +54,7 @@ class Batch(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What the steps have found out so far. As a mapping, it goes from the result of one step to the next."""
+    """What the steps have found out so far. It goes from the result of one step to the next as C(passed) returns it."""
 
     begun: bool = False
     """Whether the gate has let the batch begin. False where a play lists the roles itself."""
@@ -77,6 +78,18 @@ class Found(NamedTuple):
     """In a migration, the nodes that have gone through all steps so far."""
     attempted: bool = False
     """Whether a migration has begun to remove Node.spec.configSource."""
+
+    @classmethod
+    def of(cls, passed: Mapping[str, Any]) -> Found:
+        """Return what the step before has passed on; without one, nothing is known yet."""
+        return cls(**json.loads(passed.get("found") or "{}"))
+
+    def passed(self) -> dict[str, Any]:
+        """Return this for the next step as one text, and beside it C(soak), which the role C(checkpoint) reads.
+
+        Ansible visits each value of a mapping in every task that it goes through.
+        """
+        return {"soak": self.soak, "found": json.dumps(self._asdict())}
 
     def open(self, names: Sequence[str] | Mapping[str, Any]) -> list[str]:
         """Return those of the nodes that have not failed."""

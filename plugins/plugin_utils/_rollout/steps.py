@@ -14,12 +14,15 @@ from typing import Any, Callable, Mapping, NamedTuple
 
 from ansible.module_utils.parsing.convert_bool import boolean
 
+from ...module_utils._cluster.rollout import settle
 from ...module_utils._config import delivery as deliveries
 from ...module_utils._config.delivery import NATIVE
 from . import clock, rows
 from .batch import At, Found, Result
 
 Options = Mapping[str, Any]
+LOADED = (settle,)
+"""What most steps call, and all that it imports. Ansible compiles it once here, else in the process of each task."""
 NODE_NAME = "kubelet_config_node_name"
 PLANNED = (NODE_NAME, "kubelet_config_plan", "kubelet_config_sources", "kubelet_config_delivery")
 """The variables with what a play that lists the roles itself assigns and verifies."""

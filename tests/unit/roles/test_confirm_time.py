@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import clock, value
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.batch import Found
 from tests.support.plays.ansible import bare, playbook_of
 from tests.support.plays.linear_play import Span, Step, play, waits
 from tests.support.plays.stubs import collection
@@ -95,7 +96,7 @@ def run(
         "ansible_python_interpreter": sys.executable,
         "kubelet_config_plan": preparing or {},
         "__kubelet_config_rollout": rollout,
-        "__kubelet_config_batch": {"begun": True, "soak": 30},
+        "__kubelet_config_batch": Found(begun=True, soak=30).passed(),
         **variables,
     }
     tasks = [

@@ -195,14 +195,24 @@ class Session:
             return False
         return True
 
-    def events(self, path: str, query: t.Sequence[tuple[str, t.Any]]) -> list[t.Any]:
-        """Return the events of a watch that has ended (one GET). Raises ApiError."""
+    def events(
+        self, path: str, query: t.Sequence[tuple[str, t.Any]], about: t.Callable[[str], str] = lambda _line: ""
+    ) -> list[t.Any]:
+        """Return the events of a watch that has ended (one GET). Raises ApiError.
+
+        `about` names the object of an event by its text, without decoding it: only the last event of each object is
+        returned, and all of those without a name.
+        """
+        # What follows the last line break is empty, or the part of an event that the next watch repeats.
+        *lines, rest = self.text(path, query=query).split("\n")
+        names = [about(line) for line in lines]
+        last = {name: place for place, name in enumerate(names)}
+        kept = [line for place, line in enumerate(lines) if not names[place] or last[names[place]] == place]
         events = []
-        for line in self.text(path, query=query).split("\n"):
+        for line in (*kept, rest):
             try:
                 events.append(json.loads(line))
             except ValueError:
-                # The watch ended within this event, which the next one repeats.
                 break
         return events
 

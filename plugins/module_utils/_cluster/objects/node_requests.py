@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import typing as t
 import urllib.parse
@@ -23,6 +24,10 @@ _PAGE = 250
 # Nodes that are read again one by one. A watch sends the changes of all nodes, in a request of a second at least.
 _FEW = 8
 _NODES = "/api/v1/nodes"
+# How API servers write that a Node has changed: its name is before all that makes the text long.
+_CHANGE = re.compile(
+    r'{"type": ?"MODIFIED", ?"object": ?{"kind": ?"Node", ?"apiVersion": ?"v1", ?"metadata": ?{"name": ?"([^"]+)"'
+)
 # Argument spec of the modules that choose nodes by name or label.
 SELECTION: dict[str, dict[str, t.Any]] = {
     "nodes": {"type": "list", "elements": "str"},
@@ -174,7 +179,7 @@ def _events(session: Session, seconds: int) -> dict[str, dict[str, t.Any] | None
     """
     query = [("watch", "true"), ("allowWatchBookmarks", "true"), ("resourceVersion", session.nodes_revision)]
     try:
-        events = session.events(_NODES, [*query, ("timeoutSeconds", seconds)])
+        events = session.events(_NODES, [*query, ("timeoutSeconds", seconds)], _changed_node)
     except ApiError as error:
         if error.status not in (403, 410):
             raise
@@ -190,6 +195,12 @@ def _events(session: Session, seconds: int) -> dict[str, dict[str, t.Any] | None
         if event["type"] != "BOOKMARK":
             last[meta["name"]] = None if event["type"] == "DELETED" else event["object"]
     return last
+
+
+def _changed_node(line: str) -> str:
+    """Return the name of the Node whose change is an event, empty if the text does not begin like that."""
+    found = _CHANGE.match(line)
+    return found[1] if found else ""
 
 
 def path(name: str) -> str:

@@ -11,7 +11,7 @@ from ..._config.fields import complete_config as pure_configz
 from ..._config.forecast import allocatable
 from ..._config.minors import fields_of
 from ..._config.rules import start_rules
-from ..._config.values import document
+from ..._config.values import annotation, document
 from ..api import kubelet_endpoint, parallel
 from ..api.errors import ClusterError, NodesFailed
 from ..api.session import Session
@@ -85,8 +85,9 @@ def _row(node: nodes.Node, read: str | None) -> dict[str, t.Any]:
         source = status = own = None
     row = {"kubelet_version": node.kubelet_version, "delivery": node.delivery, "source": source, "status": status}
     more: dict[str, t.Any] = {"own": own, "uid": node.uid, "malformed": node.malformed, "capacity": has}
-    if node.follower is not None:
-        more["follower"] = node.follower.facts
+    if node.follower and node.follower.facts:
+        # One text: Ansible visits each value of a row in every task that the dump goes through.
+        more["follower"] = annotation.text(node.follower.facts)
     if read == kubelet_endpoint.NODE:
         more["read"] = read
     return {**row, **{key: value for key, value in more.items() if value}}

@@ -294,7 +294,7 @@ def _difference(change: Mapping[str, Any]) -> Problem:
 def _reported(current: Mapping[str, Any]) -> dict[str, Any]:
     """Return what followers have reported of the own files of their nodes, by node name."""
     rows = (current.get("nodes") or {}).items()
-    return {name: row["follower"] for name, row in rows if row.get("follower")}
+    return {name: annotation.mapping(row["follower"])[0] for name, row in rows if row.get("follower")}
 
 
 def _complete(target: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.action import kubelet_rollout_batch
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.batch import Found
 from tests.support.api.objects import place
 
 TOKEN = {"api_key": "secret"}
@@ -76,7 +77,7 @@ def test_the_module_gets_the_options_and_the_credentials() -> None:
     found = run(task, called, **BY_HAND)
     ((name, options),) = called.calls
     assert name == "livenodes.kubelet.node_config_source" and options["api_key"] == "secret"
-    assert list(options["sources"]) == ["h1"] and found["batch"]["rows"]["h1"]["state"] == "assigned"
+    assert list(options["sources"]) == ["h1"] and Found.of(found["batch"]).rows["h1"]["state"] == "assigned"
     assert task.args["step"] == "assign" and not TOKEN.keys() & task.args.keys(), "callbacks get these"
 
 
@@ -90,14 +91,14 @@ def test_a_step_without_a_call_shows_no_credentials() -> None:
 def test_single_nodes_that_fail_do_not_fail_the_step(stop: bool, failed: bool) -> None:
     result = {"failed": True, "stop": stop, "nodes": FAILED, "msg": "why", "configmaps": {}}
     found = run(Task(step="assign"), Called(result), **BY_HAND)
-    assert found["failed"] is failed and found["batch"]["rows"]["h1"]["message"] == "refused"
+    assert found["failed"] is failed and Found.of(found["batch"]).rows["h1"]["message"] == "refused"
 
 
 @pytest.mark.parametrize(("begun", "asked"), [(True, ["h1"]), (False, [])])
 def test_what_a_rollout_of_the_same_run_has_found_out_ends_with_it(begun: bool, asked: list[str]) -> None:
     """A play that lists the roles itself would not verify a node that had failed in the rollout."""
     called = Called({"nodes": {}})
-    run(Task(step="verify", batch={"begun": begun, "rows": FAILED}), called, **BY_HAND)
+    run(Task(step="verify", batch=Found(begun=begun, rows=FAILED).passed()), called, **BY_HAND)
     assert list(called.calls[0][1]["sources"]) == asked
 
 
@@ -105,7 +106,7 @@ def test_nodes_are_uncordoned_after_all_hosts_have_failed() -> None:
     """Ansible has removed them from the batch then."""
     rollout = {"batches": [{"hosts": {"h1": "h1"}, "drain": ["h1"], **UNCHANGED}], "failed": {}, "max_failed": 0}
     rollout.update(lease={}, group="all", name="r", undoes=None, hosts=["h1"])
-    task, called = Task(step="uncordon", batch={"begun": True, "drained": True}), Called({"nodes": {}})
+    task, called = Task(step="uncordon", batch=Found(begun=True, drained=True).passed()), Called({"nodes": {}})
     run(task, called, __kubelet_config_rollout=rollout, ansible_play_batch=[])
     assert called.calls == [("livenodes.kubelet.node_drain", {**TOKEN, "state": "restored", "nodes": ["h1"]})]
     stopped = run(Task(step="stop", reason="why"), called, __kubelet_config_rollout=rollout, ansible_play_batch=[])

@@ -313,9 +313,13 @@ def test_each_host_reports_its_own_node() -> None:
     assert STEPS["report_assigned"].problem(STEPS["report_assigned"].begin(at(rows={"n2": BAD})), "") == ""
 
 
-def test_what_was_found_out_travels_as_a_mapping() -> None:
-    found = Found(begun=True, rows={"n1": BAD}, written=["n1"])
-    assert Found(**found._asdict()) == found
+def test_what_was_found_out_travels_as_one_text() -> None:
+    """The roles read the seconds of the soak beside it. By hand, no step has passed anything on."""
+    found = Found(begun=True, soak=30, rows={"n1": BAD}, written=["n1"])
+    passed = found.passed()
+    assert Found.of(passed) == found and passed["soak"] == 30
+    assert [type(value) for value in passed.values()] == [int, str]
+    assert Found.of({}) == Found()
 
 
 @pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import session as session_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubelets, node_requests
 from tests.sim.api.direct import Direct
@@ -116,6 +118,55 @@ def test_few_of_many_are_read_again_one_by_one(count: int, later: list[Call]) ->
     with Calls(Call("GET", NODES, listed(FORTY), [("limit", 160)]), later) as session:
         node_requests.read(session, FORTY)
         assert list(node_requests.read(session, FORTY[:count])) == FORTY[:count]
+
+
+def _event(kind: str, name: str, revision: str, first: str = "name") -> str:
+    meta = {"name": name, "resourceVersion": revision}
+    if first != "name":
+        meta = {first: "", **meta}
+    return json.dumps({"type": kind, "object": {"kind": "Node", "apiVersion": "v1", "metadata": meta}}) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("events", "decoded", "found", "revision"),
+    [
+        pytest.param([("MODIFIED", "n1", "1"), ("MODIFIED", "n1", "2")], 1, {"n1": "2"}, "2", id="superseded"),
+        pytest.param([("MODIFIED", "n1", "1"), ("MODIFIED", "n2", "2")], 2, {"n1": "1", "n2": "2"}, "2", id="two"),
+        pytest.param([("MODIFIED", "n1", "1"), ("DELETED", "n1", "2")], 2, {}, "2", id="deleted"),
+        pytest.param(
+            [("DELETED", "n1", "1"), ("ADDED", "n1", "2"), ("MODIFIED", "n1", "3")],
+            3,
+            {"n1": "3"},
+            "3",
+            id="created again",
+        ),
+        pytest.param(
+            [("MODIFIED", "n1", "1", "uid"), ("MODIFIED", "n1", "2", "uid")], 2, {"n1": "2"}, "2", id="other order"
+        ),
+    ],
+)
+@pytest.mark.parametrize("cut", ["", _event("MODIFIED", "n1", "9")[:-5]], ids=["whole", "cut off"])
+def test_only_the_last_change_of_a_node_is_decoded(
+    monkeypatch: pytest.MonkeyPatch,
+    events: list[tuple[str, ...]],
+    decoded: int,
+    found: dict[str, str],
+    revision: str,
+    cut: str,
+) -> None:
+    """An event that the end of the watch has cut off is in the next one."""
+    answer = "".join(_event(*event) for event in events) + cut
+    query = [("watch", "true"), ("allowWatchBookmarks", "true"), ("resourceVersion", "0"), ("timeoutSeconds", 1)]
+    seen: list[str] = []
+    real = json.loads
+    monkeypatch.setattr(session_module.json, "loads", lambda text: seen.append(text) or real(text))
+    with Calls(Call("GET", NODES, answer.encode(), query)) as session:
+        session.nodes_revision = "0"
+        nodes, _gone = node_requests.changed(session, dict.fromkeys(map("n{}".format, range(9)), ""), 1)
+        assert session.nodes_revision == revision
+    assert {name: one.resource_version for name, one in nodes.items()} == found
+    # The last one is what follows the last line break.
+    assert len(seen) == decoded + 1
 
 
 def test_an_outage_of_the_api_server_is_no_missing_node() -> None:

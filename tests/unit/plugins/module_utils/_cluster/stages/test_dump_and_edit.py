@@ -20,7 +20,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import dump, edit
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, following
 from tests.support.api.calls import CONFIGMAPS, NODES, PAGE, Call, Calls
 from tests.support.api.objects import HEADER, configmap, items, live, node, place, reference, status, workload
 
@@ -34,11 +34,15 @@ def configz(name: str, answer: t.Any) -> Call:
 
 
 def test_dump() -> None:
-    """One LIST and one GET a node; equal configurations stand once. A row has what its node has, and its own values."""
+    """One LIST and one GET a node; equal configurations stand once. A row has what its node has, and its own values.
+
+    What its follower reports is one text: Ansible visits each value of a row in every task that it goes through.
+    """
     own = {"complete": True, "source": "config-a", "absent": [], "own": {"maxPods": [110]}}
     has = {"cpu": "4", "memory": "8Gi", "ephemeral-storage": "100Gi"}
     third = node("n3", own=own)
     third["status"]["capacity"] = {**has, "pods": "110", "example.com/gpu": "2"}
+    third["metadata"]["annotations"][following.FOLLOWER] = '{"facts": {"own": []}, "format": 1}'
     listed = items(node("n1", place(), status(reference())), node("n2", version="v1.22.1"), third)
     with Calls(
         Call("GET", NODES, listed, PAGE),
@@ -66,7 +70,7 @@ def test_dump() -> None:
         "status": status(reference()),
     }
     assert [second[key] for key in ("kubelet_version", "source", "status")] == ["v1.22.1", None, None]
-    assert (third["own"], third["capacity"]) == (own, has)
+    assert (third["own"], third["capacity"], third["follower"]) == (own, has, '{"own":[]}')
 
 
 @pytest.mark.parametrize(("read", "shown"), [("node", "node"), ("kubelet", None), ("proxy", None), (None, None)])

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -25,7 +26,12 @@ def _live(config: dict[str, Any], **flags: Any) -> dict[str, Any]:
 
 def _plan(live: dict[str, Any], facts: Any, *layers: dict[str, Any], **row: Any) -> dict[str, Any]:
     table = tables.of_n1(live, **{"kubelet_version": "v1.28.7", "delivery": "none", **row})
-    return tables.planned(table, None, {"n1": list(layers)}, own={"n1": facts})
+    return tables.planned(table, None, {"n1": list(layers)}, own={"n1": facts} if facts else {})
+
+
+def test_a_follower_has_reported_the_own_file() -> None:
+    made = _plan(_live(OWN), None, {"kubeAPIQPS": 9}, follower=json.dumps(tables.facts(OWN)))
+    assert list(made["variants"].values()) == [{**OWN, "kubeAPIQPS": 9}]
 
 
 def test_the_source_is_the_own_file_and_what_is_declared() -> None:
