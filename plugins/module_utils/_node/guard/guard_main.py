@@ -36,7 +36,7 @@ SERVICE = "livenodes-kubelet-guard.service"
 RAN = "ran"
 FIRST_PAUSE = 5.0
 LONGEST_PAUSE = 60.0
-MOST_PATHS = 5
+_MOST_PATHS = 5
 """Paths that a reason names: the annotation has one line."""
 
 
@@ -233,9 +233,9 @@ def _logged_otherwise(guard: Guard, trial: Trial) -> str:
     if not paths:
         sys.stderr.write("verified by the kubelet's log: it logged the configuration on trial\n")
         return ""
-    named = ", ".join(paths[:MOST_PATHS])
-    if len(paths) > MOST_PATHS:
-        named += f" and {len(paths) - MOST_PATHS} more"
+    named = ", ".join(paths[:_MOST_PATHS])
+    if len(paths) > _MOST_PATHS:
+        named += f" and {len(paths) - _MOST_PATHS} more"
     return f"the kubelet logged other values than those on trial: {named}"
 
 

@@ -26,7 +26,7 @@ from ..unit.unit import Unit, UnitError
 from ..unit.unit_override import Layer
 from . import guard_install
 
-HEALTHY_TIMES = 3
+_HEALTHY_TIMES = 3
 PAUSE = 0.1
 
 
@@ -262,11 +262,11 @@ def _verified(unit: Unit, invocation: str, seconds: float, folder: str, begun: f
     while True:
         problem = _health_problem(unit.pid(), folder)
         well = 0 if problem else well + 1
-        if well >= HEALTHY_TIMES:
+        if well >= _HEALTHY_TIMES:
             return {"changed": True, "invocation_id": invocation, "seconds": round(time.monotonic() - begun, 3)}
         if time.monotonic() - started > seconds:
             raise UnitError(
-                f"{unit.name}: the kubelet runs, but was not healthy {HEALTHY_TIMES} times in a row within "
+                f"{unit.name}: the kubelet runs, but was not healthy {_HEALTHY_TIMES} times in a row within "
                 f"{seconds:g} s: {problem or 'its healthz changes'}. The guard reverts the configuration unless the "
                 f"kubelet becomes healthy. {unit.last_words(invocation)}"
             )
