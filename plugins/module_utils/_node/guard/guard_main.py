@@ -23,7 +23,6 @@ from ..store.store_reader import quietly
 from ..store.trial import Progress, Trial
 from ..system import command
 from ..system.files import StoreError
-from ..system.lock import LockError
 from . import observe, pacing
 from .base import Settings, error_of, status_of
 from .guard import FAST_SECONDS, Guard
@@ -109,7 +108,7 @@ def prestart(guard: Guard) -> int:
     try:
         if guard.prestart():
             command.execute(["systemctl", "start", "--no-block", SERVICE])
-    except (StoreError, LockError, OSError) as error:
+    except (StoreError, OSError) as error:
         sys.stderr.write(f"{error}\n")
     sys.stdout.write(f"{RAN}\n")
     return 0
@@ -121,7 +120,7 @@ def watch(guard: Guard, folder: str) -> int:
     while True:
         try:
             wait = guard.tick()
-        except (StoreError, LockError, OSError) as error:
+        except (StoreError, OSError) as error:
             sys.stderr.write(f"{error}\n")
             wait = LONGEST_PAUSE / 6
         if guard.records.report() is not None:
