@@ -15,7 +15,7 @@ from typing import Any, Iterator, Mapping, Sequence
 from ..follow import follow_install
 from ..host import preflight
 from ..host.preflight_decisions import Terms
-from ..install import guard_steps
+from ..install import guard_steps, restarts
 from ..store import installed
 from ..store.local import DEFAULT_KEY
 from ..store.store import Store
@@ -134,7 +134,7 @@ def restarted(options: Options, pretend: bool, unit: Unit) -> Result:
         values.check_trial(options, armed)
     is_reverted = armed is not None and armed.name == options["trial"] and store.revert_ended()
     folder = installed.settings(store.config_dir).get("folder", "")
-    done = guard_steps.restarted(unit, _HEALTHY_SECONDS, pretend, folder, only_verify=is_reverted)
+    done = restarts.restarted(unit, _HEALTHY_SECONDS, pretend, folder, only_verify=is_reverted)
     if not pretend:
         # What was verified may be what another run has switched to meanwhile.
         values.check_trial(options, quietly(store.trial))
