@@ -21,7 +21,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.f
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.follow_install import Limits
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.follower import Follower
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import preflight
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_steps
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_steps, restarts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.connection import ApiError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import UnitError
 from tests.support.node.disk import PowerCut
@@ -105,7 +105,8 @@ class FollowedNode(WholeNode):
         """Also stand in for what the steps of a switch find and install."""
         with super().standing_in(), contextlib.ExitStack() as stack:
             stack.enter_context(mock.patch.object(preflight, "look", self._inspected))
-            for name in ("present", "updated", "restarted", "removed"):
+            stack.enter_context(mock.patch.object(restarts, "restarted", self._restarted))
+            for name in ("present", "updated", "removed"):
                 stack.enter_context(mock.patch.object(guard_steps, name, getattr(self, f"_{name}")))
             yield
 

@@ -25,7 +25,7 @@ Config = Mapping[str, Any]
 SERVICE = guard_install.FOLLOWER
 SERVICE_PATH = guard_install.FOLLOWER_PATH
 WANTED_BY = guard_install.FOLLOWER_WANTED_BY
-SETTING = "follow"
+_SETTING = "follow"
 """The key of the limits in the settings of the guard."""
 _PASSED_ON = ("unit", "dropin_dir", "metrics_dir", "state_files")
 _ALLOWED = ("allow_pending_edits", "allow_unchecked", "allow_offline_guard")
@@ -124,7 +124,7 @@ def absent(options: dict[str, Any], check: bool, unit: Unit) -> dict[str, Any]:
     """
     config_dir = options["config_dir"]
     known = installed.settings(config_dir)
-    changed = os.path.lexists(SERVICE_PATH) or SETTING in known
+    changed = os.path.lexists(SERVICE_PATH) or _SETTING in known
     warnings: list[str] = []
     if changed and not check:
         from ..report import status_reporter
@@ -134,8 +134,8 @@ def absent(options: dict[str, Any], check: bool, unit: Unit) -> dict[str, Any]:
         if warnings:
             # The limits stay, by which the next run sees that something is left to remove.
             return {"changed": True, "warnings": warnings}
-        if SETTING in known:
-            del known[SETTING]
+        if _SETTING in known:
+            del known[_SETTING]
             guard_install.present(config_dir, unit, known)
         if unit.installed() is None and not os.path.lexists(os.path.join(config_dir, "store")):
             warnings += guard_steps.metrics_absent(unit, known.get("metrics", ""))
@@ -154,7 +154,7 @@ def limits_setting(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def read_limits(config_dir: str) -> Limits | None:
     """Return the limits of the follower beside a store, None where none is installed or its settings are damaged."""
-    known = installed.settings(config_dir).get(SETTING)
+    known = installed.settings(config_dir).get(_SETTING)
     if not isinstance(known, dict) or known.get("effect") not in EFFECTS:
         return None
     namespace, options = known.get("namespace"), known.get("options")

@@ -15,7 +15,7 @@ from ..store import installed
 from ..system import command
 from ..system.connection import ApiError
 
-LOOK_SECONDS = 900.0
+_LOOK_SECONDS = 900.0
 """How long one look may take: the inspection, a switch, and the restart of a kubelet."""
 READ = (annotation.SOURCE, following.FOLLOW)
 """The annotations that a look depends on."""
@@ -51,7 +51,7 @@ def opened(folder: str) -> dict[str, Any]:
 def look(folder: str) -> None:
     """Look once. Raises ApiError if that must be repeated."""
     program = installed.program(sys.executable, os.path.dirname(folder))
-    done = command.execute([*program, "look"], LOOK_SECONDS)
+    done = command.execute([*program, "look"], _LOOK_SECONDS)
     if done.returncode:
         raise ApiError(done.stderr.strip() or f"the look at the Node ended with exit status {done.returncode}")
     sys.stderr.write(done.stderr)

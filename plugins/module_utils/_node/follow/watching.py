@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Iterator, Mapping, Sequence
 
-QUIET_SECONDS = 900.0
+_QUIET_SECONDS = 900.0
 """After so many seconds without an event the watch begins again. A kubelet writes its Node every five minutes."""
 WATCH_SECONDS = (1200.0, 2400.0)
 """How long a watch lasts, by chance: so that not all nodes begin the next one together."""
@@ -28,7 +28,7 @@ PAUSE_SECONDS = (1.0, 45.0), (40.0, 50.0)
 """How long to wait after a failure, by chance, and after each further one in a row: thousands of nodes lose a restarted
 API server at the same moment. While it is away, all of them together knock as slowly as they come back.
 """
-EARLY_SECONDS = 10.0
+_EARLY_SECONDS = 10.0
 """A watch that ends so many seconds before its time was ended by an API server that stops, as all others there."""
 
 
@@ -50,7 +50,7 @@ class Watch:
         """
         seconds = int(between(*WATCH_SECONDS))
         end = time.monotonic() + seconds
-        for line in self.api.lines(f"{self.place}&timeoutSeconds={seconds}", QUIET_SECONDS):
+        for line in self.api.lines(f"{self.place}&timeoutSeconds={seconds}", _QUIET_SECONDS):
             try:
                 event = json.loads(line)
                 kind, node = event["type"], event["object"]
@@ -60,7 +60,7 @@ class Watch:
                 raise ApiError(f"the watch of Node {self.name} ended: {node.get('message')}")
             if kind in ("ADDED", "MODIFIED"):
                 yield node
-        if time.monotonic() < end - EARLY_SECONDS:
+        if time.monotonic() < end - _EARLY_SECONDS:
             raise ApiError(f"the API server has ended the watch of Node {self.name} before its time")
 
 

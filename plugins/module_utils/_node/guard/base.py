@@ -25,7 +25,7 @@ from ..system.lock import locked
 from ..unit import ordered_stop
 from . import observe
 
-LOCK_SECONDS = 5.0
+_LOCK_SECONDS = 5.0
 STARTED = f"{ordered_stop.FOLDER}/started"
 _NOTHING: tuple[Progress | None, Progress] = (None, Progress())
 
@@ -46,7 +46,7 @@ class Settings(NamedTuple):
     config: str = ""
     key: str = DEFAULT_KEY
     folder: str = ""
-    lock_seconds: float = LOCK_SECONDS
+    lock_seconds: float = _LOCK_SECONDS
     metrics: str = ""
 
 

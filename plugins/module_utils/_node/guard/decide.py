@@ -31,7 +31,7 @@ SIGNAL = "a signal ended it, not an error of its own"
 # within one trial counts as caused by the configuration.
 MOST_FAILURES = 2
 # A power cut is not evidence against an unconfirmed configuration, a second reboot is: it may cause them.
-MOST_REBOOTS = 2
+_MOST_REBOOTS = 2
 # Restarted containers, device plugins and busy disks make a kubelet's start slow: its healthz may fail this long
 # without interruption.
 UNHEALTHY_SECONDS = 60.0
@@ -278,7 +278,7 @@ def _reboots(terms: Terms, progress: Progress) -> str:
         return ""
     if not progress.was_healthy:
         return "the node was rebooted before the kubelet was healthy with the configuration"
-    if progress.reboots >= MOST_REBOOTS:
+    if progress.reboots >= _MOST_REBOOTS:
         return f"the node was rebooted {progress.reboots} times before the controller confirmed the configuration"
     return ""
 

@@ -110,7 +110,7 @@ class Observing:
         return self._heard[1]
 
 
-class Look(NamedTuple):
+class _Look(NamedTuple):
     """What follows one look, without the lock.
 
     `wait`: seconds until the next look, None when nothing is left to do. `restart`: whether the kubelet must be
@@ -238,17 +238,17 @@ class Guard:
             active = self.host.running()
             self.host.attempt(lambda: self.host.started.note(seen.unit.invocation, active, fits))
 
-    def _look(self, node: str | None) -> Look:
+    def _look(self, node: str | None) -> _Look:
         """Observe and act, with what is known of the Node (see `Facts.node`)."""
         seen = self.seen = self.host.kubelet(self.seen)
         if seen is None:
-            return Look(FAST_SECONDS)
+            return _Look(FAST_SECONDS)
         ours = self.observing.left_stopped(seen.unit)
         facts = self.observing.facts(seen, node)
         with self.host.locked():
             if self.host.kubelet(seen) != seen:
                 # The kubelet was restarted while another process held the lock: the observation is outdated.
-                return Look(FAST_SECONDS)
+                return _Look(FAST_SECONDS)
             look = self._act(facts._replace(now=self.host.now().monotonic), ours)
         if look.wait is None or look.restart is None:
             return look
@@ -256,9 +256,9 @@ class Guard:
         now = self.host.now().monotonic
         if look.restart and now >= self.restarts.due:
             self.restarts = self.restarts.after(self._restart(seen.unit), now, FAST_SECONDS, LONGEST_SECONDS)
-        return Look(max(look.wait, self.restarts.due - now))
+        return _Look(max(look.wait, self.restarts.due - now))
 
-    def _act(self, facts: Facts, ours: bool) -> Look:
+    def _act(self, facts: Facts, ours: bool) -> _Look:
         """Do what the facts require. `ours`: see `Observing.left_stopped`."""
         unit = facts.unit
         trial = self._trial(unit)
@@ -266,23 +266,23 @@ class Guard:
         if trial is not None and not trial.failed:
             action = self.judging.judge(trial, facts, starting=False)
             if action == decide.ASK:
-                return Look(CALM_SECONDS, asks=facts.now >= self.requests.due)
-            return Look(self._pause_within_trial(facts), ours or action == decide.REVERT)
+                return _Look(CALM_SECONDS, asks=facts.now >= self.requests.due)
+            return _Look(self._pause_within_trial(facts), ours or action == decide.REVERT)
         if progress.verdict:
             return self._end_revert(trial, progress, facts, ours)
         if progress.reported == CRASHED:
             self.without_trial.watch_recovery(progress, facts)
-            return Look(CALM_SECONDS, ours)
+            return _Look(CALM_SECONDS, ours)
         if self.host.stopped.ours(unit.invocation):
             # It may still run: the order to stop it is noted first.
-            return Look(FAST_SECONDS if ours else CALM_SECONDS, ours)
-        return Look(None)
+            return _Look(FAST_SECONDS if ours else CALM_SECONDS, ours)
+        return _Look(None)
 
-    def _end_revert(self, trial: Trial | None, progress: Progress, facts: Facts, ours: bool) -> Look:
+    def _end_revert(self, trial: Trial | None, progress: Progress, facts: Facts, ours: bool) -> _Look:
         restart = self.reverts.end(trial, progress, facts) or ours
         if restart or not self.records.progress().verdict:
-            return Look(FAST_SECONDS, restart)
-        return Look(CALM_SECONDS if facts.unit.active == "inactive" else FAST_SECONDS)
+            return _Look(FAST_SECONDS, restart)
+        return _Look(CALM_SECONDS if facts.unit.active == "inactive" else FAST_SECONDS)
 
     def _trial(self, unit: Unit) -> Trial | None:
         """Return the trial. The terms of an unreadable trial are unknown, so the configuration on trial is reverted."""

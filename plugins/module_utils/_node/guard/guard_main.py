@@ -23,7 +23,6 @@ from ..store.store_reader import quietly
 from ..store.trial import Progress, Trial
 from ..system import command
 from ..system.files import StoreError
-from ..system.lock import LockError
 from . import observe, pacing
 from .base import Settings, error_of, status_of
 from .guard import FAST_SECONDS, Guard
@@ -36,7 +35,7 @@ SERVICE = "livenodes-kubelet-guard.service"
 RAN = "ran"
 FIRST_PAUSE = 5.0
 LONGEST_PAUSE = 60.0
-MOST_PATHS = 5
+_MOST_PATHS = 5
 """Paths that a reason names: the annotation has one line."""
 
 
@@ -109,7 +108,7 @@ def prestart(guard: Guard) -> int:
     try:
         if guard.prestart():
             command.execute(["systemctl", "start", "--no-block", SERVICE])
-    except (StoreError, LockError, OSError) as error:
+    except (StoreError, OSError) as error:
         sys.stderr.write(f"{error}\n")
     sys.stdout.write(f"{RAN}\n")
     return 0
@@ -121,7 +120,7 @@ def watch(guard: Guard, folder: str) -> int:
     while True:
         try:
             wait = guard.tick()
-        except (StoreError, LockError, OSError) as error:
+        except (StoreError, OSError) as error:
             sys.stderr.write(f"{error}\n")
             wait = LONGEST_PAUSE / 6
         if guard.records.report() is not None:
@@ -233,9 +232,9 @@ def _logged_otherwise(guard: Guard, trial: Trial) -> str:
     if not paths:
         sys.stderr.write("verified by the kubelet's log: it logged the configuration on trial\n")
         return ""
-    named = ", ".join(paths[:MOST_PATHS])
-    if len(paths) > MOST_PATHS:
-        named += f" and {len(paths) - MOST_PATHS} more"
+    named = ", ".join(paths[:_MOST_PATHS])
+    if len(paths) > _MOST_PATHS:
+        named += f" and {len(paths) - _MOST_PATHS} more"
     return f"the kubelet logged other values than those on trial: {named}"
 
 

@@ -22,10 +22,10 @@ from .decide import Action, Facts, Terms
 
 # Stages of a revert that was reported: its kubelet must be started, or does not run.
 REVERTED = "reverted"
-STOPPED = "stopped"
+_STOPPED = "stopped"
 
 # A report has whole seconds, so a smaller step of the clock makes no heartbeat older than the start of its kubelet.
-STEP_SECONDS = 2.0
+_STEP_SECONDS = 2.0
 
 
 class Reverts:
@@ -101,7 +101,7 @@ class Reverts:
         if progress.due and progress.boot == facts.boot and facts.now < progress.due:
             # The controller decided it and is about to restart the kubelet.
             return False
-        if progress.reported == STOPPED and self._stopped_by_operator(facts):
+        if progress.reported == _STOPPED and self._stopped_by_operator(facts):
             return False
         if trial and self._leads_back(trial) and self._reads_active(trial, facts):
             # The kubelet never stopped running the former configuration. Or it was restarted, and only the note of the
@@ -150,11 +150,11 @@ class Reverts:
             if trial and self.host.leads_to(trial.to):
                 # The prepared link is that of a later trial, whose switch never happened.
                 self.host.attempt(lambda: self.store.point(LOCAL_TARGET))
-        if self.records.progress().reported not in (REVERTED, STOPPED):
+        if self.records.progress().reported not in (REVERTED, _STOPPED):
             self.report(reason)
         if self._stopped_by_operator(facts):
             # An operator stopped the kubelet and decides when it starts again: its prestart step ends the revert.
-            self.host.remember(self.records.progress()._replace(reported=STOPPED))
+            self.host.remember(self.records.progress()._replace(reported=_STOPPED))
             return False
         # A restart into the configuration that failed would only end another kubelet.
         changed = self._leads_back(quietly(self.store.trial))
@@ -288,12 +288,12 @@ class Judging:
         """
         moment = self.host.now()
         before, self._ahead = self._ahead, moment.wall - moment.monotonic
-        return before is not None and abs(self._ahead - before) >= STEP_SECONDS
+        return before is not None and abs(self._ahead - before) >= _STEP_SECONDS
 
 
 def _unreported(trial: Trial, progress: Progress) -> bool:
     """Whether a recorded revert was not reported: the controller decided it, or the guard or the node ended since."""
-    if progress.reported in (REVERTED, STOPPED):
+    if progress.reported in (REVERTED, _STOPPED):
         return False
     by_controller = progress.name == trial.name and bool(progress.due or not progress.verdict)
     return by_controller or progress.verdict == trial.failed

@@ -27,7 +27,7 @@ from .judging import Reverts
 from .known_binary import Binary, identity, record_of
 
 # All questions to one binary together may delay the kubelet's start by so many seconds.
-LIMIT_SECONDS = 8.0
+_LIMIT_SECONDS = 8.0
 # A binary that gives no clear answer is asked again at its next starts, up to so many times.
 MOST_UNANSWERED = 3
 _LONGEST_REASON = 500
@@ -76,7 +76,7 @@ def _text(path: str) -> str:
         return stream.read()
 
 
-class Choice(NamedTuple):
+class _Choice(NamedTuple):
     """What the answers lead to.
 
     `verdict`, `reason`: those of what is active. `refused`: sources that no revert may lead to. `target`: what becomes
@@ -120,7 +120,7 @@ class NewBinary:
         # Asking is large and rare: a guard that only waits does not load it.
         from ..system import ask_binary
 
-        run = command.until(self.host.run, LIMIT_SECONDS)
+        run = command.until(self.host.run, _LIMIT_SECONDS)
         # Without the cache: a digest would delay the kubelet's start.
         facts = ask_binary.ask(now.path, run=run, cache="")
         now = now._replace(version=facts.version if facts else "")
@@ -151,7 +151,7 @@ class NewBinary:
 
     # Asking, without the lock
 
-    def _choose(self, active: str, answers: Answers) -> Choice:
+    def _choose(self, active: str, answers: Answers) -> _Choice:
         verdict, reason = answers.of(active)
         refused, accepted, others = [], [], []
         for source in self._sources():
@@ -162,7 +162,7 @@ class NewBinary:
             others.append(source)
             if answer == "valid":
                 accepted.append(source)
-        choice = Choice(verdict, reason, tuple(refused), tuple(accepted), "")
+        choice = _Choice(verdict, reason, tuple(refused), tuple(accepted), "")
         if verdict != "invalid":
             return choice
         # The local configuration gives way to a source only while it is on trial itself.
@@ -217,7 +217,7 @@ class NewBinary:
 
     # Acting, under the lock
 
-    def _act(self, now: Binary, active: str, choice: Choice, lacks: list[str]) -> Binary:
+    def _act(self, now: Binary, active: str, choice: _Choice, lacks: list[str]) -> Binary:
         """Do what was chosen; return what to record of the binary. `lacks`: flags of its unit that it does not know."""
         for source in choice.refused:
             self.host.attempt(partial(self.store.forget, source))
@@ -239,7 +239,7 @@ class NewBinary:
             self.host.queue_report("not changed", error=wrong)
         return now._replace(reported=wrong)
 
-    def _wrong(self, name: str, choice: Choice, lacks: list[str]) -> str:
+    def _wrong(self, name: str, choice: _Choice, lacks: list[str]) -> str:
         """Return what an operator must change for the binary of this name; empty if it gave no clear answer."""
         if choice.verdict == "invalid":
             own = self._own_name()
@@ -251,7 +251,7 @@ class NewBinary:
             return f"{name} does not know flags of its unit, {flags}: remove them from the unit"
         return ""
 
-    def _leave(self, active: str, choice: Choice, reason: str) -> None:
+    def _leave(self, active: str, choice: _Choice, reason: str) -> None:
         """Make active what the binary accepts, and report why."""
         own = active == choice.target == LOCAL_TARGET
         if own:

@@ -23,23 +23,23 @@ import zlib
 
 # A login may print other lines.
 MARK = "livenodes.kubelet answers "
-ADDRESSES = ("127.0.0.1", "::1")
+_ADDRESSES = ("127.0.0.1", "::1")
 # Bytes of an answer; /stats/summary of a node with 500 pods has about 2 MB.
 LARGEST = 1 << 26
 
 
-def connected(port: int, seconds: float) -> socket.socket:
+def _connected(port: int, seconds: float) -> socket.socket:
     """Return a socket to a port of this host. Raises OSError, that of the first address."""
     try:
-        return socket.create_connection((ADDRESSES[0], port), seconds)
+        return socket.create_connection((_ADDRESSES[0], port), seconds)
     except OSError as error:
         try:
-            return socket.create_connection((ADDRESSES[1], port), seconds)
+            return socket.create_connection((_ADDRESSES[1], port), seconds)
         except OSError:
             raise error from None
 
 
-def verifying(asked: t.Mapping[str, t.Any]) -> ssl.SSLContext:
+def _verifying(asked: t.Mapping[str, t.Any]) -> ssl.SSLContext:
     """Return the TLS context of a request. Raises ssl.SSLError if the authorities are not certificates."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if not asked["verify"]:
@@ -50,11 +50,11 @@ def verifying(asked: t.Mapping[str, t.Any]) -> ssl.SSLContext:
         context.load_verify_locations(cadata=asked["authorities"])
     else:
         context.load_default_certs()
-    trust_own(context, asked["own"])
+    _trust_own(context, asked["own"])
     return context
 
 
-def trust_own(context: ssl.SSLContext, path: str) -> None:
+def _trust_own(context: ssl.SSLContext, path: str) -> None:
     """Accept the certificate that the kubelet here signed for itself too, if only root can have written it."""
     with contextlib.suppress(OSError, ssl.SSLError):
         found = os.stat(path)
@@ -65,11 +65,11 @@ def trust_own(context: ssl.SSLContext, path: str) -> None:
 def answer(asked: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     """Return what is printed of a request: `packed`, else `error`, and `untrusted` if it is the certificate."""
     try:
-        context = verifying(asked)
+        context = _verifying(asked)
     except ssl.SSLError as error:
         return {"error": f"the certificates of its authorities cannot be read: {error}", "untrusted": True}
     try:
-        with context.wrap_socket(connected(asked["port"], asked["seconds"]), server_hostname=asked["name"]) as door:
+        with context.wrap_socket(_connected(asked["port"], asked["seconds"]), server_hostname=asked["name"]) as door:
             connection = http.client.HTTPConnection(asked["name"], asked["port"])
             connection.sock = door
             connection.request("GET", asked["path"], headers={"Authorization": "Bearer " + asked["token"]})

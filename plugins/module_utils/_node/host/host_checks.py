@@ -17,7 +17,7 @@ from ..system.command import Run
 from ..system.health import flag
 
 SYSTEMD, CGROUPFS = "systemd", "cgroupfs"
-DEFAULT_RESOLV_CONF = "/etc/resolv.conf"
+_DEFAULT_RESOLV_CONF = "/etc/resolv.conf"
 DEFAULT_ROOT = "/var/lib/kubelet"
 # The default of the endpoint: cmd/kubelet/app/options/options.go, from 1.27 on apis/config/v1beta1/defaults.go.
 _CONTAINERD_SINCE = 24
@@ -33,7 +33,7 @@ Answer = Tuple[Optional[str], Optional[str]]
 _UNKNOWN: Answer = (None, None)
 
 
-class Runtime(NamedTuple):
+class _Runtime(NamedTuple):
     """A runtime (containerd, cri-o, docker), None for what is not known; `endpoint`: its socket, None: the default."""
 
     name: str | None
@@ -47,7 +47,7 @@ def facts(config: Config, argv: Sequence[str], root: str, run: Run, minor: int |
     path = flag(argv, "resolv-conf")
     if path is None:
         path = config.get("resolvConf")
-    path = DEFAULT_RESOLV_CONF if path is None else str(path)
+    path = _DEFAULT_RESOLV_CONF if path is None else str(path)
     # With an empty resolvConf the kubelet uses no file. A relative path starts from a folder that is not known here.
     exists = os.path.isfile(files.below(root, path)) if path.startswith("/") else None
     return {
@@ -63,21 +63,21 @@ def facts(config: Config, argv: Sequence[str], root: str, run: Run, minor: int |
 def _uses_resolved(root: str, run: Run) -> bool:
     """Return whether systemd-resolved runs, and /etc/resolv.conf names its stub and not the servers themselves."""
     done = run(["systemctl", "is-active", "--quiet", "systemd-resolved.service"])
-    names = _STUB.search(_read(files.below(root, DEFAULT_RESOLV_CONF)) or "")
+    names = _STUB.search(_read(files.below(root, _DEFAULT_RESOLV_CONF)) or "")
     return done.returncode == 0 and names is not None
 
 
-def runtime(config: Config, argv: Sequence[str], root: str, run: Run, minor: int | None = None) -> Runtime:
+def runtime(config: Config, argv: Sequence[str], root: str, run: Run, minor: int | None = None) -> _Runtime:
     """Return the container runtime that config or command line name, else the default of this minor; and its driver."""
     where = flag(argv, "container-runtime-endpoint") or str(config.get("containerRuntimeEndpoint") or "") or None
     if where is None and flag(argv, "container-runtime") == "docker":
         where = "docker"
     if where is None and (minor or 0) >= _CONTAINERD_SINCE:
-        return Runtime("containerd", None, *_containerd(root, run))
+        return _Runtime("containerd", None, *_containerd(root, run))
     for name, ask in (("containerd", _containerd), ("cri-o", _crio), ("docker", _docker)):
         if where and name.replace("-", "") in where.replace("-", ""):
-            return Runtime(name, where, *ask(root, run))
-    return Runtime(None, where, *_UNKNOWN)
+            return _Runtime(name, where, *ask(root, run))
+    return _Runtime(None, where, *_UNKNOWN)
 
 
 def _containerd(root: str, run: Run) -> Answer:
@@ -176,7 +176,7 @@ def disagreements(config: Config, argv: Sequence[str], found: Mapping[str, Any])
     if resolv["exists"] is False:
         wrong = f"{resolv['path']} does not exist on this node; new pods would fail"
         result.append(Problem(WARNING, "resolvConf", wrong, "Name a file that exists.", "resolv-conf"))
-    elif resolv["path"] == DEFAULT_RESOLV_CONF and found["systemd_resolved"]:
+    elif resolv["path"] == _DEFAULT_RESOLV_CONF and found["systemd_resolved"]:
         wrong = "systemd-resolved runs here, and pods cannot reach its stub address in /etc/resolv.conf"
         remedy = "Set resolvConf: /run/systemd/resolve/resolv.conf."
         result.append(Problem(WARNING, "resolvConf", wrong, remedy, "systemd-resolved"))

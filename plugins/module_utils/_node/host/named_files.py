@@ -25,8 +25,8 @@ from .dropin_look import value_at
 
 CLIENT_CA = "authentication.x509.clientCAFile"
 TLS_PAIR = ("tlsCertFile", "tlsPrivateKeyFile")
-POD_FOLDER = "staticPodPath"
-SOCKETS = ("containerRuntimeEndpoint", "imageServiceEndpoint")
+_POD_FOLDER = "staticPodPath"
+_SOCKETS = ("containerRuntimeEndpoint", "imageServiceEndpoint")
 CGROUPS = ("enforceNodeAllocatable", "systemReservedCgroup", "kubeReservedCgroup", "cgroupRoot", "cgroupsPerQOS")
 """The fields that name cgroups, or decide whether the kubelet needs them."""
 _ENFORCED = {"system-reserved": "systemReservedCgroup", "kube-reserved": "kubeReservedCgroup"}
@@ -82,15 +82,15 @@ def missing(
     given = _given(config, hidden)
     found = [place.no_file(name, given[name]) for name in (CLIENT_CA, *TLS_PAIR) if name in given]
     found.append(_half_pair(given, hidden))
-    if POD_FOLDER in given:
-        found.append(place.no_parent(POD_FOLDER, given[POD_FOLDER]))
-    found += [place.no_socket(name, given[name]) for name in SOCKETS if name in given]
+    if _POD_FOLDER in given:
+        found.append(place.no_parent(_POD_FOLDER, given[_POD_FOLDER]))
+    found += [place.no_socket(name, given[name]) for name in _SOCKETS if name in given]
     return list(filter(None, found))
 
 
 def _given(config: Mapping[str, Any], hidden: Container[str]) -> dict[str, str]:
     """Return the fields that this configuration decides and that name something."""
-    names = [CLIENT_CA, POD_FOLDER, *SOCKETS]
+    names = [CLIENT_CA, _POD_FOLDER, *_SOCKETS]
     if config.get("enableServer") is not False:
         names += TLS_PAIR
     given = {}

@@ -28,7 +28,7 @@ OLDEST, RESOLV_CONF = 30, 32
 """The first minors whose kubelets read a drop-in folder, and take resolvConf from it."""
 
 Uses = Mapping[str, Mapping[str, Any]]
-Dropins = Mapping[str, Any]
+_Dropins = Mapping[str, Any]
 """The content of each drop-in by its path, in the kubelet's order; None for one that cannot be read."""
 
 
@@ -62,7 +62,7 @@ def by_flags(config: Config, current: Config, argv: Sequence[str], minor: int | 
     return Findings(reasons, warnings)
 
 
-def by_dropins(config: Config, current: Config, dropins: Dropins, flags: Mapping[str, str]) -> Findings:
+def by_dropins(config: Config, current: Config, dropins: _Dropins, flags: Mapping[str, str]) -> Findings:
     """Return which values a drop-in of --config-dir overrides, except for those that a flag (by path) overrides too."""
     reasons: list[str] = []
     warnings: list[str] = []
@@ -86,7 +86,7 @@ def by_dropins(config: Config, current: Config, dropins: Dropins, flags: Mapping
     return Findings(reasons, warnings)
 
 
-def by_later(declared: Config, dropins: Dropins) -> Findings:
+def by_later(declared: Config, dropins: _Dropins) -> Findings:
     """Return which fields of our drop-in never become live, because a later drop-in has them."""
     warnings = [f"{file} cannot be read on the node, and its fields win" for file, each in dropins.items() if not each]
     layers = {file: _fields_of(each) for file, each in dropins.items()}
@@ -132,12 +132,12 @@ def _meet(one: paths.Path, other: paths.Path) -> bool:
     return one[: len(other)] == other[: len(one)]
 
 
-def hidden(argv: Sequence[str], minor: int | None, dropins: Dropins) -> set[str]:
+def hidden(argv: Sequence[str], minor: int | None, dropins: _Dropins) -> set[str]:
     """Return the fields that flags or drop-ins decide, whatever the configuration has."""
     return {*shadow.shadows(argv, minor), *map(paths.show, _merged(dropins))}
 
 
-def _merged(dropins: Dropins) -> dict[paths.Path, tuple[Any, str]]:
+def _merged(dropins: _Dropins) -> dict[paths.Path, tuple[Any, str]]:
     """Return the values of the drop-ins by path, each with the last file that has it."""
     found: dict[paths.Path, tuple[Any, str]] = {}
     for file, content in dropins.items():

@@ -68,7 +68,7 @@ sys.exit(main(folder, sys.argv[1:]))
 
 _USABLE = "import sys, hashlib, http.client, ssl, zipimport; sys.exit(sys.version_info < (3, 7))"
 
-Program = Mapping[str, bytes]
+_Program = Mapping[str, bytes]
 # The second one is that of RHEL and its relatives.
 STABLE_NAMES = ("/usr/bin/python3", "/usr/libexec/platform-python")
 
@@ -305,7 +305,7 @@ def stop_follower(unit: Unit) -> None:
         unit.run(["systemctl", "daemon-reload"])
 
 
-def packed(modules: Program) -> bytes:
+def packed(modules: _Program) -> bytes:
     """Return a program as one file: equal programs have equal bytes."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
@@ -314,12 +314,12 @@ def packed(modules: Program) -> bytes:
     return out.getvalue()
 
 
-def place(modules: Program) -> str:
+def place(modules: _Program) -> str:
     """Return where a program is installed, relative to the guard's folder."""
     return f"programs/{files.sha256(packed(modules))[:16]}.zip"
 
 
-def outdated(folder: str, modules: Program, main: bytes = MAIN, fs: files.OS = files.DISK) -> list[str]:
+def outdated(folder: str, modules: _Program, main: bytes = MAIN, fs: files.OS = files.DISK) -> list[str]:
     """Return the paths below the guard's folder that `install` would write. Raises files.FileError."""
     wanted = {os.path.join(folder, place(modules)): packed(modules), os.path.join(folder, installed.SCRIPT): main}
     found = [path for path, data in wanted.items() if files.read(path, fs) != data]
@@ -328,7 +328,7 @@ def outdated(folder: str, modules: Program, main: bytes = MAIN, fs: files.OS = f
     return found
 
 
-def install_program(folder: str, modules: Program, main: bytes = MAIN, fs: files.OS = files.DISK) -> bool:
+def install_program(folder: str, modules: _Program, main: bytes = MAIN, fs: files.OS = files.DISK) -> bool:
     """Install a program in the guard's folder; return whether another one was there. Raises files.FileError.
 
     The former program stays until the next call: a step of the kubelet's unit may still run it. After a power cut at

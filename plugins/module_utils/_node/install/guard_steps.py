@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Steps of a switch and of its end: install or remove guard and drop-in, restart the kubelet and verify it."""
+"""Steps of a switch and of its end: install or remove guard and drop-in."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, Mapping, Sequence
 from ..._config.values import annotation
 from ..guard import base, guard_main, observe
 from ..report import textfile
-from ..store import installed, statefiles
+from ..store import installed
 from ..store.local import DEFAULT_KEY
 from ..store.store import Store
 from ..store.store_reader import wrong
@@ -24,10 +24,7 @@ from ..unit import dropin_folder, trust, unit_override, unitfile
 from ..unit.dropin_folder import Folder
 from ..unit.unit import Unit, UnitError
 from ..unit.unit_override import Layer
-from . import guard_install
-
-HEALTHY_TIMES = 3
-PAUSE = 0.1
+from . import guard_install, restarts
 
 
 def present(
@@ -54,7 +51,7 @@ def present(
         shown.append(diff(folder.link, "", active))
     former = installed.settings(config_dir).get("metrics", "")
     changes = _program(config_dir, unit, key, check, folder, metrics)
-    seen = kubelet(unit, folder.path if folder else "")
+    seen = restarts.kubelet(unit, folder.path if folder else "")
     warnings: list[str] = []
     if not check:
         warnings += _pointed(config_dir, unit, path, active, folder, bool(changes or shown))
@@ -167,22 +164,6 @@ def _links(config_dir: str) -> list[str]:
     return sorted(path for path in known if dropin_folder.is_link(path) and os.path.islink(path))
 
 
-def kubelet(unit: Unit, folder: str) -> dict[str, Any]:
-    """Return which kubelet runs and whether it is healthy, as the module returns it.
-
-    `folder`: the drop-in folder of a kubelet whose command line names none.
-    """
-    pid = unit.pid()
-    healthy = pid != 0 and not _health_problem(pid, folder)
-    return {"invocation_id": unit.show()["InvocationID"], "healthy": healthy}
-
-
-def _health_problem(pid: int, folder: str) -> str:
-    """Return why the healthz of a running kubelet does not answer; empty if it does, or if it has none."""
-    place = observe.target(observe.argv(pid), folder)
-    return health.healthz(place.port, place.address, pid) if place.port else ""
-
-
 def _ensure_active(config_dir: str) -> None:
     """Make `active` lead to a whole configuration: with the drop-in the kubelet reads that, also after a reboot."""
     store = Store(config_dir)
@@ -225,55 +206,6 @@ def absent(config_dir: str, unit: Unit, check: bool, keep_follower: bool = False
     return {"changed": gone or dropin is not None or bool(ours), "warnings": warnings}
 
 
-def restarted(
-    unit: Unit, seconds: float, check: bool, folder: str, state_files: Sequence[str] = (), only_verify: bool = False
-) -> dict[str, Any]:
-    """Restart the kubelet and wait until it stays up and its healthz answers, within `seconds` after its start.
-
-    The healthz endpoint is that of the configuration it was started with. `folder`: its drop-in folder if its command
-    line names none. `state_files` are removed while it is stopped: a running kubelet would write them again. One that
-    cannot be removed is an error before that. `only_verify`: the guard has restarted the kubelet already. Raises
-    UnitError, FileError.
-    """
-    if check:
-        return {"changed": True}
-    begun = time.monotonic()
-    if only_verify:
-        invocation = unit.show(fresh=True).get("InvocationID", "")
-        return {**_verified(unit, invocation, seconds, folder, begun), "changed": False}
-    if not state_files:
-        return _verified(unit, unit.restart(), seconds, folder, begun)
-    for path in state_files:
-        statefiles.check_removable(path)
-    try:
-        unit.stop(guard_main.SERVICE)
-        for path in state_files:
-            files.remove(path)
-    finally:
-        # A kubelet that we stopped starts in every ending; if this process is killed, the guard starts it.
-        invocation = unit.restart()
-    return _verified(unit, invocation, seconds, folder, begun)
-
-
-def _verified(unit: Unit, invocation: str, seconds: float, folder: str, begun: float) -> dict[str, Any]:
-    """Wait until this invocation of the kubelet is healthy. `begun`: seconds of the monotonic clock."""
-    unit.holds(invocation)
-    started, well = time.monotonic(), 0
-    while True:
-        problem = _health_problem(unit.pid(), folder)
-        well = 0 if problem else well + 1
-        if well >= HEALTHY_TIMES:
-            return {"changed": True, "invocation_id": invocation, "seconds": round(time.monotonic() - begun, 3)}
-        if time.monotonic() - started > seconds:
-            raise UnitError(
-                f"{unit.name}: the kubelet runs, but was not healthy {HEALTHY_TIMES} times in a row within "
-                f"{seconds:g} s: {problem or 'its healthz changes'}. The guard reverts the configuration unless the "
-                f"kubelet becomes healthy. {unit.last_words(invocation)}"
-            )
-        time.sleep(PAUSE)
-        unit.holds(invocation)
-
-
 def updated(config_dir: str, unit: Unit, check: bool, metrics: str | None = None) -> dict[str, Any]:
     """Bring an installed guard to this version; also return which kubelet runs and whether it is healthy.
 
@@ -296,7 +228,7 @@ def updated(config_dir: str, unit: Unit, check: bool, metrics: str | None = None
         except StoreError as error:
             # A reset must be possible on such a node, too.
             warnings.append(f"the guard is not brought up to date: {error}")
-    return {"changed": changed, "warnings": warnings, **kubelet(unit, settings.get("folder", ""))}
+    return {"changed": changed, "warnings": warnings, **restarts.kubelet(unit, settings.get("folder", ""))}
 
 
 def removed(
@@ -307,7 +239,7 @@ def removed(
     state_files: Sequence[str],
     keep_follower: bool = False,
 ) -> dict[str, Any]:
-    """Remove the drop-in, restart the kubelet and verify it as `restarted` does, then remove the guard.
+    """Remove the drop-in, restart the kubelet and verify it as `restarts.restarted` does, then remove the guard.
 
     The kubelet is restarted if the drop-in was there, or if it still runs a configuration of the store. When it fails,
     the drop-in is restored. Raises UnitError, StoreError.
@@ -341,7 +273,7 @@ def _restarted_without(
         for link in links:
             dropin_folder.remove(link)
         unit.remove()
-        return restarted(unit, seconds, False, folder, state_files)
+        return restarts.restarted(unit, seconds, False, folder, state_files)
     except (UnitError, StoreError) as error:
         if dropin is None and not links:
             raise
@@ -355,7 +287,7 @@ def _restarted_without(
 def _again(unit: Unit, seconds: float, folder: str) -> str:
     """Start the kubelet with the drop-in again; return what came of it."""
     try:
-        restarted(unit, seconds, False, folder)
+        restarts.restarted(unit, seconds, False, folder)
     except UnitError as error:
         return f"The drop-in was restored, and the kubelet does not run with it either: {error}"
     return "The drop-in was restored, and the kubelet runs with it again. Correct the cause, then reset the node again."

@@ -19,7 +19,7 @@ import typing as t
 from ..system import files
 from ..system.files import DISK, OS
 
-Fields = t.TypeVar("Fields", bound=tuple)  # type: ignore[type-arg]
+_Fields = t.TypeVar("_Fields", bound=tuple)  # type: ignore[type-arg]
 
 FORMAT = 1
 # Later than any time in seconds, of any clock.
@@ -59,22 +59,22 @@ def save(path: str, value: t.Any, fs: OS = DISK) -> None:
     files.write(path, encode(value), fs=fs)
 
 
-class RecordFile(t.Generic[Fields]):
+class RecordFile(t.Generic[_Fields]):
     """A file that holds one record: a named tuple of the type of `like`. Its first field names what it is about."""
 
-    def __init__(self, path: str, like: Fields, fs: files.OS | None = None) -> None:
+    def __init__(self, path: str, like: _Fields, fs: files.OS | None = None) -> None:
         self.path = path
         self.like = like
         self.fs = fs or DISK
 
-    def read(self) -> Fields | None:
+    def read(self) -> _Fields | None:
         """Return the record, None without one. Never raises: an unreadable file counts as absent."""
         try:
             return fields(load(self.path, self.fs), self.like)
         except (files.FileError, ValueError, TypeError):
             return None
 
-    def write(self, record: Fields) -> None:
+    def write(self, record: _Fields) -> None:
         """Write a record unless the file holds it already. Raises files.FileError."""
         before = self.read()
         if record != before:
@@ -87,12 +87,12 @@ class RecordFile(t.Generic[Fields]):
         files.remove(self.path, self.fs)
 
 
-class MemoryFile(RecordFile[Fields]):
+class MemoryFile(RecordFile[_Fields]):
     """A record in memory (/run), for what a full or read-only disk cannot hold. A boot removes it with its folder."""
 
-    held: Fields | None = None
+    held: _Fields | None = None
 
-    def write(self, record: Fields) -> None:
+    def write(self, record: _Fields) -> None:
         """Write a record. Raises files.FileError; this process knows it all the same (`held`)."""
         try:
             files.make_folder(os.path.dirname(self.path), self.fs)
@@ -102,7 +102,7 @@ class MemoryFile(RecordFile[Fields]):
             raise
 
 
-def fields(value: t.Any, like: Fields) -> Fields:
+def fields(value: t.Any, like: _Fields) -> _Fields:
     """Return a mapping that was read as a named tuple of the type of `like`, which has a value of the right type in
     each field: None stands for a number or None.
 

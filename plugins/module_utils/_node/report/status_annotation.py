@@ -19,7 +19,7 @@ from ..records.json_file import RecordFile
 from ..system import files
 from ..system.lock import locked
 
-EVENT_REASON = "KubeletConfigChanged"
+_EVENT_REASON = "KubeletConfigChanged"
 MERGE_PATCH = "application/merge-patch+json"
 
 
@@ -86,7 +86,7 @@ def event(node: str, report: Report) -> dict[str, Any]:
         "kind": "Event",
         "metadata": {"name": f"{node}.{report.name_suffix}", "namespace": "default"},
         "involvedObject": {"kind": "Node", "name": node, "uid": node},
-        "reason": EVENT_REASON,
+        "reason": _EVENT_REASON,
         "message": report.message[:1024],
         "type": "Warning" if report.warning else "Normal",
         "source": {"component": "kubelet", "host": node},

@@ -21,10 +21,10 @@ from ..system.kubeconfig import Kubeconfig
 from . import status_annotation
 from .status_annotation import Outbox
 
-TIMEOUT = 5.0
+_TIMEOUT = 5.0
 """Seconds for a request whose answer a caller waits for."""
-NOT_FOUND = 404
-REFUSING = (403, 422)
+_NOT_FOUND = 404
+_REFUSING = (403, 422)
 """The answers of an API server whose policy refuses a change."""
 OF_FOLLOWER = (following.FOLLOW, following.FOLLOWER)
 """The annotations of a follower. Without it, a controller would wait for its answers."""
@@ -85,7 +85,7 @@ def _annotate(api: Kubeconfig, path: str, status: Mapping[str, Any], source: Map
                 api.call("PATCH", path, body, status_annotation.MERGE_PATCH)
                 return
             except ApiError as error:
-                if error.status not in REFUSING:
+                if error.status not in _REFUSING:
                     raise
     api.call("PATCH", path, {"metadata": {"annotations": notes}}, status_annotation.MERGE_PATCH)
 
@@ -150,7 +150,7 @@ def elsewhere(argv: Sequence[str], node: str) -> str:
     The inventory may have the address from the status of the Node, which the node writes itself.
     """
     try:
-        found = api_of(argv, 0, TIMEOUT).certified_name()
+        found = api_of(argv, 0, _TIMEOUT).certified_name()
     except (NoCluster, ApiError):
         return ""
     if found in ("", node):
@@ -167,13 +167,13 @@ def failure(argv: Sequence[str], pid: int) -> str:
     Returns an empty text if it gets one, and for a kubelet without a cluster.
     """
     try:
-        api = api_of(argv, pid, TIMEOUT)
+        api = api_of(argv, pid, _TIMEOUT)
         node = api.node_name()
         api.call("GET", f"/api/v1/nodes/{node}")
     except NoCluster:
         return ""
     except ApiError as error:
-        hint = ". Its name comes from --hostname-override or the host" if error.status == NOT_FOUND else ""
+        hint = ". Its name comes from --hostname-override or the host" if error.status == _NOT_FOUND else ""
         return f"{' '.join(str(error).split())[:200]}{hint}"
     return ""
 
@@ -181,13 +181,13 @@ def failure(argv: Sequence[str], pid: int) -> str:
 def withdraw(argv: Sequence[str], pid: int, names: Sequence[str]) -> list[str]:
     """Remove annotations from the Node of a kubelet, see `api_of`; return warnings if that failed."""
     try:
-        api = api_of(argv, pid, TIMEOUT)
+        api = api_of(argv, pid, _TIMEOUT)
         notes = {"metadata": {"annotations": dict.fromkeys(names)}}
         api.call("PATCH", f"/api/v1/nodes/{api.node_name()}", notes, status_annotation.MERGE_PATCH)
     except NoCluster:
         return []
     except ApiError as error:
-        if error.status == NOT_FOUND:
+        if error.status == _NOT_FOUND:
             return []
         return [
             f"the annotation {name} stays on the Node, the API server did not remove it: {error}. Remove it with "

@@ -20,10 +20,6 @@ from . import meta
 SUMS = ".sha256"
 
 
-class CheckpointError(StoreError):
-    """A checkpoint is missing, damaged or unusable; the text names it, the cause and the remedy."""
-
-
 class Checkpoints:
     """The folder of all checkpoints."""
 
@@ -47,7 +43,7 @@ class Checkpoints:
         except StoreError:
             return False
         if not same:
-            raise CheckpointError(
+            raise StoreError(
                 f"{path} holds other content than {describe(source)}, although both have one uid and "
                 "resourceVersion (was the cluster's etcd restored?): push the configuration under a new name"
             )
@@ -56,7 +52,7 @@ class Checkpoints:
     def save(self, source: t.Mapping[str, str], data: t.Mapping[str, str]) -> str:
         """Save all data of a ConfigMap; return the folder. A whole one is not changed, a damaged one repaired in place.
 
-        Raises SourceError for invalid keys, CheckpointError when the folder is whole with other content (uid and
+        Raises SourceError for invalid keys, StoreError when the folder is whole with other content (uid and
         resourceVersion of a ConfigMap identify one content), FileError.
         """
         path = self.path(source)
@@ -76,23 +72,23 @@ class Checkpoints:
         whole = meta.checked(source)
         path = self.path(whole)
         if not self._exists(path):
-            raise CheckpointError(f"{path} does not exist: stage {describe(whole)} again")
+            raise StoreError(f"{path} does not exist: stage {describe(whole)} again")
         sums = self._verified(path)
         if f"  {whole['kubeletConfigKey']}\n".encode() not in sums:
-            raise CheckpointError(f"{path} has no file {whole['kubeletConfigKey']}: name another kubeletConfigKey")
+            raise StoreError(f"{path} has no file {whole['kubeletConfigKey']}: name another kubeletConfigKey")
         return files.sha256(sums)
 
     def whole(self, path: str) -> list[str]:
         """Return the names of the files in a checkpoint's folder that matches its digest. Raises StoreError."""
         if not self._exists(path):
-            raise CheckpointError(f"{path} does not exist")
+            raise StoreError(f"{path} does not exist")
         return [os.fsdecode(line.partition(b"  ")[2]) for line in self._verified(path).splitlines()]
 
     def load(self, source: t.Mapping[str, str]) -> dict[str, bytes]:
         """Return a checkpoint's files without checking its digest: a kubelet writes none. Raises StoreError."""
         path = self.path(source)
         if not self._exists(path):
-            raise CheckpointError(f"{path} does not exist")
+            raise StoreError(f"{path} does not exist")
         return self._content(path)
 
     def collect(self, keep: t.Collection[str]) -> list[str]:
@@ -147,16 +143,16 @@ class Checkpoints:
         return found
 
     def _verified(self, path: str) -> bytes:
-        """Return the digests of a folder that matches them. Raises CheckpointError, FileError."""
+        """Return the digests of a folder that matches them. Raises StoreError."""
         recorded = files.read(path + SUMS, self.fs)
         actual = _sums(self._content(path))
         if recorded is None:
-            raise CheckpointError(
+            raise StoreError(
                 f"{path} has no digest beside it ({os.path.basename(path)}{SUMS}), so it may be incomplete: "
                 "stage it again"
             )
         if recorded != actual:
-            raise CheckpointError(
+            raise StoreError(
                 f"{path} does not match its digest ({os.path.basename(path)}{SUMS}), it was changed or damaged: "
                 "stage it again"
             )

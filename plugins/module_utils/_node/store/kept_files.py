@@ -35,9 +35,9 @@ from . import installed, statefiles
 DEFAULT_ROOT = "/var/lib/kubelet"
 # A node with hundreds of pods has state files of some 100 KiB. A larger one is not copied, and never changed.
 LARGEST_FILE = 1 << 20
-LARGEST_TOTAL = 2 << 20
+_LARGEST_TOTAL = 2 << 20
 # A kubelet that cannot use a state file ends within seconds of its start, and systemd starts it again within ten.
-WINDOW_SECONDS = 180.0
+_WINDOW_SECONDS = 180.0
 MOST_FAILURES = 2
 
 BEGIN, WAIT, OVER, RESTORE = "begin", "wait", "over", "restore"
@@ -80,7 +80,7 @@ def step(reverted: Reverted | None, boot: str, now: float, restarts: int) -> str
     """
     if reverted is None:
         return BEGIN
-    if reverted.boot != boot or now - reverted.seconds > WINDOW_SECONDS:
+    if reverted.boot != boot or now - reverted.seconds > _WINDOW_SECONDS:
         return OVER
     # systemd counts from 0 again after a manual start.
     if restarts >= reverted.restarts:
@@ -185,7 +185,7 @@ def _contents(root: str) -> dict[str, str | None]:
     except OSError:
         return {}
     found: dict[str, Any] = {}
-    left = LARGEST_TOTAL
+    left = _LARGEST_TOTAL
     for name in names:
         path = os.path.join(root, name)
         size = _size(path)

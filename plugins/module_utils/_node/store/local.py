@@ -36,10 +36,6 @@ _RELATIVE = re.compile(rf"""["']?({_NAMES})["']?[ \t]*:[ \t]*["']?([^/\s"'#{{\[,
 _NO_PATH = ("null", "|", ">")
 
 
-class LocalError(StoreError):
-    """The local configuration is not saved, is damaged, or cannot be saved here."""
-
-
 class File(t.NamedTuple):
     """A file as it was: bytes (None: it did not exist), mode, owner."""
 
@@ -68,7 +64,7 @@ class LocalStore:
     def remember(self, content: t.Mapping[str, File], config: str, key: str, pretend: bool = False) -> bool:
         """Save files as they are now, once: saved files are never replaced. Return whether this was new.
 
-        With `pretend` nothing is saved. Raises LocalError for no config file or one with relative paths, FileError.
+        With `pretend` nothing is saved. Raises StoreError, also for no config file or one with relative paths.
         """
         if self.exists():
             return False
@@ -102,7 +98,7 @@ class LocalStore:
         """Make an empty override the local config, in the place of a link; the saved files stay.
 
         File by file: the folder is whole at every moment, for a guard that must revert. A cut before the last step
-        leaves the former config, which `offer` repairs. Raises LocalError, FileError.
+        leaves the former config, which `offer` repairs. Raises StoreError.
         """
         self._known()
         path = os.path.join(self.folder, "manifest")
@@ -117,7 +113,7 @@ class LocalStore:
         return files.check_folder(os.path.dirname(self.folder), self.fs) and files.check_folder(self.folder, self.fs)
 
     def read(self) -> Local | None:
-        """Return what is saved, None when nothing is. Raises LocalError when it is damaged, FileError."""
+        """Return what is saved, None when nothing is. Raises StoreError when it is damaged."""
         if not self.exists():
             return None
         try:
@@ -129,7 +125,7 @@ class LocalStore:
                 place = os.path.join(self.folder, "files", str(index))
                 data = None if entry["sha256"] is None else files.read(place, self.fs)
                 if _sha(data) != entry["sha256"]:
-                    raise LocalError(
+                    raise StoreError(
                         f"{self.folder}/files/{index} ({entry['path']}) does not match its digest: "
                         "it was changed or damaged"
                     )
@@ -138,17 +134,17 @@ class LocalStore:
             known = {"config": manifest["config"], "key": meta.check_key(manifest["key"]), "files": found}
             local = json_file.fields(known, Local("", "", {}))
         except (ValueError, KeyError, TypeError) as error:
-            raise LocalError(f"{self.folder}/manifest is damaged ({type(error).__name__}: {error})") from error
+            raise StoreError(f"{self.folder}/manifest is damaged ({type(error).__name__}: {error})") from error
         if local.config not in local.files:
-            raise LocalError(f"{self.folder}/manifest lacks the kubelet's config file {local.config}")
+            raise StoreError(f"{self.folder}/manifest lacks the kubelet's config file {local.config}")
         return local
 
     def verify(self) -> Local:
-        """Return what is saved when the local config can be run. Raises LocalError, FileError when it cannot."""
+        """Return what is saved when the local config can be run. Raises StoreError when it cannot."""
         known = self._known()
         path = os.path.join(self.config, known.key)
         if not files.check_folder(self.config, self.fs) or files.read(path, self.fs) != known.files[known.config].data:
-            raise LocalError(f"{path} is not the local configuration: it is missing, or was changed or damaged")
+            raise StoreError(f"{path} is not the local configuration: it is missing, or was changed or damaged")
         return known
 
     def offer(self) -> Local:
@@ -164,7 +160,7 @@ class LocalStore:
     def _known(self) -> Local:
         known = self.read()
         if known is None:
-            raise LocalError(
+            raise StoreError(
                 f"{self.folder}: the local configuration is not saved yet, so no revert to it would be possible: "
                 "save it first"
             )
@@ -172,15 +168,15 @@ class LocalStore:
 
 
 def _fit(content: t.Mapping[str, File], config: str, key: str) -> bytes:
-    """Return the config file's bytes. Raises LocalError unless they can be run from the store."""
+    """Return the config file's bytes. Raises StoreError unless they can be run from the store."""
     data = content[config].data if config in content else None
     if data is None or not data.strip():
-        raise LocalError(
+        raise StoreError(
             f"{config}: there is no kubelet config file to revert to. "
             "Let the kubelet run with a config file of its own first"
         )
     for field, path in _relative(data):
-        raise LocalError(
+        raise StoreError(
             f"{config}: {field} is the relative path {path!r}, "
             "which names another file when the config is in another folder: make it absolute first"
         )

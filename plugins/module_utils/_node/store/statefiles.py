@@ -24,7 +24,7 @@ from ..system import files
 from ..system.health import flag
 
 
-class Manager(NamedTuple):
+class _Manager(NamedTuple):
     """A manager of the kubelet that refuses the state file of another policy: its file, field and default."""
 
     file: str
@@ -43,8 +43,8 @@ class Manager(NamedTuple):
 
 
 MANAGERS = (
-    Manager("cpu_manager_state", "cpuManagerPolicy", "none"),
-    Manager("memory_manager_state", "memoryManagerPolicy", "None"),
+    _Manager("cpu_manager_state", "cpuManagerPolicy", "none"),
+    _Manager("memory_manager_state", "memoryManagerPolicy", "None"),
 )
 _SPARE = ".livenodes-kubelet"
 _REFUSED = (errno.EPERM, errno.EACCES, errno.EROFS, errno.EIO, errno.EXDEV, errno.EBUSY)

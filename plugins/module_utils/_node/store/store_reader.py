@@ -22,7 +22,7 @@ from .local import Local, LocalStore
 from .meta import Source, SourceError
 from .trial import ProgressFile, Trial
 
-DEFAULT_DIR = "/var/lib/kubelet-config"
+_DEFAULT_DIR = "/var/lib/kubelet-config"
 LOCAL_TARGET = "store/local/config"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 T = t.TypeVar("T")
@@ -126,7 +126,7 @@ class Links:
 class StoreReader:
     """The store under a config_dir. Reading needs no existing store."""
 
-    def __init__(self, config_dir: str = DEFAULT_DIR, fs: OS = DISK) -> None:
+    def __init__(self, config_dir: str = _DEFAULT_DIR, fs: OS = DISK) -> None:
         self.fs = fs
         self.config_dir = config_dir
         self.links = Links(config_dir, self.fs)

@@ -20,7 +20,7 @@ from ..system import files
 from ..system.files import StoreError
 from . import meta
 
-DEFAULT_SECONDS = 600
+_DEFAULT_SECONDS = 600
 """How long a config must hold before it becomes last-known-good: ten minutes, as in the kubelet
 (pkg/kubelet/kubeletconfig/controller.go).
 """
@@ -69,7 +69,7 @@ class Trial(t.NamedTuple):
     to: meta.Source | None
     revert_to: meta.Source | None
     armed: Moment
-    deadline_seconds: float = DEFAULT_SECONDS
+    deadline_seconds: float = _DEFAULT_SECONDS
     digests: t.Mapping[str, str] = {}
     confirmed: bool = False
     invocation: str = ""

@@ -15,7 +15,7 @@ from typing import Any, Iterator, Mapping, Sequence
 from ..follow import follow_install
 from ..host import preflight
 from ..host.preflight_decisions import Terms
-from ..install import guard_steps
+from ..install import guard_steps, restarts
 from ..store import installed
 from ..store.local import DEFAULT_KEY
 from ..store.store import Store
@@ -29,10 +29,10 @@ from . import checkpoint_module, values
 from .checkpoint_module import Options, Result
 from .values import Inspected, Standing
 
-INSPECT = "inspecting the node"
+_INSPECT = "inspecting the node"
 KEEP = "keep"
 # How long the kubelet's healthz may take to answer after a restart.
-HEALTHY_SECONDS = 60.0
+_HEALTHY_SECONDS = 60.0
 
 
 class StepError(Exception):
@@ -134,7 +134,7 @@ def restarted(options: Options, pretend: bool, unit: Unit) -> Result:
         values.check_trial(options, armed)
     is_reverted = armed is not None and armed.name == options["trial"] and store.revert_ended()
     folder = installed.settings(store.config_dir).get("folder", "")
-    done = guard_steps.restarted(unit, HEALTHY_SECONDS, pretend, folder, only_verify=is_reverted)
+    done = restarts.restarted(unit, _HEALTHY_SECONDS, pretend, folder, only_verify=is_reverted)
     if not pretend:
         # What was verified may be what another run has switched to meanwhile.
         values.check_trial(options, quietly(store.trial))
@@ -188,7 +188,7 @@ def removed(options: Options, pretend: bool, unit: Unit) -> Result:
             raise StoreError(f"{store.active} leads to another configuration: reset the node first")
     with step("removing the guard"):
         keep_follower = bool(options.get("keep_follower"))
-        gone = guard_steps.removed(config_dir, unit, HEALTHY_SECONDS, pretend, state_files, keep_follower)
+        gone = guard_steps.removed(config_dir, unit, _HEALTHY_SECONDS, pretend, state_files, keep_follower)
     with step("removing the store"):
         # Where the reset was a prediction too, the local configuration is not active, and the store cannot be removed.
         result = checkpoint_module.apply({**options, "state": "removed" if is_reset else "reset"}, pretend)
@@ -211,7 +211,7 @@ def _left(options: Options, unit: Unit) -> Sequence[str]:
 
 def _seen_for_source(options: Options, unit: Unit) -> tuple[str, dict[str, Any]]:
     """Return the text of the source, and what the inspection finds about it."""
-    with step(INSPECT):
+    with step(_INSPECT):
         data = _data(options)
         key = options["source"]["kubelet_config_key"]
         if key not in data:
@@ -248,7 +248,7 @@ def _seen(options: Options, unit: Unit, text: str | None, files: Sequence[str]) 
         key=(options["source"] or {}).get("kubelet_config_key", DEFAULT_KEY),
         node=options["node"],
     )
-    with step(INSPECT, text or ""):
+    with step(_INSPECT, text or ""):
         found = preflight.look(unit.name, text, unit.root, unit.run, local=text is None, terms=terms)
     shown: dict[str, Any] = config_summary.shown(found, text or "")
     return shown

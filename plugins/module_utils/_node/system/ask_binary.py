@@ -24,7 +24,7 @@ from ..guard.known_binary import identity
 from ..records.json_file import RecordFile
 from . import binary, command, files
 
-CACHE = "/run/livenodes-kubelet-binaries"
+_CACHE = "/run/livenodes-kubelet-binaries"
 """What binaries have answered since the boot, for root alone: a file for each path."""
 HEADER = {"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1"}
 MOST_STARTS = 40
@@ -53,7 +53,7 @@ _STAGES = {"ALPHA": "a", "BETA": "b", "DEPRECATED": "d", "GA": "g", "deprecated"
 _SAMPLES: dict[str, Any] = {"duration": "0s", "duration or nanoseconds": 0, "quantity": "0"}
 
 
-class Cached(NamedTuple):
+class _Cached(NamedTuple):
     """The answers of the binary at a path, with what identifies the file, and its SHA-256."""
 
     path: str
@@ -73,7 +73,7 @@ def ask(
     run: command.Run = command.execute,
     scratch: str = "/run",
     sandboxed: bool = True,
-    cache: str = CACHE,
+    cache: str = _CACHE,
 ) -> BinaryFacts | None:
     """Return the facts of a kubelet binary; None for no binary, or one that prints no version; never raises.
 
@@ -84,7 +84,7 @@ def ask(
     if not os.path.isfile(program):
         return None
     record = RecordFile(
-        os.path.join(cache, files.sha256(program.encode())[:16]), Cached("", 0, 0, 0, "", "", [], {}, {})
+        os.path.join(cache, files.sha256(program.encode())[:16]), _Cached("", 0, 0, 0, "", "", [], {}, {})
     )
     kept = _recalled(program, record) if cache else None
     facts = BinaryFacts(*kept[5:]) if kept else of_help(program, run)
@@ -271,7 +271,7 @@ def _unanswered(left: set[str], value: bool, found: _Gates, start: Start) -> set
     return left
 
 
-def _recalled(program: str, record: RecordFile[Cached]) -> Cached | None:
+def _recalled(program: str, record: RecordFile[_Cached]) -> _Cached | None:
     """Return the answers of this binary, None without any. A file that was copied or touched has the same digest."""
     kept, now = record.read(), identity(program)
     if kept is None or now is None:
@@ -279,14 +279,14 @@ def _recalled(program: str, record: RecordFile[Cached]) -> Cached | None:
     return kept if kept[:4] == now[:4] or kept.digest == _digest(program) else None
 
 
-def _remember(program: str, record: RecordFile[Cached], facts: BinaryFacts, digest: str) -> None:
+def _remember(program: str, record: RecordFile[_Cached], facts: BinaryFacts, digest: str) -> None:
     now = identity(program)
     if now is None or not digest:
         return
     # Without a cache the binary is asked again.
     with contextlib.suppress(files.FileError):
         files.make_folder(os.path.dirname(record.path))
-        record.write(Cached(*now[:4], digest, facts.version, [*facts.flags], dict(facts.gates), dict(facts.fields)))
+        record.write(_Cached(*now[:4], digest, facts.version, [*facts.flags], dict(facts.gates), dict(facts.fields)))
 
 
 def _digest(program: str) -> str:

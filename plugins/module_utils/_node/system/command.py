@@ -77,10 +77,10 @@ def of_process(pid: int, root: str = "/") -> list[str]:
     return list(map(os.fsdecode, words))
 
 
-def environment_of(pid: int, root: str = "/") -> dict[str, str]:
-    """Return a process's environment, empty when it has ended. `root`: the folder that /proc is in."""
+def environment_of(pid: int) -> dict[str, str]:
+    """Return a process's environment, empty when it has ended."""
     try:
-        with open(os.path.join(root, f"proc/{pid}/environ"), "rb") as stream:
+        with open(f"/proc/{pid}/environ", "rb") as stream:
             words = map(os.fsdecode, stream.read().split(b"\0"))
     except OSError:
         return {}

@@ -15,7 +15,7 @@ HIDDEN = "********"
 _SECRET_FIELDS = [name for name, field in fields.ALL.items() if field.secret]
 _NOT_SHOWN = f"(more is not shown: it may quote {', '.join(_SECRET_FIELDS)})"
 
-SHORTEST = 4
+_SHORTEST = 4
 """Length of the shortest value that is masked in a message: `1` is a part of many numbers and of no use as a secret."""
 
 # What a result contains for people. The roles branch on all other keys, where a mask would damage a path or a verdict.
@@ -52,7 +52,7 @@ def without_secrets(messages: Iterable[str], text: str) -> list[str]:
     Of a text that cannot be read, a message keeps only what precedes its word `error`.
     """
     try:
-        hidden = [value for value in secrets(text) if len(value) >= SHORTEST]
+        hidden = [value for value in secrets(text) if len(value) >= _SHORTEST]
     except ValueError:
         return list(map(_cut, messages))
     if not hidden:

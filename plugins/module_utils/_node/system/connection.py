@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import ssl
     from typing import Any, Iterator, Mapping, Sequence
 
-UNAUTHORIZED = 401
+_UNAUTHORIZED = 401
 _BROKEN = (OSError, ValueError, KeyError, TypeError, AttributeError)
 """What a request raises, beside HTTPException: the last four for values of another type in a kubeconfig."""
 
@@ -71,7 +71,7 @@ def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-ANONYMOUS = Identity()
+_ANONYMOUS = Identity()
 
 
 class ApiServer:
@@ -88,7 +88,7 @@ class ApiServer:
         cluster: Mapping[str, Any],
         timeout: float,
         proxy: Sequence[str] = ("proxy-url", ""),
-        identities: Sequence[Identity] = (ANONYMOUS,),
+        identities: Sequence[Identity] = (_ANONYMOUS,),
     ) -> None:
         self.path, self.server, self.cluster, self.timeout = path, server, cluster, timeout
         self._proxy, self._identities = proxy, [Identity(*each) for each in identities]
@@ -178,7 +178,7 @@ class ApiServer:
             try:
                 return self._call(identity, method, path, body, content_type)
             except ApiError as error:
-                if error.status != UNAUTHORIZED:
+                if error.status != _UNAUTHORIZED:
                     raise
         return self._call(identities[-1], method, path, body, content_type)
 
@@ -241,7 +241,7 @@ class ApiServer:
                     # An answer that ends its connection takes it over.
                     sock = connection.sock
                     answer = self._sent(connection, identity, "GET", path)
-                    if answer.status == UNAUTHORIZED:
+                    if answer.status == _UNAUTHORIZED:
                         continue
                     if answer.status >= 300:
                         text = answer.read().decode("utf-8", "replace")
@@ -253,4 +253,4 @@ class ApiServer:
                     return
             except (*_BROKEN, http.client.HTTPException) as error:
                 raise ApiError(f"GET {self.server}{path}: {error}") from error
-        raise ApiError(f"GET {self.server}{path}: the server knows none of its credentials", UNAUTHORIZED)
+        raise ApiError(f"GET {self.server}{path}: the server knows none of its credentials", _UNAUTHORIZED)

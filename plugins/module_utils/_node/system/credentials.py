@@ -130,7 +130,7 @@ def _credential(output: bytes, name: str) -> Identity:
 
 def not_after(pem: str) -> float | None:
     """Return when the first certificate of a PEM text expires, in seconds since the epoch; None if that is unknown."""
-    der = first_certificate(pem)
+    der = _first_certificate(pem)
     found = _VALIDITY.search(der)
     if found is None:
         return None
@@ -145,7 +145,7 @@ def not_after(pem: str) -> float | None:
 
 def subject(pem: str) -> str:
     """Return the common name of the first certificate of a PEM text; empty when it has none."""
-    der = first_certificate(pem)
+    der = _first_certificate(pem)
     # Issuer, validity and subject come in this order, so the last commonName before the key is that of the subject.
     names = []
     for at in range(len(der) - 6):
@@ -156,7 +156,7 @@ def subject(pem: str) -> str:
     return next((name for name in names if name.startswith("system:node:")), "")
 
 
-def first_certificate(pem: str) -> bytes:
+def _first_certificate(pem: str) -> bytes:
     """Return the first certificate of a PEM text in binary form; empty when there is none."""
     found = _CERTIFICATE.search(pem)
     try:

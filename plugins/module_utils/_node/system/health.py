@@ -20,11 +20,11 @@ from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
 from . import command
 
-DEFAULT_PORT = 10248
-DEFAULT_ADDRESS = "127.0.0.1"
+_DEFAULT_PORT = 10248
+_DEFAULT_ADDRESS = "127.0.0.1"
 MOST_BYTES = 4096
 # A server that listens on all addresses is asked on the loopback address.
-_ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": DEFAULT_ADDRESS}
+_ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": _DEFAULT_ADDRESS}
 
 # Defaults of the kubelet: pkg/kubelet/apis/config/v1beta1/defaults.go since 1.27, a flag before; dockershim until 1.23.
 CONTAINERD = "/run/containerd/containerd.sock"
@@ -59,11 +59,11 @@ def endpoint(config: Mapping[str, Any], argv: Sequence[str] = ()) -> Endpoint:
 
     The defaults are 127.0.0.1 and 10248 (Kubernetes 1.20 defaults.go). Raises ValueError for a port that is none.
     """
-    address = flag(argv, "healthz-bind-address") or str(config.get("healthzBindAddress") or DEFAULT_ADDRESS)
+    address = flag(argv, "healthz-bind-address") or str(config.get("healthzBindAddress") or _DEFAULT_ADDRESS)
     given = flag(argv, "healthz-port")
     port = config.get("healthzPort") if given is None else given
     if port is None:
-        port = DEFAULT_PORT
+        port = _DEFAULT_PORT
     try:
         return Endpoint(_ANYWHERE.get(address, address), int(port))
     except TypeError as error:
@@ -114,7 +114,7 @@ def argv(pid: int, root: str = "/") -> list[str]:
     return resolved(words, folder)
 
 
-def healthz(port: int = DEFAULT_PORT, address: str = DEFAULT_ADDRESS, pid: int = 0, seconds: float = 2.0) -> str:
+def healthz(port: int = _DEFAULT_PORT, address: str = _DEFAULT_ADDRESS, pid: int = 0, seconds: float = 2.0) -> str:
     """Ask once; return an empty string when the kubelet is healthy, else the cause. Never raises.
 
     The whole answer must be there within `seconds`. `pid`: the kubelet's process, which must be the one that listens

@@ -18,7 +18,7 @@ from . import credentials
 from .connection import ApiError, ApiServer, Identity
 from .credentials import CERT_DIR, PluginError
 
-NODE_USER = "system:node:"
+_NODE_USER = "system:node:"
 _EXCEPTION = re.compile(r"(\[.*\]|[^:]*)(?::(\d+))?")
 """An entry of NO_PROXY: a name or an address, and maybe a port."""
 
@@ -103,7 +103,7 @@ class Kubeconfig(ApiServer):
 
     def _certified(self) -> str:
         name = credentials.subject(self.identities()[0].pem)
-        return name[len(NODE_USER) :] if name.startswith(NODE_USER) else ""
+        return name[len(_NODE_USER) :] if name.startswith(_NODE_USER) else ""
 
 
 def proxy_of(environ: Mapping[str, str], host: str, port: int) -> str:

@@ -27,7 +27,7 @@ MOST = 360
 _LONGEST = 20_000
 SECONDS = 5
 """Seconds after which a journal that does not answer is not waited for."""
-LINES = 3000
+_LINES = 3000
 """Lines read of the end of a kubelet's log: a dump of goroutines, or the usage text, follows its last message."""
 PAUSE = 0.2
 """Seconds between two requests to a journal that may not have the last lines yet."""
@@ -166,7 +166,7 @@ def _found(unit: str, invocation: str, run: command.Run) -> _Entry:
 
 def _journal(run: command.Run, *words: str) -> list[str]:
     """Return what journalctl prints, nothing when it fails."""
-    done = run(["timeout", str(SECONDS), "journalctl", "--quiet", "--no-pager", f"--lines={LINES}", *words])
+    done = run(["timeout", str(SECONDS), "journalctl", "--quiet", "--no-pager", f"--lines={_LINES}", *words])
     return [] if done.returncode else done.stdout.splitlines()
 
 

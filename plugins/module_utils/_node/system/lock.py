@@ -15,7 +15,7 @@ import typing as t
 from . import command, files
 from .files import StoreError
 
-POLL_SECONDS = 0.1
+_POLL_SECONDS = 0.1
 # How long a run waits for another one, or for the guard, which holds the lock for one change only.
 PATIENCE = 30.0
 
@@ -56,7 +56,7 @@ def locked(config_dir: str, seconds: float | None = None) -> t.Iterator[None]:
                 f"{config_dir} has been in use by process {holder or 'unknown'}{_name(holder)} for {seconds:g} s: "
                 "wait for it to finish, or end it, then run again"
             )
-        time.sleep(POLL_SECONDS)
+        time.sleep(_POLL_SECONDS)
     try:
         _sign(handle)
         yield

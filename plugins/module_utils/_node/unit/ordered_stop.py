@@ -21,7 +21,7 @@ FOLDER = "/run/livenodes-kubelet-guard"
 NAME = "stopped"
 
 
-class Stopped(NamedTuple):
+class _Stopped(NamedTuple):
     """The InvocationID of the kubelet that was ordered to stop."""
 
     invocation: str
@@ -31,13 +31,13 @@ class OrderedStop:
     """The note below a folder."""
 
     def __init__(self, folder: str = FOLDER, fs: files.OS = files.DISK) -> None:
-        self.file = MemoryFile(os.path.join(folder, NAME), Stopped(""), fs)
+        self.file = MemoryFile(os.path.join(folder, NAME), _Stopped(""), fs)
 
     def note(self, invocation: str) -> None:
         """Note which kubelet is about to be stopped. Never raises."""
         with contextlib.suppress(files.FileError):
-            self.file.write(Stopped(invocation))
+            self.file.write(_Stopped(invocation))
 
     def ours(self, invocation: str) -> bool:
         """Return whether the last kubelet, which has this InvocationID, was stopped by us."""
-        return Stopped(invocation) in (self.file.read(), self.file.held)
+        return _Stopped(invocation) in (self.file.read(), self.file.held)

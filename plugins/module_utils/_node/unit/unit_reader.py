@@ -17,7 +17,7 @@ from ..system.command import Run, execute, number, transient
 from . import unit_override, unitfile
 from .unitfile import Setting
 
-PROPERTIES = (
+_PROPERTIES = (
     "Id,LoadState,Type,User,RootDirectory,RootImage,WorkingDirectory,ExecStart,EnvironmentFiles,PassEnvironment,"
     "UnsetEnvironment,FragmentPath,DropInPaths,NeedDaemonReload,MainPID,InvocationID,ActiveState,SubState,NRestarts,"
     "Result"
@@ -80,7 +80,7 @@ class UnitReader:
         Several values of one property are joined by newlines. Raises UnitError.
         """
         if fresh or not self._known:
-            done = self.run(["systemctl", "show", f"--property={PROPERTIES}", self.name])
+            done = self.run(["systemctl", "show", f"--property={_PROPERTIES}", self.name])
             if done.returncode:
                 raise UnitError(
                     f"systemctl show {self.name} failed: {last_line(done)}. The kubelet must be run by systemd."

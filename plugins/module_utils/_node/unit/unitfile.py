@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Iterable, Iterator, NamedTuple, Sequence
 
-BLANKS = " \t\n\r"
+_BLANKS = " \t\n\r"
 _PLAIN_PATH = re.compile(r"/[A-Za-z0-9._/+-]*")
 _BYTE_ORDER_MARK = "\ufeff"
 HIDDEN = "********"
@@ -41,15 +41,15 @@ def unfit(path: str) -> str:
     )
 
 
-def settings(text: str, file: str, section: str = "Service") -> Iterator[Setting]:
-    """Yield the assignments of one section in order."""
+def settings(text: str, file: str) -> Iterator[Setting]:
+    """Yield the assignments of [Service] in order."""
     inside = False
     for number, line in _logical_lines(text):
         if line.startswith("["):
-            inside = line.rstrip() == f"[{section}]"
+            inside = line.rstrip() == "[Service]"
         elif inside and "=" in line:
             key, _equals, value = line.partition("=")
-            yield Setting(key.strip(), value.strip(BLANKS), file, number)
+            yield Setting(key.strip(), value.strip(_BLANKS), file, number)
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
@@ -58,9 +58,9 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(text.lstrip(_BYTE_ORDER_MARK).split("\n"), 1):
         line = line.rstrip("\r")
         if not first:
-            line = line.lstrip(BLANKS)
+            line = line.lstrip(_BLANKS)
         # A comment between continued lines is skipped, and the continuation goes on after it.
-        if is_comment(line) or (not first and not line):
+        if _is_comment(line) or (not first and not line):
             continue
         first = first or number
         if (len(line) - len(line.rstrip("\\"))) % 2 == 1:
@@ -72,9 +72,9 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
         yield first, joined
 
 
-def is_comment(line: str) -> bool:
+def _is_comment(line: str) -> bool:
     """Return whether a line of a unit file or an environment file is a comment."""
-    return line.lstrip(BLANKS)[:1] in ("#", ";")
+    return line.lstrip(_BLANKS)[:1] in ("#", ";")
 
 
 def effective(found: Iterable[Setting], key: str) -> list[Setting]:
@@ -112,7 +112,7 @@ def _last(pattern: str, texts: Sequence[tuple[str, str]]) -> tuple[str, int] | N
     found = None
     for path, text in texts:
         for number, line in enumerate(text.split("\n"), 1):
-            if not is_comment(line) and re.search(pattern, line):
+            if not _is_comment(line) and re.search(pattern, line):
                 found = (path, number)
     return found
 

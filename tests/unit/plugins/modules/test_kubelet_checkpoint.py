@@ -15,7 +15,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import preflight
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_steps
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_steps, restarts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import lock
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import OS, StoreError
@@ -228,14 +228,14 @@ def test_the_nodes_own_file_is_needed_for_a_revert(run: Run, node: Node, own: st
 
 
 def test_a_restart_and_an_update(run: Run, node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard_steps, "restarted", lambda *_given, **_more: {"changed": True, "seconds": 1.5})
+    monkeypatch.setattr(restarts, "restarted", lambda *_given, **_more: {"changed": True, "seconds": 1.5})
     assert run("restarted")["seconds"] == 1.5
     assert not run("updated", metrics_dir="/m")["changed"]
 
     def fail(*_given: t.Any, **_more: t.Any) -> t.NoReturn:
         raise UnitError("kubelet.service: it did not stay up")
 
-    monkeypatch.setattr(guard_steps, "restarted", fail)
+    monkeypatch.setattr(restarts, "restarted", fail)
     assert run("restarted")["msg"] == "kubelet.service: it did not stay up"
 
 

@@ -16,7 +16,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host impor
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host.preflight_decisions import Terms
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_reporter
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import ask_binary, binary
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import dropin_folder, unit
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit
 from ansible_collections.livenodes.kubelet.plugins.modules import kubelet_preflight_info
 from tests.sim.nodes import unit_words
 
@@ -182,12 +182,6 @@ def test_what_the_node_overrides_or_lacks_is_refused(node: Node) -> None:
     del wanted["staticPodPath"], wanted["systemReservedCgroup"]
     found = node.look(json.dumps(wanted), allow_unchecked=True, files=["ca.crt"])
     assert found["reasons"] == []
-
-
-def test_a_folder_of_drop_ins_behind_a_link_is_read_with_a_slash_only(node: Node) -> None:
-    (node.root / "link").symlink_to(node.root / "etc/kubelet.d")
-    assert dropin_folder.listed("/link", str(node.root)) == []
-    assert dropin_folder.listed("/link/", str(node.root))[0] == "/link/10-a.conf"
 
 
 def test_our_link_is_none_of_the_others(node: Node) -> None:

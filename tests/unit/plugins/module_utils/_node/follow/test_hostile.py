@@ -15,15 +15,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, following
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.following import Answer, Orders
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow import decide
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.decide import (
-    ASSIGN,
-    NOTHING,
-    REFUSE,
-    Seen,
-)
-from tests.unit.plugins.module_utils._node.follow.test_decide import ON_TRIAL, B
 from tests.unit.plugins.module_utils._node.follow.test_follower import RESTART, A, World
 
 LARGEST = 1 << 18
@@ -108,32 +100,3 @@ def test_an_oversized_answer_is_replaced(world: World) -> None:
     world.notes[following.FOLLOWER] = DEEP
     assert world.look().refused == ""
     assert world.calls == [("assigned", None), RESTART]
-
-
-SECOND, LATER = Orders(attempt=2), Answer(configMap=B, attempt=2)
-
-
-@pytest.mark.parametrize(
-    ("kind", "seen", "expected"),
-    [
-        # Once more what is done, or what was refused: no restart.
-        ("replayed", Seen(B, SECOND, LATER, B, None), NOTHING),
-        ("replayed", Seen(A, SECOND, Answer(configMap=A, attempt=2, refused="no"), None, None), NOTHING),
-        # What ran before is one more assignment, with a trial of its own, or the revert of the one that runs.
-        ("replayed", Seen(A, Orders(attempt=1), LATER, B, None), ASSIGN),
-        ("replayed", Seen(A, Orders(attempt=1), LATER, B, ON_TRIAL), decide.RETURN),
-        # A verdict that was answered judges nothing again.
-        ("replayed", Seen(B, Orders(attempt=2, trial="boot/0.5"), LATER._replace(judged="boot/0.5"), B, None), NOTHING),
-        # The orders come before their source: what runs is assigned again, which changes nothing. Then the source.
-        ("re-ordered", Seen(A, SECOND, Answer(configMap=A, attempt=1), A, None), decide.ANSWER),
-        ("re-ordered", Seen(B, SECOND, Answer(configMap=A, attempt=2), A, None), ASSIGN),
-        # The source comes before its orders, which then find it on trial.
-        ("re-ordered", Seen(B, Orders(attempt=1), Answer(configMap=A, attempt=1), A, None), ASSIGN),
-        ("re-ordered", Seen(B, SECOND, Answer(configMap=B, attempt=1), B, ON_TRIAL), ASSIGN),
-        # The removal of the orders is none of the source.
-        ("re-ordered", Seen(B, Orders(), LATER, B, None), decide.ANSWER),
-        ("foreign", Seen(A, SECOND, Answer(), None, None, is_other_machine=True), REFUSE),
-    ],
-)
-def test_what_an_assignment_out_of_turn_leads_to(kind: str, seen: Seen, expected: str) -> None:
-    assert decide.action(seen).kind == expected, kind

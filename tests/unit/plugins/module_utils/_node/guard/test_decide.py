@@ -51,27 +51,105 @@ def at(now: float, healthy: bool | None = True, boot: str = "b1", node: str | No
     return Facts(boot=boot, now=now, unit=NEW._replace(**unit), healthy=healthy, node=node)
 
 
-def test_confirmed_and_held_graduates_at_the_end_of_the_time() -> None:
-    assert play(CONFIRMED, at(110), at(709))[0].what == WAIT
-    assert play(CONFIRMED, at(110), at(710))[0].what == GRADUATE
+def starting(now: float, boot: str) -> Facts:
+    return at(now, None, boot=boot, active="activating", sub="start-pre")
 
 
-@pytest.mark.fault(case=9)
-def test_the_node_is_asked_for_and_waited_for() -> None:
-    assert play(CONFIRMED, at(110, node=None), at(709, node=None))[0].what == WAIT
-    assert play(CONFIRMED, at(110, node=None), at(710, node=None))[0].what == ASK
-    action, _progress = play(CONFIRMED, at(110), at(710, node="it is not Ready"), at(87109, node="it is not Ready"))
-    assert action.what == WAIT and "it is not Ready" in action.reason
-    assert play(CONFIRMED, at(110), at(710, node="it is not Ready"), at(99999))[0].what == GRADUATE
+def killed(number: int) -> Facts:
+    """Return the start after so many kubelets that a signal has ended."""
+    return at(120 + number, None, restarts=number)._replace(killed=True)
+
+
+HELD = "confirmed, and healthy for 600 s without interruption"
+UNREADY, FORBIDDEN = "it is not Ready", "Forbidden"
+OLD = at(110, invocation="old")
+FORMER = at(110)._replace(former=True)
+BREAK = at(110), at(400, False), at(410), at(1009)
+BY_HAND = at(110), at(400, invocation="by hand"), at(999, invocation="by hand")
+POWER_CUT = at(110), starting(20, "b2"), at(22, boot="b2"), at(319, boot="b2")
+TWO_REBOOTS = at(110), at(20, boot="b2"), starting(20, "b3")
+SICK_BOOT = at(110), at(20, False, boot="b2"), at(140, False, boot="b2"), at(199, False, boot="b2")
+NEW_BOOT = at(110, restarts=1, invocation="i1"), at(3, boot="b2", invocation="i2")
+ONE_END = (*NEW_BOOT, at(203, None, boot="b2", invocation="i3", restarts=1))
+EARLY_REBOOT = Action(REVERT, "the node was rebooted before the kubelet was healthy with the configuration")
+LATE = Action(REVERT, "the configuration was not confirmed within 300 s")
+LATE_AFTER_BOOT = Action(REVERT, "the configuration was not confirmed within 300 s after the reboot")
+SIGNALLED = Action(REVERT, "the kubelet ended 2 times; a signal ended it, not an error of its own")
+GIVEN_UP = Action(REVERT, "systemd has given up starting the kubelet (start-limit-hit)")
+SECOND_REBOOT = Action(REVERT, "the node was rebooted 2 times before the controller confirmed the configuration")
+AS_BEFORE = Action(WAIT, "the kubelet ended 9 times, as before the configuration was changed")
+KEPT = Action(KEEP, "the kubelet ended 5 times, although this configuration worked before: the cause lies elsewhere")
+STILL_UNREADY = Action(WAIT, f"{HELD}; {UNREADY}")
+BROKEN, PATIENT = TERMS._replace(was_healthy=False), TERMS._replace(confirm_seconds=9999)
+
+# The terms of a trial, what is observed one after the other, and what it leads to.
+CASES: dict[str, tuple[Terms, tuple[Facts, ...], str | Action]] = {
+    "confirmed, before the end of the hold time": (CONFIRMED, (at(110), at(709)), WAIT),
+    "confirmed, at its end": (CONFIRMED, (at(110), at(710)), GRADUATE),
+    "its Node is not asked for before": (CONFIRMED, (at(110, node=None), at(709, node=None)), WAIT),
+    "its Node is asked for then": (CONFIRMED, (at(110, node=None), at(710, node=None)), Action(ASK, HELD)),
+    "its Node is waited for": (CONFIRMED, (at(110), at(710, node=UNREADY), at(87109, node=UNREADY)), STILL_UNREADY),
+    "its Node is Ready late": (CONFIRMED, (at(110), at(710, node=UNREADY), at(99999)), GRADUATE),
     # After a day the controller's own verification must do: an end months later would be blamed on the configuration.
-    assert play(CONFIRMED, at(110), at(710, node="Forbidden"), at(87110, node="Forbidden"))[0].what == GRADUATE
+    "its Node is never known": (CONFIRMED, (at(110), at(710, node=FORBIDDEN), at(87110, node=FORBIDDEN)), GRADUATE),
+    "a Node is no reason against a revert": (CONFIRMED, (at(110), at(720, None, restarts=2, node=UNREADY)), REVERT),
+    "a Node is no reason to graduate": (
+        CONFIRMED,
+        (at(110), at(710, node=UNREADY), at(715, False, node=""), at(720, node="")),
+        WAIT,
+    ),
+    "a kubelet from before the trial has not read it": (CONFIRMED, (OLD, OLD._replace(now=99999)), WAIT),
+    "a later one has read the former configuration": (CONFIRMED, (FORMER, FORMER._replace(now=99999)), WAIT),
+    "time alone does not graduate": (TERMS, (at(110), at(399)), WAIT),
+    "the confirmation is late": (TERMS, (at(110), at(400)), LATE),
+    "a break starts the time anew": (CONFIRMED, BREAK, WAIT),
+    "a break, and the whole time": (CONFIRMED, (*BREAK, at(1010)), GRADUATE),
+    "another invocation starts the time anew": (CONFIRMED, BY_HAND, WAIT),
+    "another invocation is no failure": (CONFIRMED, (*BY_HAND, at(1000, invocation="by hand")), GRADUATE),
+    # The error that it logged last was another one by coincidence.
+    "a signal has ended it": (TERMS, (at(110), killed(1), killed(2)), SIGNALLED),
+    "a loop faster than the guard looks": (TERMS, (at(101, None, restarts=7, invocation="i7"),), REVERT),
+    "restarts from before the trial": (TERMS, (at(101, invocation="old", restarts=9), at(102)), WAIT),
+    "the start limit": (TERMS, (at(102, None, active="failed", sub="failed", result="start-limit-hit"),), GIVEN_UP),
+    "without healthz for less than a minute": (TERMS, (at(101, False), at(160, False)), WAIT),
+    "without healthz for a minute": (TERMS, (at(101, False), at(161, False)), REVERT),
+    "a slow start": (CONFIRMED, (at(101, False), at(160, False), at(161), at(220, False), at(270, False)), WAIT),
+    "a reboot restarts the hold time": (CONFIRMED, (at(110), at(3, boot="b2"), at(602, boot="b2")), WAIT),
+    "a reboot, and the whole time": (CONFIRMED, (at(110), at(3, boot="b2"), at(603, boot="b2")), GRADUATE),
+    "a power cut of what was healthy": (TERMS, POWER_CUT, WAIT),
+    "the confirmation is late after it": (TERMS, (*POWER_CUT, at(320, boot="b2")), LATE_AFTER_BOOT),
+    "a reboot before the first look": (TERMS, (starting(20, "b2"),), EARLY_REBOOT),
+    "a reboot before it was healthy": (TERMS, (at(110, False), starting(20, "b2")), EARLY_REBOOT),
+    "a reboot before it was restarted": (TERMS, (OLD, starting(20, "b2")), EARLY_REBOOT),
+    "a second reboot": (TERMS, TWO_REBOOTS, SECOND_REBOOT),
+    "a second reboot after the confirmation": (CONFIRMED, TWO_REBOOTS, WAIT),
+    # The first two minutes of a boot are not evidence.
+    "not healthy on the next boot": (PATIENT, SICK_BOOT, WAIT),
+    "not healthy on it for a minute": (PATIENT, (*SICK_BOOT, at(200, False, boot="b2")), REVERT),
+    "confirmed and not healthy on the next boot": (CONFIRMED, SICK_BOOT, WAIT),
+    "confirmed and not healthy on it for a minute": (CONFIRMED, (*SICK_BOOT, at(200, False, boot="b2")), REVERT),
+    "failures end with a boot": (CONFIRMED, ONE_END, WAIT),
+    "two failures of one boot": (CONFIRMED, (*ONE_END, at(209, None, boot="b2", invocation="i4", restarts=2)), REVERT),
+    "what worked before is kept": (TERMS._replace(can_revert=False), (at(102, None, restarts=5),), KEPT),
+    "a kubelet that was broken before": (BROKEN, (at(102, None, restarts=5), at(120, None, restarts=9)), AS_BEFORE),
+    "it, and the confirmation is late": (BROKEN, (at(102, None, restarts=5), at(400, None, restarts=30)), REVERT),
+    "it was healed": (CONFIRMED._replace(was_healthy=False), (at(102), at(130, None, restarts=2)), REVERT),
+    "a stopped kubelet": (CONFIRMED, (at(110), at(9999, None, active="inactive", sub="dead")), WAIT),
+}
 
 
-def test_a_kubelet_that_never_read_the_configuration_does_not_graduate_it() -> None:
-    for former in ({"invocation": "old"}, {}):
-        looks = [at(seconds, **former)._replace(former=not former) for seconds in (110, 99999)]
-        assert play(CONFIRMED, *looks)[0].what == WAIT
-    assert play(CONFIRMED, at(110), at(99999))[0].what == GRADUATE
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.fault(case=8)
+@pytest.mark.fault(case=9)
+@pytest.mark.fault(case=13)
+@pytest.mark.fault(case=14)
+@pytest.mark.fault(case=37)
+@pytest.mark.fault(case=38)
+@pytest.mark.fault(case=77)
+def test_what_a_trial_leads_to(name: str) -> None:
+    terms, seen, expected = CASES[name]
+    action, _progress = play(terms, *seen)
+    assert expected in (action, action.what)
 
 
 def test_a_look_that_systemd_did_not_answer_counts_and_forgets_nothing() -> None:
@@ -81,41 +159,6 @@ def test_a_look_that_systemd_did_not_answer_counts_and_forgets_nothing() -> None
     after = at(113, restarts=9, invocation="old")
     assert play(TERMS, before, unknown, after) == play(TERMS, before, after)
     assert play(TERMS, unknown) == (Action(WAIT), Progress())
-
-
-def test_the_node_is_no_reason_to_revert_and_none_to_graduate() -> None:
-    assert (
-        play(CONFIRMED, at(110), at(710, node="no answer"), at(720, None, restarts=2, node="no answer"))[0].what
-        == REVERT
-    )
-    assert (
-        play(CONFIRMED, at(110), at(710, node="no answer"), at(715, False, node=""), at(720, node=""))[0].what == WAIT
-    )
-
-
-@pytest.mark.fault(case=77)
-def test_a_reason_says_that_a_signal_ended_the_kubelet() -> None:
-    """The error that it logged last was another one by coincidence."""
-    killed = [at(120 + number, None, restarts=number)._replace(killed=True) for number in (1, 2)]
-    action, _progress = play(TERMS, at(110), *killed)
-    assert action == Action(REVERT, "the kubelet ended 2 times; a signal ended it, not an error of its own")
-
-
-def test_time_alone_never_graduates() -> None:
-    assert play(TERMS, at(110), at(399))[0].what == WAIT
-    action, _progress = play(TERMS, at(110), at(400))
-    assert action.what == REVERT and "was not confirmed" in action.reason
-
-
-def test_a_break_starts_the_time_anew() -> None:
-    seen = at(110), at(400, False), at(410), at(1009)
-    assert play(CONFIRMED, *seen)[0].what == WAIT
-    assert play(CONFIRMED, *seen, at(1010))[0].what == GRADUATE
-
-
-def test_another_invocation_starts_the_time_anew_without_being_a_failure() -> None:
-    action, progress = play(CONFIRMED, at(110), at(400, invocation="by hand"), at(999, invocation="by hand"))
-    assert action.what == WAIT and progress.failures == 0
 
 
 @pytest.mark.parametrize("apart", [1, 5, 60, 250, 300])
@@ -132,107 +175,6 @@ def test_two_ends_of_the_kubelet_within_minutes_revert(apart: int) -> None:
             CONFIRMED, *seen, at(110 + 2 * apart, None, restarts=restarts, active="activating", sub=sub)
         )
         assert action.what == REVERT and "2 times" in action.reason
-
-
-def test_a_loop_faster_than_the_guard_looks_is_counted_by_systemds_own_count() -> None:
-    assert play(TERMS, at(101, None, restarts=7, invocation="i7"))[0].what == REVERT
-
-
-def test_restarts_from_before_the_trial_are_not_its_failures() -> None:
-    old = at(101, True, invocation="old", restarts=9)
-    assert play(TERMS, old, at(102, True))[0].what == WAIT
-    assert play(TERMS, old)[1].failures == 0
-
-
-@pytest.mark.fault(case=13)
-def test_start_limit_reverts_at_once() -> None:
-    action, _progress = play(TERMS, at(102, None, active="failed", sub="failed", result="start-limit-hit"))
-    assert action == (REVERT, "systemd has given up starting the kubelet (start-limit-hit)")
-
-
-@pytest.mark.fault(case=8)
-def test_running_without_healthz_reverts_after_its_time() -> None:
-    assert play(TERMS, at(101, False), at(160, False))[0].what == WAIT
-    assert play(TERMS, at(101, False), at(161, False))[0].what == REVERT
-
-
-@pytest.mark.fault(case=8)
-def test_a_slow_start_is_no_fault() -> None:
-    assert (
-        play(CONFIRMED, at(101, False), at(160, False), at(161, True), at(220, False), at(270, False))[0].what == WAIT
-    )
-
-
-def test_a_reboot_restarts_the_hold_time() -> None:
-    assert play(CONFIRMED, at(110), at(3, boot="b2"), at(602, boot="b2"))[0].what == WAIT
-    assert play(CONFIRMED, at(110), at(3, boot="b2"), at(603, boot="b2"))[0].what == GRADUATE
-
-
-def starting(now: float, boot: str) -> Facts:
-    return at(now, None, boot=boot, active="activating", sub="start-pre")
-
-
-@pytest.mark.fault(case=38)
-def test_a_power_cut_reverts_nothing_that_was_healthy() -> None:
-    """The time for the confirmation starts anew."""
-    seen = at(110), starting(20, "b2"), at(22, boot="b2"), at(319, boot="b2")
-    assert play(TERMS, *seen)[0].what == WAIT
-    action, _progress = play(TERMS, *seen, at(320, boot="b2"))
-    assert action == (REVERT, "the configuration was not confirmed within 300 s after the reboot")
-
-
-def test_a_reboot_before_the_kubelet_was_healthy_reverts() -> None:
-    for seen in ((), (at(110, False),), (at(101, invocation="old"),)):
-        action, _progress = play(TERMS, *seen, starting(20, "b2"))
-        assert action == (REVERT, "the node was rebooted before the kubelet was healthy with the configuration")
-
-
-def test_a_second_reboot_before_the_confirmation_reverts() -> None:
-    seen = at(110), at(20, boot="b2"), starting(20, "b3")
-    action, _progress = play(TERMS, *seen)
-    assert action == (REVERT, "the node was rebooted 2 times before the controller confirmed the configuration")
-    assert play(CONFIRMED, *seen)[0].what == WAIT
-
-
-def test_a_kubelet_that_is_not_healthy_on_the_next_boot_reverts() -> None:
-    """Its first two minutes are not evidence."""
-    for terms in (TERMS._replace(confirm_seconds=9999), CONFIRMED):
-        seen = at(110), at(20, False, boot="b2"), at(140, False, boot="b2"), at(199, False, boot="b2")
-        assert play(terms, *seen)[0].what == WAIT
-        assert play(terms, *seen, at(200, False, boot="b2"))[0].what == REVERT
-
-
-@pytest.mark.fault(case=37)
-def test_failures_end_with_a_boot() -> None:
-    seen = (
-        at(110, restarts=1, invocation="i1"),
-        at(3, boot="b2", invocation="i2"),
-        at(203, None, boot="b2", invocation="i3", restarts=1),
-    )
-    assert play(CONFIRMED, *seen)[0].what == WAIT
-    assert play(CONFIRMED, *seen, at(209, None, boot="b2", invocation="i4", restarts=2))[0].what == REVERT
-
-
-def test_a_configuration_that_worked_before_is_kept() -> None:
-    action, _progress = play(TERMS._replace(can_revert=False), at(102, None, restarts=5))
-    assert action.what == KEEP and "worked before" in action.reason
-
-
-@pytest.mark.fault(case=14)
-def test_a_kubelet_that_was_broken_before_is_kept_until_the_confirmation_is_late() -> None:
-    broken = TERMS._replace(was_healthy=False)
-    action, _progress = play(broken, at(102, None, restarts=5), at(120, None, restarts=9))
-    assert action.what == WAIT and "as before" in action.reason
-    assert play(broken, at(102, None, restarts=5), at(400, None, restarts=30))[0].what == REVERT
-
-
-def test_a_kubelet_that_the_new_configuration_healed_is_watched_like_any_other() -> None:
-    broken = CONFIRMED._replace(was_healthy=False)
-    assert play(broken, at(102), at(130, None, restarts=2))[0].what == REVERT
-
-
-def test_a_stopped_kubelet_is_waited_for() -> None:
-    assert play(CONFIRMED, at(110), at(9999, None, active="inactive", sub="dead"))[0].what == WAIT
 
 
 def test_a_revert_that_was_begun_is_finished() -> None:

@@ -142,13 +142,6 @@ def test_containerd_stopped_for_ten_minutes_and_the_kubelet_ends_with_it(confirm
     assert life.action == (WAIT, "") and life.progress.failures == 0
 
 
-@BOTH
-def test_a_reboot_with_containerd_delayed_by_a_minute(confirmed: bool) -> None:
-    life = trial(confirmed).but(away="/run/containerd/containerd.sock does not exist").boots().loops(60)
-    assert life.action.what == WAIT, life.seen
-    assert life.but(away="").runs(30).action == (WAIT, "")
-
-
 def test_containerd_that_stays_away_longer_than_the_time_for_the_confirmation() -> None:
     life = trial(False).but(away=AWAY).loops(900)
     assert life.action == (REVERT, f"the configuration was not confirmed within 900 s, and {NAMED}")

@@ -184,18 +184,6 @@ def test_the_start_of_the_kubelet_is_reported_while_it_runs(node: Node) -> None:
     assert not guard.reportable()
 
 
-def test_reverts_to_last_known_good_and_to_local_when_that_is_damaged(node: Node) -> None:
-    node.assign(OTHER)
-    node.store.graduate(OTHER, "")
-    node.assign()
-    node.start(0)
-    node.start(2)
-    assert node.store.running() == "store/checkpoints/u2/1"
-    Path(node.store.config_dir, "store/checkpoints/u2/1/kubelet").write_text("torn")
-    node.start()
-    assert node.store.running() == LOCAL
-
-
 @pytest.mark.parametrize("looked", [False, True])
 @pytest.mark.fault(case=11)
 def test_state_files_go_with_the_switch(node: Node, tmp_path: Path, looked: bool) -> None:
@@ -241,13 +229,6 @@ def test_an_unreadable_trial_is_reverted(node: Node) -> None:
     assert node.store.running() == LOCAL and node.ran[-1] == LOCAL
 
 
-def test_a_revert_by_the_controller_is_reported(node: Node) -> None:
-    node.switch()
-    node.store.revert("the controller asked for it")
-    node.start()
-    assert node.error() == "the controller asked for it"
-
-
 @pytest.mark.parametrize("damaged", ["files/0", "manifest", "config/kubelet"])
 def test_with_a_damaged_local_configuration_the_units_own_file_is_run(node: Node, damaged: str) -> None:
     node.switch()
@@ -259,16 +240,6 @@ def test_with_a_damaged_local_configuration_the_units_own_file_is_run(node: Node
     assert "ended 2 times" in node.error()
     node.start()
     assert node.ran[-1] == LOCAL and node.store.usable()
-
-
-@pytest.mark.fault(case=24)
-def test_without_any_store_the_units_own_file_is_run(node: Node) -> None:
-    node.assign()
-    node.store.graduate(SOURCE, "")
-    for path in ("active", "store"):
-        files.remove_any(f"{node.store.config_dir}/{path}", files.OS())
-    node.start()
-    assert node.ran == [LOCAL] and Path(node.store.active, "kubelet").read_text() == node.own.read_text()
 
 
 def test_nothing_whole_and_no_file_of_its_own_is_reported(node: Node, capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,19 +37,6 @@ def ends(node: Node, times: int, words: str = "") -> None:
         node.start(int(node.properties["NRestarts"]) + 1)
 
 
-@pytest.mark.parametrize("confirmed", [False, True])
-@pytest.mark.fault(case=36)
-def test_containerd_stopped_for_ten_minutes(node: Node, confirmed: bool) -> None:
-    node.switch(deadline_seconds=9999, confirmed=confirmed)
-    node.later()
-    node.away, node.well = AWAY, False
-    node.later(10, times=60)
-    assert AWAY in node.reason() and "error" not in node.status()
-    node.away, node.well = "", True
-    node.later()
-    assert node.ran == [NEW] and node.store.running() == NEW
-
-
 @pytest.mark.parametrize("away", ["", AWAY])
 @pytest.mark.fault(case=81)
 def test_a_refusal_reverts_at_the_first_end_with_its_words(node: Node, away: str) -> None:

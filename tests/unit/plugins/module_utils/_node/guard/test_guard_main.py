@@ -90,12 +90,6 @@ def test_what_verify_prints_of_the_log_of_a_good_kubelet_is_in_the_log(
     assert asking.verify() == "other values" and capsys.readouterr().err == ""
 
 
-def test_what_a_report_prints_is_in_the_log(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "__main__.py").write_text("import sys\nsys.exit('the API server is away')\n")
-    guard_main.watch(t.cast(guard.Guard, Watched()), str(folder))
-    assert "the API server is away\n" in capsys.readouterr().err
-
-
 WORDS = ["kubelet", "--hostname-override=n7"]
 
 

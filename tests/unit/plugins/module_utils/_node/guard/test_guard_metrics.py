@@ -64,15 +64,6 @@ def test_they_follow_each_change(node: Node) -> None:
     assert shown(node) == ("u1", "u1", "u1", "0")
 
 
-def test_each_stage_of_a_trial_writes_them(node: Node) -> None:
-    node.switch()
-    assert shown(node) == ("u1", "u1", "local", "0")
-    (Path(node.metrics) / textfile.NAME).unlink()
-    node.confirm()
-    node.later()
-    assert shown(node) == ("u1", "u1", "local", "0")
-
-
 def test_nothing_is_written_unless_it_is_wanted(node: Node, tmp_path: Path) -> None:
     node.metrics = ""
     node.switch()
@@ -112,14 +103,6 @@ def test_a_folder_that_cannot_be_written_stops_nothing_and_is_reported_once(
     assert len(lines) == 1, lines
     assert lines[0].startswith(f"the metrics are not written, the guard works without them: {node.metrics}")
     assert not list(place.parent.rglob("*.prom"))
-
-
-def test_a_start_of_the_kubelet_writes_what_is_gone(node: Node) -> None:
-    """As from a folder in memory after a boot."""
-    passed(node, SOURCE)
-    (Path(node.metrics) / textfile.NAME).unlink()
-    node.reboot(200.0)
-    assert shown(node) == ("u1", "u1", "u1", "0")
 
 
 def test_after_a_revert_a_start_writes_the_error_too(node: Node) -> None:

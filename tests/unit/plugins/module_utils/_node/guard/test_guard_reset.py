@@ -120,15 +120,6 @@ def test_a_switch_that_never_happened_does_not_hide_what_runs(node: Node, what: 
     assert trial and (trial["to"], trial["revert_to"]) == (None, SOURCE)
 
 
-def test_a_first_configuration_on_trial_is_reverted_to_the_local_one(node: Node) -> None:
-    node.store.reset()
-    node.switch(OTHER)
-    done = node.call("reset")
-    assert done["restart_needed"] and node.store.running() == LOCAL
-    node.start()
-    assert node.ran[-1] == LOCAL and node.call("reset")["trial"] is None
-
-
 def test_a_confirmed_reset_stays(node: Node) -> None:
     reset(node)
     node.later()

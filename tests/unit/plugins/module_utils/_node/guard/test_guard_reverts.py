@@ -50,17 +50,6 @@ def test_a_revert_is_reported_once_there_is_room_for_the_report(node: Node, monk
     assert node.restarts == 0
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]"])
-def test_a_start_without_a_readable_trial_is_that_of_the_former_configuration(node: Node, text: str) -> None:
-    """A power cut emptied the file. The guard's service may not run yet."""
-    node.switch()
-    Path(node.store.trial_path).write_text(text)
-    node.boot = "b2"
-    node.start()
-    assert node.ran == [NEW, LOCAL] and node.error().startswith(f"{node.store.trial_path} ")
-    assert node.guard().records.progress() == Progress()
-
-
 def test_the_revert_of_a_drop_in_needs_no_free_block(node: Node, tmp_path: Path) -> None:
     """The link in the kubelet's folder stays, and leads to an empty override then."""
     folder = tmp_path / "conf.d"
@@ -115,34 +104,6 @@ def test_a_configuration_that_fails_after_a_reboot_is_reverted_on_a_full_disk(no
     for restarts in range(12):
         node.start(restarts)
         node.seconds += 20
-    assert node.store.running() == LOCAL
-
-
-def test_the_links_of_a_revert_exist_as_long_as_they_are_needed(node: Node) -> None:
-    links = node.store.links
-    node.assign()
-    assert (os.readlink(links.prepared), os.readlink(links.last_resort)) == (LOCAL, LOCAL)
-    node.store.graduate(SOURCE, "")
-    assert not os.path.lexists(links.prepared) and os.readlink(links.last_resort) == LOCAL
-    node.assign(OTHER)
-    assert (os.readlink(links.prepared), os.readlink(links.last_resort)) == (NEW, LOCAL)
-    node.store.graduate(OTHER, "")
-    assert not os.path.lexists(links.prepared) and os.readlink(links.last_resort) == LOCAL
-    node.store.reset()
-    assert not os.path.lexists(links.prepared) and not os.path.lexists(links.last_resort)
-
-
-def test_after_last_known_good_is_forgotten_a_revert_needs_no_free_block(node: Node) -> None:
-    """A kubelet that was upgraded within a trial refuses last-known-good: the revert leads to the local config."""
-    node.assign()
-    node.store.graduate(SOURCE, "v1.20.2")
-    node.assign(OTHER)
-    assert os.readlink(node.store.links.prepared) == NEW
-    node.store.forget(SOURCE)
-    assert os.readlink(node.store.links.prepared) == LOCAL
-    node.start()
-    node.disk.full = True
-    node.start(2)
     assert node.store.running() == LOCAL
 
 

@@ -58,11 +58,6 @@ def test_without_a_cluster_there_is_nothing_to_report_or_verify(folder: Path, co
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_an_unknown_command_shows_the_known_ones(folder: Path) -> None:
-    done = run(folder, "nonsense")
-    assert done.returncode == 2 and "prestart | watch | tick | report | verify | status" in done.stderr
-
-
 def test_wanted_files_are_the_settings_and_the_service(tmp_path: Path) -> None:
     settings, installed_service, *_program = guard_install.changes(str(tmp_path), {"unit": "kubelet.service"})
     assert (settings.path, settings.mode) == (f"{tmp_path}/guard/settings.json", 0o600)

@@ -50,21 +50,17 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
 
-def test_a_node_without_a_switch_is_local(place: Place) -> None:
-    assert place.present("", place.one) == [] and place.shown(place.one) == LOCAL
-
-
-def test_a_node_that_runs_a_configuration_already(place: Place) -> None:
-    place.node.assign()
-    place.present("", place.one)
-    assert place.shown(place.one) == {**LOCAL, "assigned": "u1", "active": "u1"}
-
-
-def test_a_node_that_was_reverted(place: Place) -> None:
-    place.node.assign()
-    place.node.store.revert("it ended")
-    place.present("", place.one)
-    assert place.shown(place.one) == {**LOCAL, "assigned": "u1", "error": "1"}
+@pytest.mark.parametrize(
+    ("reverted", "shown"),
+    [(None, {}), (False, {"assigned": "u1", "active": "u1"}), (True, {"assigned": "u1", "error": "1"})],
+    ids=["without a switch", "with an assigned configuration", "after a revert"],
+)
+def test_the_first_metrics_of_a_node(place: Place, reverted: bool | None, shown: dict[str, str]) -> None:
+    if reverted is not None:
+        place.node.assign()
+    if reverted:
+        place.node.store.revert("it ended")
+    assert place.present("", place.one) == [] and place.shown(place.one) == {**LOCAL, **shown}
 
 
 def test_what_the_guard_has_written_stays(place: Place) -> None:

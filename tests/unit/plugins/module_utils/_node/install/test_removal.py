@@ -16,7 +16,11 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import observe
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_install, guard_steps
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import (
+    guard_install,
+    guard_steps,
+    restarts,
+)
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_reporter, textfile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import FileError, StoreError
@@ -73,7 +77,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     words = ["kubelet", "--healthz-port=0"]
     monkeypatch.setattr(observe, "argv", lambda _pid: words)
     monkeypatch.setattr(status_reporter, "withdraw", lambda *_given: [])
-    monkeypatch.setattr(guard_steps, "PAUSE", 0)
+    monkeypatch.setattr(restarts, "PAUSE", 0)
     monkeypatch.setattr(guard_install, "absent", lambda *_arguments: True)
     return words
 
@@ -233,7 +237,7 @@ def test_a_start_that_took_long_leaves_the_kubelet_its_time(runs: list[str], mon
 
     monkeypatch.setattr("time.monotonic", lambda: now)
     monkeypatch.setattr(unit, "restart", restart)
-    assert guard_steps.restarted(t.cast(t.Any, unit), 60, False, "")["seconds"] == 100
+    assert restarts.restarted(t.cast(t.Any, unit), 60, False, "")["seconds"] == 100
 
 
 def test_healthz_is_where_the_drop_ins_of_a_kubelet_within_another_program_put_it(

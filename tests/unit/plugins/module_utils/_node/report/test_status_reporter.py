@@ -242,11 +242,6 @@ def test_why_the_guard_gets_no_answer(
     assert hint in found and "/api/v1/nodes/n7" in found
 
 
-def test_no_answer_and_no_kubeconfig(kubelet: list[str]) -> None:
-    assert "Connection refused" in status_reporter.failure(kubelet, 0)
-    assert "FileNotFoundError" in status_reporter.failure(["--kubeconfig=/none"], 0)
-
-
 def test_the_api_server_is_reached_as_by_the_running_kubelet(kubelet: list[str]) -> None:
     """A drop-in of its unit may name a proxy."""
     environ = {**os.environ, "HTTPS_PROXY": "proxy:3128"}

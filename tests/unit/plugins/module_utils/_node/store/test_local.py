@@ -13,9 +13,9 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import local
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.local import File, LocalError, LocalStore
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.local import File, LocalStore
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import FileError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import FileError, StoreError
 from tests.support.node.stored import CONFIG, LOCAL, Owners, under
 
 LINK = "/etc/kubelet.d/90-livenodes-kubelet.conf"
@@ -50,9 +50,9 @@ def test_a_forecast_saves_nothing(tmp_path: Path) -> None:
     new = LocalStore(str(tmp_path / "store" / "local"), Owners())
     assert new.remember({CONFIG: File(LOCAL)}, CONFIG, "kubelet", pretend=True)
     assert not new.exists() and new.read() is None
-    with pytest.raises(LocalError, match="no kubelet config file"):
+    with pytest.raises(StoreError, match="no kubelet config file"):
         new.remember({}, CONFIG, "kubelet", pretend=True)
-    with pytest.raises(LocalError, match="not saved yet"):
+    with pytest.raises(StoreError, match="not saved yet"):
         new.offer()
 
 
@@ -61,7 +61,7 @@ def test_renewing_replaces_all(saved: LocalStore) -> None:
     before = content(saved)
     saved.renew(now, CONFIG, "kubelet", pretend=True)
     assert content(saved) == before
-    with pytest.raises(LocalError, match="make it absolute first"):
+    with pytest.raises(StoreError, match="make it absolute first"):
         saved.renew({CONFIG: File(b"resolvConf: here\n")}, CONFIG, "kubelet", pretend=True)
     saved.renew(now, CONFIG, "kubelet")
     assert saved.verify() == (CONFIG, "kubelet", now)
@@ -86,22 +86,22 @@ def damage(saved: LocalStore, **changes: t.Any) -> None:
 @pytest.mark.usefixtures("no_garbage")
 def test_what_is_damaged_is_named(saved: LocalStore) -> None:
     Path(saved.folder, "files", "1").write_bytes(b"other")
-    with pytest.raises(LocalError, match=rf"files/1 \({CONFIG}\) does not match its digest"):
+    with pytest.raises(StoreError, match=rf"files/1 \({CONFIG}\) does not match its digest"):
         saved.read()
     Path(saved.folder, "files", "1").unlink()
-    with pytest.raises(LocalError, match=rf"files/1 \({CONFIG}\) does not match its digest"):
+    with pytest.raises(StoreError, match=rf"files/1 \({CONFIG}\) does not match its digest"):
         saved.read()
     Path(saved.folder, "files", "1").write_bytes(LOCAL)
     damage(saved, config="/other")
     for read in (saved.read, saved.verify):
-        with pytest.raises(LocalError, match="manifest lacks the kubelet's config file /other"):
+        with pytest.raises(StoreError, match="manifest lacks the kubelet's config file /other"):
             read()
     damage(saved, key="../x")
-    with pytest.raises(LocalError, match=r"manifest is damaged \(SourceError: key '../x'"):
+    with pytest.raises(StoreError, match=r"manifest is damaged \(SourceError: key '../x'"):
         saved.read()
     for text in ("{}", "[]", "{", "", "[" * 200_000):
         Path(saved.folder, "manifest").write_text(text)
-        with pytest.raises(LocalError, match="manifest is damaged"):
+        with pytest.raises(StoreError, match="manifest is damaged"):
             saved.read()
 
 
@@ -113,14 +113,14 @@ def test_a_manifest_with_values_of_another_type_is_damaged(saved: LocalStore, wr
     known = {name: value for name, value in wrong.items() if name not in ("mode", "path")}
     damage(saved, **(known or {"files": [{**entries[0], **wrong}, *entries[1:]]}))
     for read in (saved.read, saved.verify, saved.offer):
-        with pytest.raises(LocalError, match="manifest is damaged"):
+        with pytest.raises(StoreError, match="manifest is damaged"):
             read()
 
 
 def test_what_the_kubelet_would_read_is_restored(saved: LocalStore) -> None:
     (Path(saved.config) / "kubelet.yaml").unlink()
     Path(saved.config).rmdir()
-    with pytest.raises(LocalError, match=r"config/kubelet.yaml is not the local configuration"):
+    with pytest.raises(StoreError, match=r"config/kubelet.yaml is not the local configuration"):
         saved.verify()
     assert saved.offer().key == "kubelet.yaml"
     assert content(saved)["config/kubelet.yaml"] == LOCAL
@@ -143,14 +143,14 @@ def test_what_the_kubelet_would_read_is_restored(saved: LocalStore) -> None:
 )
 def test_a_relative_path_is_named(text: str, path: str | None) -> None:
     data = text.encode("utf-8", "surrogateescape")
-    with pytest.raises(LocalError, match=rf"^{CONFIG}: \w+ is the relative path {path or '.*'}, which names"):
+    with pytest.raises(StoreError, match=rf"^{CONFIG}: \w+ is the relative path {path or '.*'}, which names"):
         local._fit({CONFIG: File(data)}, CONFIG, "kubelet")
 
 
 @pytest.mark.parametrize("name", sorted(path.rpartition(".")[2] for path, one in fields.ALL.items() if one.path_ref))
 def test_every_field_that_a_kubelet_resolves_beside_its_file(name: str) -> None:
     """podLogsDir is one of them since 1.30."""
-    with pytest.raises(LocalError, match=rf"{name} is the relative path 'x/y', .*: make it absolute first"):
+    with pytest.raises(StoreError, match=rf"{name} is the relative path 'x/y', .*: make it absolute first"):
         local._fit({CONFIG: File(f"{name}: x/y\n".encode())}, CONFIG, "kubelet")
 
 

@@ -42,12 +42,6 @@ def test_staging_again_changes_nothing(store: Store) -> None:
     assert os.lstat(place / "kubelet").st_ino == before
 
 
-def test_other_content_under_the_same_name_is_refused(store: Store) -> None:
-    with pytest.raises(StoreError, match=r"other content .*push the configuration under a new name"):
-        store.stage(B, {"kubelet": "# other\n"})
-    store.verify(B)
-
-
 DAMAGE: list[t.Callable[[Path, Owners], object]] = [
     lambda path, _owners: (path / "kubelet").write_bytes(b""),
     lambda path, _owners: (path / "kubelet").unlink(),
@@ -158,25 +152,6 @@ def test_a_revert_shows_without_its_trial(store: Store, act: t.Callable[[Store],
     act(store)
     under(store, "store", "trial").write_bytes(b"{")
     assert store.reverted() == reverted and "store/trial is not JSON text" in store.error()
-
-
-def test_the_local_configuration_is_renewed_as_a_whole(store: Store, tmp_path: Path) -> None:
-    """The node's own file is read only; a file that cannot be run from the store leaves the former copy."""
-    own = tmp_path / "k.yaml"
-    known = store.local()
-    assert known
-    own.write_bytes(known.files[known.config].data or b"")
-    assert not store.refresh_local(str(own))
-    own.write_text("kind: KubeletConfiguration\nstaticPodPath: manifests\n")
-    for broken in (own, tmp_path / "absent"):
-        with pytest.raises(StoreError):
-            store.refresh_local(str(broken))
-        assert store.local() == known
-    own.write_text("kind: KubeletConfiguration\nmaxPods: 7\n")
-    assert store.refresh_local(str(own))
-    store.reset()
-    assert (Path(store.active) / known.key).read_bytes() == own.read_bytes()
-    assert not any(name.startswith("tmp_") for name in os.listdir(store.folder))
 
 
 def test_revert_without_a_trial(store: Store) -> None:

@@ -97,21 +97,16 @@ def test_a_switch_writes_last_known_good_where_there_is_none(store: Store, befor
     assert path.read_bytes() == (before or b"")
 
 
-def test_a_revert_with_a_restart_orders_it(store: Store) -> None:
+@pytest.mark.parametrize("known", [None, Progress(name=Trial(B, A, NOW).name, failures=2, words="panic")])
+def test_a_revert_with_a_restart_orders_it(store: Store, known: Progress | None) -> None:
+    """What the guard remembers of the trial stays."""
     assign(store, B)
+    if known:
+        ProgressFile(store.config_dir).write(known)
     store.revert("it crashed", LATER)
-    found = ProgressFile(store.config_dir).read()
-    assert found == Progress(name=Trial(B, A, NOW).name, boot="boot", verdict="it crashed", due=5.0)
+    before = known or Progress(name=Trial(B, A, NOW).name)
+    assert ProgressFile(store.config_dir).read() == before._replace(boot="boot", verdict="it crashed", due=5.0)
     assert states(store) == (True, False, False)
-
-
-def test_a_restart_keeps_what_the_guard_remembers_of_the_trial(store: Store) -> None:
-    assign(store, B)
-    known = Progress(name=Trial(B, A, NOW).name, failures=2, words="panic")
-    ProgressFile(store.config_dir).write(known)
-    store.revert("it crashed", LATER)
-    found = ProgressFile(store.config_dir).read()
-    assert found == known._replace(boot="boot", verdict="it crashed", due=5.0)
 
 
 def test_a_reset_on_trial(store: Store) -> None:

@@ -15,8 +15,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.stor
     Store,
     StoreError,
 )
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress, ProgressFile
-from tests.support.node.stored import A, B, Owners, assign, under
+from tests.support.node.stored import A, B, Owners, under
 
 
 @pytest.mark.parametrize(
@@ -60,14 +59,3 @@ def test_foreign_owner(store: Store, owners: Owners) -> None:
         store.assigned()
     assert store.resolve().source == A
     assert Store(store.config_dir, Owners(user=4711)).last_known_good() == A
-
-
-def test_no_record_is_read_through_a_linked_folder(store: Store, tmp_path: Path) -> None:
-    """Another user could have written what is behind the link: nothing there is a trial or a progress."""
-    assign(store, B)
-    ProgressFile(store.config_dir).write(Progress(name="t", verdict="why"))
-    os.rename(store.folder, tmp_path / "elsewhere")
-    os.symlink(tmp_path / "elsewhere", store.folder)
-    with pytest.raises(StoreError, match=rf"^{store.folder}: is a symbolic link"):
-        store.trial()
-    assert ProgressFile(store.config_dir).read() == Progress() and store.graduated_with() == ""

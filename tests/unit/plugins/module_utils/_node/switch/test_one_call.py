@@ -14,7 +14,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import preflight
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_steps
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_steps, restarts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store, Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import (
     checkpoint_module,
@@ -306,9 +306,7 @@ def test_a_restart(node: Node, monkeypatch: pytest.MonkeyPatch, ended: bool, nam
     (Path(node.store.config_dir) / "guard/settings.json").write_text('{"folder": "/d"}')
     monkeypatch.setattr(Store, "revert_ended", lambda _store: ended)
     seen: list[t.Any] = []
-    monkeypatch.setattr(
-        guard_steps, "restarted", lambda unit, *given, **more: seen.append((unit.name, given, more)) or {}
-    )
+    monkeypatch.setattr(restarts, "restarted", lambda unit, *given, **more: seen.append((unit.name, given, more)) or {})
     node.call("restarted", unit="other.service", pretend=True, trial=armed.name if named else None)
     assert seen == [("other.service", (60, True, "/d"), {"only_verify": expected})] and node.steps == []
 

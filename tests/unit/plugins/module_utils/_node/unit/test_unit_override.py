@@ -223,12 +223,6 @@ def test_units_that_cannot_be_judged_are_refused(node: Systemd, change: dict[str
     assert reason in kubelet.form().reason
 
 
-@pytest.mark.parametrize("path", ["relative", "/a b", "/a$b", "/a%b", '/a"b', "/a\nb"])
-def test_a_path_that_needs_quoting_is_refused(node: Systemd, path: str) -> None:
-    with pytest.raises(unit.UnitError, match="letters, digits"):
-        node.kubeadm().dropin(path)
-
-
 @pytest.mark.parametrize("path", [ACTIVE, unit_override.Layer("/store/conf.d"), unit_override.Layer()])
 @pytest.mark.parametrize("form", ["kubeadm", "plain"])
 @pytest.mark.fault(case=80)
