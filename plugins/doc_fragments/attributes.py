@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Attributes of every module: check mode, diff mode and idempotency."""
+"""Attributes of every module: check mode, diff mode, idempotency and action group."""
 
 from __future__ import annotations
 
@@ -44,3 +44,14 @@ attributes:
     support: full
 """
     """Of a module that only reads."""
+
+    CLUSTER = r"""
+options: {}
+attributes:
+  action_group:
+    description: Use C(group/livenodes.kubelet.cluster) in C(module_defaults) to set defaults for this module.
+    support: full
+    membership:
+      - livenodes.kubelet.cluster
+"""
+    """Of a module that has the options of a cluster."""

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The options that select and authenticate to a cluster, and the action group of the modules that have them."""
+"""The options that select and authenticate to a cluster."""
 
 from __future__ import annotations
 
@@ -186,16 +186,3 @@ notes:
   - The module connects to the API server from the host on which it runs. Run it on the controller
     (C(delegate_to=localhost), C(run_once=true)), not on the nodes.
 """
-
-    MODULE = (
-        DOCUMENTATION
-        + r"""
-attributes:
-  action_group:
-    description: Use C(group/livenodes.kubelet.cluster) in C(module_defaults) to set defaults for this module.
-    support: full
-    membership:
-      - livenodes.kubelet.cluster
-"""
-    )
-    """The same for a module, beside the inventory plugin."""

@@ -15,7 +15,8 @@ description:
   - Names where each value comes from, if O(hosts) has the node.
   - Changes nothing, and does not fail because of a verdict.
 extends_documentation_fragment:
-  - livenodes.kubelet.auth.module
+  - livenodes.kubelet.auth
+  - livenodes.kubelet.attributes.cluster
   - livenodes.kubelet.attributes.read_only
 options:
   profiles:

@@ -17,7 +17,8 @@ description:
   - Changes nothing and does not fail on drift. Reads the nodes, and needs one read of C(/configz) for each node that is
     not in O(current), and one read of each distinct ConfigMap.
 extends_documentation_fragment:
-  - livenodes.kubelet.auth.module
+  - livenodes.kubelet.auth
+  - livenodes.kubelet.attributes.cluster
   - livenodes.kubelet.options.selection
   - livenodes.kubelet.attributes.read_only
 options:

@@ -23,7 +23,8 @@ description:
     often still shows the old allocatable resources. The kubelet admits pods by these, so it may reject pods only at a
     later restart.
 extends_documentation_fragment:
-  - livenodes.kubelet.auth.module
+  - livenodes.kubelet.auth
+  - livenodes.kubelet.attributes.cluster
   - livenodes.kubelet.attributes.read_only
 options:
   plan:

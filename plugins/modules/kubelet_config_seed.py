@@ -19,7 +19,8 @@ description:
   - All nodes of O(plan) must have one configuration and one delivery, which is not V(native). A configuration with
     secrets, or with a C(podCIDR) or C(providerID), is refused.
 extends_documentation_fragment:
-  - livenodes.kubelet.auth.module
+  - livenodes.kubelet.auth
+  - livenodes.kubelet.attributes.cluster
   - livenodes.kubelet.options.configmap
   - livenodes.kubelet.attributes
 attributes:

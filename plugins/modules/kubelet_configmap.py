@@ -16,7 +16,8 @@ description:
   - With O(state=kubeadm), keeps kubeadm's own ConfigMap in sync. New nodes then join with the configuration of the
     other nodes, and C(kubeadm upgrade node) does not undo it.
 extends_documentation_fragment:
-  - livenodes.kubelet.auth.module
+  - livenodes.kubelet.auth
+  - livenodes.kubelet.attributes.cluster
   - livenodes.kubelet.options.configmap
   - livenodes.kubelet.attributes
 attributes:

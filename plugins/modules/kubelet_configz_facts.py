@@ -15,7 +15,8 @@ description:
   - The dump is lossless. It restores what C(/configz) omits (C(kind), C(apiVersion) and explicitly empty values such as
     C(enforceNodeAllocatable=[])). A kubelet that gets the dumped configuration therefore behaves as before.
 extends_documentation_fragment:
-  - livenodes.kubelet.auth.module
+  - livenodes.kubelet.auth
+  - livenodes.kubelet.attributes.cluster
   - livenodes.kubelet.options.selection
   - livenodes.kubelet.attributes.read_only
 options:

@@ -17,7 +17,8 @@ description:
   - A node that has failed takes part in no further step. A failure of single nodes fails no step; it is in their rows.
   - Runs on the controller, without a connection to the hosts.
 extends_documentation_fragment:
-  - livenodes.kubelet.auth.module
+  - livenodes.kubelet.auth
+  - livenodes.kubelet.attributes.cluster
   - livenodes.kubelet.attributes
 attributes:
   check_mode:

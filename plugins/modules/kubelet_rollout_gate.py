@@ -26,7 +26,8 @@ description:
     O(allow_pod_loss) does not begin. Static pods are not counted.
   - Waits for budget and control plane for at most O(timeout) seconds.
 extends_documentation_fragment:
-  - livenodes.kubelet.auth.module
+  - livenodes.kubelet.auth
+  - livenodes.kubelet.attributes.cluster
   - livenodes.kubelet.options.lease
   - livenodes.kubelet.attributes.read_only
 attributes:

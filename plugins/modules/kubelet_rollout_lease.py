@@ -19,7 +19,8 @@ description:
     waits until then.
   - Modules with an option C(lease), such as M(livenodes.kubelet.kubelet_rollout_gate), renew the Lease.
 extends_documentation_fragment:
-  - livenodes.kubelet.auth.module
+  - livenodes.kubelet.auth
+  - livenodes.kubelet.attributes.cluster
   - livenodes.kubelet.attributes
 attributes:
   check_mode:

@@ -13,7 +13,8 @@ description:
   - A rollout that runs pauses after its current batch, and no other one begins, until the pause ends.
   - The pause is the key C(paused) of a ConfigMap. M(livenodes.kubelet.kubelet_rollout_gate) reads it before each batch.
 extends_documentation_fragment:
-  - livenodes.kubelet.auth.module
+  - livenodes.kubelet.auth
+  - livenodes.kubelet.attributes.cluster
   - livenodes.kubelet.attributes
 options:
   state:

@@ -13,7 +13,8 @@ description:
   - Returns which configuration each kubelet must run, runs, and would revert to, and the counts for rollout budgets.
     Needs one LIST of nodes.
 extends_documentation_fragment:
-  - livenodes.kubelet.auth.module
+  - livenodes.kubelet.auth
+  - livenodes.kubelet.attributes.cluster
   - livenodes.kubelet.options.selection
   - livenodes.kubelet.attributes.read_only
 options:

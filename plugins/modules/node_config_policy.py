@@ -18,7 +18,8 @@ description:
   - Such a permission is a name for RBAC. It needs no object of the cluster.
   - Kubernetes has such policies from 1.30 on. The module fails for an older API server.
 extends_documentation_fragment:
-  - livenodes.kubelet.auth.module
+  - livenodes.kubelet.auth
+  - livenodes.kubelet.attributes.cluster
   - livenodes.kubelet.attributes
 attributes:
   diff_mode:

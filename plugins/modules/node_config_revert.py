@@ -15,7 +15,8 @@ description:
   - Then waits until each node is Ready and runs its previous configuration again.
   - A node to which another user or controller has assigned a different source is not changed, but reported.
 extends_documentation_fragment:
-  - livenodes.kubelet.auth.module
+  - livenodes.kubelet.auth
+  - livenodes.kubelet.attributes.cluster
   - livenodes.kubelet.options.lease
   - livenodes.kubelet.attributes
 attributes:

@@ -19,7 +19,8 @@ description:
     it sends one watch each second or two. Fewer nodes, or all if the user may not watch nodes, are read again by one
     LIST, or by one GET for each node if they are a small part of the cluster.
 extends_documentation_fragment:
-  - livenodes.kubelet.auth.module
+  - livenodes.kubelet.auth
+  - livenodes.kubelet.attributes.cluster
   - livenodes.kubelet.options.source
   - livenodes.kubelet.options.delivery
   - livenodes.kubelet.options.lease

@@ -19,7 +19,8 @@ description:
   - If a pod has no controller or has an emptyDir volume, the module fails before it cordons or evicts anything, unless
     O(force) or O(delete_emptydir_data) allows the eviction.
 extends_documentation_fragment:
-  - livenodes.kubelet.auth.module
+  - livenodes.kubelet.auth
+  - livenodes.kubelet.attributes.cluster
   - livenodes.kubelet.options.lease
   - livenodes.kubelet.attributes
 attributes:

@@ -25,7 +25,8 @@ description:
     nodes.
   - A temporary outage of the API server fails no node.
 extends_documentation_fragment:
-  - livenodes.kubelet.auth.module
+  - livenodes.kubelet.auth
+  - livenodes.kubelet.attributes.cluster
   - livenodes.kubelet.options.source
   - livenodes.kubelet.options.delivery
   - livenodes.kubelet.options.lease

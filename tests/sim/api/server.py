@@ -42,8 +42,11 @@ class Server:
             listener.close()
 
     def _listen(self, tls: ssl.SSLContext | None) -> Listener:
-        # The clock is that of the API server at the moment of an answer.
-        return Listener(self.serve, tls, (ADMIN, (MASTERS,)), lambda: self.api.store.clock())
+        return Listener(self.serve, tls, (ADMIN, (MASTERS,)), self._time)
+
+    def _time(self) -> float:
+        # A test may give the store another clock at any time.
+        return self.api.store.clock()
 
     def inside(self, request: Request) -> Answer | None:
         """Answer a request that comes from this process; None: no answer."""

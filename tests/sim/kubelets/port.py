@@ -53,8 +53,7 @@ class Port:
             user, groups = self.cluster.api.tokens.user(client.headers["Authorization"])
         self.asked.append((user, client.path))
         # So that none outlives this port.
-        client.close_connection = True
-        client.reply(*self.answer(user, groups, client.path))
+        client.reply(*self.answer(user, groups, client.path), [("Connection", "close")])
 
     def at(self, address: str) -> dict[str, t.Any]:
         """Return the status of a Node whose kubelet listens here."""

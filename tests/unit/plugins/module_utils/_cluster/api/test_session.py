@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import datetime
 import gzip
-import http.server
 import json
 import socket
 import typing as t
@@ -18,6 +17,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import library, session
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, MissingLibrary
 from tests.sim.api.direct import Clock
+from tests.sim.api.listener import Connection
 from tests.sim.tls import Certificates
 from tests.support.api.calls import NODES
 from tests.support.api.server import Answer, Server
@@ -266,7 +266,7 @@ def test_server_time(monkeypatch: pytest.MonkeyPatch) -> None:
     a session without an answer asks for it.
     """
     dates = iter(["Sun, 22 Nov 2026 15:00:00 GMT", "Sun, 22 Nov 2026 15:10:00 GMT", "Sun, 22 Nov 2026 17:00:00 GMT"])
-    monkeypatch.setattr(http.server.BaseHTTPRequestHandler, "date_time_string", lambda _handler: next(dates))
+    monkeypatch.setattr(Connection, "date_time_string", lambda _connection: next(dates))
     began = datetime.datetime(2026, 11, 22, 15, tzinfo=datetime.UTC).timestamp()
     with Server(Answer(403)) as server:
         api = session.Session({"host": server.url})
