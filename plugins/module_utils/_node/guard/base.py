@@ -23,10 +23,12 @@ from ..system import command, files, health
 from ..system.files import StoreError
 from ..system.lock import locked
 from ..unit import ordered_stop
-from . import observe
+from . import known_binary, observe
 
 _LOCK_SECONDS = 5.0
 STARTED = f"{ordered_stop.FOLDER}/started"
+CRASHED = "crashed"
+"""Stage of a kubelet that fails with a configuration that worked before: the guard reports it and changes nothing."""
 _NOTHING: tuple[Progress | None, Progress] = (None, Progress())
 
 
@@ -251,11 +253,23 @@ def status_of(store: Store, error: str, reason: str, wall: float) -> dict[str, A
 def queue_again(store: Store, reason: str) -> None:
     """Queue a report of what runs, unless one is pending: a Node that was created again has lost its status.
 
-    Needs the store's lock. Raises FileError.
+    An error that the guard has reported stays, since only the guard sees its end. Needs the store's lock. Raises
+    FileError.
     """
     outbox, now = Outbox(store.config_dir, store.fs), time.time()
     if outbox.report() is None:
-        outbox.queue(status_of(store, error_of(store), reason, now), "", False, now)
+        error = error_of(store) or _reported_error(store)
+        outbox.queue(status_of(store, error, reason, now), "", False, now)
+
+
+def _reported_error(store: Store) -> str:
+    """Return the error that the guard has reported without a trial, empty for none."""
+    binary = known_binary.record_of(store.folder, store.fs).read()
+    if binary is not None and binary.reported:
+        return binary.reported
+    if ProgressFile(store.config_dir, store.fs).read().reported == CRASHED:
+        return "the kubelet kept ending, although this configuration worked before: look at its journal"
+    return ""
 
 
 def error_of(store: Store) -> str:

@@ -21,8 +21,6 @@ from .decide import Facts
 # The prestart step notices a kubelet that ended at its next start, so the service may look less often once the kubelet
 # has been healthy for a while.
 CALM_AFTER_SECONDS = 60.0
-# Stage of a kubelet that fails with a configuration that worked before: the guard reports it and changes nothing.
-CRASHED = "crashed"
 
 
 class WithoutTrial:

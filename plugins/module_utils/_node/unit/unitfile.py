@@ -41,12 +41,12 @@ def unfit(path: str) -> str:
     )
 
 
-def settings(text: str, file: str) -> Iterator[Setting]:
-    """Yield the assignments of [Service] in order."""
+def settings(text: str, file: str, section: str = "Service") -> Iterator[Setting]:
+    """Yield the assignments of one section in order."""
     inside = False
     for number, line in _logical_lines(text):
         if line.startswith("["):
-            inside = line.rstrip() == "[Service]"
+            inside = line.rstrip() == f"[{section}]"
         elif inside and "=" in line:
             key, _equals, value = line.partition("=")
             yield Setting(key.strip(), value.strip(_BLANKS), file, number)
