@@ -142,20 +142,21 @@ class NodeFacts:
 
     @property
     def stale(self) -> bool:
-        """Whether the ConfigMap has changed since the node read it.
-
-        A node with a copy has nothing to take up of another revision whose content has the hash in its name: the
-        ConfigMap was created again, or its labels changed.
-        """
-        has_copy = self.checkpoint or self.dropin
-        if has_copy and self.ours and not self.edited:
-            return False
+        """Whether the ConfigMap has changed since the node read it."""
         return bool(
             self.pushed
             and self.assigned
             and same_place(self.pushed, self.assigned)
             and dict(self.pushed) != dict(self.assigned)
         )
+
+    @property
+    def rewritten(self) -> bool:
+        """Whether the ConfigMap has another revision, with the content that its name names: it was created again, or
+        its labels changed. A node with a copy has nothing to take up.
+        """
+        has_copy = self.checkpoint or self.dropin
+        return self.stale and has_copy and self.ours and not self.edited
 
     @property
     def waiting(self) -> bool:
