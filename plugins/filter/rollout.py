@@ -84,7 +84,6 @@ STEPS: dict[str, t.Callable[..., t.Any]] = {
     "begin": begin,
     "undo_plan": undo_plan,
     "skipped": rows.of_play,
-    "to_push": goals.to_push,
     "named": rows.named,
     "counted": value.counted,
     "problem": value.problem,

@@ -124,22 +124,22 @@ def group(site: Site, tmp_path: Path) -> t.Iterator[Group]:
     group = Group(site, site.cluster.ansible(tmp_path))
     names = group.following
     group.ansible.host_variables(**{name: {"kubelet_config_delivery": "checkpoint"} for name in group.names})
+    _to_own_files(group)
     refused = group.play("follow", *names, fails=True)
     assert "kubelet_config_follow_unprotected" in refused.output, refused.output
-    run = group.play("follow", *names, kubelet_config_follow_unprotected=True)
-    assert [run.recap(name)["changed"] for name in names] == [1, 1], run.output
-    # A rollout may begin in the same second.
-    assert all("follower" in site.notes(name) for name in names)
-    for name in names:
-        site.machines[name].set_ssh(False, group.ansible)
     try:
+        run = group.play("follow", *names, kubelet_config_follow_unprotected=True)
+        assert [run.recap(name)["changed"] for name in names] == [1, 1], run.output
+        # A rollout may begin in the same second.
+        assert all("follower" in site.notes(name) for name in names)
+        for name in names:
+            site.machines[name].set_ssh(False, group.ansible)
         yield group
     finally:
         for name in names:
             site.machines[name].set_ssh(True, group.ansible)
         group.ansible.variables()
-        if any("source" in site.notes(name) for name in group.names):
-            group.play("reset", kubelet_config_transport="ssh", kubelet_config_serial=3)
+        _to_own_files(group)
         again = group.play("follow", *names, kubelet_config_follow_unprotected=True)
         group.play("follow", *names, kubelet_config_follow="absent")
         site.remove_pushed()
@@ -147,6 +147,12 @@ def group(site: Site, tmp_path: Path) -> t.Iterator[Group]:
     for name in names:
         assert site.machines[name].ours() == ""
         assert not site.notes(name)
+
+
+def _to_own_files(group: Group) -> None:
+    """Reset the nodes: of earlier tests on the same lab, or of this one."""
+    if any("source" in group.site.notes(name) for name in group.names):
+        group.play("reset", kubelet_config_transport="ssh", kubelet_config_serial=3)
 
 
 def test_the_life_of_a_group_without_logins(group: Group) -> None:
@@ -231,7 +237,7 @@ def _by_hand(group: Group) -> None:
         "POST", CONFIGMAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"kubelet": config}}
     )
     reference = {"namespace": "kube-system", "name": BY_HAND, "kubeletConfigKey": "kubelet"}
-    orders = {"attempt": held["follow"]["attempt"] + 1, "trial_seconds": 5, "confirm_seconds": 5}
+    orders = {"attempt": held["follow"]["attempt"] + 1, "trial_seconds": 5, "confirm_seconds": 15}
     given = {"follow": orders, "source": {**held["source"], "configMap": reference}}
     annotations = {f"{PREFIX}{key}": json.dumps(value) for key, value in given.items()}
     with cluster.granted(_readable(meta)):

@@ -74,6 +74,7 @@ def group(site: Site, tmp_path: Path) -> t.Iterator[Group]:
 
 def test_rollout_again_less_declared_and_reset(group: Group) -> None:
     layouts, before = group.layouts(), group.configz()
+    assert all(before.values()), before
     declared = {
         "kubeAPIQPS": 61,
         "evictionHard": {"memory.available": "77Mi"},

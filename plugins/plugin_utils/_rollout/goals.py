@@ -9,7 +9,6 @@ from typing import Any, Container, Iterable, Mapping
 
 from ...module_utils._config import delivery as deliveries
 from ...module_utils._config import rollback
-from ...module_utils._config.drift import drift_cause
 from ...module_utils._config.values import annotation
 from ...module_utils._config.values.node_row import counted, shown_nodes
 from ...module_utils._config.values.reference import describe
@@ -24,6 +23,8 @@ ASSIGN, RESET = "switch", "reset"
 """How a batch changes its nodes: the entry points of the role `assign`. A migration has one for each delivery."""
 _NONE_LEFT = "a migration to drop-ins leaves no previous configuration, since a checkpoint is not a drop-in"
 _UNKNOWN = "its previous configuration is unknown"
+_OTHER_WAY = {CHECKPOINT: ". Reset the node, then run the rollout with kubelet_config_delivery: checkpoint"}
+"""What to do about a node with a drop-in, by the destination of a migration. Its kubelet has no delivery native."""
 REMEDY = (
     "Declare the values that you want and run the rollout, roll back to a ConfigMap with kubelet_config_variant, or "
     "return to the node's own file with the playbook reset"
@@ -49,27 +50,6 @@ def of_goal(goal: str, plan: Mapping[str, Any], rows: Rows, undo: Any = "") -> d
     if goal == LOCAL:
         return _local(rows)
     return _moved(rows, goal)
-
-
-def to_push(plan: Mapping[str, Any], drift: Rows) -> dict[str, Any]:
-    """Return the variants that a plan assigns, and those that nodes run and whose ConfigMaps were deleted.
-
-    C(drift): the rows of kubelet_config_drift_info, empty where it was not looked for.
-    """
-    wanted = set()
-    for name, row in plan["nodes"].items():
-        is_lost = _gone(drift.get(name) or {}) == describe(row.get("source"))
-        if row["action"] == "assign" or is_lost:
-            wanted.add(row["variant"])
-    return {variant: config for variant, config in plan["variants"].items() if variant in wanted}
-
-
-def _gone(row: Mapping[str, Any]) -> str:
-    """Return the source of a node whose ConfigMap was deleted, as far as nothing else differs; empty for others."""
-    for difference in row.get("drift") or ():
-        if (difference["path"], difference["cause"]) == (drift_cause.SOURCE, drift_cause.GONE):
-            return str(difference[drift_cause.ASSIGNED])
-    return ""
 
 
 def entry_point(goal: str) -> str:
@@ -214,10 +194,7 @@ def _moved(rows: Rows, delivery: str) -> dict[str, Any]:
         text.append(f"{name}: {_name(source)} by delivery {delivery}")
     stay = [name for name, row in rows.items() if row["source"] and not _delivery(row).whole]
     if stay:
-        text.append(
-            f"{shown_nodes(stay)}: not changed, a drop-in cannot migrate. Reset the node, then run the rollout with "
-            f"kubelet_config_delivery: {delivery}"
-        )
+        text.append(f"{shown_nodes(stay)}: not changed, a drop-in cannot migrate{_OTHER_WAY.get(delivery, '')}")
     return {"nodes": nodes, "local": [], "text": text}
 
 

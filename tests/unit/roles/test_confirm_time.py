@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The real roles, with ansible-playbook and modules that only take time: which time the guards of a batch get.
 
-The model of a batch, with which tests/unit/plugins/filter/test_clock.py computes 200 hosts, is compared with the run.
+The model of a batch, with which tests/unit/plugins/plugin_utils/_rollout/test_clock.py computes 200 hosts, is compared
+with the run.
 """
 
 from __future__ import annotations

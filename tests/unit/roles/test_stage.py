@@ -115,16 +115,3 @@ def test_a_dry_run_writes_nothing(stand: Stand) -> None:
     assert run.code == 0, run.output
     assert all(dry for method, _path, dry in fleet.sent if method != "GET" and "model" not in _path)
     assert set(fleet.configmaps) == {fleet.BEFORE}
-
-
-def test_a_configmap_that_was_deleted_comes_back_without_a_restart(stand: Stand) -> None:
-    """The node with a copy has nothing to take up. The drift before the rollout names the ConfigMap, none after it."""
-    ansible, fleet = stand
-    assert ansible.playbook("rollout").code == 0
-    name, live, steps = fleet.marked(COPIED), copy.deepcopy(fleet.live), len(fleet.steps[COPIED])
-    del fleet.configmaps[name]
-    run = ansible.playbook("rollout")
-    assert run.code == 0 and "configmap gone" in run.output and name in fleet.configmaps, run.output
-    assert fleet.live == live and not any("assigned" in call for call in fleet.steps[COPIED][steps:])
-    after = ansible.playbook("drift", f"--limit={COPIED}")
-    assert after.code == 0, after.output

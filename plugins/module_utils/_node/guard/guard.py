@@ -22,11 +22,11 @@ from ..store.trial import Moment, Progress, Trial
 from ..system import command, health, last_words
 from ..system.files import StoreError
 from . import decide, observe, pacing
-from .base import STARTED, Host, Settings, Started
+from .base import CRASHED, STARTED, Host, Settings, Started
 from .decide import Facts, Unit
 from .judging import Judging, Reverts
 from .new_binary import NewBinary
-from .without_trial import CALM_AFTER_SECONDS, CRASHED, WithoutTrial
+from .without_trial import CALM_AFTER_SECONDS, WithoutTrial
 
 FAST_SECONDS = 1.0
 CALM_SECONDS = 10.0

@@ -15,7 +15,7 @@ from ..store.meta import Source
 from ..store.store_reader import LOCAL_TARGET, quietly
 from ..store.trial import Progress, Trial
 from . import decide, evidence
-from .base import Host
+from .base import CRASHED, Host
 from .decide import Facts
 
 # The prestart step notices a kubelet that ended at its next start, so the service may look less often once the kubelet

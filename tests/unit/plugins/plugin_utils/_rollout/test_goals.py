@@ -27,24 +27,6 @@ def test_a_plan_is_its_own_goal() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("action", "gone", "pushed"),
-    [
-        ("assign", "", True),
-        ("none", "", False),
-        ("none", "kube-system/config-a key kubelet", True),
-        # The plan has another ConfigMap, which would help no node.
-        ("none", "kube-system/config-b key kubelet", False),
-    ],
-)
-def test_what_is_assigned_is_pushed_and_what_was_deleted(action: str, gone: str, pushed: bool) -> None:
-    row = {"action": action, "source": place("config-a"), "variant": "v"}
-    plan = {"nodes": {"n1": row, "n2": {"action": "none", "variant": None}}, "variants": {"v": {}, "other": {}}}
-    difference = {"path": "(config source)", "cause": "configmap gone", "assigned": gone}
-    drift = {"n1": {"drift": [difference] if gone else []}}
-    assert list(goals.to_push(plan, drift)) == (["v"] if pushed else [])
-
-
 def status(source: str = "", delivery: str = "native", **more: Any) -> dict[str, Any]:
     """Return what the plans read of a row of node_config_info."""
     place = {"namespace": "kube-system", "name": source} if source else None
@@ -220,13 +202,17 @@ def test_a_rollback_that_has_nothing_to_do() -> None:
     assert goals.headline(goals.of_goal("plan", {"nodes": {}}, rows), rows, rows) == []
 
 
-@pytest.mark.parametrize("goal", ["checkpoint", "native"])
-def test_a_drop_in_that_cannot_migrate_is_named(goal: str) -> None:
+@pytest.mark.parametrize(
+    ("goal", "remedy"),
+    [
+        ("checkpoint", ". Reset the node, then run the rollout with kubelet_config_delivery: checkpoint"),
+        ("native", ""),
+    ],
+)
+def test_a_drop_in_that_cannot_migrate_is_named(goal: str, remedy: str) -> None:
+    """A kubelet that reads drop-ins has no delivery native."""
     made = goals.of_goal(goal, {}, {"n1": status("a", "dropin"), "n2": status(delivery="dropin")})
-    assert made["nodes"] == {} and made["text"] == [
-        "1 node (n1): not changed, a drop-in cannot migrate. Reset the node, then run the rollout with "
-        f"kubelet_config_delivery: {goal}"
-    ]
+    assert (made["nodes"], made["text"]) == ({}, [f"1 node (n1): not changed, a drop-in cannot migrate{remedy}"])
 
 
 def test_a_node_between_two_deliveries_is_refused() -> None:

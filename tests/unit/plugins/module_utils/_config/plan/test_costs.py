@@ -199,6 +199,13 @@ def test_which_empty_values_a_drop_in_folder_loses(
             "the node has a source by the delivery native, which would override the drop-in",
             "Migrate the node with the playbook migrate, or set kubelet_config_delivery to auto.",
         ),
+        (
+            "v1.36.2",
+            {**NATIVE, "delivery": "checkpoint"},
+            "dropin",
+            "the node has a source by the delivery checkpoint, which would override the drop-in",
+            "Migrate the node with the playbook migrate, or set kubelet_config_delivery to auto.",
+        ),
     ],
 )
 def test_a_delivery_that_a_node_cannot_get_refuses_its_change_only(

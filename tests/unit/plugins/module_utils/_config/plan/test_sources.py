@@ -134,6 +134,7 @@ def test_layers_that_no_drop_in_can_unite_are_refused() -> None:
         ({"evictionHard": None}, "dropin-null", "evictionHard"),
         ({"maxPods": "7"}, "type", "maxPods"),
         ({"kind": "Other"}, "header", "kind"),
+        ({"maxPodz": 7}, "unknown-field", "maxPodz"),
     ],
 )
 def test_what_must_not_stand_in_a_drop_in(declared: dict[str, Any], rule: str, path: str) -> None:

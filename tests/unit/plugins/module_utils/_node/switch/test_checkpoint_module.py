@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Records
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import CRASHED, Records
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.known_binary import Binary, record_of
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress
@@ -147,6 +148,24 @@ def test_what_runs_already_is_reported_again(
     assert (queued.status["reason"] if queued else None) == reason
     if queued:
         assert queued.status["active"] == {"configMap": source("a")} and not queued.message
+
+
+@pytest.mark.parametrize(
+    ("progress", "binary", "error"),
+    [(Progress(reported=CRASHED), "", "the kubelet kept ending"), (Progress(), "kubelet v1.21 refuses it", "v1.21")],
+)
+def test_an_error_that_the_guard_has_reported_is_reported_again(
+    node: Node, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, progress: Progress, binary: str, error: str
+) -> None:
+    graduate(node, "a")
+    monkeypatch.setattr(checkpoint_module, "GUARD", installed_guard(tmp_path))
+    monkeypatch.setattr(checkpoint_module, "execute", guard_answers)
+    records = Records(node.store.config_dir)
+    records.remember(progress)
+    record_of(node.store.folder).write(Binary("/usr/bin/kubelet", 1, 2, 3, reported=binary))
+    assign(node, "a")
+    queued = records.report()
+    assert queued and error in queued.status["error"]
 
 
 def test_a_trial_that_another_run_has_replaced_cannot_be_confirmed(node: Node) -> None:
