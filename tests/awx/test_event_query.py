@@ -17,7 +17,6 @@ import yaml
 
 from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster
-from tests.sim.nodes.calls import Calls
 from tests.sim.nodes.node import SimNode
 from tests.support.api.objects import pod
 from tests.support.lab.views import eventually
@@ -131,14 +130,9 @@ def native(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[Recorded]:
 def events(tmp_path_factory: pytest.TempPathFactory) -> list[Event]:
     """Return results of every module, on a node with a login and one with a follower."""
     home = tmp_path_factory.mktemp("every")
-    with (
-        Cluster("v1.36.2") as cluster,
-        SimNode(cluster, home, "n1", "v1.36.2") as node,
-        SimNode(cluster, home, "f1", "v1.36.2") as followed,
-    ):
+    with Cluster("v1.36.2", scale=20) as cluster, SimNode(cluster, home, "n1", "v1.36.2") as node:
         node.wait(node.healthy, 20, "healthz")
-        followed.wait(followed.healthy, 20, "healthz")
-        Calls(followed, "dropin", key="kubelet", namespace="kube-system", effect="reboot").apply("followed")
+        cluster.simulate("f1", "v1.36.2", followed=True, flags={})
         for name in ("web-0", "web-1"):
             cluster.store.create(KINDS["pods"], "default", pod(name, "f1", owner=("ReplicaSet", "web")))
         ansible = Ansible.of_api(home, cluster.url, {"all": {"hosts": {"n1": node.variables()}}})

@@ -26,6 +26,7 @@ from tests.sim.api.store import Change, Entry, Store, stamp
 from tests.sim.api.versions import FIRST_FORM
 from tests.sim.kubelets.configs import CERTIFICATE, lab_flags, own_file, shown
 from tests.sim.kubelets.dynamic import DynamicKubelet
+from tests.sim.kubelets.followed import FollowedKubelet
 from tests.sim.kubelets.kubelet import RENEW_SECONDS, Away, Kubelet
 from tests.sim.kubelets.legacy import LegacyKubelet
 from tests.sim.kubelets.static import StaticKubelet
@@ -204,13 +205,14 @@ class Cluster:
         labels: t.Mapping[str, str] | None = None,
         flags: t.Mapping[str, t.Any] | None = None,
         own: str | None = None,
+        followed: bool = False,
         **options: t.Any,
     ) -> t.Any:
         """Create a Ready Node whose kubelet this process simulates; return the kubelet.
 
-        Of the first form it is a LegacyKubelet, up to 1.23 a DynamicKubelet, later a StaticKubelet, which get the
-        `options`. `own` is the text of its own file and `flags` are the fields that its flags set, by default those of
-        the node of this name in the lab.
+        Of the first form it is a LegacyKubelet, up to 1.23 a DynamicKubelet, later a StaticKubelet, or with `followed`
+        a FollowedKubelet, which get the `options`. `own` is the text of its own file and `flags` are the fields that
+        its flags set, by default those of the node of this name in the lab.
         """
         version = version or self.version
         minor, host = minor_of(version), Inside(self, name)
@@ -222,11 +224,15 @@ class Cluster:
         elif minor <= rules.LAST_DYNAMIC:
             local = {**shown(document.parse(own, "its own file"), CERTIFICATE, minor), **(flags or {})}
             made = DynamicKubelet(host, name, local, minor=minor, flags=flags, **options)
+        elif followed:
+            made = FollowedKubelet(host, name, own, minor=minor, flags=flags, **options)
         else:
             made = StaticKubelet(host, name, own, minor=minor, flags=flags, **options)
         self._simulated[name] = made
         self.add(name, version, labels=labels, kubelet=made)
         made.report()
+        if isinstance(made, FollowedKubelet):
+            made.start()
         return made
 
     def replace(self, name: str) -> None:

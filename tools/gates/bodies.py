@@ -138,4 +138,4 @@ def benchmarks(session: nox.Session) -> None:
         tools.run("python -m", f"tests.benchmarks.{name}", *(session.posargs or options))
     # Only whether the measurement of `make scale` works: it has no limit for so few nodes.
     if long and not session.posargs:
-        tools.run("python -m tests.benchmarks.scale --nodes 10 --variants all --playbooks plan rollout")
+        tools.run("python -m tests.benchmarks.scale --nodes 10 --variants all --playbooks plan rollout --followers")
