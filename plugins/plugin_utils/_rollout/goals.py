@@ -23,8 +23,6 @@ ASSIGN, RESET = "switch", "reset"
 """How a batch changes its nodes: the entry points of the role `assign`. A migration has one for each delivery."""
 _NONE_LEFT = "a migration to drop-ins leaves no previous configuration, since a checkpoint is not a drop-in"
 _UNKNOWN = "its previous configuration is unknown"
-_OTHER_WAY = {CHECKPOINT: ". Reset the node, then run the rollout with kubelet_config_delivery: checkpoint"}
-"""What to do about a node with a drop-in, by the destination of a migration. Its kubelet has no delivery native."""
 REMEDY = (
     "Declare the values that you want and run the rollout, roll back to a ConfigMap with kubelet_config_variant, or "
     "return to the node's own file with the playbook reset"
@@ -194,7 +192,11 @@ def _moved(rows: Rows, delivery: str) -> dict[str, Any]:
         text.append(f"{name}: {_name(source)} by delivery {delivery}")
     stay = [name for name, row in rows.items() if row["source"] and not _delivery(row).whole]
     if stay:
-        text.append(f"{shown_nodes(stay)}: not changed, a drop-in cannot migrate{_OTHER_WAY.get(delivery, '')}")
+        line = f"{shown_nodes(stay)}: not changed, a drop-in cannot migrate"
+        # A kubelet that reads drop-ins has no delivery native.
+        if delivery == CHECKPOINT:
+            line += f". Reset the node, then run the rollout with kubelet_config_delivery: {delivery}"
+        text.append(line)
     return {"nodes": nodes, "local": [], "text": text}
 
 

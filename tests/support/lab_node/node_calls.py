@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import abc
 import itertools
 import json
 import time
@@ -40,27 +41,27 @@ print(json.dumps(result, default=str))
 """
 
 
-class NodeCalls:
+class NodeCalls(abc.ABC):
     """Calls with the same options."""
 
     def __init__(self, **options: t.Any) -> None:
         self.options = {**OPTIONS, **options}
 
+    @abc.abstractmethod
     def python(self, code: str) -> t.Any:
         """Run code on the node; return the JSON that it printed."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def own_config(self) -> dict[str, t.Any]:
         """Return the fields of the node's own config file."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def restart(self) -> None:
         """Restart the kubelet, as the role does."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def wait_healthy(self) -> None:
         """Wait until healthz answers with the node's own configuration."""
-        raise NotImplementedError
 
     def apply(self, state: str, check: bool = False, unchecked: bool = False, **options: t.Any) -> dict[str, t.Any]:
         """Bring the node into a state; return the module's result, or `failed` with the message.

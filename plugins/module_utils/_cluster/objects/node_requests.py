@@ -179,7 +179,7 @@ def _events(session: Session, seconds: int) -> dict[str, dict[str, t.Any] | None
     """
     query = [("watch", "true"), ("allowWatchBookmarks", "true"), ("resourceVersion", session.nodes_revision)]
     try:
-        events = session.events(_NODES, [*query, ("timeoutSeconds", seconds)], _changed_node)
+        events = session.events(_NODES, [*query, ("timeoutSeconds", seconds)], _last_changes)
     except ApiError as error:
         if error.status not in (403, 410):
             raise
@@ -197,10 +197,13 @@ def _events(session: Session, seconds: int) -> dict[str, dict[str, t.Any] | None
     return last
 
 
-def _changed_node(line: str) -> str:
-    """Return the name of the Node whose change is an event, empty if the text does not begin like that."""
-    found = _CHANGE.match(line)
-    return found[1] if found else ""
+def _last_changes(events: list[str]) -> t.Iterator[str]:
+    """Yield the texts of events, of the changes of a Node only the last."""
+    changes = [_CHANGE.match(event) for event in events]
+    last = {change[1]: change for change in changes if change}
+    for event, change in zip(events, changes):
+        if change is None or change is last[change[1]]:
+            yield event
 
 
 def path(name: str) -> str:

@@ -94,9 +94,10 @@ def of_own_file(value: str, dropin: bool = False) -> Cause:
 
 def of_node(facts: NodeFacts) -> list[Cause]:
     """Return the causes that concern a node as a whole, even if no field differs."""
-    found = [_gone(facts), _fell_back(facts), _strayed(facts)]
+    changed = None
     if not facts.rewritten:
-        found.append(_changed(facts))
+        changed = _changed(facts)
+    found = [_gone(facts), _fell_back(facts), changed, _strayed(facts)]
     if facts.found.damage:
         found.append(_edited(facts))
     if (facts.waiting and not facts.fault) or facts.found.other_command:

@@ -19,7 +19,7 @@ import typing as t
 from ..system import files
 from ..system.files import DISK, OS
 
-_Fields = t.TypeVar("_Fields", bound=tuple)  # type: ignore[type-arg]
+_Fields = t.TypeVar("_Fields", bound=t.Tuple[t.Any, ...])
 
 FORMAT = 1
 # Later than any time in seconds, of any clock.

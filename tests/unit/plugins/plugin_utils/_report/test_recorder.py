@@ -34,7 +34,9 @@ class Run:
         html: str = "r.html",
         restarts: bool = False,
     ) -> None:
-        self.now, self.printed, self.warned = 1000.0, [], []  # type: ignore[var-annotated]
+        self.now = 1000.0
+        self.printed: list[str] = []
+        self.warned: list[str] = []
         stream = terminal or io.StringIO()
         self.json = place / "out" / "r.json"
         self.recorder = Recorder(
