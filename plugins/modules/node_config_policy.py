@@ -12,9 +12,9 @@ author: livenodes.kubelet contributors (@livenodes)
 description:
   - Every user who may patch Nodes could assign a configuration to a node that follows its Node. The
     ValidatingAdmissionPolicy C(livenodes-kubelet-assignments) lets only those users change the annotations
-    C(source), C(follow), C(previous) and C(own) of a Node who may C(update)
-    C(assignments.kubelet-config.livenodes.io) with the name of the Node. C(status) and C(follower) may also be changed
-    by the node itself.
+    C(source), C(follow), C(previous) and C(own) of a Node who may C(update) C(assignments) with the name of the Node,
+    in the API group that C(docs/rbac/option-policy.yaml) names. C(status) and C(follower) may also be changed by the
+    node itself.
   - Such a permission is a name for RBAC. It needs no object of the cluster.
   - Kubernetes has such policies from 1.30 on. The module fails for an older API server.
 extends_documentation_fragment:
