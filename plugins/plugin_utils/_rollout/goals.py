@@ -12,6 +12,7 @@ from ...module_utils._config import rollback
 from ...module_utils._config.values import annotation
 from ...module_utils._config.values.node_row import counted, shown_nodes
 from ...module_utils._config.values.reference import describe
+from ...module_utils._config.values.short_texts import minor_of
 
 Rows = Mapping[str, Mapping[str, Any]]
 
@@ -190,13 +191,10 @@ def _moved(rows: Rows, delivery: str) -> dict[str, Any]:
     for name, source in moving(rows, delivery).items():
         nodes[name] = _assigned(source)
         text.append(f"{name}: {_name(source)} by delivery {delivery}")
-    stay = [name for name, row in rows.items() if row["source"] and not _delivery(row).whole]
-    if stay:
-        line = f"{shown_nodes(stay)}: not changed, a drop-in cannot migrate"
-        # A kubelet that reads drop-ins has no delivery native.
-        if delivery == CHECKPOINT:
-            line += f". Reset the node, then run the rollout with kubelet_config_delivery: {delivery}"
-        text.append(line)
+    staying = {name: _why_it_stays(row, delivery) for name, row in rows.items()}
+    for why in sorted({*staying.values()} - {""}):
+        names = [name for name, reason in staying.items() if reason == why]
+        text.append(f"{shown_nodes(names)}: not changed, {why}")
     return {"nodes": nodes, "local": [], "text": text}
 
 
@@ -210,7 +208,20 @@ def moving(rows: Rows, delivery: str) -> dict[str, Any]:
     if delivery not in (CHECKPOINT, NATIVE):
         raise ValueError(f"{delivery!r} is not a goal of a rollout: use one of {', '.join(GOALS)}")
     leaves = _leaves_checkpoint if delivery == NATIVE else _leaves_native
-    return {name: row["source"] for name, row in rows.items() if leaves(row)}
+    return {name: row["source"] for name, row in rows.items() if leaves(row) and not _why_it_stays(row, delivery)}
+
+
+def _why_it_stays(row: Mapping[str, Any], delivery: str) -> str:
+    """Return why a node with a source cannot migrate to a delivery; empty if it can."""
+    if not row["source"]:
+        return ""
+    native = deliveries.of(NATIVE).minors
+    minor = minor_of(row["kubelet_version"])
+    if delivery == NATIVE and minor is not None and minor >= native.stop:
+        return f"kubelets from 1.{native.stop} on do not follow Node.spec.configSource"
+    if _delivery(row).whole:
+        return ""
+    return f"a drop-in cannot migrate. Reset the node, then run the rollout with kubelet_config_delivery: {delivery}"
 
 
 def _leaves_checkpoint(row: Mapping[str, Any]) -> bool:

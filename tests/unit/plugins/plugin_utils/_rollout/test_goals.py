@@ -32,6 +32,7 @@ def status(source: str = "", delivery: str = "native", **more: Any) -> dict[str,
     place = {"namespace": "kube-system", "name": source} if source else None
     return {
         "delivery": delivery,
+        "kubelet_version": "v1.23.17",
         "source": place,
         "config_source": place if delivery == "native" else None,
         "active": place,
@@ -81,6 +82,7 @@ def test_a_migration_keeps_the_source_of_each_node() -> None:
 def row(delivery: str, **more: Any) -> dict[str, Any]:
     return {
         "delivery": delivery,
+        "kubelet_version": "v1.20.2",
         "listening": True,
         "source": place(),
         "config_source": None,
@@ -203,16 +205,25 @@ def test_a_rollback_that_has_nothing_to_do() -> None:
 
 
 @pytest.mark.parametrize(
-    ("goal", "remedy"),
+    ("goal", "why"),
     [
-        ("checkpoint", ". Reset the node, then run the rollout with kubelet_config_delivery: checkpoint"),
-        ("native", ""),
+        (
+            "checkpoint",
+            "a drop-in cannot migrate. Reset the node, then run the rollout with kubelet_config_delivery: checkpoint",
+        ),
+        ("native", "kubelets from 1.24 on do not follow Node.spec.configSource"),
     ],
 )
-def test_a_drop_in_that_cannot_migrate_is_named(goal: str, remedy: str) -> None:
-    """A kubelet that reads drop-ins has no delivery native."""
-    made = goals.of_goal(goal, {}, {"n1": status("a", "dropin"), "n2": status(delivery="dropin")})
-    assert (made["nodes"], made["text"]) == ({}, [f"1 node (n1): not changed, a drop-in cannot migrate{remedy}"])
+def test_nodes_that_cannot_migrate_are_named(goal: str, why: str) -> None:
+    dropin, none = status("a", "dropin", kubelet_version="v1.36.2"), status(delivery="dropin")
+    made = goals.of_goal(goal, {}, {"n1": dropin, "n2": none})
+    assert (made["nodes"], made["text"]) == ({}, [f"1 node (n1): not changed, {why}"])
+
+
+@pytest.mark.parametrize(("version", "moves"), [("v1.23.17", True), ("v1.24.0", False), ("unknown", True)])
+def test_only_kubelets_that_follow_their_node_migrate_to_native(version: str, moves: bool) -> None:
+    rows = {"n1": status("a", "checkpoint", kubelet_version=version)}
+    assert list(goals.of_goal("native", {}, rows)["nodes"]) == ["n1"] * moves
 
 
 def test_a_node_between_two_deliveries_is_refused() -> None:

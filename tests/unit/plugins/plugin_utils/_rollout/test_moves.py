@@ -102,6 +102,7 @@ def test_who_takes_part_in_a_migration() -> None:
         "reason": "",
         "error": "",
         "delivery": "native",
+        "kubelet_version": "v1.20.2",
     }
     nodes = {"n1": {**info, "source": place("a")}, "n2": {**info, "source": place("b"), "settled": False}}
     found = STEPS["look_to_checkpoint"].after(at(), {"nodes": nodes})
