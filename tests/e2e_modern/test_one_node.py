@@ -177,6 +177,8 @@ def test_a_checkpoint_becomes_a_drop_in(bench: Bench, lab: Lab, ansible: Ansible
     words = refused.output.replace("\n", " ")
     assert refused.code and "the checkpoint has 81, and without it the kubelet would run 110" in words, words
     assert bench.node.invocation_id() == invocation
+    checked = ansible.playbook("migrate", *MIGRATE, "-e", "kubelet_config_migrate_changes=true", "--check")
+    assert checked.code == 0 and "forecast: 1 node to restart, 0 to drain" in checked.output, checked.output
 
     ansible.variables(workers_a={"kubelet_config": declared, **OPTIONS})
     moved = ansible.playbook("migrate", *MIGRATE)
