@@ -41,6 +41,7 @@ def begin(
     """
     planned = goals.of_goal(goal, plan, info, undo)
     goals.refuse_without_way_back(planned, info, table["hosts"])
+    goals.refuse_older_plan((current or {}).get("nodes") or {}, info)
     begins = float(began or time.time())
     of_value = {key: options.pop(key) for key in value.Options._fields if key in options}
     own = value.Options(**of_value)

@@ -65,7 +65,7 @@ options:
   wait:
     description:
       - Seconds to wait for the Lease of a holder that does not renew it. The module fails as soon as the holder renews
-        the Lease, or at once if the Lease cannot expire in time.
+        the Lease or ends its rollout, or at once if the Lease cannot expire in time.
       - The default is O(duration) plus 10 seconds, enough for a killed rollout with the same O(duration).
     type: int
   namespace:

@@ -124,6 +124,11 @@ nodes:
       description: >-
         Whether the kubelet or the guard has refused the source for good, and the node runs what it fell back to.
       type: bool
+    reimaged:
+      description: >-
+        The machine is new or newly installed: C(source) was assigned to the one before it, and is not on its disk.
+      returned: when that is so
+      type: bool
     error:
       description: >-
         The error that the kubelet reports, or with delivery V(checkpoint) the guard on the node; empty if there is

@@ -11,7 +11,7 @@ from ...module_utils._config import delivery as deliveries
 from ...module_utils._config import rollback
 from ...module_utils._config.values import annotation
 from ...module_utils._config.values.node_row import counted, shown_nodes
-from ...module_utils._config.values.reference import describe
+from ...module_utils._config.values.reference import describe, same_place
 from ...module_utils._config.values.short_texts import minor_of
 
 Rows = Mapping[str, Mapping[str, Any]]
@@ -156,6 +156,23 @@ def refuse_without_way_back(planned: Mapping[str, Any], rows: Rows, names: Itera
     if not stuck or any(name in planned["known"] and rows[name]["source"] for name in given):
         return
     raise ValueError(f"nothing to roll back to. {stuck}. {REMEDY}. Nothing was changed")
+
+
+def refuse_older_plan(planned_from: Rows, rows: Rows) -> None:
+    """Raise ValueError if a node has another source than when it was planned: another run has assigned it since.
+
+    C(planned_from): the nodes of kubelet_configz_facts. A machine that is new or newly installed has none there.
+    """
+    changed = []
+    for name, row in rows.items():
+        known = name in planned_from and not row.get("reimaged")
+        if known and not same_place(row["source"], planned_from[name].get("source")):
+            changed.append(name)
+    if changed:
+        raise ValueError(
+            f"{', '.join(changed)}: another run has assigned a configuration since this one was planned. Run it again. "
+            "Nothing was changed"
+        )
 
 
 def _by_reason(stuck: Mapping[str, str], names: Container[str]) -> str:

@@ -171,9 +171,11 @@ def _wait_for_others(
 ) -> None:
     """Wait until no obstacle is left.
 
-    Raises ClusterError as soon as a holder renews its Lease, and if a Lease cannot expire before `end`.
+    Raises ClusterError as soon as a holder renews its Lease, if a Lease cannot expire before `end`, and for a rollout
+    on given nodes if another one has ended: what it did is not in the plan of this one.
     """
     first = {claim.uid: claim.renewed for claim in obstacles}
+    running = [claim for claim in obstacles if claim.held]
     while obstacles:
         now, left = session.server_time(), end - time.monotonic()
         holders = [claim for claim in obstacles if claim.held]
@@ -184,6 +186,13 @@ def _wait_for_others(
             )
         time.sleep(min(_POLL, left))
         obstacles = _standing(session, options)
+    now = session.server_time()
+    ended = [claim.holder for claim in running if now <= claim.expires]
+    if options["nodes"] and ended:
+        raise ClusterError(
+            f"the rollout of {', '.join(ended)} has ended while this one waited for it, and may have changed what this "
+            "one was planned from. Nothing was changed: run it again"
+        )
 
 
 def _standing(session: Session, options: dict[str, t.Any]) -> list[lease_objects.Claim]:

@@ -343,6 +343,8 @@ def row(node: Node) -> dict[str, t.Any]:
         "schedulable": not node.unschedulable,
         "control_plane": node.control_plane,
     }
+    if node.reimaged:
+        found["reimaged"] = True
     if node.follower is not None:
         found["follower"] = {"format": node.follower.format, "transport": node.orders.transport}
     if node.previous is not None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -260,3 +261,22 @@ def test_a_rollback_without_any_undo_plan_is_refused() -> None:
     for names in (["n1", "n2"], ["n2"], ["n3"], []):
         goals.refuse_without_way_back(made, rows, names)
     goals.refuse_without_way_back(goals.of_goal("local", {}, {}), {}, ["n1"])
+
+
+@pytest.mark.parametrize(
+    ("planned_from", "row", "older"),
+    [
+        pytest.param({"source": place("a")}, {"source": place("a")}, False, id="as planned"),
+        pytest.param({"source": None}, {"source": None}, False, id="local"),
+        pytest.param({"source": place("a")}, {"source": place("b")}, True, id="assigned since"),
+        pytest.param({"source": None}, {"source": place("b")}, True, id="assigned for the first time since"),
+        pytest.param({"source": place("a")}, {"source": None}, True, id="reset since"),
+        pytest.param({"source": None}, {"source": place("a"), "reimaged": True}, False, id="another machine"),
+    ],
+)
+def test_a_plan_from_before_another_run_is_refused(
+    planned_from: dict[str, Any], row: dict[str, Any], older: bool
+) -> None:
+    refused = pytest.raises(ValueError, match=r"^n1: another run has assigned .* Run it again\. Nothing was changed$")
+    with refused if older else nullcontext():
+        goals.refuse_older_plan({"n1": planned_from}, {"n1": row, "of no host": {"source": place("c")}})

@@ -189,6 +189,14 @@ def test_a_sign_of_life_ends_the_wait(api: Direct, wall: Clock, wait: int | None
     assert 20 <= api.now - began <= 22
 
 
+def test_a_rollout_that_ends_meanwhile_makes_the_plan_old(api: Direct, wall: Clock) -> None:
+    """What it has changed is not in the plan of the one that waits."""
+    hold(api, holder="other")
+    wall.tick = api.leases.clear
+    assert "the rollout of other has ended while this one waited" in refused(api, wait=70).message
+    assert not api.leases
+
+
 def test_a_claim_is_waited_for_until_it_is_held_or_gone(api: Direct, wall: Clock) -> None:
     """Its expiry does not matter, since a claim lasts only a moment."""
     other = lease_objects.create(api, "kube-system", "other", "theirs", NODES, 60)
