@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import threading
 import typing as t
 
 import pytest
@@ -93,59 +92,6 @@ def test_two_of_ten_not_ready_and_a_fifth_starts_none(around: Contracted, group:
         assert text in found["msg"]
     found = ansible.module("kubelet_rollout_gate", {**options, "max_unavailable": "30%"})
     assert (found["failed"], found["changed"], found["budget"]["left"], found["paused"]) == (False, False, 1, None)
-
-
-# Reads only what the simulation serves alike.
-@pytest.mark.long_on_lab
-@pytest.mark.fault(case=15)
-def test_cordoned_by_another_user(around: Contracted, session: Session, group: list[str]) -> None:
-    around.call("PATCH", f"{NODES}/{group[5]}", {"spec": {"unschedulable": True}})
-    assert f"{group[5]}: cordoned" in refused(session, group, group[0]).message.splitlines()
-    # A node that is down already does not reduce the budget of the others.
-    assert look(session, group, group[5])["budget"]["unavailable"] == {group[5]: "cordoned"}
-    around.call("PATCH", f"{NODES}/{group[5]}", {"spec": {"unschedulable": None}})
-    assert look(session, group, group[0])["budget"]["unavailable"] == {}
-
-
-# Reads only what the simulation serves alike.
-@pytest.mark.long_on_lab
-def test_failed_node(around: Contracted, session: Session, group: list[str]) -> None:
-    set_status(around, group[3], error="failed to validate config, see Kubelet log for details")
-    assert (
-        f"{group[3]}: its configuration failed: failed to validate config" in refused(session, group, group[0]).message
-    )
-
-
-# Reads only what the simulation serves alike.
-@pytest.mark.long_on_lab
-def test_group_larger_than_the_play(around: Contracted, session: Session, group: list[str]) -> None:
-    """A play with --limit to three nodes still counts the seven others."""
-    set_status(around, group[9], "False")
-    assert group[9] in refused(session, group, group[0]).result["budget"]["unavailable"]
-    assert look(session, group[:3], group[0])["budget"]["nodes"] == 3
-
-
-# Reads only what the simulation serves alike.
-@pytest.mark.long_on_lab
-@pytest.mark.fault(case=15)
-def test_node_of_the_batch_that_is_not_ready(around: Contracted, session: Session, group: list[str]) -> None:
-    set_status(around, group[0], "False")
-    assert f"{group[0]}: in the batch and not Ready" in refused(session, group, group[0]).message
-    assert look(session, group, group[0], allow_unready=True)
-
-
-# Reads only what the simulation serves alike.
-@pytest.mark.long_on_lab
-@pytest.mark.fault(case=25)
-def test_waits_until_a_node_is_ready_again(around: Contracted, session: Session, group: list[str]) -> None:
-    set_status(around, group[5], "Unknown")
-    timer = threading.Timer(3, lambda: set_status(around, group[5]))
-    timer.start()
-    try:
-        assert look(session, group, group[0], timeout=60)["budget"]["unavailable"] == {}
-    finally:
-        timer.cancel()
-        timer.join()
 
 
 def test_silent_node(around: Contracted, session: Session, group: list[str]) -> None:

@@ -106,14 +106,3 @@ def test_forbidden_is_distinguished_from_unreachable(cluster: Contracted, good: 
     forbidden = diagnose.sync_error(cluster.session, "n2", good["n1"], found).message
     assert "system:node:n2 is forbidden to read it" in forbidden
     assert "no relationship found between node 'n2' and this object" in forbidden
-
-
-@pytest.mark.long_on_lab
-@pytest.mark.fault(case=16)
-def test_the_api_server_stops_between_two_patches(cluster: Contracted, good: dict[str, dict[str, str]]) -> None:
-    """One node is written, the API server stops for some seconds, and the others are written when it answers again."""
-    with cluster.outage_at_patch(2, 20) as (session, requests):
-        result = verify.config_source(session, {**OPTIONS, "sources": good, "wait": False}, False)
-    assert result["summary"] == {"nodes": 3, "changed": 3, "failed": 0, "unchanged": 0}
-    assert requests.count("PATCH") > 3
-    assert {name: cluster.look(name).spec for name in NAMES} == good
