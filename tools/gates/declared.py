@@ -264,8 +264,6 @@ ALONE = files("contract", "guard")
 STAGES = ["tests/e2e", "tests/contract", *without([*STATIC, *ALONE]), "--on", "lab"]
 # On a lab of its own, so that the lanes take equally long.
 ROLLOUT = "tests/contract/test_rollout.py"
-# The simulated kubelet is compared with recorded answers of real ones in the unit tests.
-SIMULATED = "tests/e2e/test_simulated.py"
 
 
 @tests("lab", newest, "short", "long")
@@ -275,13 +273,13 @@ def e2e(long: bool) -> list[str]:
     simulated = "configmaps edges gate lease matrix outage permissions refusals requests verdicts"
     # Decisions: tests/unit/.../_config/forecast. The lab itself: every gate brings one up and takes it down.
     left_out = [*files("contract", simulated), *files("e2e", "forecast lab_tool")]
-    return [*STAGES, *without([ROLLOUT, SIMULATED]), *unless(long, *left_out)]
+    return [*STAGES, *without([ROLLOUT]), *unless(long, *left_out)]
 
 
 @tests("lab_second", newest, "short", "long")
 def e2e_rollout(long: bool) -> list[str]:
-    """Rollouts from plan to prune, and the simulated kubelet beside a real one."""
-    return [ROLLOUT, *([SIMULATED] if long else NOT_LONG), "--on", "lab"]
+    """Rollouts from plan to prune."""
+    return [ROLLOUT, *([] if long else NOT_LONG), "--on", "lab"]
 
 
 @tests("lab_second", lowest_tools, "short", "long")
