@@ -11,9 +11,11 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import diagnose, verdict, verify
 from tests.contract.clusters import NAMES, NODES, Contracted
 from tests.support.api.assigning import patiently
+from tests.support.api.proxy import Fault, Proxy
 
 OPTIONS = patiently()
 
@@ -106,3 +108,26 @@ def test_forbidden_is_distinguished_from_unreachable(cluster: Contracted, good: 
     forbidden = diagnose.sync_error(cluster.session, "n2", good["n1"], found).message
     assert "system:node:n2 is forbidden to read it" in forbidden
     assert "no relationship found between node 'n2' and this object" in forbidden
+
+
+def test_a_concurrent_assignment_of_another_user(
+    cluster: Contracted, proxy: Proxy, good: dict[str, dict[str, str]]
+) -> None:
+    """A change between read and write is not overwritten; the other nodes continue."""
+    place = {"namespace": "kube-system", "name": "theirs", "kubeletConfigKey": "kubelet"}
+    theirs = {"spec": {"configSource": {"configMap": place}}}
+    done: list[object] = []
+
+    def interfere(method: str, path: str, _count: int) -> Fault | None:
+        if method == "PATCH" and path.startswith("/api/v1/nodes/n1") and not done:
+            done.append(cluster.call("PATCH", f"{NODES}/n1", theirs))
+        return None
+
+    proxy.fault = interfere
+    with pytest.raises(NodesFailed) as failed:
+        verify.config_source(Session({"host": proxy.url}), {**OPTIONS, "sources": good, "wait": False}, False)
+    assert set(failed.value.failures) == {"n1"}
+    assert "another user or program changed spec.configSource to kube-system/theirs" in failed.value.message
+    assert (cluster.look("n1").spec, cluster.look("n2").spec) == (place, good["n2"])
+    rows: t.Any = failed.value.result["nodes"]
+    assert (rows["n1"]["changed"], rows["n2"]["changed"]) == (False, True)

@@ -270,7 +270,7 @@ ROLLOUT = "tests/contract/test_rollout.py"
 def e2e(long: bool) -> list[str]:
     """The five stages and the contract on real kubelets of the lab, but for the files of e2e_rollout."""
     # The gate `contract` runs the same files on the simulation.
-    simulated = "configmaps edges gate lease matrix outage permissions refusals requests verdicts"
+    simulated = "configmaps edges gate lease matrix outage permissions verdicts"
     # Decisions: tests/unit/.../_config/forecast. The lab itself: every gate brings one up and takes it down.
     left_out = [*files("contract", simulated), *files("e2e", "forecast lab_tool")]
     return [*STAGES, *without([ROLLOUT]), *unless(long, *left_out)]
