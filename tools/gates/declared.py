@@ -103,7 +103,7 @@ def unit(long: bool) -> list[str]:
 
 @tests("beside", newest, "short", "long")
 def sim_nodes(long: bool) -> list[str]:
-    """The node side on simulated nodes, without root: clock, demo, secrets, reports, kubelets of many minors. Long: all
+    """The node side on simulated nodes, without root: demo, secrets, reports, kubelets of many minors. Long: all
     points.
     """
     return ["tests/sim_nodes", *unless(long)]
@@ -148,7 +148,7 @@ def fuzz(_long: bool) -> list[str]:
 CALLBACK = "tests/unit/plugins/callback/test_rollout.py::test"
 OTHER_VERSIONS = [
     *["tests/unit/extensions", "tests/unit/playbooks", "tests/unit/plugins"],
-    *files("unit/roles", "argument_specs by_hand declared_values kubeadm_of_one_group read_node tasks window"),
+    *files("unit/roles", "argument_specs by_hand declared_values kubeadm_of_one_group tasks window"),
     # A rollout on a terminal and an interrupt show the callback. The gate `unit` has its other runs.
     *("--deselect", f"{CALLBACK}_an_interrupted_run_leaves_its_report"),
     *("--deselect", f"{CALLBACK}_what_is_no_rollout_leaves_no_line_and_no_report"),
