@@ -6,9 +6,9 @@ hosts in the same batches: its time, its CPU time with that of all its workers, 
 
     PYTHONPATH=<folder with ansible_collections>:. python -m tests.benchmarks.bench_rollout [--nodes 1000]
 
-The nodes are simulated: each runs a new source one second after it saw it. The node time of a batch starts when the
-first of its kubelets sees its source, and ends with the last kubelet's report. The controller's time is the rest of the
-time from the start of ansible-playbook to its end.
+API server and nodes are simulated in a process of their own: each node runs a new source one second after it saw it.
+The node time of a batch starts when the first of its kubelets sees its source, and ends with the last kubelet's report.
+The controller's time is the rest of the time from the start of ansible-playbook to its end.
 
 What fails the benchmark is a ratio: the controller's own time and CPU time against those of the bare play, measured in
 the same run. On a busy machine both take longer. The table also shows the time a node, with a limit for a machine on
@@ -25,16 +25,13 @@ import itertools
 import re
 import sys
 import tempfile
-import time
 import typing as t
 from pathlib import Path
 
-from tests.benchmarks.scale.runs import timed
-from tests.lab.lab import Lab
-from tests.sim.on_lab.simulated import Change, Simulated
+from tests.benchmarks.scale.runs import Point, ansible, timed
+from tests.benchmarks.scale.served import Served, name_of
 from tests.support.plays.ansible import Ansible, Run, playbook_of
 
-PREFIX = "bench-"
 SHARE = 10
 """Per cent of the nodes in a batch, and of the nodes that may be unavailable."""
 VARIABLES = {
@@ -141,12 +138,10 @@ class Measured:
         return self.own < self.limit(nodes) and self.cpu < self.limit_cpu(nodes) and memory
 
 
-def node_times(changes: t.Sequence[Change], names: t.Sequence[str], size: int) -> list[float]:
+def node_times(changes: t.Sequence[dict[str, t.Any]], names: t.Sequence[str], size: int) -> list[float]:
     """Return the seconds of each batch. Raises AssertionError unless each node changed once, in the batches' order."""
-    seen, reported = ({change.node: getattr(change, moment) for change in changes} for moment in ("seen", "reported"))
-    if sorted(change.node for change in changes) != sorted(names) or any(
-        change.error or not change.restarted for change in changes
-    ):
+    seen, reported = ({change["node"]: change[moment] for change in changes} for moment in ("seen", "reported"))
+    if sorted(change["node"] for change in changes) != sorted(names) or not all(change["good"] for change in changes):
         raise AssertionError(f"{len(changes)} changes of {len(names)} nodes: {changes}")
     batches = [names[start : start + size] for start in range(0, len(names), size)]
     spans = [(min(seen[name] for name in batch), max(reported[name] for name in batch)) for batch in batches]
@@ -167,15 +162,15 @@ def bare(home: Path, tasks: int) -> str:
     return playbook_of(home, {"serial": VARIABLES["kubelet_config_serial"], "tasks": [nothing] * tasks})
 
 
-def measure(ansible: Ansible, fleet: Simulated, value: int) -> Measured:
+def measure(playing: Ansible, served: Served, names: t.Sequence[str], value: int) -> Measured:
     """Roll out a value that the nodes do not have yet; measure the rollout and the play to compare it with."""
-    ansible.variables(all={"kubelet_config": {"kubeAPIQPS": value}})
-    fleet.changes.clear()
-    rollout = timed(ansible, "rollout", VARIABLES)
-    batches = node_times(fleet.changes, fleet.names, max(1, len(fleet.names) * SHARE // 100))
-    tasks = tasks_a_batch(rollout.run, fleet.names[0])
-    rival = timed(ansible, bare(ansible.home, tasks), VARIABLES)
-    again = timed(ansible, "rollout", VARIABLES)
+    playing.variables(all={"kubelet_config": {"kubeAPIQPS": value}})
+    served.taken()
+    rollout = timed(playing, "rollout", VARIABLES)
+    batches = node_times(served.taken()["changes"], names, max(1, len(names) * SHARE // 100))
+    tasks = tasks_a_batch(rollout.run, names[0])
+    rival = timed(playing, bare(playing.home, tasks), VARIABLES)
+    again = timed(playing, "rollout", VARIABLES)
     return Measured(
         rollout.wall, rollout.cpu, batches, tasks, rival.wall, rival.cpu, again.wall, rollout.memory - rival.memory
     )
@@ -186,13 +181,11 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--nodes", type=int, default=100)
     count = parser.parse_args().nodes
-    lab = Lab.up(nodes=1)
-    with tempfile.TemporaryDirectory() as home, Simulated(lab, count, prefix=PREFIX, delay=1.0) as fleet:
-        ansible = Ansible(Path(home), lab.kubeconfig, {"all": {"hosts": dict.fromkeys(fleet.names)}})
-        # A different value each time: the sources are also new after an interrupted run.
-        first = 1000 + int(time.time()) % 100000
-        for value in range(first, first + ATTEMPTS):
-            measured = measure(ansible, fleet, value)
+    names = [name_of(number) for number in range(count)]
+    with tempfile.TemporaryDirectory() as home, Served(count) as served:
+        playing = ansible(Path(home), served, Point(count, 1))
+        for value in range(1, ATTEMPTS + 1):
+            measured = measure(playing, served, names, value)
             print(measured.table(count))
             if measured.within(count):
                 return 0

@@ -8,8 +8,6 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-import threading
-import time
 import typing as t
 from pathlib import Path
 
@@ -17,7 +15,6 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.ses
 from tests.lab.lab import Lab
 from tests.sim.cluster import Cluster
 from tests.support.api.calls import MERGE
-from tests.support.api.proxy import Fault, Proxy
 from tests.support.api.server import kubeconfig
 from tests.support.lab import views
 from tests.support.lab.views import MANAGED, View, eventually, managed_configmaps
@@ -93,9 +90,6 @@ class Contracted(t.Protocol):
 
     def empty_store(self, name: str) -> None:
         """Empty the store of a kubelet on its node, and restart it; wait until it is Ready."""
-
-    def outage_at_patch(self, number: int, real: float) -> contextlib.AbstractContextManager[tuple[Session, t.Any]]:
-        """Yield a session whose API server goes away for so long at a PATCH, and what counts its requests."""
 
 
 def place(name: str) -> dict[str, str]:
@@ -215,31 +209,6 @@ class OnLab:
         """Do what the message names."""
         self.lab.node(name).run(f"truncate -s 0 {META}/assigned && systemctl restart kubelet")
         self.lab.wait_ready()
-
-    @contextlib.contextmanager
-    def outage_at_patch(self, number: int, real: float) -> t.Iterator[tuple[Session, t.Any]]:
-        """Stop the API server behind a proxy."""
-
-        def back() -> None:
-            time.sleep(real)
-            self.lab.apiserver.start()
-
-        starter = threading.Thread(target=back)
-
-        def stop(method: str, _path: str, count: int) -> Fault | None:
-            if method == "PATCH" and count == number and not starter.is_alive():
-                self.lab.apiserver.stop()
-                starter.start()
-            return None
-
-        with Proxy(str(self.lab.kubeconfig)) as proxy:
-            proxy.fault = stop
-            try:
-                yield Session({"host": proxy.url, "concurrency": 1}), proxy
-            finally:
-                starter.join()
-                self.lab.apiserver.start()
-                self.lab.wait_ready()
 
 
 class OnSim:
@@ -366,10 +335,3 @@ class OnSim:
     def empty_store(self, name: str) -> None:
         """Empty it and restart the kubelet."""
         self.cluster.kubelet(name).empty_store()
-
-    @contextlib.contextmanager
-    def outage_at_patch(self, number: int, real: float) -> t.Iterator[tuple[Session, t.Any]]:
-        """Stop the API server, which does not answer that PATCH any more."""
-        self.cluster.counter.forget()
-        self.cluster.outage(self.seconds(real), at="PATCH", number=number)
-        yield Session({"host": self.cluster.url, "concurrency": 1}), self.cluster.counter

@@ -74,17 +74,6 @@ def test_edited_deleted_recreated(cluster: Contracted, session: Session) -> None
     assert fourth.invocation != third.invocation
 
 
-# Refused, or found in place, before a kubelet has a part in it.
-@pytest.mark.long_on_lab
-def test_forbidden_is_distinguished_from_missing(cluster: Contracted, session: Session) -> None:
-    """A node may only read ConfigMaps that its spec names; the message contains the API server's answer."""
-    absent = {"namespace": "kube-system", "name": "never-made", "kubeletConfigKey": "kubelet"}
-    with pytest.raises(NodesFailed, match="nothing was written to any node") as refused:
-        verify.config_source(session, {**OPTIONS, "sources": {"n1": absent, "n2": absent}}, False)
-    assert set(refused.value.failures) == {"n1", "n2"}
-    assert cluster.look("n1").spec is None
-
-
 def test_dump_and_push_back(cluster: Contracted, session: Session) -> None:
     """The kubelets restart into their own configuration, and /configz is equal."""
     before = {name: cluster.look(name) for name in NAMES}
@@ -103,16 +92,3 @@ def test_dump_and_push_back(cluster: Contracted, session: Session) -> None:
         assert now.invocation != before[name].invocation
         assert now.error == ""
         assert now.name_of("active") == sources[name]["name"]
-
-
-# Refused, or found in place, before a kubelet has a part in it.
-@pytest.mark.long_on_lab
-def test_second_push_makes_nothing(cluster: Contracted, session: Session) -> None:
-    """The same content is stored in one object."""
-    table = dump.dump(session, {"nodes": ["n1"], "label_selectors": None, "facts": True}, False)["ansible_facts"][
-        "kubelet_configz"
-    ]
-    first = push.push(session, {**PUSH, "immutable": True, "variants": table["variants"]}, False)
-    again = push.push(session, {**PUSH, "immutable": True, "variants": table["variants"]}, False)
-    assert first["changed"] and not again["changed"]
-    assert len(cluster.managed()) == 1

@@ -7,25 +7,15 @@ from __future__ import annotations
 
 import json
 import shlex
-import threading
 import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 from tests.contract.clusters import CONFIGMAPS, NODES, STRATEGIC, Contracted, configmap
 from tests.lab.objects import bare_node
-from tests.support.api import gating
-from tests.support.api.proxy import Proxy
 from tests.support.plays.ansible import Ansible
 
 PAUSE, LABEL = "livenodes-kubelet-rollout", "livenodes.test"
-PODS, HEARTBEATS = (
-    "/api/v1/namespaces/kube-system/pods",
-    "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases",
-)
-MASTER = "node-role.kubernetes.io/control-plane"
 
 
 @pytest.fixture
@@ -40,33 +30,16 @@ def group(around: Contracted) -> t.Iterator[list[str]]:
 
 
 def _clear(cluster: Contracted) -> None:
-    for path, options in ((PODS, {"gracePeriodSeconds": 0}), (HEARTBEATS, None), (NODES, None)):
-        for item in cluster.get(f"{path}?labelSelector={LABEL}%3Dgate")["items"]:
-            cluster.call("DELETE", f"{path}/{item['metadata']['name']}", options)
+    for item in cluster.get(f"{NODES}?labelSelector={LABEL}%3Dgate")["items"]:
+        cluster.call("DELETE", f"{NODES}/{item['metadata']['name']}")
     if any(item["metadata"]["name"] == PAUSE for item in cluster.get(CONFIGMAPS)["items"]):
         cluster.call("DELETE", f"{CONFIGMAPS}/{PAUSE}")
 
 
-def set_status(around: Contracted, name: str, ready: str = "True", error: str = "") -> None:
-    """Write a Node's status like its kubelet or the node controller."""
-    reason = "KubeletReady" if ready == "True" else "NodeStatusUnknown"
-    body = {
-        "status": {
-            "conditions": [{"type": "Ready", "status": ready, "reason": reason, "message": "set by a test"}],
-            "config": {"error": error},
-        }
-    }
-    around.call("PATCH", f"/api/v1/nodes/{name}/status", body, STRATEGIC)
-
-
-def look(session: Session, group: list[str], *batch: str, **options: t.Any) -> dict[str, t.Any]:
-    return gating.look(session, group, batch, **{"pause_configmap": PAUSE, **options})
-
-
-def refused(session: Session, group: list[str], *batch: str, **options: t.Any) -> ClusterError:
-    with pytest.raises(ClusterError) as caught:
-        look(session, group, *batch, **options)
-    return caught.value
+def set_unknown(around: Contracted, name: str) -> None:
+    """Write a Node's status like the node controller."""
+    ready = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "message": "set by a test"}
+    around.call("PATCH", f"/api/v1/nodes/{name}/status", {"status": {"conditions": [ready]}}, STRATEGIC)
 
 
 # Reads only what the simulation serves alike.
@@ -75,7 +48,7 @@ def refused(session: Session, group: list[str], *batch: str, **options: t.Any) -
 def test_two_of_ten_not_ready_and_a_fifth_starts_none(around: Contracted, group: list[str], ansible: Ansible) -> None:
     """Checked through the module, with strings as from a survey."""
     for name in group[7:9]:
-        set_status(around, name, "Unknown")
+        set_unknown(around, name)
     options = {"nodes": group[0], "group_nodes": ",".join(group), "max_unavailable": "20%", "timeout": "1"}
     found = ansible.module("kubelet_rollout_gate", options)
     assert found["failed"]
@@ -93,81 +66,6 @@ def test_two_of_ten_not_ready_and_a_fifth_starts_none(around: Contracted, group:
         assert text in found["msg"]
     found = ansible.module("kubelet_rollout_gate", {**options, "max_unavailable": "30%"})
     assert (found["failed"], found["changed"], found["budget"]["left"], found["paused"]) == (False, False, 1, None)
-
-
-# Reads only what the simulation serves alike.
-@pytest.mark.long_on_lab
-@pytest.mark.fault(case=15)
-def test_cordoned_by_another_user(around: Contracted, session: Session, group: list[str]) -> None:
-    around.call("PATCH", f"{NODES}/{group[5]}", {"spec": {"unschedulable": True}})
-    assert f"{group[5]}: cordoned" in refused(session, group, group[0]).message.splitlines()
-    # A node that is down already does not reduce the budget of the others.
-    assert look(session, group, group[5])["budget"]["unavailable"] == {group[5]: "cordoned"}
-    around.call("PATCH", f"{NODES}/{group[5]}", {"spec": {"unschedulable": None}})
-    assert look(session, group, group[0])["budget"]["unavailable"] == {}
-
-
-# Reads only what the simulation serves alike.
-@pytest.mark.long_on_lab
-def test_failed_node(around: Contracted, session: Session, group: list[str]) -> None:
-    set_status(around, group[3], error="failed to validate config, see Kubelet log for details")
-    assert (
-        f"{group[3]}: its configuration failed: failed to validate config" in refused(session, group, group[0]).message
-    )
-
-
-# Reads only what the simulation serves alike.
-@pytest.mark.long_on_lab
-def test_group_larger_than_the_play(around: Contracted, session: Session, group: list[str]) -> None:
-    """A play with --limit to three nodes still counts the seven others."""
-    set_status(around, group[9], "False")
-    assert group[9] in refused(session, group, group[0]).result["budget"]["unavailable"]
-    assert look(session, group[:3], group[0])["budget"]["nodes"] == 3
-
-
-# Reads only what the simulation serves alike.
-@pytest.mark.long_on_lab
-@pytest.mark.fault(case=15)
-def test_node_of_the_batch_that_is_not_ready(around: Contracted, session: Session, group: list[str]) -> None:
-    set_status(around, group[0], "False")
-    assert f"{group[0]}: in the batch and not Ready" in refused(session, group, group[0]).message
-    assert look(session, group, group[0], allow_unready=True)
-
-
-# Reads only what the simulation serves alike.
-@pytest.mark.long_on_lab
-@pytest.mark.fault(case=25)
-def test_waits_until_a_node_is_ready_again(around: Contracted, session: Session, group: list[str]) -> None:
-    set_status(around, group[5], "Unknown")
-    timer = threading.Timer(3, lambda: set_status(around, group[5]))
-    timer.start()
-    try:
-        assert look(session, group, group[0], timeout=60)["budget"]["unavailable"] == {}
-    finally:
-        timer.cancel()
-        timer.join()
-
-
-def test_silent_node(around: Contracted, session: Session, group: list[str]) -> None:
-    """Without a node controller, the Node of a dead kubelet stays Ready. The lab's live nodes are not affected."""
-    body = {
-        "apiVersion": "coordination.k8s.io/v1",
-        "kind": "Lease",
-        "spec": {"renewTime": "2026-01-01T00:00:00.000000Z"},
-        "metadata": {"name": group[2], "namespace": "kube-node-lease", "labels": {LABEL: "gate"}},
-    }
-    around.call("POST", HEARTBEATS, body)
-    assert list(refused(session, [*group, "n1"], "n1").result["budget"]["unavailable"]) == [group[2]]
-
-
-def test_requests(around: Contracted, group: list[str], proxy: Proxy) -> None:
-    """One GET, one LIST of nodes, one of heartbeats (these Nodes are old), and one of pods per node of the batch."""
-    through = Session({"host": proxy.url})
-    look(through, group, *group[:3], max_unavailable="3")
-    assert (proxy.count(), proxy.count("GET", "/api/v1/nodes?"), proxy.count("GET", "/kube-node-lease/")) == (3, 1, 1)
-    proxy.forget()
-    look(through, group, *group[:3], max_unavailable="3", pods=True)
-    assert (proxy.count(), proxy.count("GET", "/api/v1/pods?")) == (6, 3)
 
 
 def test_pause(around: Contracted, group: list[str], ansible: Ansible) -> None:
@@ -190,58 +88,3 @@ def test_pause(around: Contracted, group: list[str], ansible: Ansible) -> None:
     assert remedy[:6] == ["kubectl", "-n", "kube-system", "patch", "configmap", PAUSE]
     around.call("PATCH", f"{CONFIGMAPS}/{PAUSE}", json.loads(remedy[-1]))
     assert not ansible.module("kubelet_rollout_gate", options)["failed"]
-
-
-def test_control_plane(around: Contracted, session: Session, group: list[str]) -> None:
-    """Control-plane nodes change one at a time, and only while the API servers and etcds of the others are Ready."""
-    masters = group[:3]
-    for name in masters:
-        around.call("PATCH", f"{NODES}/{name}", {"metadata": {"labels": {MASTER: ""}}})
-    assert "changed one at a time" in refused(session, group, *masters[:2], max_unavailable="100%", timeout=600).message
-    for name in masters:
-        for component in ("kube-apiserver", "etcd"):
-            _static_pod(around, component, name)
-    assert look(session, group, masters[0])
-    _pod_ready(around, f"etcd-{masters[1]}", False)
-    assert f"kube-system/etcd-{masters[1]} on {masters[1]} is not Ready" in refused(session, group, masters[0]).message
-    assert look(session, group, masters[1])
-    assert look(session, group, group[7])
-    _pod_ready(around, f"etcd-{masters[1]}", True)
-    rows = look(session, group, masters[0], pods=True)["pods"][masters[0]].values()
-    assert sorted((row["name"], row["static"], row["owner"], row["ready"]) for row in rows) == [
-        (f"{component}-{masters[0]}", True, f"Node/{masters[0]}", True) for component in ("etcd", "kube-apiserver")
-    ]
-
-
-def _static_pod(around: Contracted, component: str, node: str) -> None:
-    """Create the Ready API object of a static pod, as the kubelet of a control-plane node does."""
-    name = f"{component}-{node}"
-    owner = {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "name": node,
-        "uid": around.call("GET", f"/api/v1/nodes/{node}")["metadata"]["uid"],
-        "controller": True,
-    }
-    around.call(
-        "POST",
-        "/api/v1/namespaces/kube-system/pods",
-        {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {
-                "name": name,
-                "namespace": "kube-system",
-                "ownerReferences": [owner],
-                "annotations": {"kubernetes.io/config.mirror": "hash"},
-                "labels": {"component": component, "tier": "control-plane", LABEL: "gate"},
-            },
-            "spec": {"nodeName": node, "containers": [{"name": component, "image": f"registry.invalid/{component}"}]},
-        },
-    )
-    _pod_ready(around, name, True)
-
-
-def _pod_ready(around: Contracted, name: str, ready: bool) -> None:
-    body = {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": str(ready)}]}}
-    around.call("PATCH", f"/api/v1/namespaces/kube-system/pods/{name}/status", body, STRATEGIC)

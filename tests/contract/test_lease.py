@@ -116,38 +116,6 @@ def test_two_at_once(around: Contracted, tmp_path: Path) -> None:
     assert leases(around) == {}
 
 
-# The lab keeps what its API server decides: races, preconditions, sizes.
-@pytest.mark.long_on_lab
-@pytest.mark.fault(case=18)
-def test_dead_holder(around: Contracted, ansible: Ansible, session: Session) -> None:
-    """A Lease whose process has died expires within the default wait."""
-    dead = ansible.module(
-        "kubelet_rollout_lease", {"nodes": NODES, "group": "batch", "holder": "dead", "duration": 3, "wait": 0}
-    )["lease"]
-    began = time.monotonic()
-    found = hold(session, ["n2"], duration=3, wait=None)
-    assert time.monotonic() - began < 3 + 10
-    assert [(row["name"], row["holder"]) for row in found["taken_over"]] == [(dead["name"], "dead")]
-    assert list(leases(around)) == [found["lease"]["name"]]
-    with pytest.raises(ClusterError, match=f"this rollout lost its Lease kube-system/{dead['name']}, held by dead"):
-        lease.renew(session, dead)
-    assert list(leases(around)) == [found["lease"]["name"]]
-
-
-# The lab keeps what its API server decides: races, preconditions, sizes.
-@pytest.mark.long_on_lab
-def test_a_live_holder_is_not_waited_for(around: Contracted, session: Session, tmp_path: Path) -> None:
-    held = hold(session, duration=20)["lease"]
-    other = Session({"kubeconfig": str(around.kubeconfig(tmp_path))})
-    with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(hold, other, holder="other", wait=120)
-        time.sleep(3)
-        lease.renew(session, held)
-        with pytest.raises(ClusterError, match="me has been rolling out to batch"):
-            waiting.result(timeout=10)
-    assert list(leases(around)) == [held["name"]]
-
-
 def test_dead_holder_that_comes_back_at_the_last_moment(around: Contracted, session: Session, proxy: Proxy) -> None:
     """The holder renews between our read and our DELETE: the API server's preconditions keep its Lease."""
     slow = hold(session, duration=1, holder="slow")["lease"]
@@ -164,32 +132,6 @@ def test_dead_holder_that_comes_back_at_the_last_moment(around: Contracted, sess
     with pytest.raises(ClusterError, match="slow has been rolling out to batch"):
         hold(Session({"host": proxy.url}), holder="hasty")
     assert renewed and list(leases(around)) == [slow["name"]]
-
-
-# The lab keeps what its API server decides: races, preconditions, sizes.
-@pytest.mark.long_on_lab
-@pytest.mark.fault(case=56)
-def test_renewed_and_lost(around: Contracted, session: Session, proxy: Proxy) -> None:
-    """A renewal is one request; a deleted Lease is not created again, and a Lease of another holder is not changed."""
-    held = hold(session)["lease"]
-    before = leases(around)[held["name"]]["spec"]
-    through = Session({"host": proxy.url})
-    # The first answer shows the API server's clock, to a second.
-    through.request("GET", "/version")
-    time.sleep(1.1)
-    lease.renew(through, held)
-    after = leases(around)[held["name"]]["spec"]
-    assert proxy.count("PATCH") == 1 and proxy.count() == 2
-    assert after["renewTime"] > before["renewTime"] and {**after, "renewTime": ""} == {**before, "renewTime": ""}
-    around.call("PATCH", f"{LEASES}/{held['name']}", {"spec": {"holderIdentity": "other"}})
-    taken = leases(around)
-    with pytest.raises(ClusterError, match="lost its Lease"):
-        lease.renew(session, held)
-    assert leases(around) == taken
-    around.call("DELETE", f"{LEASES}/{held['name']}")
-    with pytest.raises(ClusterError, match="lost its Lease"):
-        lease.renew(session, held)
-    assert leases(around) == {}
 
 
 @pytest.mark.parametrize("method", ["POST", "PATCH", "DELETE"])

@@ -12,7 +12,7 @@ import pytest
 
 from tests.contract.clusters import CONFIGMAPS, NAMES, Contracted
 from tests.support.lab.views import View
-from tests.support.plays.ansible import Ansible, playbook_of
+from tests.support.plays.ansible import Ansible
 
 ALL = ("-e", "kubelet_config_hosts=workers_a:workers_b")
 GROUP_A = ("-e", "kubelet_config_hosts=workers_a")
@@ -95,21 +95,6 @@ def test_two_groups_check_rollout_again_reset_prune(cluster: Contracted, ansible
 
 
 @pytest.mark.long_on_lab
-def test_two_rollouts_and_their_drift_in_one_run(cluster: Contracted, ansible: Ansible) -> None:
-    """Facts that the first rollout recorded are not used by the second one, nor by drift."""
-    first, second = (
-        {"hosts": "workers_a", "tasks": [{"ansible.builtin.set_fact": {"kubelet_config": {"kubeAPIQPS": value}}}]}
-        for value in (7, 8)
-    )
-    rollout, drift = ({"import_playbook": f"livenodes.kubelet.{name}"} for name in ("rollout", "drift"))
-    run = ansible.playbook(playbook_of(ansible.home, first, rollout, second, rollout, drift), *GROUP_A)
-    assert run.code == 0, run.output
-    now = views(cluster)
-    assert [now[name].configz["kubeAPIQPS"] for name in ("n1", "n3")] == [8, 8]
-    assert "kubeAPIQPS: 5 -> 7" in run.output and "kubeAPIQPS: 7 -> 8" in run.output, run.output
-
-
-@pytest.mark.long_on_lab
 def test_plan_changes_nothing_and_reports_the_reasons(cluster: Contracted, ansible: Ansible) -> None:
     """The playbook plan writes one JSON document for CI, and nothing to the cluster."""
     ansible.variables(
@@ -164,40 +149,6 @@ def test_a_bad_value_stops_at_the_first_node(cluster: Contracted, ansible: Ansib
     assert {cluster.look(name).configz["kubeAPIQPS"] for name in ("n1", "n3")} == {7}
 
 
-@pytest.mark.long_on_lab
-@pytest.mark.fault(case=1)
-@pytest.mark.fault(case=2)
-@pytest.mark.fault(case=5)
-def test_what_would_kill_the_kubelet_stops_before_the_first_write(cluster: Contracted, ansible: Ansible) -> None:
-    """Values that fail the kubelet's validation, or pass it and then end it, and effects above the permitted one."""
-    before = views(cluster)
-    for config, texts in (
-        ({"evictionHard": {"memory.available": "lots"}}, ("evictionHard", "lots")),
-        (
-            {"kubeAPIQPS": -1},
-            ("kubeAPIQPS is -1", "rule not-negative", "Give 0 or more", "kubelet_config_allow_invalid"),
-        ),
-        ({"featureGates": {"DynamicKubeletConfig": False}}, ("DynamicKubeletConfig",)),
-        ({"cpuManagerPolicy": "static"}, ("cpuManagerPolicy", "reboot", "allow_effect")),
-        ({"maxPod": 7}, ("maxPod", "maxPods")),
-        ({"maxPods": "7"}, ("maxPods", "7")),
-        ("maxPods: 1\nmaxPods: 2\n", ("maxPods", "line 2")),
-        ("maxPods:\t1\n", ("tab",)),
-        ("# no field\n", ("document is empty",)),
-    ):
-        ansible.variables(workers_a={"kubelet_config": config})
-        run = ansible.playbook("rollout", *GROUP_A)
-        assert run.code != 0, (config, run.output)
-        for text in texts:
-            assert text in run.output, (config, run.output)
-    assert views(cluster) == before
-    assert cluster.managed() == []
-    ansible.variables(workers_a={"kubelet_config": "maxPods: 57\n"})
-    corrected = ansible.playbook("rollout", *GROUP_A)
-    assert corrected.code == 0, corrected.output
-    assert {cluster.look(name).configz["maxPods"] for name in ("n1", "n3")} == {57}
-
-
 @pytest.mark.parametrize(
     "runs", [pytest.param(1, marks=pytest.mark.long_on_sim), pytest.param(2, marks=pytest.mark.long)]
 )
@@ -233,17 +184,3 @@ def test_one_task_a_host(cluster: Contracted, ansible: Ansible) -> None:
     }
     assert [title.partition("]")[0] for title, names in hosts.items() if len(names) > 1] == []
     assert len(hosts) > 20
-
-
-@pytest.mark.long_on_lab
-def test_dump_writes_all_configurations(cluster: Contracted, ansible: Ansible) -> None:
-    """The playbook dump writes the live configurations of all kubelets to one file."""
-    target = ansible.home / "dump.json"
-    run = ansible.playbook("dump", *ALL, "-e", f"kubelet_config_dump_file={target}")
-    assert run.code == 0, run.output
-    table = json.loads(target.read_text())
-    assert set(table["nodes"]) == set(NAMES)
-    live = table["variants"][table["nodes"]["n2"]["variant"]]
-    assert {key: value for key, value in live.items() if key in cluster.look("n2").configz} == cluster.look(
-        "n2"
-    ).configz

@@ -1,17 +1,21 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A configuration that means what a node runs is live and verified, in whatever notation its values are written."""
+"""A configuration that means what a node runs is live and verified, in whatever notation its values are written; and
+what else a kubelet serves.
+"""
 
 from __future__ import annotations
 
 import json
+import re
+import time
 
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verify
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config, fields
-from tests.contract.clusters import NAMES, Contracted
+from tests.contract.clusters import NAMES, NODES, Contracted
 from tests.support.api.assigning import patiently
 from tests.support.kubelets.odd_values import TURNS, respelt
 
@@ -37,3 +41,24 @@ def test_every_notation_is_live_and_verified(cluster: Contracted, rounds: list[t
         result = verify.config_source(cluster.session, patiently(sources=sources), False)
         assert {row["state"] for row in result["nodes"].values()} == {"active"}
         assert {name: cluster.look(name).configz for name in NAMES} == before
+
+
+def test_what_a_kubelet_serves(around: Contracted) -> None:
+    """Its health, its start and how long it has looked after its pods, what its node uses, and its heartbeats."""
+    proxy = f"{NODES}/n1/proxy"
+    assert around.session.text(f"{proxy}/healthz") == "ok"
+    metrics = around.session.text(f"{proxy}/metrics")
+    started = re.findall(r"^process_start_time_seconds (\S+)$", metrics, re.MULTILINE)
+    relisted = re.findall(r"^kubelet_pleg_relist_interval_seconds_sum (\S+)$", metrics, re.MULTILINE)
+    age = time.time() - float(started[0])
+    # A kubelet relists from a few seconds after its start on.
+    assert 0 < age < 100000 and float(relisted[0]) > age - 10
+    summary = around.get(f"{proxy}/stats/summary")["node"]
+    assert {"availableBytes", "usageBytes", "workingSetBytes"} <= summary["memory"].keys()
+    assert summary["fs"].keys() == summary["runtime"]["imageFs"].keys()
+    assert {"availableBytes", "capacityBytes", "inodesFree", "inodes"} <= summary["fs"].keys()
+    assert summary["rlimit"].keys() == {"time", "maxpid", "curproc"}
+    ready = next(each for each in around.get(f"{NODES}/n1")["status"]["conditions"] if each["type"] == "Ready")
+    assert (ready["status"], ready["reason"]) == ("True", "KubeletReady")
+    lease = around.get("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n1")["spec"]
+    assert lease.keys() == {"holderIdentity", "leaseDurationSeconds", "renewTime"}

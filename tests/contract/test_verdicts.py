@@ -11,9 +11,11 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import diagnose, verdict, verify
 from tests.contract.clusters import NAMES, NODES, Contracted
 from tests.support.api.assigning import patiently
+from tests.support.api.proxy import Fault, Proxy
 
 OPTIONS = patiently()
 
@@ -108,12 +110,24 @@ def test_forbidden_is_distinguished_from_unreachable(cluster: Contracted, good: 
     assert "no relationship found between node 'n2' and this object" in forbidden
 
 
-@pytest.mark.long_on_lab
-@pytest.mark.fault(case=16)
-def test_the_api_server_stops_between_two_patches(cluster: Contracted, good: dict[str, dict[str, str]]) -> None:
-    """One node is written, the API server stops for some seconds, and the others are written when it answers again."""
-    with cluster.outage_at_patch(2, 20) as (session, requests):
-        result = verify.config_source(session, {**OPTIONS, "sources": good, "wait": False}, False)
-    assert result["summary"] == {"nodes": 3, "changed": 3, "failed": 0, "unchanged": 0}
-    assert requests.count("PATCH") > 3
-    assert {name: cluster.look(name).spec for name in NAMES} == good
+def test_a_concurrent_assignment_of_another_user(
+    cluster: Contracted, proxy: Proxy, good: dict[str, dict[str, str]]
+) -> None:
+    """A change between read and write is not overwritten; the other nodes continue."""
+    place = {"namespace": "kube-system", "name": "theirs", "kubeletConfigKey": "kubelet"}
+    theirs = {"spec": {"configSource": {"configMap": place}}}
+    done: list[object] = []
+
+    def interfere(method: str, path: str, _count: int) -> Fault | None:
+        if method == "PATCH" and path.startswith("/api/v1/nodes/n1") and not done:
+            done.append(cluster.call("PATCH", f"{NODES}/n1", theirs))
+        return None
+
+    proxy.fault = interfere
+    with pytest.raises(NodesFailed) as failed:
+        verify.config_source(Session({"host": proxy.url}), {**OPTIONS, "sources": good, "wait": False}, False)
+    assert set(failed.value.failures) == {"n1"}
+    assert "another user or program changed spec.configSource to kube-system/theirs" in failed.value.message
+    assert (cluster.look("n1").spec, cluster.look("n2").spec) == (place, good["n2"])
+    rows: t.Any = failed.value.result["nodes"]
+    assert (rows["n1"]["changed"], rows["n2"]["changed"]) == (False, True)

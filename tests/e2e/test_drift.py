@@ -13,13 +13,16 @@ import typing as t
 
 import pytest
 
-from tests.e2e.test_mixed import modern, notes  # noqa: F401  # pylint: disable=unused-import  # a fixture
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.lab.lab import Lab
 from tests.lab.node import LabNode
+from tests.support.api.calls import MERGE, NODES
 from tests.support.lab.views import eventually
 from tests.support.lab.views import look_at_all as views
 from tests.support.plays.ansible import Ansible, Run
 
+SOURCE, STATUS = f"{PREFIX}source", f"{PREFIX}status"
 HOSTS = ("-e", "kubelet_config_hosts=n1:n3", "-e", "kubelet_config_serial=2")
 LOOK = ("-e", "kubelet_config_drift_hosts=true")
 DECLARED = {"kubeAPIQPS": 57, "eventBurst": 31}
@@ -39,7 +42,30 @@ def drift(ansible: Ansible, *arguments: str) -> tuple[Run, Rows, dict[str, t.Any
 
 
 @pytest.fixture
-def flags(ansible: Ansible, modern: LabNode) -> t.Iterator[str]:  # noqa: F811
+def modern(lab: Lab, fleet: tuple[str, ...], session: Session, ansible: Ansible) -> t.Iterator[LabNode]:
+    """Yield n3 as a node of a current cluster: its kubelet does not follow its Node and never has."""
+    node = lab.node("n3")
+    node.set_dynamic(False)
+    eventually(lambda: views(lab, ("n3",)) != {}, 60, "n3 answers")
+    session.request("PATCH", f"{NODES}/n3/status", [], {"status": {"config": None}}, MERGE)
+    try:
+        yield node
+    finally:
+        ansible.variables()
+        back = ansible.playbook("reset", *HOSTS)
+        node.set_dynamic(True)
+        lab.wait_listening()
+        assert back.code == 0, back.output
+
+
+def notes(lab: Lab, name: str) -> dict[str, t.Any]:
+    """Return the annotations that replace spec.configSource and status.config."""
+    found = lab.get(f"/api/v1/nodes/{name}")["metadata"].get("annotations", {})
+    return {key.partition("/")[2]: json.loads(found[key]) for key in (SOURCE, STATUS) if key in found}
+
+
+@pytest.fixture
+def flags(ansible: Ansible, modern: LabNode) -> t.Iterator[str]:
     """Yield the path of kubeadm's flags on n3; restore the file and the access to the node afterwards."""
     before = modern.run(f"cat {FLAGS}")
     try:
@@ -53,7 +79,7 @@ def test_every_cause_of_a_mixed_fleet(
     lab: Lab,
     fleet: tuple[str, ...],
     ansible: Ansible,
-    modern: LabNode,  # noqa: F811
+    modern: LabNode,
     flags: str,
 ) -> None:
     """No drift after a rollout; then a flag, an edited checkpoint, an edited ConfigMap, a new declaration and kubeadm's

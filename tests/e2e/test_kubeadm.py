@@ -153,30 +153,6 @@ def test_joining_nodes_get_the_configuration_of_the_group(
     assert {name: look(lab, name) for name in live} == live
 
 
-# kubeadm has no part in it; tests/unit/roles/test_kubeadm_of_one_group.py plays the playbook.
-@pytest.mark.long
-def test_nothing_is_written_by_plan_check_mode_or_after_a_failure(
-    lab: Lab, fleet: tuple[str, ...], ansible: Ansible, maps: dict[str, t.Any]
-) -> None:
-    """All hosts of the pattern count, also with --limit."""
-    ansible.variables(
-        workers_a={"kubelet_config": {"eventBurst": 31, "registryBurst": 21}},
-        workers_b={"kubelet_config": {"eventBurst": 31}},
-    )
-    for name, *arguments in (("plan", "--limit=n1", *mode("update")), ("rollout", "--check", *mode("update"))):
-        run = ansible.playbook(name, *HOSTS, *arguments)
-        assert run.code == 0, run.output
-        assert squeezed(f"{NAME} is not in sync with the nodes: eventBurst. Nodes that join") in squeezed(run.output), (
-            run.output
-        )
-        assert read(lab) == maps
-    ansible.variables(all={"kubelet_config": {"maxPodz": 31}})
-    run = ansible.playbook("rollout", *HOSTS, *mode("update"))
-    assert run.code != 0
-    assert "Keep kubeadm's ConfigMap in sync" not in run.output
-    assert read(lab) == maps
-
-
 def test_a_concurrent_write_of_another_user_is_not_lost(lab: Lab, proxy: Proxy, maps: dict[str, t.Any]) -> None:
     """A change between read and write is kept; without one the module sends the minimum of requests."""
     before = config(lab)

@@ -13,13 +13,18 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import textfile
-from tests.e2e.test_mixed import LAYOUT, notes
+from tests.e2e.test_drift import notes
 from tests.lab.lab import Lab
 from tests.support.lab.views import eventually, look
 from tests.support.plays.ansible import Ansible
 
 N1 = ("-e", "kubelet_config_hosts=n1")
 TEXTFILES = "/run/textfile"
+LAYOUT = (
+    "find /etc/systemd /etc/kubernetes /etc/default /var/lib/kubelet/config.yaml "
+    "/var/lib/kubelet/kubeadm-flags.env /var/lib/kubelet-config "
+    "-printf '%p %y %m %s %l\\n' 2>/dev/null | sort; systemctl cat kubelet; cat /var/lib/kubelet/config.yaml"
+)
 
 
 def to(delivery: str) -> tuple[str, ...]:

@@ -16,7 +16,6 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.ses
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import drain
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import CORDONED
 from tests.lab.lab import Lab
-from tests.support.api.proxy import Proxy
 from tests.support.lab.pods import Pods
 from tests.support.plays.ansible import Ansible
 from tests.support.plays.permissions import Objects, Permission, everything, without
@@ -115,23 +114,6 @@ def test_drain_and_restore(lab: Lab, pods: Pods, ansible: Ansible) -> None:
     assert {name: cordoned(lab, name) for name in NODES} == {"n1": (False, None), "n2": (False, None)}
     for arguments in ((), ("--check",)):
         assert ansible.module("node_drain", back, *arguments)["changed"] is False
-
-
-def test_requests(lab: Lab, pods: Pods, proxy: Proxy) -> None:
-    """A node costs a PATCH and a LIST, and about one LIST a second until its pods have ended; a pod one POST."""
-    names = [pods.create(f"web-{number}", NODES[number % 2], owner=OWNER) for number in range(6)]
-    pods.wait_ready(*names)
-    started = time.monotonic()
-    run(Session({"host": proxy.url}))
-    polls = proxy.count("GET", "/api/v1/pods")
-    assert 2 <= polls <= 2 * (4 + time.monotonic() - started)
-    assert (
-        proxy.count("PATCH"),
-        proxy.count("POST"),
-        proxy.count("GET", "/api/v1/nodes"),
-        proxy.count("GET", "/policy"),
-    ) == (2, 6, 1, 0)
-    assert proxy.count() - polls <= 2 + 6 + 1 + 1
 
 
 @pytest.mark.fault(case=27)

@@ -148,14 +148,6 @@ def test_a_staging_and_the_switch_after_it(role: Role) -> None:
 
 
 @pytest.mark.long
-def test_a_refused_configuration_is_not_staged(role: Role) -> None:
-    layout = role.layout()
-    run = role.play(role.bench.source(), {**role.local, "kubeAPIQPS": -1}, tasks_from="stage")
-    assert run.code and "kubeAPIQPS" in run.output and "Nothing was changed" in run.output, run.output
-    assert role.layout() == layout
-
-
-@pytest.mark.long
 def test_a_staging_that_is_given_up_leaves_nothing_after_a_reset(role: Role) -> None:
     layout = role.layout()
     invocation = role.node.invocation_id()

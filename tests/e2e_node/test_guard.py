@@ -8,7 +8,6 @@ a report on its Node.
 from __future__ import annotations
 
 import calendar
-import datetime
 import time
 import typing as t
 
@@ -146,59 +145,6 @@ def test_a_missing_restart_and_confirmation(bench: Bench) -> None:
     assert bench.node.invocation_id() == before
 
 
-# All nodes and this machine share the kernel's clock, so only the guard on n1 gets a modified one.
-FALSE_CLOCK = """import time
-real, of = time.time, time.clock_gettime
-time.time = lambda: real() + float(open("/run/wall").read())
-time.clock_gettime = lambda clock: time.time() if clock == time.CLOCK_REALTIME else of(clock)
-"""
-
-
-@pytest.fixture
-def clock(bench: Bench) -> t.Iterator[t.Callable[[int], object]]:
-    """Yield a function that sets the wall clock of n1's guard, in days from now."""
-    main = f"{STORE}/guard/__main__.py"
-    bench.node.run(f"echo 0 > /run/wall; cat - {main} > /run/main.py; cp /run/main.py {main}", stdin=FALSE_CLOCK)
-    yield lambda days: bench.node.run(f"echo {days * 86400} > /run/wall.new; mv /run/wall.new /run/wall")
-    bench.node.run("rm -f /run/wall /run/main.py")
-
-
-def report_time(bench: Bench) -> datetime.timedelta:
-    """Return how far from now the guard's clock was at its last report."""
-    return datetime.datetime.fromisoformat(bench.status()["time"].replace("Z", "+00:00")) - datetime.datetime.now(
-        datetime.UTC
-    )
-
-
-@pytest.mark.fault(case=21)
-def test_a_clock_that_jumps_back_does_not_prevent_a_revert(bench: Bench, clock: t.Callable[[int], object]) -> None:
-    bench.assign(GOOD, deadline=25)
-    bench.wait(lambda: bench.status().get("reason") == "on trial", 30, "annotation")
-    bench.wait(lambda: same_start(bench), 10, "start of the kubelet in the annotation")
-    before = bench.status()["started"]
-    clock(-1)
-    bench.wait(lambda: bench.status()["started"] < before, 10, "start of the kubelet by the new clock")
-    assert bench.status()["reason"] == "on trial"
-    took = bench.wait(lambda: bench.active() == LOCAL and bench.healthy(), 60, "revert")
-    print(f"\nrecovery: a clock that jumped: {took:.1f} s")
-    bench.wait(lambda: "was not confirmed" in bench.status().get("error", ""), 30, "annotation")
-    assert report_time(bench) < datetime.timedelta(hours=-23)
-    assert bench.configz()["maxPods"] != 77
-
-
-@pytest.mark.fault(case=21)
-def test_a_clock_that_jumps_ahead_decides_nothing(bench: Bench, clock: t.Callable[[int], object]) -> None:
-    bench.assign(GOOD, deadline=600, confirm=300)
-    bench.wait(lambda: bench.status().get("reason") == "on trial", 30, "annotation")
-    clock(30)
-    bench.confirm()
-    bench.wait(lambda: bench.status().get("reason") == "on trial, confirmed", 30, "annotation")
-    assert report_time(bench) > datetime.timedelta(days=29)
-    time.sleep(5)
-    assert bench.active() != LOCAL and not bench.node.run(f"cat {STORE}/store/meta/last-known-good")
-    assert bench.node.unit_property("ActiveState", "livenodes-kubelet-guard.service") == "active"
-
-
 @pytest.mark.fault(case=19)
 def test_rebooted_before_the_kubelet_was_healthy(bench: Bench) -> None:
     source = bench.assign(GOOD, deadline=300, restart=False)
@@ -302,20 +248,3 @@ def test_graduation_and_its_cost(bench: Bench) -> None:
     assert status["active"] == status["assigned"] == status["lastKnownGood"] and "error" not in status
     bench.wait(bench.events, 10, "Event, which is sent after the annotation")
     assert [event["type"] for event in bench.events()] == ["Normal"]
-
-
-def test_a_graduated_configuration_is_not_changed(bench: Bench) -> None:
-    good = graduated(bench)
-    harm(bench, "[ $age -ge 2 ] && kill -9 $pid")
-    bench.wait(lambda: "not changed" in bench.status().get("reason", ""), 40, "annotation")
-    assert bench.active().endswith(f"{good['uid']}/1") and "worked before" in bench.status()["error"]
-
-
-@pytest.mark.fault(case=14)
-def test_a_kubelet_that_was_broken_before_is_not_changed(bench: Bench) -> None:
-    # A kubelet that a signal ends does not state a cause.
-    harm(bench, "kill -9 $pid")
-    source = bench.assign(GOOD, deadline=25, extra={"was_healthy": False})
-    bench.wait(lambda: "as before" in bench.status().get("reason", ""), 20, "annotation")
-    assert bench.active() != LOCAL
-    returned(bench, source, "was not confirmed", 60)

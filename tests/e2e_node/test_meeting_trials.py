@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import time
 import typing as t
 
 import pytest
@@ -14,7 +13,6 @@ import pytest
 from tests.support.lab_node.node_bench import STORE
 from tests.support.lab_node.role_bench import Role
 
-LOCAL = "store/local/config"
 # The binary accepts it, and the kubelet ends with it.
 DEADLY = {"evictionHard": {"memory.available": "lots"}}
 HOLDER = "holder-of-test.service"
@@ -69,30 +67,6 @@ def test_a_run_that_fails_before_its_switch_leaves_the_trial_of_another_run(
     assert role.bench.configz()["maxPods"] == 76 and role.node.invocation_id() == invocation
     role.bench.wait(lambda: role.bench.status().get("reason") == "passed its trial", 30, "annotation")
     assert "error" not in role.bench.status()
-
-
-@pytest.mark.long
-@pytest.mark.fault(case=73)
-def test_what_no_kubelet_has_read_does_not_become_last_known_good(role: Role) -> None:
-    source, before = role.bench.source(), role.node.invocation_id()
-    options: dict[str, t.Any] = {
-        "source": source,
-        "data": {"kubelet": json.dumps({**role.local, **DEADLY})},
-        "trial_seconds": HOLD_SECONDS,
-        "confirm_seconds": 120,
-    }
-    switched = role.ansible.module("kubelet_checkpoint", options, host="n1")
-    assert not switched["failed"] and not switched["reasons"], switched
-    confirmed = role.ansible.module("kubelet_checkpoint", {"state": "confirmed", "source": source}, host="n1")
-    assert not confirmed["failed"], confirmed
-    # The guard looks every second, and every ten seconds while it asks for the Node.
-    time.sleep(HOLD_SECONDS + 20)
-    assert last_known_good(role) == "" and trial(role)["confirmed"] and role.node.invocation_id() == before
-    assert source["uid"] in role.bench.active()
-    role.node.run("systemctl restart kubelet", check=False)
-    role.bench.wait(lambda: role.bench.active() == LOCAL and role.bench.healthy(), 90, "revert")
-    assert last_known_good(role) == "" and trial(role)["failed"]
-    role.bench.wait(lambda: role.bench.status().get("error"), 30, "annotation")
 
 
 @pytest.mark.fault(case=76)

@@ -181,20 +181,6 @@ ExecStart=-/usr/bin/kubelet $A $B $C $D $E $F $G ${{I}} $NONE ${{NONE}} --x=${{H
     assert rewritten["next"]["argv"] == [*found["next"]["argv"], f"--config={ACTIVE}"]
 
 
-def test_a_script_is_refused(nodes: dict[str, Node]) -> None:
-    """test_units_table.py has the other units that are refused."""
-    node = nodes["n1"]
-    node.write(f"{PLACE}/kubelet", "#!/bin/sh\nexec kubelet\n")
-    node.run(f"chmod 755 {PLACE}/kubelet")
-    found = node.unit(f"[Service]\nExecStart={PLACE}/kubelet --config=/x\n")
-    assert (found["form"]["kind"], "is a script" in found["form"]["reason"]) == ("refused", True), found["form"]
-
-
-def test_a_missing_unit_is_refused(nodes: dict[str, Node]) -> None:
-    found = nodes["n1"].python("result = preflight.look('nosuch.service')['kubelet']")
-    assert found["form"] == "refused" and "no such unit" in found["reason"]
-
-
 SWITCH = f"""
 import collections
 calls = collections.Counter()

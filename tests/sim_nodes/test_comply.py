@@ -59,13 +59,3 @@ def test_after_a_rollout_everything_passes_that_a_profile_sets(ansible: Ansible,
     ended = {**excepted, min(left): {**TERMS, "until": "2026-01-01"}}
     run, _rows = checked(ansible, kubelet_config_exceptions=ended)
     assert run.code != 0 and "the exception by ops ended on 2026-01-01" in run.output, run.output
-
-
-def test_wrong_profiles_and_exceptions_are_named(ansible: Ansible) -> None:
-    run = ansible.playbook("comply", "-e", '{"kubelet_config_profile": "cis"}')
-    assert run.code != 0 and "there is no profile cis. Use cis-1.12 or stig-v2r6" in run.output, run.output
-    run = ansible.playbook("comply")
-    assert run.code != 0 and "no node has a profile" in run.output, run.output
-    given = {"kubelet_config_profile": CIS, "kubelet_config_exceptions": {"4.2.99": TERMS}}
-    run = ansible.playbook("comply", "-e", json.dumps(given))
-    assert run.code != 0 and "cis-1.12 has no such item" in run.output, run.output

@@ -58,18 +58,3 @@ def test_metrics_from_the_first_switch_to_the_reset(nodes: dict[str, SimNode], n
         calls.reset()
     assert not path.exists() and node.layout() == layout
     folder.rmdir()
-
-
-def test_a_folder_that_does_not_exist_is_a_warning(nodes: dict[str, SimNode]) -> None:
-    node = nodes["n1"]
-    calls = Calls(node, "checkpoint", metrics_dir="/run/nowhere")
-    try:
-        done = calls.switch({"maxPods": 71}, trial_seconds=1)
-        assert [text for text in done["warnings"] if "metrics" in text] == [
-            "the guard cannot write its metrics, and works without them: /run/nowhere: does not exist; create this "
-            "folder, or name another one"
-        ]
-        node.wait(lambda: node.configz().get("maxPods") == 71, 20, "the new configuration")
-        assert not node.at("/run/nowhere").exists()
-    finally:
-        calls.reset()

@@ -103,7 +103,7 @@ def unit(long: bool) -> list[str]:
 
 @tests("beside", newest, "short", "long")
 def sim_nodes(long: bool) -> list[str]:
-    """The node side on simulated nodes, without root: clock, demo, secrets, reports, kubelets of many minors. Long: all
+    """The node side on simulated nodes, without root: demo, secrets, reports, kubelets of many minors. Long: all
     points.
     """
     return ["tests/sim_nodes", *unless(long)]
@@ -148,7 +148,7 @@ def fuzz(_long: bool) -> list[str]:
 CALLBACK = "tests/unit/plugins/callback/test_rollout.py::test"
 OTHER_VERSIONS = [
     *["tests/unit/extensions", "tests/unit/playbooks", "tests/unit/plugins"],
-    *files("unit/roles", "argument_specs by_hand declared_values kubeadm_of_one_group read_node tasks window"),
+    *files("unit/roles", "argument_specs by_hand declared_values kubeadm_of_one_group tasks window"),
     # A rollout on a terminal and an interrupt show the callback. The gate `unit` has its other runs.
     *("--deselect", f"{CALLBACK}_an_interrupted_run_leaves_its_report"),
     *("--deselect", f"{CALLBACK}_what_is_no_rollout_leaves_no_line_and_no_report"),
@@ -264,24 +264,22 @@ ALONE = files("contract", "guard")
 STAGES = ["tests/e2e", "tests/contract", *without([*STATIC, *ALONE]), "--on", "lab"]
 # On a lab of its own, so that the lanes take equally long.
 ROLLOUT = "tests/contract/test_rollout.py"
-# The simulated kubelet is compared with recorded answers of real ones in the unit tests.
-SIMULATED = "tests/e2e/test_simulated.py"
 
 
 @tests("lab", newest, "short", "long")
 def e2e(long: bool) -> list[str]:
     """The five stages and the contract on real kubelets of the lab, but for the files of e2e_rollout."""
     # The gate `contract` runs the same files on the simulation.
-    simulated = "configmaps edges gate lease matrix outage permissions refusals requests verdicts"
+    simulated = "configmaps edges gate lease matrix outage permissions verdicts"
     # Decisions: tests/unit/.../_config/forecast. The lab itself: every gate brings one up and takes it down.
     left_out = [*files("contract", simulated), *files("e2e", "forecast lab_tool")]
-    return [*STAGES, *without([ROLLOUT, SIMULATED]), *unless(long, *left_out)]
+    return [*STAGES, *without([ROLLOUT]), *unless(long, *left_out)]
 
 
 @tests("lab_second", newest, "short", "long")
 def e2e_rollout(long: bool) -> list[str]:
-    """Rollouts from plan to prune, and the simulated kubelet beside a real one."""
-    return [ROLLOUT, *([SIMULATED] if long else NOT_LONG), "--on", "lab"]
+    """Rollouts from plan to prune."""
+    return [ROLLOUT, *([] if long else NOT_LONG), "--on", "lab"]
 
 
 @tests("lab_second", lowest_tools, "short", "long")

@@ -4,7 +4,8 @@
 """The cluster of a measurement, in a process of its own: its work is not the controller's.
 
 `python -m tests.benchmarks.scale.served NODES VERSION [followed]` prints its address, then answers each line with what
-happened since the last one: requests and bytes by kind, and its seconds of CPU. It ends with its input.
+happened since the last one: requests and bytes by kind, its seconds of CPU, and which kubelets have a new source. It
+ends with its input.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from pathlib import Path
 from tests.sim.api.faults import Counter
 from tests.sim.cluster import CONFIGMAPS, DEFAULT, Cluster
 from tests.sim.kubelets.configs import own_file
+from tests.sim.kubelets.dynamic import DynamicKubelet
 
 ROOT = Path(__file__).resolve().parents[3]
 KINDS = (
@@ -121,7 +123,14 @@ def _push(cluster: Cluster, name: str, text: str) -> dict[str, str]:
 
 def main() -> int:
     """Serve until the input ends."""
-    count, version, more = int(sys.argv[1]), sys.argv[2], {"followed": True} if sys.argv[3:] else {}
+    count, version = int(sys.argv[1]), sys.argv[2]
+    changes: list[dict[str, t.Any]] = []
+
+    def synced(kubelet: DynamicKubelet, restarted: bool) -> None:
+        good = restarted and not (kubelet.state.override or kubelet.state.error)
+        changes.append({"node": kubelet.name, "seen": kubelet.seen, "reported": time.time(), "good": good})
+
+    more: dict[str, t.Any] = {"followed": True} if sys.argv[3:] else {"synced": synced}
     with Cluster(version, tls=False) as cluster:
         cluster.server.counter = cluster.counter = counter = ByKind()
         own = own_file(name_of(0), cluster.store.minor)
@@ -134,8 +143,9 @@ def main() -> int:
                 print(json.dumps(_push(cluster, line.split()[1], own)), flush=True)
                 continue
             now = time.process_time()
-            print(json.dumps({"kinds": counter.taken(), "server_cpu": now - began}), flush=True)
+            print(json.dumps({"kinds": counter.taken(), "server_cpu": now - began, "changes": changes}), flush=True)
             began = now
+            changes.clear()
     return 0
 
 

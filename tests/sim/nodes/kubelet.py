@@ -34,7 +34,6 @@ from tests.sim.nodes.kubelet_config import Ended
 
 HEARTBEAT_SECONDS = 5.0
 LIFE = "LIVENODES_SIM_LIFE"
-AHEAD = "/run/clock-ahead"
 """As in shim.py, which runs without this package."""
 
 
@@ -103,11 +102,6 @@ class Kubelet:
     def _at(self, path: str) -> Path:
         return self.root / path.lstrip("/")
 
-    def _ahead(self) -> float:
-        """Return by how many seconds the clock of the node is ahead of this machine's (`SimNode.set_clock`)."""
-        place = self._at(AHEAD)
-        return float(place.read_text(encoding="ascii")) if place.exists() else 0.0
-
     def _serve(self) -> None:
         place = endpoint(self.config, self.words)
         address = self.config.get("address") or "0.0.0.0"
@@ -155,7 +149,7 @@ class Kubelet:
             return 200, json.dumps({"kubeletconfig": self._configz()})
         if path == "/metrics":
             running = time.time() - self.began
-            return 200, pages.metrics(self.began + self._ahead(), running).decode()
+            return 200, pages.metrics(self.began, running).decode()
         if path == "/pods":
             return 200, json.dumps({"kind": "PodList", "apiVersion": "v1", "items": []})
         if path == "/stats/summary":
@@ -174,8 +168,7 @@ class Kubelet:
             time.sleep(HEARTBEAT_SECONDS)
 
     def _report_once(self) -> None:
-        ahead = datetime.timedelta(seconds=self._ahead())
-        name, now = self.known["name"], datetime.datetime.now(datetime.UTC) + ahead
+        name, now = self.known["name"], datetime.datetime.now(datetime.UTC)
         moment = now.strftime("%Y-%m-%dT%H:%M:%SZ")
         ready = {
             "type": "Ready",

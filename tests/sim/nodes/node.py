@@ -36,7 +36,6 @@ import yaml
 
 from tests.lab import files, kubeadm
 from tests.sim.cluster import Cluster
-from tests.sim.nodes.kubelet import AHEAD
 from tests.sim.nodes.systemd import MARK, TCP_HEAD, Systemd
 
 HERE = Path(__file__).resolve().parent
@@ -198,12 +197,6 @@ class SimNode:
         shutil.rmtree(self.at("/run/livenodes-kubelet-guard"), ignore_errors=True)
         self.systemd = Systemd(self.root, self.pace)
         self.boot()
-
-    def set_clock(self, ahead: float) -> None:
-        """Set the wall clock of the node's programs, in seconds ahead of this machine's: they see the jump at once."""
-        fresh = self.at(f"{AHEAD}.new")
-        fresh.write_text(str(ahead), encoding="ascii")
-        fresh.rename(self.at(AHEAD))
 
     def start_runtime(self) -> None:
         """Let the container runtime listen."""

@@ -23,7 +23,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 import typing as t
 import zipimport
 
@@ -36,8 +35,6 @@ PYTHON = "/usr/bin/python3"
 # How the binary of a simulated kubelet begins: as an ELF file, which the collection asks for.
 MARK = b"\x7fELF, simulated"
 LIFE = "LIVENODES_SIM_LIFE"
-# By how many seconds the clock of the node is ahead of this machine's; absent for none.
-AHEAD = f"{ROOT}/run/clock-ahead"
 
 ONE_PATH = [
     "access",
@@ -203,21 +200,6 @@ def _end_with(handle: int) -> None:
 _open = builtins.open
 
 
-def _clock() -> None:
-    """Let the wall clock be as many seconds ahead as the node's folder states, from one call to the next."""
-    wall, of = time.time, time.clock_gettime
-
-    def now() -> float:
-        try:
-            with _open(AHEAD, encoding="ascii") as stream:
-                return wall() + float(stream.read())
-        except FileNotFoundError:
-            return wall()
-
-    time.time = now
-    time.clock_gettime = lambda clock: now() if clock == time.CLOCK_REALTIME else of(clock)
-
-
 def install() -> None:
     """Make the node's folder the root file system of this process."""
     for name in ONE_PATH:
@@ -238,7 +220,6 @@ def install() -> None:
     sys.path_hooks.insert(0, NodeFinder())
     sys.meta_path.insert(0, TlsFinder())
     sys.executable = PYTHON
-    _clock()
     os.environ["PATH"] = f"{ROOT}/usr/bin:{os.environ.get('PATH', os.defpath)}"
     if os.environ.get(LIFE):
         # Only this process has the pipe, not the programs that it runs.

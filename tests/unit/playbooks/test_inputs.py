@@ -130,23 +130,6 @@ def test_right_variables_and_those_of_other_playbooks_are_accepted(
     assert run.code != 0 and NO_KUBECONFIG in run.output, run.output
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        (),
-        ("-e", '{"kubelet_config_hosts": ["n1", "n3"]}'),
-        ("-e", '{"kubelet_config_hosts": ["n1,n2", "others:!n2"]}'),
-        ("-e", "kubelet_config_hosts=n1,n3", "--limit", "n3"),
-        ("--limit", "n2"),
-        ("-e", "kubelet_config_hosts=workers", "--limit", "n2"),
-        extra(**{**ROLLOUT, "awx_workflow_job_name": "Week"}),
-    ],
-)
-def test_hosts_that_are_accepted(ansible: Ansible, arguments: tuple[str, ...]) -> None:
-    run = ansible.playbook("require_hosts", *arguments)
-    assert run.code == 0, run.output
-
-
 def test_hosts_that_only_the_inventory_names_are_refused(ansible: Ansible) -> None:
     """The playbook would not see them, and would change all hosts."""
     ansible.variables(all={"kubelet_config_hosts": "workers"})

@@ -28,69 +28,6 @@ PASSWORD, HEADER, SIZE = b"vault-password", "vaulted-header", "20Mi"
 
 
 @pytest.fixture
-def fleet() -> t.Iterator[PlayedCluster]:
-    """n1 has maxPods 110 of its own, n2 has 80."""
-    with PlayedCluster("n1", "n2", local=("n1", "n2")) as made:
-        made.live["n2"] = {**made.local, "maxPods": 80}
-        yield made
-
-
-@pytest.fixture
-def ansible(tmp_path: Path, fleet: PlayedCluster) -> Ansible:
-    return played_ansible(tmp_path, fleet, kubelet_config_forecast="ignore")
-
-
-def declare(ansible: Ansible, n1: t.Mapping[str, t.Any], n2: t.Mapping[str, t.Any]) -> None:
-    """Write the inventory."""
-    ansible.host_variables(n1={"kubelet_config": dict(n1)}, n2={"kubelet_config": dict(n2)})
-
-
-def values(fleet: PlayedCluster, field: str = "maxPods") -> list[t.Any]:
-    return [fleet.live[name].get(field) for name in ("n1", "n2")]
-
-
-@pytest.mark.long
-@pytest.mark.fault(case=64)
-def test_a_deleted_line_reverts_each_node_of_a_shared_variant(ansible: Ansible, fleet: PlayedCluster) -> None:
-    """Both nodes run one ConfigMap, but only n1 has a declared maxPods, and n2 has the same value of its own."""
-    declare(ansible, {"maxPods": 80, "eventBurst": 7}, {"eventBurst": 7})
-    run = ansible.playbook("rollout")
-    assert run.code == 0, run.output
-    assert len({node["spec"]["configSource"]["configMap"]["name"] for node in fleet.nodes.values()}) == 1
-    assert values(fleet) == [80, 80]
-
-    declare(ansible, {"eventBurst": 7}, {"eventBurst": 7})
-    drift = ansible.playbook("drift", "-e", "kubelet_config_drift=report")
-    assert "no longer declared" in drift.output and "1 drifted, 1 difference" in drift.output, drift.output
-
-    fleet.assigned.clear()
-    run = ansible.playbook("rollout")
-    assert run.code == 0, run.output
-    assert "maxPods: 80 -> 110" in run.output and "(no longer declared)" in run.output, run.output
-    assert (values(fleet), fleet.assigned) == ([110, 80], {"n1"})
-
-    fleet.assigned.clear()
-    again = ansible.playbook("rollout")
-    assert again.code == 0, again.output
-    assert fleet.assigned == set()
-    assert "0 drifted" in ansible.playbook("drift").output
-
-
-@pytest.mark.long
-@pytest.mark.fault(case=64)
-def test_a_revert_needs_the_permission_of_its_effect(ansible: Ansible, fleet: PlayedCluster) -> None:
-    declare(ansible, {"clusterDNS": ["10.96.0.99"]}, {})
-    assert ansible.playbook("rollout", "-e", "kubelet_config_allow_effect=drain").code == 0
-    declare(ansible, {}, {})
-    run = ansible.playbook("rollout")
-    assert run.code != 0 and "allow_effect=drain" in run.output, run.output
-    assert values(fleet, "clusterDNS") == [["10.96.0.99"], None]
-    run = ansible.playbook("rollout", "-e", "kubelet_config_allow_effect=drain")
-    assert run.code == 0, run.output
-    assert values(fleet, "clusterDNS") == [None, None]
-
-
-@pytest.fixture
 def machines() -> t.Iterator[PlayedCluster]:
     """Nodes whose inventory does not know their sizes."""
     with PlayedCluster(*SIZES) as made:
@@ -134,15 +71,6 @@ def test_roles_in_a_play_of_the_user(sized: Ansible, strategy: str, declared: t.
     run = sized.playbook(playbook_of(sized.home, {"strategy": strategy, "roles": roles}))
     assert run.code == 0, run.output
     assert "1844Mi" in run.output and "5612Mi" in run.output, run.output
-
-
-def test_a_reservation_above_the_capacity_is_refused(sized: Ansible, machines: PlayedCluster) -> None:
-    sized.variables(all={"kubelet_config": {"kubeReserved": {"memory": "{{ 2 * kubelet_capacity.pods // 2 }}Gi"}}})
-    machines.nodes["n3"]["status"]["capacity"]["memory"] = "256Gi"
-    run = sized.playbook("rollout")
-    assert run.code != 0
-    assert "2 nodes (n1, n2): kubeReserved: kubeReserved, systemReserved and evictionHard keep back" in run.output
-    assert machines.assigned == set() and set(machines.configmaps) == {machines.BEFORE}
 
 
 def test_a_machine_without_a_class_is_named(sized: Ansible, machines: PlayedCluster) -> None:

@@ -73,24 +73,6 @@ def test_control_plane_nodes_change_in_one_rollout_at_a_time(
     assert ("Both change control-plane nodes" in " ".join(run.output.split())) is refused, run.output
 
 
-@pytest.mark.parametrize("ahead", [pytest.param(-4000.0, marks=pytest.mark.long), 4000.0])
-@pytest.mark.fault(case=57)
-def test_a_wrong_clock_neither_ends_a_lease_nor_keeps_it(ansible: Ansible, fleet: PlayedCluster, ahead: float) -> None:
-    """The controller's clock is an hour wrong. The cluster's alone counts: the Lease holds, and expires by it."""
-    fleet.ahead = ahead
-    hold(ansible, fleet, "n1")
-    refused = ansible.playbook("rollout")
-    assert refused.code != 0 and "ops@bastion has been rolling out to others" in refused.output, refused.output
-    assert fleet.assigned == set() and len(fleet.claims.items) == 1
-
-    fleet.ahead += 700
-    run = ansible.playbook("rollout")
-    assert (run.code, fleet.assigned, fleet.claims.items) == (0, {"n1", "m1"}, {}), run.output
-    fleet.assigned.clear()
-    again = ansible.playbook("rollout")
-    assert (again.code, fleet.assigned) == (0, set()), again.output
-
-
 class Migrating(SwitchedCluster):
     """Nodes with native delivery. `lasting`: the seconds of each Lease that was asked for."""
 

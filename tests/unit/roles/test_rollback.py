@@ -210,22 +210,6 @@ def test_a_kubelet_that_cannot_be_read(tmp_path: Path, fleet: Fleet, gone: str) 
         assert "its live configuration is not known" in back.output, back.output
 
 
-@pytest.mark.long
-def test_an_older_rollout_by_its_name(tmp_path: Path, fleet: Fleet) -> None:
-    """As long as nodes have it. The message names those that they have."""
-    ansible = playbooks(tmp_path, fleet)
-    assert play(ansible, "rollout").code == 0
-    old = json.loads(fleet.nodes["n2"]["metadata"]["annotations"][annotation.PREVIOUS])["rollout"]
-    paused = play(ansible, "rollout", kubelet_config={"maxPods": 70}, kubelet_config_pause=True)
-    assert paused.code != 0 and pods(fleet) == [70, BAD, BAD, BAD], paused.output
-    wrong = play(ansible, "rollback", kubelet_config_rollout_id="20200101T000000Z-00000000")
-    assert wrong.code != 0 and old in wrong.output and pods(fleet) == [70, BAD, BAD, BAD], wrong.output
-    older = play(ansible, "rollback", kubelet_config_rollout_id=old)
-    assert (older.code, pods(fleet)) == (0, [70, GOOD, GOOD, GOOD]), older.output
-    newest = play(ansible, "rollback")
-    assert (newest.code, pods(fleet)) == (0, [BAD, GOOD, GOOD, GOOD]), newest.output
-
-
 def test_a_rollout_in_several_runs_is_one(tmp_path: Path, fleet: Fleet) -> None:
     ansible = playbooks(tmp_path, fleet)
     assert play(ansible, "rollout", kubelet_config_pause=True).code != 0
@@ -249,20 +233,3 @@ def test_values_of_a_machine_stay_those_of_each_node(tmp_path: Path, target: Fle
     again = play(ansible, "rollback", **to_target)
     assert (again.code, target.assigned) == (0, set()), again.output
     assert [again.recap(name)["changed"] for name in target.live] == [0, 0, 0], again.output
-
-
-@pytest.mark.long
-def test_one_configmap_is_refused_before_any_change(tmp_path: Path, target: Fleet) -> None:
-    """If it does not exist, and if its effects are not allowed, as in a rollout."""
-    ansible, before = playbooks(tmp_path, target), {*target.configmaps}
-    run = play(ansible, "rollback", kubelet_config_variant="config-gone")
-    assert run.code != 0 and "kube-system/config-gone" in run.output, run.output
-    assert "there is no such ConfigMap" in run.output and target.assigned == set(), run.output
-
-    changed = json.dumps({**target.local, "clusterDNS": ["10.96.0.99"]})
-    target.configmaps[TARGET] = objects.configmap(TARGET, changed)
-    run = play(ansible, "rollback", kubelet_config_variant=TARGET)
-    assert run.code != 0 and "clusterDNS" in run.output and "allow_effect=drain" in run.output, run.output
-    assert (target.assigned, {*target.configmaps}) == (set(), before)
-    allowed = play(ansible, "rollback", kubelet_config_variant=TARGET, kubelet_config_allow_effect="drain")
-    assert (allowed.code, target.assigned) == (0, {"n1", "n2", "n3"}), allowed.output

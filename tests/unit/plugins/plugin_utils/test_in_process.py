@@ -322,7 +322,8 @@ def played(tmp_path: Path, cluster: Cluster, nodes: t.Sequence[str], **play: t.A
     hosts = json.loads(json.dumps(HOSTS))
     for name in ("first", "n2"):
         python = tmp_path / f"python-{name}"
-        python.write_text(f'#!/bin/sh\necho "$*" >>{tmp_path}/ran-{name}\nexec {sys.executable} "$@"\n')
+        noted = f'echo "$*" >>{tmp_path}/ran-{name}; env >>{tmp_path}/environment-{name}'
+        python.write_text(f'#!/bin/sh\n{noted}\nexec {sys.executable} "$@"\n')
         python.chmod(0o755)
         hosts[name]["mine"] = str(python)
     inventory = tmp_path / "hosts.yml"
@@ -341,7 +342,8 @@ def played(tmp_path: Path, cluster: Cluster, nodes: t.Sequence[str], **play: t.A
         ANSIBLE_CONNECTION_PLUGINS=str(tmp_path / "connections"),
         ANSIBLE_SSH_RETRIES="0",
     )
-    assert not [token for token in cluster.api.tokens.sent if token in run.output]
+    shown = [run.output, *(path.read_text() for path in tmp_path.glob("environment-*"))]
+    assert not [token for token in cluster.api.tokens.sent if any(token in text for text in shown)]
     return run.output
 
 

@@ -161,6 +161,7 @@ def test_a_live_holder_is_named(api: Direct, wall: Clock) -> None:
         assert text in error.message
 
 
+@pytest.mark.fault(case=18)
 def test_a_dead_holder_is_waited_for_and_taken_over(api: Direct, wall: Clock) -> None:
     """By default the wait is long enough for any holder of the same duration; only a LIST a look."""
     dead = hold(api, holder="dead")["lease"]

@@ -124,6 +124,7 @@ def test_a_node_of_the_batch_counts_once(clock: Clock, bad: Node, shown: bool) -
     assert list(run(group(n7=bad), "n1", max_unavailable="2")["budget"]["unavailable"]) == ["n7"]
 
 
+@pytest.mark.fault(case=15)
 def test_a_node_that_cannot_be_verified(clock: Clock) -> None:
     api = group(n7=node("n7", ready="False"))
     assert (
@@ -198,6 +199,7 @@ def test_a_node_that_this_rollout_has_reverted(
     assert found["unavailable"] == ({"n7": unavailable} if unavailable else {})
 
 
+@pytest.mark.fault(case=25)
 def test_it_waits_for_the_budget(clock: Clock) -> None:
     """A look every 2 s, the Lease renewed with each; it begins as soon as it may."""
     api = group(n7=node("n7", ready="False"))
