@@ -13,7 +13,7 @@ import typing as t
 from collections import Counter
 from xml.etree import ElementTree
 
-from .._config.plan import host_facts
+from .._config import host_facts
 from .._config.profile import profiles, verdicts
 from .._config.profile.verdicts import FAIL, NOT_CHECKED, PASS, VERDICTS
 from .._config.values import document

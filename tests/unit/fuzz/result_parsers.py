@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import comply
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import drift, soak
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import host_facts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import drift_cause, drift_facts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import host_facts, own_file
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.plan import Request, make_plan
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile import profiles, verdicts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile.profiles import PROFILES

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._config import delivery
+from ..._config import delivery, host_facts
 from ..._config.drift import drift_rows
 from ..._config.drift.drift_cause import SOURCE, STAGES, UNKNOWN
 from ..._config.drift.drift_facts import Host, NodeFacts
@@ -19,7 +19,7 @@ from ..._config.fields import compare, overlay, shadow
 from ..._config.fields import complete_config as pure_configz
 from ..._config.forecast import allocatable
 from ..._config.minors import fields_of
-from ..._config.plan import host_facts, layers, own_file, own_values
+from ..._config.plan import layers, own_file, own_values
 from ..._config.plan.layers import Layers
 from ..._config.values import document
 from ..api import parallel

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
-from .. import delivery
+from .. import delivery, host_facts
 from ..fields import compare, fields, shadow
 from ..forecast import pod_forecast
-from ..plan import host_facts
 from ..values import paths
 from ..values.reference import describe
 from . import differing

@@ -13,10 +13,10 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Collection, Mapping, Tuple
 
-from .. import delivery
+from .. import delivery, host_facts
 from ..delivery import LINK
 from ..fields import compare, fields, merged_dropins, overlay, shadow
-from ..plan import host_facts, own_file
+from ..plan import own_file
 from ..plan.layers import Declared
 from ..values import paths
 from ..values.reference import same_place

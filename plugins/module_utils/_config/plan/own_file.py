@@ -12,11 +12,11 @@ from __future__ import annotations
 import posixpath
 from typing import Any, Mapping, NamedTuple, Sequence
 
+from .. import host_facts
 from ..delivery import LINK, of_row
 from ..fields import compare, fields, merged_dropins, overlay, shadow
 from ..values import following
 from ..values.short_texts import minor_of
-from . import host_facts
 from .layers import Declared
 
 _SECRETS = sorted(field.path for field in fields.ALL.values() if field.secret)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Mapping, Sequence
 
+from .. import host_facts
 from ..delivery import NATIVE, Delivery, checked, of, of_row
 from ..fields.field_row import EFFECTS, FORBIDDEN, SAFE
 from ..forecast import allocatable, pod_forecast
@@ -23,7 +24,7 @@ from ..values.document import API_VERSION, KIND, accept, parse, render
 from ..values.document import configmap_name as name_of
 from ..values.reference import held, same_place
 from ..values.short_texts import minor_of
-from . import host_facts, own_file, own_values, plan_node, plan_text, sources
+from . import own_file, own_values, plan_node, plan_text, sources
 from .layers import Declared, Layers
 from .own_values import Record
 

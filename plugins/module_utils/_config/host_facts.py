@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Any, Callable, Mapping, NamedTuple
 
-from ..fields import binary_facts, merged_dropins
-from ..fields.binary_facts import BinaryFacts
-from ..values import document, paths
+from .fields import binary_facts, merged_dropins
+from .fields.binary_facts import BinaryFacts
+from .values import document, paths
 
 Check = Callable[[Any], bool]
 _TOP = "the top level"
