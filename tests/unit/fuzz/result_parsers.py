@@ -95,12 +95,13 @@ INPUTS = sorted(name for name in KNOWN if KNOWN[name]["type"] != "dict")
 
 def explaining(facts: t.Any) -> None:
     """Use the facts of a host for a drift, a plan and a verdict."""
-    node = drift_facts.Inspected(facts)
+    seen = host_facts.read(facts)
+    node = drift_facts.Inspected(seen)
     node.causes({"maxPods": 4, 'evictionHard["memory.available"]': None}, {"maxPods": 80}, 33)
     node.overrides("maxPods", CONFIG, 33)
-    drift._host("n1", {"n1": facts}, True)
+    drift._host(facts, seen, True)
     with contextlib.suppress(own_file.OwnFileError):
-        own_file.of_facts(facts, LIVE)
+        own_file.of_facts(seen, LIVE)
     row = {"variant": "v", "kubelet_version": "v1.33.1", "delivery": "none", "source": None, "status": None}
     for delivery in ("checkpoint", "dropin"):
         table = {"variants": {"v": LIVE}, "nodes": {"n1": row}}
@@ -112,8 +113,9 @@ def explaining(facts: t.Any) -> None:
 def complying(given: tuple[t.Any, t.Any]) -> None:
     """Judge a live configuration and the facts of its host by all profiles."""
     live, host = given
-    facts = verdicts.Facts(33, document.accept(live, "x"), "", host)
-    if not host_facts.of_preflight(host):
+    seen = host_facts.read(host)
+    facts = verdicts.Facts(33, document.accept(live, "x"), "", seen)
+    if not seen.fault:
         comply.lines({"n1": {"rows": verdicts.of_node(facts, list(PROFILES), {}, datetime.date(2026, 11, 27))}})
 
 

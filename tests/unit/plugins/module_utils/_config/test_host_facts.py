@@ -128,6 +128,6 @@ def test_no_facts_at_all(facts: Any) -> None:
     ],
 )
 def test_what_the_binary_of_a_node_said(facts: Any, minor: int, known: bool) -> None:
-    found = host_facts.binary_of(facts, minor)
+    found = host_facts.read(facts).binary_of(minor)
     assert (found is not None) is known
     assert not known or (found and found.version == "v1.36.2" and found.gates == {"A": "b+"})
