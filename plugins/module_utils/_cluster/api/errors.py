@@ -24,6 +24,11 @@ class ClusterError(Exception):
     `result` holds what is known so far, in the shape of the module's result; it is returned beside the message.
     """
 
+    status: int | None = None
+    """That of the API server's answer, 0 without an answer; None if the failure is not that of a request."""
+    transient = False
+    """Whether it may pass by itself."""
+
     def __init__(self, message: str, result: dict[str, t.Any] | None = None) -> None:
         super().__init__(message)
         self.message = node_row.printable(message)
@@ -39,6 +44,8 @@ class ApiError(ClusterError):
 
     `causes` maps a reason to its message (metav1.StatusCause).
     """
+
+    status: int
 
     def __init__(
         self,

@@ -20,7 +20,7 @@ from ..._config.rules import checks, start_rules
 from ..._config.values import document, node_row
 from ..._config.values.reference import same_place
 from ..api import parallel
-from ..api.errors import ApiError, ClusterError
+from ..api.errors import ClusterError
 from ..api.session import Session
 from ..objects import config_sources, configmaps, kubelets, node_requests, nodes
 from . import diagnose, verdict
@@ -156,7 +156,7 @@ class Watch:
         absent = node_requests.absence(self.session, outcome.error)
         if absent:
             return _lost(absent)
-        if isinstance(outcome.error, ApiError) and outcome.error.transient:
+        if outcome.error and outcome.error.transient:
             # An empty status alone is not evidence: a kubelet in a crash loop never reports its assignment.
             config = "active" if expected else "local by its status"
             return verdict.Verdict("not_ready", f"its config is {config}, but {fault}")
