@@ -62,6 +62,9 @@ def test_each_tasks_file_uses_exactly_the_variables_of_its_spec(role: str) -> No
         used = set(re.findall(r"(?<![.\w])kubelet_config(?:_\w+)?\b", text)) - (handed - set(options))
         if "node_table" in text:
             used |= OF_THE_FILTER
+        if "checkpoint_name" in text:
+            # See vars/main.yml of the role.
+            used.add("kubelet_config_node_name")
         for step in re.findall(r"^ +step: (\w+)$", text, re.MULTILINE):
             used.update(STEPS[step].reads)
         if re.search(r"(?:_table|node_table\(hostvars\)\))\.flags", text):
