@@ -11,6 +11,7 @@ and the restart of the switch then takes that up, too.
 from __future__ import annotations
 
 import dataclasses
+import posixpath
 from typing import Any, Collection, Mapping, Tuple
 
 from ..delivery import LINK
@@ -139,8 +140,9 @@ class Inspected:
         self._base: Config | None = None
         if contents:
             self._base = contents.pop(self._file, {})
-        self._earlier = [file for file in contents.items() if _name(file[0]) < LINK]
-        self._later = [file for file in contents.items() if _name(file[0]) >= LINK]
+        folder = posixpath.dirname(next(iter(contents), ""))
+        earlier, later = merged_dropins.around(contents, facts.link or posixpath.join(folder, LINK))
+        self._earlier, self._later = list(earlier.items()), list(later.items())
         self._contents = [content for _path, content in (*self._earlier, *self._later)]
 
     @property
@@ -196,10 +198,6 @@ class Inspected:
         """Return the last file that sets a path, empty if there is none."""
         files = [(self._file, self._base), *self._earlier, *self._later]
         return next((name for name, content in reversed(files) if content is not None and sets(content, path)), "")
-
-
-def _name(path: str) -> str:
-    return path.rpartition("/")[2]
 
 
 def sets(config: Config, path: str) -> bool:

@@ -9,7 +9,6 @@ rollout.
 
 from __future__ import annotations
 
-import posixpath
 from typing import Any, Mapping, NamedTuple, Sequence
 
 from ..delivery import LINK, of_row
@@ -74,19 +73,17 @@ def of_facts(facts: HostFacts, live: Mapping[str, Any]) -> Files:
         read = facts.content
     if read is None:
         raise OwnFileError(f"{facts.file}, which the kubelet reads, cannot be read")
-    before, after = _around_ours(contents, facts)
-    return Files(_revealed(own, live), _revealed(read, live), before, after, facts.outdated, [*facts.flags])
-
-
-def _around_ours(contents: Mapping[str, Any], facts: HostFacts) -> tuple[list[Any], list[Any]]:
-    """Return the drop-ins of others that the kubelet lays before ours, and those after it. Raises OwnFileError."""
     if None in contents.values():
         raise OwnFileError("one of its drop-ins cannot be read")
-    ours = posixpath.normpath(facts.link or LINK)
-    ordered = merged_dropins.in_order([*contents, ours])
-    layers = list(map(contents.get, ordered))
-    at = ordered.index(ours)
-    return layers[:at], layers[at + 1 :]
+    before, after = merged_dropins.around(contents, facts.link or LINK)
+    return Files(
+        _revealed(own, live),
+        _revealed(read, live),
+        list(before.values()),
+        list(after.values()),
+        facts.outdated,
+        list(facts.flags),
+    )
 
 
 def later(files: Files, declared: Declared, minor: int) -> list[compare.Change]:

@@ -344,6 +344,14 @@ def test_what_explains_a_change(facts: Any, declared: Any, path: str, live: Any,
     assert words in found and bool(found) == bool(words), found
 
 
+def test_a_drop_in_in_a_folder_below_comes_where_the_kubelet_reads_it() -> None:
+    last = {"path": "/d/99-zz/10.conf", "content": {**HEADER, "maxPods": 73}}
+    facts = _facts({}, early={"maxPods": 71}, late={"maxPods": 72})
+    facts["own"].append(last)
+    found = drift_facts.Inspected(host_facts.read(facts)).causes({"maxPods": 73}, {}, 36)
+    assert found == {"maxPods": f"{last['path']} changed"}
+
+
 @pytest.mark.parametrize(
     ("facts", "source", "path", "wins"),
     [
