@@ -134,7 +134,7 @@ class Inspected:
     """What the inspection of a node found of it, just before its kubelet was restarted."""
 
     def __init__(self, facts: HostFacts) -> None:
-        self._flags = {path: str(use["flag"]) for path, use in facts.flags.items()}
+        self._flags = facts.flags
         contents = dict(facts.own or {})
         self._file = facts.local_config
         self._base: Config | None = None
@@ -177,9 +177,9 @@ class Inspected:
     def _cause(
         self, path: str, live: Any, values: Mapping[str, Any], given: set[str], config: Config, minor: int
     ) -> str:
-        flag = shadow.shadow_of(path, self._flags)
-        if flag is not None:
-            return f"the flag {flag} sets it"
+        use = shadow.shadow_of(path, self._flags)
+        if use is not None:
+            return f"the flag {use['flag']} sets it"
         file = self._last_with(path)
         field = fields.owner(path)
         if file and field is not None and field.secret:

@@ -76,14 +76,8 @@ def of_facts(facts: HostFacts, live: Mapping[str, Any]) -> Files:
     if None in contents.values():
         raise OwnFileError("one of its drop-ins cannot be read")
     before, after = merged_dropins.around(contents, facts.link or LINK)
-    return Files(
-        _revealed(own, live),
-        _revealed(read, live),
-        list(before.values()),
-        list(after.values()),
-        facts.outdated,
-        list(facts.flags),
-    )
+    earlier, later = list(before.values()), list(after.values())
+    return Files(_revealed(own, live), _revealed(read, live), earlier, later, facts.outdated, list(facts.flags))
 
 
 def later(files: Files, declared: Declared, minor: int) -> list[compare.Change]:
