@@ -22,12 +22,12 @@ class ClusterError(Exception):
     """A failure that ends the module.
 
     `result` holds what is known so far, in the shape of the module's result; it is returned beside the message.
+    `status` is that of an answer of the API server, None for other failures. `transient`: whether it may pass by
+    itself.
     """
 
     status: int | None = None
-    """That of the API server's answer, 0 without an answer; None if the failure is not that of a request."""
     transient = False
-    """Whether it may pass by itself."""
 
     def __init__(self, message: str, result: dict[str, t.Any] | None = None) -> None:
         super().__init__(message)
