@@ -13,7 +13,7 @@ import typing as t
 from collections import Counter
 from xml.etree import ElementTree
 
-from .._config.plan import host_facts
+from .._config import host_facts
 from .._config.profile import profiles, verdicts
 from .._config.profile.verdicts import FAIL, NOT_CHECKED, PASS, VERDICTS
 from .._config.values import document
@@ -74,13 +74,13 @@ def _read(
 
 
 def _facts(node: nodes.Node, live: t.Any, unread: str | None, host: t.Any) -> verdicts.Facts:
-    why = "Ansible did not log in to the node"
-    if isinstance(host, dict) and not host.get("skipped"):
-        wrong = host_facts.of_preflight(host)
-        if host.get("kubelet") is not None and not wrong:
-            return verdicts.Facts(node.minor, live, unread or "", host)
-        why = f"the node was not inspected: {host.get('msg') or f'what it returned is malformed at {wrong}'}"
-    return verdicts.Facts(node.minor, live, unread or "", None, why)
+    facts = verdicts.Facts(node.minor, live, unread or "")
+    if not host_facts.is_result(host):
+        return facts
+    seen = host_facts.read(host)
+    if seen.fault:
+        return facts._replace(no_host=f"the node was not inspected: {seen.fault}")
+    return facts._replace(host=seen)
 
 
 Nodes = t.Mapping[str, t.Mapping[str, t.Any]]

@@ -125,6 +125,10 @@ class At(NamedTuple):
     play: Play
     rollout: Mapping[str, Any]
 
+    def failures(self) -> dict[str, str]:
+        """Return by node name why nodes of the batch have failed so far."""
+        return rows.failures(self.batch.hosts, self.found.rows, self.play.present)
+
     def collected(self, native: bool = False) -> At:
         """Return this with what the roles have left on the hosts in its rows; see rows.added_by_hosts."""
         more = rows.added_by_hosts(self.found.rows, self.batch.hosts, self.play.of_host, native)

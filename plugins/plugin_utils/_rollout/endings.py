@@ -13,12 +13,8 @@ from .batch import At, Found, Result
 from .steps import NODE_NAME, WAIT, Options, Step, with_rows
 
 
-def _failures(at: At) -> dict[str, str]:
-    return rows.failures(at.batch.hosts, at.found.rows, at.play.present)
-
-
 def _revert(at: At) -> Options | None:
-    reverts = rows.to_revert(at.found.rows, _failures(at))
+    reverts = rows.to_revert(at.found.rows, at.failures())
     # A reset or a migration that failed leaves the node in the state that its row names.
     if at.play.check_mode or at.batch.steps != goals.ASSIGN or not reverts:
         return None
@@ -32,7 +28,7 @@ def _revert(at: At) -> Options | None:
 
 def _verdicts(at: At, result: Result) -> Mapping[str, Any]:
     """C(verdicts): see rows.verdicts. C(continues): whether the rollout goes on after this batch."""
-    failures = _failures(at)
+    failures = at.failures()
     continues = len({**at.rollout["failed"], **failures}) <= at.rollout["max_failed"]
     later = [] if continues else _untouched(at)
     reverted = result.get("nodes") or {}
@@ -72,7 +68,7 @@ def _own(at: At) -> At:
 def _verdict(at: At, _reason: str, last: bool) -> str:
     """Return why the node of the host has failed. C(last): whether the play ends with it."""
     later = at.play.untouched if last else ()
-    for name, why in _failures(at).items():
+    for name, why in at.failures().items():
         return rows.node_message(why, name, at.play.host, untouched=later)
     return ""
 

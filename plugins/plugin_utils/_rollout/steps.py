@@ -255,7 +255,7 @@ def _soak(at: At) -> Options | None:
 
 def _settle(at: At) -> Options | None:
     """A follower confirms or reverts what its Node names."""
-    failures = rows.failures(at.batch.hosts, at.found.rows, at.play.present)
+    failures = at.failures()
     verified = {name: source for name, source in at.found.on_trial.items() if rows.by_follower(at.found.rows[name])}
     if not verified or at.play.check_mode:
         return None
@@ -265,7 +265,7 @@ def _settle(at: At) -> Options | None:
 
 
 def _to_confirm(at: At, _result: Result) -> Mapping[str, Any]:
-    failures = rows.failures(at.batch.hosts, at.found.rows, at.play.present)
+    failures = at.failures()
     on_hosts = {}
     for host, name in at.batch.hosts.items():
         if name in at.found.on_trial and not rows.by_follower(at.found.rows[name]):

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import comply
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import drift, soak
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import host_facts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import drift_cause, drift_facts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import host_facts, own_file
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.plan import Request, make_plan
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile import profiles, verdicts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile.profiles import PROFILES
@@ -94,12 +95,13 @@ INPUTS = sorted(name for name in KNOWN if KNOWN[name]["type"] != "dict")
 
 def explaining(facts: t.Any) -> None:
     """Use the facts of a host for a drift, a plan and a verdict."""
-    node = drift_facts.Inspected(facts)
+    seen = host_facts.read(facts)
+    node = drift_facts.Inspected(seen)
     node.causes({"maxPods": 4, 'evictionHard["memory.available"]': None}, {"maxPods": 80}, 33)
     node.overrides("maxPods", CONFIG, 33)
-    drift._host("n1", {"n1": facts}, True)
+    drift._host(facts, seen, True)
     with contextlib.suppress(own_file.OwnFileError):
-        own_file.of_facts(facts, LIVE)
+        own_file.of_facts(seen, LIVE)
     row = {"variant": "v", "kubelet_version": "v1.33.1", "delivery": "none", "source": None, "status": None}
     for delivery in ("checkpoint", "dropin"):
         table = {"variants": {"v": LIVE}, "nodes": {"n1": row}}
@@ -111,8 +113,9 @@ def explaining(facts: t.Any) -> None:
 def complying(given: tuple[t.Any, t.Any]) -> None:
     """Judge a live configuration and the facts of its host by all profiles."""
     live, host = given
-    facts = verdicts.Facts(33, document.accept(live, "x"), "", host)
-    if not host_facts.of_preflight(host):
+    seen = host_facts.read(host)
+    facts = verdicts.Facts(33, document.accept(live, "x"), "", seen)
+    if not seen.fault:
         comply.lines({"n1": {"rows": verdicts.of_node(facts, list(PROFILES), {}, datetime.date(2026, 11, 27))}})
 
 

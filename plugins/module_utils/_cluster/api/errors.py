@@ -22,7 +22,12 @@ class ClusterError(Exception):
     """A failure that ends the module.
 
     `result` holds what is known so far, in the shape of the module's result; it is returned beside the message.
+    `status` is that of an answer of the API server, None for other failures. `transient`: whether it may pass by
+    itself.
     """
+
+    status: int | None = None
+    transient = False
 
     def __init__(self, message: str, result: dict[str, t.Any] | None = None) -> None:
         super().__init__(message)
@@ -39,6 +44,8 @@ class ApiError(ClusterError):
 
     `causes` maps a reason to its message (metav1.StatusCause).
     """
+
+    status: int
 
     def __init__(
         self,

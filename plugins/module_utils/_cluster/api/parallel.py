@@ -9,7 +9,7 @@ import concurrent.futures
 import dataclasses
 import typing as t
 
-from .errors import ApiError, ClusterError
+from .errors import ClusterError
 
 _Item = t.TypeVar("_Item")
 _Value = t.TypeVar("_Value")
@@ -65,6 +65,6 @@ def _outcome(item: _Item, future: concurrent.futures.Future[_Value]) -> Outcome[
     try:
         return Outcome(item, value=future.result())
     except ClusterError as error:
-        if isinstance(error, ApiError) and error.status in HOPELESS:
+        if error.status in HOPELESS:
             raise
         return Outcome(item, error=error)

@@ -12,7 +12,7 @@ import typing as t
 from ..._config.forecast.pod_loss import TERMINATING
 from ..._config.values import node_row
 from ..api import parallel
-from ..api.errors import ApiError, ClusterError, NodesFailed, pauses, without_failure
+from ..api.errors import ClusterError, NodesFailed, pauses, without_failure
 from ..api.session import Session
 from ..objects import node_requests, nodes, pods
 from ..objects.lease import Keeper
@@ -117,7 +117,7 @@ class _Drain:
             list(self.left), lambda name: pods.of_node(self.session, name), self.session.concurrency
         ):
             if outcome.value is None:
-                if not isinstance(outcome.error, ApiError) or not outcome.error.transient:
+                if not (outcome.error and outcome.error.transient):
                     self.fail(outcome.item, f"its pods could not be listed: {outcome.why}. {_STAYS}")
                 continue
             self._note_lost(outcome.item, outcome.value)
@@ -268,7 +268,7 @@ def _wait(run: _Drain, keeper: Keeper, api_version: str, deadline: float) -> Non
             run.refresh()
             run.evict(api_version)
         except ClusterError as error:
-            if not isinstance(error, ApiError) or not error.transient:
+            if not error.transient:
                 run.give_up(error.message)
 
 

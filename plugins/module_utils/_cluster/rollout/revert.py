@@ -285,7 +285,7 @@ def _write(session: Session, reverts: dict[str, _Revert], found: dict[str, nodes
         absent = node_requests.absence(session, outcome.error)
         if absent:
             one.state, one.message = absent.state, absent.message
-        elif isinstance(outcome.error, ApiError) and outcome.error.status == 409:
+        elif outcome.error and outcome.error.status == 409:
             one.state, one.message = REASSIGNED, outcome.why
         elif outcome.error:
             one.closed, one.message = True, f"not reverted: {outcome.why}. Remove the cause and run again"

@@ -194,7 +194,7 @@ def _refused(session: Session, step: Step, outcome: parallel.Outcome[str, nodes.
     absent = node_requests.absence(session, outcome.error)
     if absent:
         return absent.shown(previous=None)
-    if isinstance(outcome.error, ApiError) and outcome.error.status == 0:
+    if outcome.error and outcome.error.status == 0:
         # It may have been written. A revert of the node must find what it may have to undo.
         return {**_failed(outcome.why), "state": "unknown", "source": step.goal}
     return _failed(outcome.why)

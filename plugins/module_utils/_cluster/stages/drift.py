@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._config import delivery
+from ..._config import delivery, host_facts
 from ..._config.drift import drift_rows
 from ..._config.drift.drift_cause import SOURCE, STAGES, UNKNOWN
-from ..._config.drift.drift_facts import Host, NodeFacts
+from ..._config.drift.drift_facts import NodeFacts, with_dropin
 from ..._config.drift.drift_rows import Configs, Finder
 from ..._config.fields import compare, overlay, shadow
 from ..._config.fields import complete_config as pure_configz
 from ..._config.forecast import allocatable
+from ..._config.host_facts import HostFacts
 from ..._config.minors import fields_of
-from ..._config.plan import host_facts, layers, own_file, own_values
+from ..._config.plan import layers, own_file, own_values
 from ..._config.plan.layers import Layers
 from ..._config.values import document
 from ..api import parallel
@@ -50,7 +51,8 @@ def detect(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
     finder = Finder()
     rows = {}
     for name, node in found.items():
-        host, missing = _host(name, hosts, _is_dropin(node))
+        seen = host_facts.read(hosts.get(name))
+        host, missing = _host(hosts.get(name), seen, _is_dropin(node))
         facts = _facts(node, maps, host, missing, flags.get(name) or ())
         configs = Configs(
             layers.get(name, ()),
@@ -58,7 +60,7 @@ def detect(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
             _assigned(maps, node),
             live.get(name),
             step,
-            _files(node, hosts.get(name), live.get(name)),
+            _files(node, seen, live.get(name)),
             # Without node_configs it is not known what is declared.
             own_values.NO_RECORD if options["node_configs"] is None else _own(node),
         )
@@ -154,7 +156,7 @@ def reported(found: t.Mapping[str, nodes.Node]) -> dict[str, t.Any]:
     return {name: node.follower.facts for name, node in found.items() if node.follower is not None}
 
 
-def _files(node: nodes.Node, facts: t.Any, live: dict[str, t.Any] | None) -> own_file.Files | None:
+def _files(node: nodes.Node, facts: HostFacts, live: dict[str, t.Any] | None) -> own_file.Files | None:
     """Return the own file of a node whose checkpoint is built on it, or whose drop-in is laid over it; None for other
     nodes and if it is not known.
     """
@@ -173,26 +175,23 @@ def _is_dropin(node: nodes.Node) -> bool:
     return not (delivery.of(node.delivery).whole and delivery.of(chosen).whole)
 
 
-def _host(name: str, hosts: dict[str, t.Any], dropin: bool) -> tuple[Host | None, str]:
+def _host(given: t.Any, seen: HostFacts, dropin: bool) -> tuple[HostFacts | None, str]:
     """Return the facts from the node, or why they are absent; the reason is empty if none were requested."""
-    facts = hosts.get(name)
-    if not isinstance(facts, dict) or facts.get("skipped"):
+    if not host_facts.is_result(given):
         return None, ""
-    if facts.get("kubelet") is not None:
-        wrong = host_facts.of_preflight(facts)
-        if wrong:
-            return None, f"{_NOT_LOOKED_AT}: what it returned is malformed at {wrong}"
-        return Host.of(facts, dropin), ""
-    why = facts.get("msg") or "kubelet_preflight_info returned no message"
-    if facts.get("unreachable"):
-        why = "unreachable"
-    return None, f"{_NOT_LOOKED_AT}: {why}"
+    if given.get("unreachable"):
+        return None, f"{_NOT_LOOKED_AT}: unreachable"
+    if seen.fault:
+        return None, f"{_NOT_LOOKED_AT}: {seen.fault}"
+    if dropin:
+        return with_dropin(seen), ""
+    return seen, ""
 
 
 def _facts(
     node: nodes.Node,
     maps: dict[str, config_sources.FoundConfig],
-    host: Host | None,
+    host: HostFacts | None,
     missing: str,
     argv: t.Sequence[str],
 ) -> NodeFacts:

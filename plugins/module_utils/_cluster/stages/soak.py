@@ -199,14 +199,14 @@ class _Soak:
         self._unwell.pop((name, "kubelet"), None)
 
     def _unanswered(self, outcome: parallel.Outcome[str, t.Any]) -> None:
-        if isinstance(outcome.error, ApiError) and outcome.error.status == 0:
+        if outcome.error and outcome.error.status == 0:
             raise outcome.error
         absent = node_requests.absence(self.session, outcome.error)
         if absent:
             self._fail(outcome.item, absent.state, absent.message)
             return
         message = f"its kubelet does not answer the API server ({outcome.why})"
-        if isinstance(outcome.error, ApiError) and outcome.error.transient:
+        if outcome.error and outcome.error.transient:
             self._note_symptom(outcome.item, "kubelet", "not_ready", message)
         else:
             self._fail(outcome.item, "not_ready", message)
@@ -338,7 +338,7 @@ def _check(run: _Soak, keeper: Keeper, started: float, deep: bool, final: bool) 
         raise
     except ClusterError as error:
         # An outage of the API server may outlast the repeats of a request; nodes keep running without it.
-        if isinstance(error, ApiError) and error.transient:
+        if error.transient:
             run.forget_symptoms()
             return error
         run.give_up(error)

@@ -15,8 +15,8 @@ import os
 import tempfile
 import typing as t
 
+from ..._config import host_facts
 from ..._config.fields import binary_facts, fields
-from ..._config.plan import host_facts
 from ..._config.upgrade import node_facts, upgrade
 from ..._node.system import ask_binary, binary
 from ..api.errors import ClusterError

@@ -125,7 +125,7 @@ def _wait(
     except ApiError as error:
         raise diagnose.unseen("verifying", "not verified", names, error) from error
     watch.judge()
-    lost: ApiError | None = None
+    lost: ClusterError | None = None
     took = time.monotonic() - started
     while watch.waiting and time.monotonic() < deadline:
         # The pause is first, since the nodes have just been read. A change during the last pause is still seen.
@@ -138,7 +138,7 @@ def _wait(
     return watch
 
 
-def _look_again(watch: Watch, keeper: Keeper, started: float, pause: float) -> ApiError | None:
+def _look_again(watch: Watch, keeper: Keeper, started: float, pause: float) -> ClusterError | None:
     """Judge the waiting nodes anew after a pause, or return the error for which they could not be read."""
     try:
         watch.poll(pause)
@@ -148,14 +148,14 @@ def _look_again(watch: Watch, keeper: Keeper, started: float, pause: float) -> A
         raise
     except ClusterError as error:
         # An outage of the API server may outlast the repeats of a request; nodes keep running without it.
-        if isinstance(error, ApiError) and error.transient:
+        if error.transient:
             return error
         seen = {name: f"{error.message}; last seen: {watch.verdicts[name].message}" for name in watch.waiting}
         raise NodesFailed("verifying", seen, watch.result(started)) from error
     return None
 
 
-def _give_up(watch: Watch, seconds: float, lost: ApiError | None) -> None:
+def _give_up(watch: Watch, seconds: float, lost: ClusterError | None) -> None:
     """Replace the verdicts of waiting nodes at the timeout by final ones with the most precise cause."""
     names = watch.waiting
     if not names:

@@ -11,6 +11,7 @@ import time
 import typing as t
 
 from ..._config import delivery as deliveries
+from ..._config import host_facts
 from ..._config.drift import differing, drift_facts
 from ..._config.fields import compare, complete_config, fields, overlay
 from ..._config.minors import fields_of
@@ -19,7 +20,7 @@ from ..._config.rules import checks, start_rules
 from ..._config.values import document, node_row
 from ..._config.values.reference import same_place
 from ..api import parallel
-from ..api.errors import ApiError, ClusterError
+from ..api.errors import ClusterError
 from ..api.session import Session
 from ..objects import config_sources, configmaps, kubelets, node_requests, nodes
 from . import diagnose, verdict
@@ -155,7 +156,7 @@ class Watch:
         absent = node_requests.absence(self.session, outcome.error)
         if absent:
             return _lost(absent)
-        if isinstance(outcome.error, ApiError) and outcome.error.transient:
+        if outcome.error and outcome.error.transient:
             # An empty status alone is not evidence: a kubelet in a crash loop never reports its assignment.
             config = "active" if expected else "local by its status"
             return verdict.Verdict("not_ready", f"its config is {config}, but {fault}")
@@ -209,7 +210,7 @@ class Watch:
         facts = self._hosts.get(name)
         if facts is None or wanted is None or not diagnose.exists(path, node.minor):
             return False
-        return not drift_facts.Inspected(facts).overrides(path, config, node.minor)
+        return not drift_facts.Inspected(host_facts.read(facts)).overrides(path, config, node.minor)
 
     def _problems(self, name: str) -> list[t.Any]:
         expected, minor = self.expected[name], self.nodes[name].minor
@@ -377,7 +378,7 @@ def _undeclared_changes(
         # Most nodes: reading what was found on the host takes longer than all else here.
         return []
     now = {path: after for path, _was, after in found}
-    causes = drift_facts.Inspected(facts or {}).causes(now, expected.config or {}, node.minor)
+    causes = drift_facts.Inspected(host_facts.read(facts)).causes(now, expected.config or {}, node.minor)
     return [
         {"path": path, "before": compare.mask(path, was), "live": compare.mask(path, after), "cause": causes[path]}
         for path, was, after in found

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
-from .. import delivery
+from .. import delivery, host_facts
 from ..fields import compare, fields, shadow
 from ..forecast import pod_forecast
-from ..plan import host_facts
 from ..values import paths
 from ..values.reference import describe
 from . import differing
-from .drift_facts import Host, NodeFacts, sets
+from .drift_facts import NodeFacts, sets
 
 _OF_HOST = FLAG, DROP_IN, EDITED, NOT_RESTARTED = ("flag", "drop-in", "edited file", "not restarted")
 _OF_VERSION = RENDERING, VERSION = ("configz rendering", "other kubelet version")
@@ -111,9 +110,8 @@ def of_override(paths: Sequence[str], kubelet: Mapping[str, Any]) -> list[str]:
     Flags are named with their file. The content of drop-ins is not in these facts: those may override the other fields.
     Malformed facts name nothing.
     """
-    if host_facts.of_preflight({"kubelet": kubelet}):
-        return []
-    facts = NodeFacts(0, host=Host.of({"kubelet": kubelet}))
+    host = host_facts.read({"kubelet": kubelet})
+    facts = NodeFacts(0, host=host)
     found, others = [], []
     for path in paths:
         cause = _flag(path, facts)
@@ -121,10 +119,9 @@ def of_override(paths: Sequence[str], kubelet: Mapping[str, Any]) -> list[str]:
             found.append(f"{path}: {cause.message}. {cause.remedy}")
         else:
             others.append(path)
-    files = kubelet.get("config_dir_files") or ()
-    if files and others:
-        many = "s" if len(files) > 1 else ""
-        found.append(f"the drop-in{many} {', '.join(files)} in --config-dir may override {', '.join(others)}")
+    if host.foreign and others:
+        many = "s" if len(host.foreign) > 1 else ""
+        found.append(f"the drop-in{many} {', '.join(host.foreign)} in --config-dir may override {', '.join(others)}")
     return found
 
 

@@ -11,12 +11,12 @@ and the restart of the switch then takes that up, too.
 from __future__ import annotations
 
 import dataclasses
+import posixpath
 from typing import Any, Collection, Mapping, Tuple
 
-from .. import delivery
 from ..delivery import LINK
 from ..fields import compare, fields, merged_dropins, overlay, shadow
-from ..plan import host_facts, own_file
+from ..host_facts import HostFacts
 from ..plan.layers import Declared
 from ..values import paths
 from ..values.reference import same_place
@@ -24,65 +24,20 @@ from ..values.reference import same_place
 Reference = Mapping[str, str]
 
 
-@dataclasses.dataclass(frozen=True)
-class Host:
-    """The facts from the node itself. `content` and drop-ins have masked secrets and are None if not readable."""
+def with_dropin(found: HostFacts) -> HostFacts:
+    """Return facts whose file is our drop-in, empty if the kubelet does not read it.
 
-    file: str = ""
-    """The config file that the kubelet reads, with links resolved."""
-    content: Mapping[str, Any] | None = None
-    unreadable: str = ""
-    reference: tuple[str, str] | None = None
-    """uid and resourceVersion of the file's checkpoint; None: the file is not a checkpoint."""
-    damage: str = ""
-    """Why the checkpoint does not match its digest."""
-    outdated: bool = False
-    """The file was changed after the kubelet's process started."""
-    other_command: bool = False
-    """The next start uses another command line than the running process."""
-    flags: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
-    """The flags that hide fields, by path: flag, file, line."""
-    dropins: Mapping[str, Mapping[str, Any] | None] = dataclasses.field(default_factory=dict)
-    """The drop-ins of --config-dir, by file, in the kubelet's order."""
-    given_by: str = ""
-    """File and line that set the config file apart from our drop-in, or why the unit is not readable."""
-
-    @classmethod
-    def of(cls, facts: Mapping[str, Any], dropin: bool = False) -> Host:
-        """Return the result of the module kubelet_preflight_info with `disk`.
-
-        With ``dropin``, the file is our drop-in, empty if the kubelet does not read it. The other drop-ins are those
-        that the kubelet merges after it.
-        """
-        found = cls._of_file(facts)
-        if not dropin:
-            return found
-        ours = ""
-        later: dict[str, Any] = {}
-        for name, content in found.dropins.items():
-            if not ours and name.endswith(f"/{delivery.LINK}"):
-                ours, later = name, {}
-            else:
-                later[name] = content
-        content = found.dropins.get(ours)
-        return dataclasses.replace(found, file=ours, content=content, reference=None, damage="", dropins=later)
-
-    @classmethod
-    def _of_file(cls, facts: Mapping[str, Any]) -> Host:
-        kubelet, disk = facts["kubelet"], facts.get("disk") or {}
-        checkpoint, given = disk.get("checkpoint"), kubelet.get("config_given_by") or {}
-        return cls(
-            file=disk.get("path") or "",
-            content=disk.get("content"),
-            unreadable=disk.get("unreadable") or "",
-            reference=(checkpoint["uid"], checkpoint["resourceVersion"]) if checkpoint else None,
-            damage=(checkpoint or {}).get("damage") or "",
-            outdated=own_file.is_outdated(facts),
-            other_command=bool(kubelet.get("changes_at_restart")),
-            flags=kubelet.get("shadowed") or {},
-            dropins=disk.get("dropins") or {},
-            given_by=f"{given['file']}, line {given['line']}" if given.get("file") else kubelet.get("reason") or "",
-        )
+    The other drop-ins are those that the kubelet merges after it.
+    """
+    ours = ""
+    later: dict[str, Any] = {}
+    for name, content in found.dropins.items():
+        if not ours and name.endswith(f"/{LINK}"):
+            ours, later = name, {}
+        else:
+            later[name] = content
+    content = found.dropins.get(ours)
+    return dataclasses.replace(found, file=ours, content=content, reference=None, damage="", dropins=later)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,16 +71,16 @@ class NodeFacts:
     """What of the machine changed since this collection assigned the source, in words; empty if nothing did."""
     fault: str = ""
     """Why the ConfigMap is unusable: it was deleted or contains no configuration."""
-    host: Host | None = None
+    host: HostFacts | None = None
     host_missing: str = ""
     """Why the node itself was not checked."""
     flags: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """The flags that the inventory declares, by path. The flags found on the node take precedence."""
 
     @property
-    def found(self) -> Host:
+    def found(self) -> HostFacts:
         """The facts from the node itself, empty ones if it was not checked."""
-        return self.host or Host()
+        return self.host or HostFacts()
 
     @property
     def flags_in_force(self) -> Collection[str]:
@@ -176,25 +131,18 @@ File = Tuple[str, Any]
 
 
 class Inspected:
-    """What the inspection of a node found of it, just before its kubelet was restarted.
+    """What the inspection of a node found of it, just before its kubelet was restarted."""
 
-    ``facts`` are those of kubelet_preflight_info: ``own`` (the config file, then the other drop-ins in the kubelet's
-    order, secrets masked, a content is None if it could not be read) and ``kubelet`` (``local_config``, the path of
-    that file, and ``shadowed``, the flags by path). Malformed ones count as none.
-    """
-
-    def __init__(self, facts: Mapping[str, Any]) -> None:
-        if host_facts.of_preflight(facts):
-            facts = {}
-        kubelet = facts.get("kubelet") or {}
-        self._flags = {path: str(use["flag"]) for path, use in (kubelet.get("shadowed") or {}).items()}
-        contents = {row["path"]: row["content"] for row in facts.get("own") or []}
-        self._file = kubelet.get("local_config") or ""
+    def __init__(self, facts: HostFacts) -> None:
+        self._flags = facts.flags
+        contents = dict(facts.own or {})
+        self._file = facts.local_config
         self._base: Config | None = None
         if contents:
             self._base = contents.pop(self._file, {})
-        self._earlier = [file for file in contents.items() if _name(file[0]) < LINK]
-        self._later = [file for file in contents.items() if _name(file[0]) >= LINK]
+        folder = posixpath.dirname(next(iter(contents), ""))
+        earlier, later = merged_dropins.around(contents, facts.link or posixpath.join(folder, LINK))
+        self._earlier, self._later = list(earlier.items()), list(later.items())
         self._contents = [content for _path, content in (*self._earlier, *self._later)]
 
     @property
@@ -219,7 +167,7 @@ class Inspected:
         if not changed or not self.known:
             return dict.fromkeys(changed, "what the node itself sets is not known")
         own = dict(self._base or {})
-        layers = list(self._contents)
+        layers: list[Any] = list(self._contents)
         layers.insert(len(self._earlier), declared)
         config = merged_dropins.effective(own, layers, minor)
         values = compare.normalise(config, minor, True, True)
@@ -229,9 +177,9 @@ class Inspected:
     def _cause(
         self, path: str, live: Any, values: Mapping[str, Any], given: set[str], config: Config, minor: int
     ) -> str:
-        flag = shadow.shadow_of(path, self._flags)
-        if flag is not None:
-            return f"the flag {flag} sets it"
+        use = shadow.shadow_of(path, self._flags)
+        if use is not None:
+            return f"the flag {use['flag']} sets it"
         file = self._last_with(path)
         field = fields.owner(path)
         if file and field is not None and field.secret:
@@ -250,10 +198,6 @@ class Inspected:
         """Return the last file that sets a path, empty if there is none."""
         files = [(self._file, self._base), *self._earlier, *self._later]
         return next((name for name, content in reversed(files) if content is not None and sets(content, path)), "")
-
-
-def _name(path: str) -> str:
-    return path.rpartition("/")[2]
 
 
 def sets(config: Config, path: str) -> bool:

@@ -11,6 +11,7 @@ and fills in the defaults again. Its flags win over all of that; `shadow.py` kno
 from __future__ import annotations
 
 import copy
+import posixpath
 from typing import Any, Iterable, Mapping
 
 SUFFIX = ".conf"
@@ -82,6 +83,14 @@ def in_order(paths: Iterable[str]) -> list[str]:
     than `*.conf` are left out.
     """
     return sorted((path for path in paths if path.endswith(SUFFIX)), key=lambda path: path.split("/"))
+
+
+def around(contents: Mapping[str, Any], ours: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the drop-ins, by path, that the kubelet lays before the one at the path ``ours``, and those after it."""
+    link = posixpath.normpath(ours)
+    ordered = in_order({*contents, link})
+    at = ordered.index(link)
+    return {path: contents[path] for path in ordered[:at]}, {path: contents[path] for path in ordered[at + 1 :]}
 
 
 def _patched(target: Any, patch: Any) -> Any:

@@ -9,14 +9,13 @@ rollout.
 
 from __future__ import annotations
 
-import posixpath
 from typing import Any, Mapping, NamedTuple, Sequence
 
 from ..delivery import LINK, of_row
 from ..fields import compare, fields, merged_dropins, overlay, shadow
+from ..host_facts import NOT_READ, HostFacts
 from ..values import following
 from ..values.short_texts import minor_of
-from . import host_facts
 from .layers import Declared
 
 _SECRETS = sorted(field.path for field in fields.ALL.values() if field.secret)
@@ -58,62 +57,27 @@ def needed(
     return found
 
 
-def of_facts(facts: Any, live: Mapping[str, Any]) -> Files:
-    """Return the files from the result of kubelet_preflight_info with `disk` and the delivery `dropin`.
+def of_facts(facts: HostFacts, live: Mapping[str, Any]) -> Files:
+    """Return the files that were seen on a node with `disk` and the delivery `dropin`.
 
     The node hides secrets, so those of ``live`` take their place. Raises OwnFileError.
     """
-    _check(facts)
-    kubelet, disk = facts.get("kubelet") or {}, facts.get("disk") or {}
-    path = kubelet.get("local_config")
-    contents = {row["path"]: row["content"] for row in facts["own"]}
+    if facts.own is None:
+        raise OwnFileError(facts.fault or NOT_READ)
+    path, contents = facts.local_config, dict(facts.own)
     own = contents.pop(path, None) if path else {}
     if own is None:
         raise OwnFileError(f"{path} cannot be read")
-    read = own
-    if disk.get("checkpoint"):
-        read = disk.get("content")
+    read: Mapping[str, Any] | None = own
+    if facts.reference:
+        read = facts.content
     if read is None:
-        raise OwnFileError(f"{disk.get('path')}, which the kubelet reads, cannot be read")
-    before, after = _around_ours(contents, facts)
-    overridden = [*(kubelet.get("shadowed") or {})]
-    return Files(_revealed(own, live), _revealed(read, live), before, after, is_outdated(facts), overridden)
-
-
-def our_dropin(facts: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return our drop-in as the kubelet reads it, from the same result; None without one."""
-    place, disk = facts.get("dropin") or {}, facts.get("disk") or {}
-    if not place.get("linked"):
-        return None
-    return (disk.get("dropins") or {}).get(place.get("link"))
-
-
-def _check(facts: Any) -> None:
-    """Raise OwnFileError if a node has returned no facts about its own file, or malformed ones."""
-    given = facts if isinstance(facts, Mapping) else {}
-    if not isinstance(given.get("own"), list):
-        raise OwnFileError(str(given.get("msg") or "kubelet_preflight_info has not read it").rstrip("."))
-    wrong = host_facts.of_preflight(facts)
-    if wrong:
-        raise OwnFileError(f"what its host returned is malformed at {wrong}")
-
-
-def _around_ours(contents: Mapping[str, Any], facts: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
-    """Return the drop-ins of others that the kubelet lays before ours, and those after it. Raises OwnFileError."""
+        raise OwnFileError(f"{facts.file}, which the kubelet reads, cannot be read")
     if None in contents.values():
         raise OwnFileError("one of its drop-ins cannot be read")
-    ours = posixpath.normpath((facts.get("dropin") or {}).get("link") or LINK)
-    ordered = merged_dropins.in_order([*contents, ours])
-    layers = list(map(contents.get, ordered))
-    at = ordered.index(ours)
-    return layers[:at], layers[at + 1 :]
-
-
-def is_outdated(facts: Mapping[str, Any]) -> bool:
-    """Return whether files that the kubelet reads were changed after its process started."""
-    disk = facts.get("disk") or {}
-    started, changed = disk.get("started"), disk.get("changed")
-    return bool(started and changed and changed > started)
+    before, after = merged_dropins.around(contents, facts.link or LINK)
+    earlier, later = list(before.values()), list(after.values())
+    return Files(_revealed(own, live), _revealed(read, live), earlier, later, facts.outdated, list(facts.flags))
 
 
 def later(files: Files, declared: Declared, minor: int) -> list[compare.Change]:

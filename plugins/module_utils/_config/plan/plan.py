@@ -12,9 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Mapping, Sequence
 
+from .. import host_facts
 from ..delivery import NATIVE, Delivery, checked, of, of_row
 from ..fields.field_row import EFFECTS, FORBIDDEN, SAFE
 from ..forecast import allocatable, pod_forecast
+from ..host_facts import HostFacts
 from ..minors import api_versions
 from ..rules import start_rules
 from ..rules.problem import REFUSAL, WARNING, Problem
@@ -23,7 +25,7 @@ from ..values.document import API_VERSION, KIND, accept, parse, render
 from ..values.document import configmap_name as name_of
 from ..values.reference import held, same_place
 from ..values.short_texts import minor_of
-from . import host_facts, own_file, own_values, plan_node, plan_text, sources
+from . import own_file, own_values, plan_node, plan_text, sources
 from .layers import Declared, Layers
 from .own_values import Record
 
@@ -141,12 +143,13 @@ class _Group:
             return _unusable(row, _no_version(row))
         if row.get("variant") not in self._live:
             return _unusable(row, _no_config(name))
-        asked = self._asked(name, row, minor)
-        files, unread = self._files(name, asked)
+        seen = host_facts.read(self._looked_at.get(name))
+        asked = self._asked(name, row, minor, seen)
+        files, unread = self._files(name, asked, seen)
         if asked.replaces_checkpoint and unread:
             return _unusable(row, _no_own_file(unread, REFUSAL, "the plan cannot show what the migration changes"))
         if files and not asked.delivery.whole and row.get("source") is None:
-            asked = asked._replace(record=self._of_left_over(name, asked, files))
+            asked = asked._replace(record=self._of_left_over(asked, files, seen))
         planned = self._planned(row, asked, self._planner.plan(asked._replace(files=files)))
         if asked.replaces_checkpoint:
             planned["migrates"] = True
@@ -167,7 +170,7 @@ class _Group:
         has_checkpoint = of(row.get("delivery")).replaces_file and bool(row.get("source"))
         return self._request.migrate != STAY and not delivery.whole and has_checkpoint
 
-    def _files(self, name: str, asked: plan_node.Asked) -> tuple[own_file.Files | None, str]:
+    def _files(self, name: str, asked: plan_node.Asked, seen: HostFacts) -> tuple[own_file.Files | None, str]:
         """Return the files of a node where its plan needs them, or why they are not known."""
         if asked.delivery.whole:
             needed = asked.delivery.needs_file(asked.minor) and self._request.reverts()
@@ -176,19 +179,18 @@ class _Group:
         if not needed:
             return None, ""
         try:
-            return own_file.of_facts(self._looked_at.get(name), self._live[asked.live]), ""
+            return own_file.of_facts(seen, self._live[asked.live]), ""
         except own_file.OwnFileError as error:
             return None, str(error)
 
-    def _of_left_over(self, name: str, asked: plan_node.Asked, files: own_file.Files) -> Record:
+    def _of_left_over(self, asked: plan_node.Asked, files: own_file.Files, seen: HostFacts) -> Record:
         """Return the record of a node without a source, which may have our drop-in all the same."""
-        ours = own_file.our_dropin(self._looked_at[name])
-        if not ours or not any((*asked.layers, self._request.target)):
+        if not seen.ours or not any((*asked.layers, self._request.target)):
             return asked.record
         node = sources.Given(self._live[asked.live], asked.minor, Declared(asked.layers), asked.record, files)
-        return sources.left_over(node, ours)
+        return sources.left_over(node, seen.ours)
 
-    def _asked(self, name: str, row: Mapping[str, Any], minor: int) -> plan_node.Asked:
+    def _asked(self, name: str, row: Mapping[str, Any], minor: int, seen: HostFacts) -> plan_node.Asked:
         """Return what is asked about a node, without its files."""
         delivery = of_row(self._deliveries.get(name), row, minor)
         return plan_node.Asked(
@@ -200,7 +202,7 @@ class _Group:
             argv=self._flags.get(name),
             replaces_checkpoint=self._replaces_checkpoint(row, delivery),
             allow_effect=(self._request.allow_effects or {}).get(name),
-            binary=host_facts.binary_of(self._looked_at.get(name), minor),
+            binary=seen.binary_of(minor),
         )
 
     def _planned(self, row: Mapping[str, Any], asked: plan_node.Asked, desired: plan_node.NodePlan) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import json
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from ..fields import compare, complete_config, fields, gates, shadow
+from ..host_facts import HostFacts
 from ..values import amounts, paths
 from ..values.node_row import first_of
 from . import profiles
@@ -27,14 +28,14 @@ class ExceptionError(ValueError):
 
 
 class Facts(NamedTuple):
-    """What is known of a node. `host`: the result of kubelet_preflight_info with `disk`, None without one."""
+    """What is known of a node. `host`: what was seen there, with its disk; None without a result of it."""
 
     minor: int | None
     live: Mapping[str, Any] | None
     """The configuration that its kubelet runs, None if that could not be read."""
     unread: str = ""
     """Why not."""
-    host: Mapping[str, Any] | None = None
+    host: HostFacts | None = None
     no_host: str = "Ansible did not log in to the node"
     """Why there is no result of the node."""
 
@@ -176,17 +177,16 @@ _RULES: Mapping[str, Callable[[Any, Item, Mapping[str, Any]], bool]] = {
 }
 
 
-def _origin(path: str, live: Any, host: Mapping[str, Any] | None) -> tuple[str, str]:
+def _origin(path: str, live: Any, host: HostFacts | None) -> tuple[str, str]:
     """Return where a live value comes from, and the remedy that follows from that; both empty if unknown."""
     if host is None:
         return _UNKNOWN, ""
-    use = shadow.shadow_of(path, (host.get("kubelet") or {}).get("shadowed") or {})
+    use = shadow.shadow_of(path, host.flags)
     if use:
         where = f"{use['file']}, line {use['line']}" if use.get("file") else "no file sets it any more"
         return f"flag {use['flag']}: {where}", "Remove the flag and restart the kubelet"
-    disk = host.get("disk") or {}
-    layers = [(f"file {disk.get('path')}", disk.get("content"))]
-    layers += [(f"drop-in {file}", content) for file, content in (disk.get("dropins") or {}).items()]
+    layers = [(f"file {host.file}", host.content)]
+    layers += [(f"drop-in {file}", content) for file, content in host.dropins.items()]
     keys = paths.parse(path)
     for origin, content in reversed(layers):
         if content is None:
@@ -227,7 +227,7 @@ def _is_same(path: str, value: Any, live: Any) -> bool:
 def _of_flag(item: Item, facts: Facts) -> _Found:
     if facts.host is None:
         return _Found(NOT_CHECKED, message=facts.no_host)
-    words = (facts.host.get("kubelet") or {}).get("command") or []
+    words = facts.host.command
     if not words:
         return _Found(NOT_CHECKED, message="the kubelet's command line is not known")
     used = [str(word) for word in words if str(word).partition("=")[0].replace("_", "-") == item.of]
@@ -237,11 +237,9 @@ def _of_flag(item: Item, facts: Facts) -> _Found:
 
 
 def _of_file(item: Item, facts: Facts) -> _Found:
-    # A follower reports no owners and modes.
-    known = (facts.host or {}).get("files")
-    if known is None:
+    if facts.host is None or facts.host.owned is None:
         return _Found(NOT_CHECKED, message=facts.no_host)
-    rows = known.get(item.of) or []
+    rows = facts.host.owned.get(item.of) or []
     if not rows:
         return _Found(NOT_CHECKED, message="the node has no such file")
     for row in rows:

@@ -13,8 +13,8 @@ import json
 import re
 from typing import Any, Iterator, Mapping
 
+from .. import host_facts
 from ..fields import fields
-from ..plan import host_facts
 from ..rules.problem import EffectiveConfig
 from ..values.node_row import counted, shown_nodes
 from ..values.short_texts import minor_of

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import host_facts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.binary_facts import BinaryFacts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import host_facts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import named_files, preflight
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host.preflight_decisions import Terms
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_reporter

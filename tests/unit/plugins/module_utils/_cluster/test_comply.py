@@ -72,7 +72,7 @@ def test_one_read_of_each_kubelet_and_no_write() -> None:
     [
         ({"unreachable": True, "msg": "no route to host"}, "the node was not inspected: no route to host"),
         ({"failed": True, "msg": "no systemd"}, "the node was not inspected: no systemd"),
-        ({"kubelet": {}, "files": {"unit": 5}}, "what it returned is malformed at files"),
+        ({"kubelet": {}, "files": {"unit": 5}}, "what its host returned is malformed at files"),
         ({"kubelet": {}, "files": {"unit": [{"path": "/x", "mode": "rwx", "owner": "a"}]}}, "malformed at files"),
         ({"skipped": True}, "Ansible did not log in"),
         # What a follower reports.

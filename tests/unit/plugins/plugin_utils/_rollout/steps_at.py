@@ -11,6 +11,8 @@ from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.batch i
 
 LEASE = {"name": "l"}
 ROLLOUT = {"names": ["n1", "n2", "n3"], "failed": {"n9": "why"}, "max_failed": 1, "hosts": ["h1", "h2", "h3"]}
+WAIT, PODS, NODE, SOAK = 170, 110, 80, 35
+"""Seconds; none is a default of a role, so a step that passes one on has read it."""
 VARIABLES = {
     "kubelet_config_max_unavailable": "2",
     "kubelet_config_unready_first": "yes",
@@ -21,9 +23,9 @@ VARIABLES = {
     "kubelet_config_drain_timeout": 600,
     "kubelet_config_drain_emptydir": False,
     "kubelet_config_drain_force": "true",
-    "kubelet_config_wait_timeout": 180,
-    "kubelet_config_pods_timeout": 120,
-    "kubelet_config_node_seconds": 90,
+    "kubelet_config_wait_timeout": WAIT,
+    "kubelet_config_pods_timeout": PODS,
+    "kubelet_config_node_seconds": NODE,
 }
 
 
@@ -55,7 +57,7 @@ def at(
         "sources": {"n1": place("a"), "n2": place("a")},
         "expected": {"n1": place("a"), "n2": place("a")},
         "texts": {},
-        "soak": 30,
+        "soak": SOAK,
         "lease": LEASE,
         "name": "r1",
         "undoes": None,

@@ -13,11 +13,11 @@ from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import 
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.moves import STEPS
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.steps import Step
 
-from .steps_at import BAD, LEASE, at, place, row
+from .steps_at import BAD, LEASE, WAIT, at, place, row
 
 MOVING = {"n1": place("a")}
-WAITING = {"wait": True, "wait_timeout": 180}
-VERIFYING = {"state": "verified", "wait_timeout": 180, "lease": LEASE}
+WAITING = {"wait": True, "wait_timeout": WAIT}
+VERIFYING = {"state": "verified", "wait_timeout": WAIT, "lease": LEASE}
 WRITTEN = {"rows": {"n1": row(), "n2": BAD}, "written": ["n1", "n2"]}
 
 

@@ -13,12 +13,14 @@ from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import 
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.batch import Found
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.steps import PLACEHOLDER, Step
 
-from .steps_at import BAD, LEASE, VARIABLES, at, place, row
+from .steps_at import BAD, LEASE, NODE, PODS, SOAK, VARIABLES, WAIT, at, place, row
 
 STEPS = {**steps.STEPS, **endings.STEPS, **moves.STEPS}
 SOURCES = {"n1": place("a"), "n2": place("a")}
 UNREACHED = {"h2": {"rollout_reached": {"state": "unreachable", "msg": "no route"}}}
-WAITING = {"state": "verified", "wait_timeout": 180, "lease": LEASE}
+WAITING = {"state": "verified", "wait_timeout": WAIT, "lease": LEASE}
+CONFIRMED = 2 * NODE + 2 + WAIT + PODS + SOAK + 30
+"""Two waves of nodes, a second for each host, what the batch waits for, and the margin."""
 DRAINED = {"delete_emptydir_data": False, "force": True, "lease": LEASE, "state": "drained", "timeout": 600}
 
 
@@ -92,10 +94,10 @@ DRAINED = {"delete_emptydir_data": False, "force": True, "lease": LEASE, "state"
             at(rows={"n1": BAD}, pods={"n2": {}}),
             {
                 "nodes": ["n2"],
-                "seconds": 30,
+                "seconds": SOAK,
                 "pods": {"n2": {}},
                 "allow_pod_loss": "0",
-                "pods_timeout": 120,
+                "pods_timeout": PODS,
                 "lease": LEASE,
             },
             id="soak",
@@ -110,7 +112,7 @@ DRAINED = {"delete_emptydir_data": False, "force": True, "lease": LEASE, "state"
             {
                 "nodes": {"n1": {"uid": "u"}},
                 "current": {"nodes": {"n1": {"variant": "v"}}},
-                "wait_timeout": 180,
+                "wait_timeout": WAIT,
                 "lease": LEASE,
             },
             id="revert",
@@ -146,9 +148,8 @@ def test_the_gate() -> None:
     }
     result = {"nodes": {"n1": {"ok": True}}, "pods": {"n1": {}}}
     found = gate.after(given, result)
-    assert (found.begun, found.soak, found.pods, found.open(["n1"])) == (True, 30, {"n1": {}}, ["n1"])
-    # Two waves of 90 s, a second a host, and what the batch waits for.
-    assert found.confirm == 180 + 2 + 180 + 120 + 30 + 30
+    assert (found.begun, found.soak, found.pods, found.open(["n1"])) == (True, SOAK, {"n1": {}}, ["n1"])
+    assert found.confirm == CONFIRMED
     assert gate.more(given, result) == {"on_hosts": {"h2": {}}, "steps": "switch", "on_nodes": True}
     refused = {"failed": True, "nodes": {}, "stop": False}
     assert not gate.goes_on(refused) and not gate.after(given, refused).begun
@@ -160,7 +161,12 @@ def test_the_window_of_a_gate() -> None:
     batch = given.batch._asdict()
     rollout = {**given.rollout, "batches": [batch], "began": 1000.0}
     window = STEPS["gate"].options(given._replace(rollout=rollout))["window"]
-    assert window == {"minutes": 30, "ends": 2800.0, "needs": 180 + 2 + 180 + 120 + 30 + 30, "began": []}
+    assert window == {"minutes": 30, "ends": 2800.0, "needs": CONFIRMED, "began": []}
+
+
+def test_the_confirmation_that_an_operator_has_chosen() -> None:
+    given = at(variables={"kubelet_config_confirm_seconds": 500})
+    assert STEPS["gate"].after(given, {"nodes": {}}).confirm == 500 + SOAK
 
 
 @pytest.mark.parametrize(
@@ -240,7 +246,7 @@ def test_what_is_left_to_followers() -> None:
         "state": "settled",
         "sources": SOURCES,
         "verdicts": {"n1": "", "n2": "refused"},
-        "wait_timeout": 180,
+        "wait_timeout": WAIT,
         "lease": LEASE,
     }
     assert STEPS["settle"].more(given, {}) == {"on_hosts": {}}
@@ -330,7 +336,7 @@ def test_a_step_reads_no_other_variables_than_it_names(step: Step) -> None:
 
     def variable(name: str) -> Any:
         read.append(name)
-        return {"kubelet_config_window_minutes": 5, "kubelet_config_node_seconds": 90}.get(name, VARIABLES.get(name))
+        return {**VARIABLES, "kubelet_config_window_minutes": 5}.get(name)
 
     rollout = {**usual.rollout, "batches": [usual.batch._asdict()], "began": 1000.0}
     given = usual._replace(play=usual.play._replace(variable=variable), rollout=rollout)

@@ -217,8 +217,8 @@ def test_what_was_seen_on_the_hosts() -> None:
         "n3": "not looked at on the node: no systemd",
         "n4": "",
         "n5": "",
-        "n6": "not looked at on the node: what it returned is malformed at disk.content",
-        "n7": "not looked at on the node: kubelet_preflight_info returned no message",
+        "n6": "not looked at on the node: what its host returned is malformed at disk.content",
+        "n7": "not looked at on the node: kubelet_preflight_info has not read it",
     }
     assert result["summary"]["not_looked_at"] == ["n2", "n3", "n6", "n7"]
     [row] = result["nodes"]["n1"]["drift"]

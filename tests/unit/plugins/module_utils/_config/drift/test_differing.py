@@ -12,13 +12,14 @@ import pytest
 from hypothesis import given
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import differing
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_facts import Host, NodeFacts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_facts import NodeFacts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_rows import Configs, Finder
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import (
     compare,
     complete_config,
     merged_dropins,
 )
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.host_facts import HostFacts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.layers import Declared
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.own_values import NO_RECORD
@@ -223,7 +224,7 @@ def _rows(
 @pytest.mark.parametrize("looked_at", [False, True])
 def test_no_drift_where_what_is_declared_is_live(declared: dict[str, Any], looked_at: bool) -> None:
     """Whatever else the node has: its own file and other drop-ins are not declared."""
-    host = Host(file=OURS, content=declared) if looked_at else None
+    host = HostFacts(file=OURS, content=declared) if looked_at else None
     assert _rows(declared, declared, _merged({"kubeAPIBurst": 7}, declared), host=host) == {}
 
 
@@ -248,15 +249,21 @@ PODS_60, PODS_61, PODS_70 = {"maxPods": 60}, {"maxPods": 61}, {"maxPods": 70}
             PODS_70,
             PODS_70,
             PODS_61,
-            {"host": Host(file=OURS, content=PODS_70, dropins={"/d/95-x.conf": PODS_61})},
+            {"host": HostFacts(file=OURS, content=PODS_70, dropins={"/d/95-x.conf": PODS_61})},
             {"maxPods": (70, 61, "drop-in")},
         ),
-        (PODS_70, PODS_70, PODS_61, {"host": Host(file=OURS, content=PODS_61)}, {"maxPods": (70, 61, "edited file")}),
+        (
+            PODS_70,
+            PODS_70,
+            PODS_61,
+            {"host": HostFacts(file=OURS, content=PODS_61)},
+            {"maxPods": (70, 61, "edited file")},
+        ),
         (
             PODS_70,
             PODS_70,
             {},
-            {"host": Host()},
+            {"host": HostFacts()},
             {"maxPods": (70, 100, "unknown"), "(config source)": (None, "kube-system/config-a key kubelet", "drop-in")},
         ),
     ],
@@ -306,7 +313,7 @@ def test_an_own_file_that_changed_since_the_kubelet_started(
     file: dict[str, Any], outdated: bool, flags: dict[str, Any], found: dict[str, Any]
 ) -> None:
     declared = {"maxPods": 70}
-    host = Host(file=OURS, content=declared, flags=flags)
+    host = HostFacts(file=OURS, content=declared, flags=flags)
     live = _merged(declared)
     live.update(cgroupDriver="systemd", tlsCertFile="/var/lib/kubelet/pki/kubelet.crt")
     files = own_file.Files(file, file, outdated=outdated)
@@ -318,4 +325,4 @@ def test_what_our_drop_in_still_sets_is_not_pending_from_the_own_file() -> None:
     ours = {"maxPods": 70, "eventBurst": 7}
     file = {**OWN_FILE, "eventBurst": 9}
     files = own_file.Files(file, file, outdated=True)
-    assert _rows({"maxPods": 70}, ours, _merged(ours), files=files, host=Host(file=OURS, content=ours)) == {}
+    assert _rows({"maxPods": 70}, ours, _merged(ours), files=files, host=HostFacts(file=OURS, content=ours)) == {}

@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import host_facts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import drift_cause, drift_facts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_facts import Host, NodeFacts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_facts import NodeFacts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.host_facts import HostFacts
 from tests.support.api.objects import place, reference
 
 A, B, LATER = reference("config-a"), reference("config-b"), reference("config-a", "8")
-HOST = Host(file="/store/checkpoints/uid-config-a/7/kubelet", content={}, reference=("uid-config-a", "7"))
+HOST = HostFacts(file="/store/checkpoints/uid-config-a/7/kubelet", content={}, reference=("uid-config-a", "7"))
 LOCAL = dict.fromkeys(("source", "assigned", "active", "pushed"))
 FACTS = NodeFacts(20, source=place(), assigned=A, active=A, pushed=A, host=HOST)
 FLAG = {"maxPods": {"flag": "--max-pods=61", "file": "/etc/default/kubelet", "line": 3}}
@@ -27,7 +29,7 @@ DISK: dict[str, Any] = {D: 1, P: 1, S: 1, F: 2, L: 2}
 LIVE: dict[str, Any] = {D: 1, P: 1, S: 1, F: 1, L: 2}
 
 
-def host(**given: Any) -> Host:
+def host(**given: Any) -> HostFacts:
     return dataclasses.replace(HOST, **given)
 
 
@@ -245,12 +247,12 @@ def test_what_was_seen_on_a_node() -> None:
     checkpoint = {"uid": "u", "resourceVersion": "7", "damage": "no"}
     files = {"path": "/f", "content": {"a": 1}, "unreadable": None, "checkpoint": checkpoint, "dropins": {"/d": {}}}
     disk = {**files, "changed": 20.5, "started": 20.4}
-    assert Host.of({"kubelet": kubelet, "disk": disk}) == Host(
-        "/f", {"a": 1}, "", ("u", "7"), "no", True, True, FLAG, {"/d": {}}, "/etc/x.conf, line 2"
+    assert host_facts.read({"kubelet": kubelet, "disk": disk}) == HostFacts(
+        "/f", {"a": 1}, ("u", "7"), "no", True, True, FLAG, {"/d": {}}, "/etc/x.conf, line 2"
     )
-    assert Host.of({"kubelet": {"reason": "refused"}}) == Host(given_by="refused")
-    assert not Host.of({"kubelet": {}, "disk": {**disk, "changed": 20.3}}).outdated
-    assert not Host.of({"kubelet": {}, "disk": {**disk, "started": None}}).outdated
+    assert host_facts.read({"kubelet": {"reason": "refused"}}) == HostFacts(given_by="refused")
+    assert not host_facts.read({"kubelet": {}, "disk": {**disk, "changed": 20.3}}).outdated
+    assert not host_facts.read({"kubelet": {}, "disk": {**disk, "started": None}}).outdated
 
 
 @pytest.mark.parametrize(
@@ -269,14 +271,14 @@ def test_our_drop_in_and_those_after_it(names: list[str], file: str, later: list
         "content": {"maxPods": 1},
         "dropins": {name: {"maxPods": position} for position, name in enumerate(names)},
     }
-    found = Host.of({"kubelet": {}, "disk": disk}, True)
+    found = drift_facts.with_dropin(host_facts.read({"kubelet": {}, "disk": disk}))
     assert (found.file, list(found.dropins)) == (file, later)
     assert found.content == (disk["dropins"][OURS] if file else None)
 
 
 @pytest.mark.parametrize(("file", "active", "strayed"), [("", True, True), (OURS, True, False), ("", False, False)])
 def test_a_kubelet_that_does_not_read_our_drop_in(file: str, active: bool, strayed: bool) -> None:
-    found = NodeFacts(36, dropin=True, active=reference() if active else None, host=Host(file=file))
+    found = NodeFacts(36, dropin=True, active=reference() if active else None, host=HostFacts(file=file))
     assert found.strayed is strayed
 
 
@@ -338,8 +340,16 @@ MERGES = {"mergeDefaultEvictionSettings": True, "evictionHard": {"memory.availab
     ],
 )
 def test_what_explains_a_change(facts: Any, declared: Any, path: str, live: Any, words: str) -> None:
-    (found,) = drift_facts.Inspected(facts).causes({path: live}, declared, 36).values()
+    (found,) = drift_facts.Inspected(host_facts.read(facts)).causes({path: live}, declared, 36).values()
     assert words in found and bool(found) == bool(words), found
+
+
+def test_a_drop_in_in_a_folder_below_comes_where_the_kubelet_reads_it() -> None:
+    last = {"path": "/d/99-zz/10.conf", "content": {**HEADER, "maxPods": 73}}
+    facts = _facts({}, early={"maxPods": 71}, late={"maxPods": 72})
+    facts["own"].append(last)
+    found = drift_facts.Inspected(host_facts.read(facts)).causes({"maxPods": 73}, {}, 36)
+    assert found == {"maxPods": f"{last['path']} changed"}
 
 
 @pytest.mark.parametrize(
@@ -357,4 +367,4 @@ def test_what_explains_a_change(facts: Any, declared: Any, path: str, live: Any,
     ],
 )
 def test_what_wins_over_a_whole_configuration(facts: Any, source: Any, path: str, wins: bool) -> None:
-    assert drift_facts.Inspected(facts).overrides(path, source, 29) == wins
+    assert drift_facts.Inspected(host_facts.read(facts)).overrides(path, source, 29) == wins

@@ -12,9 +12,10 @@ from hypothesis import given
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import drift_rows
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_cause import STAGES
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_facts import Host, NodeFacts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_facts import NodeFacts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_rows import Configs, Finder
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, complete_config, overlay
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.host_facts import HostFacts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.own_values import NO_RECORD
 from tests.support.api.objects import place, reference
@@ -47,7 +48,7 @@ def _shown(found: dict[str, dict[str, Any]], *columns: str) -> dict[str, tuple[A
 
 @given(model.configs())
 def test_no_drift_where_all_stages_mean_the_same(config: dict[str, Any]) -> None:
-    assert _rows(_runs(config, config), host=Host(content=config)) == {}
+    assert _rows(_runs(config, config), host=HostFacts(content=config)) == {}
 
 
 @given(model.configs(), model.configs())
@@ -67,7 +68,7 @@ def test_every_difference_of_a_declared_field_is_reported_once(base: dict[str, A
     # The update frequency changes this undeclared field too, unless it is set.
     if "nodeStatusReportFrequency" not in declared:
         wanted.pop("nodeStatusReportFrequency", None)
-    found = _rows(Configs((declared,), base, base, live), host=Host(content=base))
+    found = _rows(Configs((declared,), base, base, live), host=HostFacts(content=base))
     masked = {path: tuple(_masked(path, value) for value in values) for path, values in wanted.items()}
     assert _shown(found, "declared", "live") == masked
     assert {row["cause"] for row in found.values()} <= {"not rolled out"}
@@ -89,7 +90,7 @@ def test_every_difference_between_the_file_and_the_kubelet_is_reported_once(
     """Undeclared fields count too; secrets do not, because the node masks them."""
     live = _live(other)
     wanted = {change.path for change in compare.changes(live, disk, 20) if not change.path.startswith("staticPodURL")}
-    assert set(_rows(Configs((), None, None, live), host=Host(content=disk))) == wanted
+    assert set(_rows(Configs((), None, None, live), host=HostFacts(content=disk))) == wanted
 
 
 def test_undeclared_fields_are_compared_between_the_other_stages() -> None:
@@ -123,14 +124,14 @@ def test_secrets_are_compared_and_never_shown() -> None:
     found = _rows(Configs(({"staticPodURLHeader": {"X": ["other"]}},), source, None, _live(source)))
     assert found["staticPodURLHeader.X"]["declared"] == ["********"] == found["staticPodURLHeader.X"]["live"]
     assert "hunter2" not in str(found) and "other" not in str(found["staticPodURLHeader.X"]["declared"])
-    seen = Host(content={"staticPodURLHeader": {"X": ["********"]}})
+    seen = HostFacts(content={"staticPodURLHeader": {"X": ["********"]}})
     assert _rows(Configs((), source, None, _live(source)), host=seen) == {}
 
 
 def test_what_a_local_config_never_had_from_anybody() -> None:
     """A flag that hides no declared field, and the certificate that a kubelet creates itself."""
     live = {**_live({"maxPods": 61}), "tlsCertFile": "/pki/kubelet.crt"}
-    seen = Host(
+    seen = HostFacts(
         file="/config.yaml",
         content={},
         flags={"maxPods": {"flag": "--max-pods=61", "file": "/etc/default/kubelet", "line": 1}},
@@ -221,7 +222,7 @@ def test_a_value_that_the_source_leaves_to_the_kubelet_is_no_drift(absent: list[
 
 
 def test_the_row_of_the_node_has_the_file_on_its_disk() -> None:
-    host = Host(file="/store/kubelet", content={}, damage="no digest")
+    host = HostFacts(file="/store/kubelet", content={}, damage="no digest")
     assert _rows(_runs({}), host=host)["(config source)"]["disk"] == "/store/kubelet"
     assert _rows(_runs({}), fault="gone")["(config source)"]["disk"] is None
 

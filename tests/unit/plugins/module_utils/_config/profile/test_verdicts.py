@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import host_facts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile import profiles, verdicts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile.verdicts import (
     EXCEPTED,
@@ -36,7 +37,8 @@ def host(
 def row(item: str, live: Any, minor: int = 36, found: Any = None, exceptions: Any = None) -> dict[str, Any]:
     """Return the row of an item for a node of this minor with this configuration."""
     profile = CIS if item.startswith("4.") else STIG
-    facts = verdicts.Facts(minor, live, "no answer of its kubelet", found)
+    seen = host_facts.read(found) if found is not None else None
+    facts = verdicts.Facts(minor, live, "no answer of its kubelet", seen)
     checked = verdicts.exceptions_of(exceptions, [profile], "x")
     (one,) = [each for each in verdicts.of_node(facts, [profile], checked, TODAY) if each["item"] == item]
     return one

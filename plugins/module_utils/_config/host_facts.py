@@ -1,18 +1,20 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether facts have the shape in which the modules on nodes return them. Root on a node may return anything.
+"""What was seen on a node, and whether facts have the shape in which the modules on nodes return them.
 
-What one node returns must not end a run for the others: facts of another shape count as unknown.
+Root on a node may return anything. What one node returns must not end a run for the others: facts of another shape
+count as unknown.
 """
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping, NamedTuple
+import dataclasses
+from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
-from ..fields import binary_facts, merged_dropins
-from ..fields.binary_facts import BinaryFacts
-from ..values import document, paths
+from .fields import binary_facts, merged_dropins
+from .fields.binary_facts import BinaryFacts
+from .values import document, paths
 
 Check = Callable[[Any], bool]
 _TOP = "the top level"
@@ -25,20 +27,103 @@ class Each(NamedTuple):
     shape: Any
 
 
+NOT_READ = "kubelet_preflight_info has not read it"
+
+
+@dataclasses.dataclass(frozen=True)
+class HostFacts:
+    """What a node showed of itself. Secrets are masked, and a content is None if it could not be read."""
+
+    file: str = ""
+    """The config file that the kubelet reads, with links resolved."""
+    content: Mapping[str, Any] | None = None
+    reference: tuple[str, str] | None = None
+    """uid and resourceVersion of the file's checkpoint; None: the file is not a checkpoint."""
+    damage: str = ""
+    """Why the checkpoint does not match its digest."""
+    outdated: bool = False
+    """Files that the kubelet reads were changed after its process started."""
+    other_command: bool = False
+    """The next start uses another command line than the running process."""
+    flags: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
+    """The flags that hide fields, by path: flag, file, line."""
+    dropins: Mapping[str, Mapping[str, Any] | None] = dataclasses.field(default_factory=dict)
+    """The drop-ins of --config-dir, by file, in the kubelet's order."""
+    given_by: str = ""
+    """File and line that set the config file apart from our drop-in, or why the unit is not readable."""
+    local_config: str = ""
+    """The config file that the unit names without this collection."""
+    own: Mapping[str, Mapping[str, Any] | None] | None = None
+    """That file and the drop-ins of others, by file, in the kubelet's order; None if they were not looked at."""
+    foreign: Sequence[str] = ()
+    """The names of the drop-ins of others, also where their content was not looked at."""
+    link: str = ""
+    """Where our drop-in is, or would be; empty if that was not looked at."""
+    linked: bool = False
+    """Our drop-in is there."""
+    command: Sequence[str] = ()
+    """The words of the kubelet's command line."""
+    owned: Mapping[str, Sequence[Mapping[str, str]]] | None = None
+    """By kind of file: path, mode and owner of each one; None if they were not looked at, as by a follower."""
+    binary: BinaryFacts | None = None
+    """What the binary of the kubelet's next start answered."""
+    fault: str = ""
+    """Why nothing is known of the node: all else is empty then."""
+
+    @property
+    def ours(self) -> Mapping[str, Any] | None:
+        """Our drop-in as the kubelet reads it, None without one."""
+        if not self.linked:
+            return None
+        return self.dropins.get(self.link)
+
+    def binary_of(self, minor: int) -> BinaryFacts | None:
+        """Return what the binary answered, None if it is not of this minor, that of the running kubelet."""
+        return self.binary if self.binary and self.binary.minor == minor else None
+
+
+def is_result(given: Any) -> bool:
+    """Return whether the task that inspects a node was run for it."""
+    return isinstance(given, Mapping) and not given.get("skipped")
+
+
+def read(given: Any) -> HostFacts:
+    """Return the facts in a result of kubelet_preflight_info, or in a part of it. Never raises: see `fault`."""
+    result = given if isinstance(given, Mapping) else {}
+    wrong = of_preflight(result)
+    if wrong:
+        return HostFacts(fault=f"what its host returned is malformed at {wrong}")
+    if result.get("kubelet") is None:
+        return HostFacts(fault=str(result.get("msg") or NOT_READ).rstrip("."))
+    kubelet, disk, place = result["kubelet"], result.get("disk") or {}, result.get("dropin") or {}
+    checkpoint, named = disk.get("checkpoint"), kubelet.get("config_given_by") or {}
+    started, changed, own = disk.get("started"), disk.get("changed"), result.get("own")
+    if own is not None:
+        own = {row["path"]: row["content"] for row in own}
+    return HostFacts(
+        file=disk.get("path") or "",
+        content=disk.get("content"),
+        reference=(checkpoint["uid"], checkpoint["resourceVersion"]) if checkpoint else None,
+        damage=(checkpoint or {}).get("damage") or "",
+        outdated=bool(started and changed and changed > started),
+        other_command=bool(kubelet.get("changes_at_restart")),
+        flags=kubelet.get("shadowed") or {},
+        dropins=disk.get("dropins") or {},
+        given_by=f"{named['file']}, line {named['line']}" if named.get("file") else kubelet.get("reason") or "",
+        local_config=kubelet.get("local_config") or "",
+        own=own,
+        foreign=kubelet.get("config_dir_files") or (),
+        link=place.get("link") or "",
+        linked=bool(place.get("linked")),
+        command=kubelet.get("command") or (),
+        owned=result.get("files"),
+        binary=binary_facts.read(kubelet.get("facts")),
+    )
+
+
 def of_preflight(facts: Any) -> str:
     """Return where the result of kubelet_preflight_info, or a part of it, is malformed; empty if it is not."""
     return _wrong(facts, _PREFLIGHT)
-
-
-def binary_of(facts: Any, minor: int) -> BinaryFacts | None:
-    """Return what the binary of a node answered, from the result of kubelet_preflight_info.
-
-    None if it is not of this minor, that of the running kubelet, was not asked, or if the result is malformed.
-    """
-    if not isinstance(facts, Mapping) or of_preflight(facts):
-        return None
-    found = binary_facts.read((facts.get("kubelet") or {}).get("facts"))
-    return found if found and found.minor == minor else None
 
 
 def of_upgrade(facts: Any) -> str:
