@@ -14,6 +14,8 @@ author: livenodes.kubelet contributors (@livenodes)
 description:
   - Watches the results of this collection's modules. On a terminal, the last line shows a progress bar and the
     remaining time. On every output, one line is printed for each finished batch and for each failed node.
+  - If the stdout callback prints JSON, such as C(ansible.posix.json) and C(ansible.posix.jsonl), these lines are on
+    stderr.
   - On request it writes a report, as JSON for programs and as a self-contained HTML file for people. The report shows
     the changes and a timeline of every node, failures first.
   - The reports are written after each batch and at the end. A run that was killed leaves the report of its last batch.
@@ -106,7 +108,7 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
         """Begin a run."""
         self._recorder = Recorder(
             ReportSettings(live=self.get_option("live"), html=self._report("html"), json=self._report("json")),
-            display=self._display.display,
+            display=self._print,
             warn=self._display.warning,
             streams=(sys.stdout, sys.stderr),
             clock=time.time,
@@ -116,6 +118,11 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
         # On SIGTERM Ansible exits without calling callbacks. On SIGINT it may wait for ever: for the lock of its
         # results, which a worker held when it was killed. A second SIGINT then kills it.
         self._former = {number: signal.signal(number, self._on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
+
+    def _print(self, line: str) -> None:
+        """Print a line where it is not between the lines of JSON that a program reads."""
+        stdout_callback = C.DEFAULT_STDOUT_CALLBACK.rpartition(".")[2]
+        self._display.display(line, stderr=stdout_callback in ("json", "jsonl"))
 
     def _report(self, kind: str) -> str:
         """Return where to write the report of a kind, empty if it is not wanted."""

@@ -215,6 +215,6 @@ def test_an_end_of_the_kubelet_without_a_reason_is_no_evidence(guarded: Guarded)
     killed = guarded.calls.python(f"""
 import json
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import last_words
-print(json.dumps([last_words.killed("kubelet.service", start) for start in {starts}]))
+print(json.dumps([last_words.killed(start) for start in {starts}]))
 """)
     assert killed == [True, False]

@@ -16,7 +16,8 @@ from ...module_utils._config.values import following
 STEPS = ("drained", "staged", "switched", "restarted", "verified", "soaked", "confirmed", "reverted", "restored")
 """The steps of a node, in the usual order. `restored`: uncordoned again."""
 
-PLAN, FORECAST, BATCH, GROUP, DELIVERY = "plan", "forecast", "batch", "group", "delivery"
+BEGUN, PLAN, FORECAST, BATCH = "begun", "plan", "forecast", "batch"
+GROUP, DELIVERY = "group", "delivery"
 FAILED, NOT_REVERTED, KEPT, REFUSED, PAUSED = "failed", "not_reverted", "kept", "refused", "paused"
 
 UNREACHABLE = "unreachable"
@@ -82,6 +83,12 @@ def read(module: str, result: t.Mapping[str, t.Any], node: str, trouble: str = "
         return [*found, Event(REFUSED, message=words)]
     state = UNREACHABLE if trouble == UNREACHABLE else ""
     return [*found, Event(FAILED, node, words, state)]
+
+
+def _inputs(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterator[Event]:
+    """The check of the variables, with which each playbook begins. The roles check theirs without a time."""
+    if "began" in result:
+        yield Event(BEGUN)
 
 
 def _plan(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterator[Event]:
@@ -272,6 +279,7 @@ def _step(result: t.Mapping[str, t.Any], node: str, failed: bool) -> t.Iterator[
 _OF_STEPS = {"gate": _gate, "drain": _drain, "uncordon": _drain, "soak": _soak, "revert": _revert}
 """The steps of a batch that do not assign or verify."""
 _READERS: dict[str, t.Callable[[t.Mapping[str, t.Any], str, bool], t.Iterator[Event]]] = {
+    "kubelet_config_inputs": _inputs,
     "kubelet_config_plan": _plan,
     "kubelet_config_forecast": _forecast,
     "kubelet_rollout_lease": _lease,

@@ -28,7 +28,7 @@ def failed(counts: t.Mapping[str, int]) -> int:
 class ReportedNode:
     """A node. `steps` holds seconds since the epoch by step, in the order of the steps."""
 
-    __slots__ = ("batch", "cause", "change", "delivery", "kept", "name", "steps", "to_change", "verdict")
+    __slots__ = ("batch", "cause", "change", "delivery", "kept", "name", "next_change", "steps", "to_change", "verdict")
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -37,6 +37,8 @@ class ReportedNode:
         self.cause: str | None = None
         self.verdict = ""
         self.change: int | None = None
+        self.next_change: int | None = None
+        """What a second rollout of the run changes, once the first one has begun with the node."""
         self.delivery = ""
         self.kept = False
         """Whether a failed node was found to have kept its configuration."""
@@ -47,7 +49,13 @@ class ReportedNode:
         """Return this node with its plan, before its first step."""
         node = ReportedNode(self.name)
         node.change, node.delivery, node.to_change = self.change, self.delivery, self.to_change
+        if self.next_change is not None:
+            node.change = self.next_change
         return node
+
+    def has_begun(self) -> bool:
+        """Return whether a batch has changed the node."""
+        return bool(self.batch and self.steps)
 
     def state(self, ended: bool) -> str:
         """Return one of STATES."""
@@ -95,11 +103,15 @@ class Rollout:
         self.outcome = "running"
         self._groups: dict[str, None] = {}
         self._known: dict[str, int] = {}
+        self._planned: set[str] = set()
+        """Nodes whose change is known from the present playbook, of several in one run."""
 
     def apply(self, event: events.Event, at: float) -> bool:
         """Apply an event and return whether it is a new failure."""
         self.ended = max(self.ended, at)
-        if event.kind == events.PLAN:
+        if event.kind == events.BEGUN:
+            self._planned.clear()
+        elif event.kind == events.PLAN:
             self._plan(event.detail)
         elif event.kind == events.FORECAST:
             self.forecast = event.detail
@@ -165,13 +177,15 @@ class Rollout:
             return None
         return (at - self.batches[0].began) / over * left
 
-    def _open(self, at: float, names: t.Iterable[str] = ()) -> Batch:
+    def _open(self, at: float, names: t.Sequence[str] = ()) -> Batch:
         self.current = Batch(len(self.batches) + 1, at)
         self.batches.append(self.current)
+        joining = set(names)
+        # A second rollout of the run; the batch of the first one keeps what it did.
+        for name, node in self.nodes.items():
+            if node.has_begun() and (name in joining or node.next_change is not None):
+                self.nodes[name] = node.again()
         for name in names:
-            if self.node(name).steps and self.node(name).batch:
-                # A second rollout of the run; the batch of the first one keeps what it did.
-                self.nodes[name] = self.node(name).again()
             self._join(self.node(name), self.current)
         return self.current
 
@@ -252,8 +266,18 @@ class Rollout:
             node = self.node(str(name))
             node.to_change = row.get("action") != "none"
             # A rollback and a reset are planned by field before the targets of their nodes are listed.
-            if node.change is None and (node.to_change or row.get("problems")):
-                node.change = self._change(row)
+            if node.name not in self._planned and (node.to_change or row.get("problems")):
+                self._planned.add(node.name)
+                self._put_change(node, row)
+
+    def _put_change(self, node: ReportedNode, row: dict[str, t.Any]) -> None:
+        if node.has_begun():
+            node.next_change = self._change(row)
+            return
+        if node.change is not None:
+            # That of a playbook that has not changed the node, such as `plan` before a rollout.
+            self.changes[node.change]["nodes"] -= 1
+        node.change = self._change(row)
 
     def _change(self, row: dict[str, t.Any]) -> int:
         """Return which entry of the changes this row has, and count it there.

@@ -82,7 +82,7 @@ class Observing:
         now = self.host.now().monotonic
         if now >= self._asked.due and not self.host.stopped.ours(unit.invocation):
             self._asked = self._asked.after(False, now, FAST_SECONDS, LONGEST_SECONDS)
-            if last_words.needs_dependency(self.host.settings.unit, unit.invocation, self.host.run):
+            if last_words.needs_dependency(unit.invocation, self.host.run):
                 self.host.stopped.note(unit.invocation)
         return self.host.stopped.ours(unit.invocation)
 
@@ -100,7 +100,7 @@ class Observing:
         The journal is asked once for each kubelet.
         """
         if self._signalled[0] != gone:
-            self._signalled = (gone, last_words.killed(self.host.settings.unit, gone, self.host.run))
+            self._signalled = (gone, last_words.killed(gone, self.host.run))
         return self._signalled[1]
 
     def _last_words(self, gone: str) -> str:

@@ -127,37 +127,40 @@ def read(unit: str, invocation: str, run: command.Run = command.execute, patienc
         time.sleep(PAUSE)
 
 
-def killed(unit: str, invocation: str, run: command.Run = command.execute) -> bool:
+def killed(invocation: str, run: command.Run = command.execute) -> bool:
     """Return whether systemd wrote to the journal that a signal ended this start of the kubelet, or its watchdog.
 
     False if that is unknown. Never raises.
     """
-    return any(_SIGNAL.search(line) for line in _by_systemd(unit, invocation, run))
+    return any(_SIGNAL.search(line) for line in _by_systemd(invocation, run))
 
 
-def needs_dependency(unit: str, invocation: str, run: command.Run = command.execute) -> bool:
+def needs_dependency(invocation: str, run: command.Run = command.execute) -> bool:
     """Return whether systemd wrote to the journal that no start followed this one, because what the unit requires did
     not start: src/core/job.c of systemd, job_emit_done_message. A stop by an operator has the result `done`.
 
     False if that is unknown. Never raises.
     """
-    return bool(_by_systemd(unit, invocation, run, "JOB_RESULT=dependency"))
+    return bool(_by_systemd(invocation, run, "JOB_RESULT=dependency"))
 
 
-def _by_systemd(unit: str, invocation: str, run: command.Run, *only: str) -> list[str]:
+def _by_systemd(invocation: str, run: command.Run, *only: str) -> list[str]:
     """Return what systemd wrote to the journal about one start; nothing if that is unknown."""
     if not invocation:
         return []
     try:
-        return _journal(run, "--output=cat", f"--unit={unit}", "_PID=1", f"INVOCATION_ID={invocation}", *only)
+        return _journal(run, "--output=cat", "_PID=1", f"INVOCATION_ID={invocation}", *only)
     except Exception:  # pylint: disable=broad-exception-caught
         # As for `read`: the journal must never prevent a revert.
         return []
 
 
 def _found(unit: str, invocation: str, run: command.Run) -> _Entry:
-    """Return the last message of one start. Its errors before the end may be assigned to it, and the end not."""
-    lines = _journal(run, "--output=cat", f"--unit={unit}", f"_SYSTEMD_INVOCATION_ID={invocation}")
+    """Return the last message of one start. Its errors before the end may be assigned to it, and the end not.
+
+    journald names the unit by its own name, `unit` may be an alias: only what has no InvocationID is looked for by it.
+    """
+    lines = _journal(run, "--output=cat", f"_SYSTEMD_INVOCATION_ID={invocation}")
     found = _weightiest(lines)
     if found.weight >= FINAL:
         return found

@@ -212,7 +212,7 @@ class Unit(UnitReader):
     def _ended(self, what: str, state: str, identity: str) -> UnitError:
         """Return the error of an invocation that ended, with its unit's `state` unless the last words explain it."""
         words = self._logged(identity)
-        killed = last_words.killed(self.name, identity, self.run)
+        killed = last_words.killed(identity, self.run)
         if killed or not last_words.kind(words):
             what = f"{what} ({state})"
         return UnitError(f"{what}. {last_words.sentence(words, self.name, killed)}")

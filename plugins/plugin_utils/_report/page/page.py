@@ -238,7 +238,8 @@ def _name(node: t.Mapping[str, t.Any]) -> str:
 
 
 def _changes(report: t.Mapping[str, t.Any]) -> str:
-    entries = sorted(report["changes"], key=lambda entry: -entry["nodes"])
+    planned = [entry for entry in report["changes"] if entry["nodes"]]
+    entries = sorted(planned, key=lambda entry: -entry["nodes"])
     blocks = [_change(entry, index == 0) for index, entry in enumerate(entries[:MOST_CARDS])]
     if len(entries) > MOST_CARDS:
         blocks.append(f'<p class="quiet">{len(entries) - MOST_CARDS:,} more kinds of change: see the JSON report.</p>')

@@ -22,7 +22,7 @@ from tests.sim.played import PlayedCluster, played_ansible
 from tests.sim.switched import SwitchedCluster, switched_ansible
 from tests.support.api.calls import NODES
 from tests.support.plays import boundaries
-from tests.support.plays.ansible import Ansible, playbook_of
+from tests.support.plays.ansible import Ansible, inventory, playbook_of
 
 ERASE = "\r\x1b[2K"
 
@@ -245,3 +245,11 @@ def test_an_interrupt_within_a_fork_ends_the_run(ansible: Ansible) -> None:
     made = report(ansible)
     assert (made["outcome"], made["summary"]["untouched"]) == ("interrupted", 2), run.output
     assert "batch 2" not in run.output
+
+
+def test_lines_are_not_between_the_json_of_stdout(ansible: Ansible) -> None:
+    """Programs that read it failed."""
+    ansible.environment.update(ANSIBLE_CALLBACK_PLUGINS=str(boundaries.PLUGINS), ANSIBLE_STDOUT_CALLBACK="json")
+    done = inventory(ansible.environment, ansible.inventory, "livenodes.kubelet.rollout", program="ansible-playbook")
+    assert (done.returncode, json.loads(done.stdout)["stats"]) == (0, ["h2", "localhost", "n1", "n3"]), done
+    assert [line.partition(",")[0] for line in lines(done.stderr)][:1] == ["kubelet rollout: batch 1"], done

@@ -70,6 +70,11 @@ def test_a_follower_switches_its_node_and_confirms_it() -> None:
     assert steps(found) == [("confirmed", "n1"), ("failed", "n3")]
 
 
+def test_a_playbook_begins_with_the_check_of_its_variables() -> None:
+    assert steps(read("kubelet_config_inputs", {"began": 17.0, "cluster": ""}, "")) == [("begun", "")]
+    assert steps(read("kubelet_config_inputs", {"alone": False}, "")) == []
+
+
 def test_a_revert_names_the_reverted_nodes() -> None:
     rows = {
         "n1": {"ok": True, "state": "reverted", "message": "running its previous configuration again"},

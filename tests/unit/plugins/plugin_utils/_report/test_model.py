@@ -156,6 +156,33 @@ def test_a_second_rollout_of_a_run_begins_anew() -> None:
     assert made.count() == {"failed": 1, "running": 1, "unchanged": 1}
 
 
+def planned(*names: str, to: int) -> Event:
+    return Event("plan", detail={"nodes": {name: {"action": "assign", "changes": [to]} for name in names}})
+
+
+def test_a_second_rollout_of_a_run_shows_its_own_changes() -> None:
+    """It showed those of the first one, and its nodes as done before it came to them."""
+    begins = Event("begun")
+    first = [begins, planned("n1", "n2", to=80), Event("batch", detail=["n1", "n2"])]
+    first += [Event("verified", "n1"), Event("verified", "n2")]
+    made = rollout(*first, begins, planned("n1", "n2", to=90))
+    # It may be refused, or be another playbook that plans.
+    assert made.count() == {"done": 2}
+    made.apply(BATCH, 110)
+    made.apply(Event("plan", detail={"nodes": {"n1": {"action": "assign", "text": "its targets"}}}), 111)
+    assert made.count() == {"running": 1, "waiting": 1}
+    assert [(entry["changes"], entry["nodes"]) for entry in made.changes] == [([80], 2), ([90], 2)]
+    assert [node.change for node in made.nodes.values()] == [1, 1]
+
+
+def test_a_rollout_after_a_plan_shows_what_it_changes() -> None:
+    begins = Event("begun")
+    made = rollout(begins, planned("n1", to=80), begins, planned("n1", to=90))
+    assert [(entry["changes"], entry["nodes"]) for entry in made.changes] == [([80], 0), ([90], 1)]
+    words = page.make(output.document(made))
+    assert "1 node " in words and "0 nodes " not in words
+
+
 def test_in_check_mode_nothing_happens_to_nodes() -> None:
     made = rollout(PLAN)
     made.check_mode = True
