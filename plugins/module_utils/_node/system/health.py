@@ -41,7 +41,7 @@ _END_STREAM, _END_HEADERS = 1, 4
 
 
 _PATHS = (
-    *("config", "config-dir", "dynamic-config-dir", "kubeconfig", "cert-dir", "root-dir"),
+    *("config", "config-dir", "dynamic-config-dir", "kubeconfig", "bootstrap-kubeconfig", "cert-dir", "root-dir"),
     *("client-ca-file", "pod-manifest-path", "resolv-conf"),
 )
 """The flags of a kubelet with paths that are opened here."""
