@@ -201,14 +201,11 @@ def _early(unit: Unit) -> str:
 
 def _absent(argv: Sequence[str]) -> str:
     """Return which file without which the kubelet would end is not there, empty for none."""
-    own, kubeconfig = health.flag(argv, "config"), health.flag(argv, "kubeconfig")
-    if own and not os.path.exists(own):
-        return own
-    if kubeconfig and not os.path.exists(kubeconfig):
-        # What it joins with (pkg/kubelet/certificate/bootstrap/bootstrap.go, LoadClientConfig).
-        first = health.flag(argv, "bootstrap-kubeconfig") or kubeconfig
-        if not os.path.exists(first):
-            return first
+    credentials = "bootstrap-kubeconfig" if health.joining(argv) else "kubeconfig"
+    for name in ("config", credentials):
+        path = health.flag(argv, name)
+        if path and not os.path.exists(path):
+            return path
     return ""
 
 

@@ -81,6 +81,15 @@ def flag(argv: Sequence[str], name: str) -> str | None:
     return argv[at].partition("=")[2]
 
 
+def joining(argv: Sequence[str]) -> bool:
+    """Return whether a kubelet with this command line has no kubeconfig yet. Unless it rotates its certificate, it
+    serves no healthz until the API server has given it one (pkg/kubelet/certificate/bootstrap/bootstrap.go,
+    LoadClientCert).
+    """
+    kubeconfig = flag(argv, "kubeconfig")
+    return bool(kubeconfig and flag(argv, "bootstrap-kubeconfig") and not os.path.exists(kubeconfig))
+
+
 def flag_words(argv: Sequence[str], name: str) -> tuple[int, int] | None:
     """Return position and number of words of the last use of a flag with its value; None when it is absent."""
     found = None
