@@ -219,6 +219,8 @@ def _assigned(options: dict[str, Any], unit: Unit) -> str:
                 f"{values.named(known)} is assigned to this machine already, as on an image of a node. Reset a node "
                 "before you make an image of it, or roll out"
             )
+        # The guard would count what ended the kubelet before as evidence: the unit may be failed, or start again.
+        unit.run(["systemctl", "reset-failed", unit.name])
         # The Node does not exist yet, so nothing can ask for it.
         start = {**options, "state": "assigned", "first_start": True, "allow_offline_guard": True}
         found = one_call.switched(start, False, unit)
