@@ -150,7 +150,7 @@ def test_a_seed_is_assigned_and_on_trial_before_the_first_start(machine: Machine
     named = {} if delivery == CHECKPOINT else {"delivery": delivery}
     assert machine.report().source == {"configMap": source, "seed": True, **named}
     # Without a follower, and with the guard started once nothing is left of the seed.
-    # What the kubelet has ended of before, such as for want of a file, is no evidence against the seed.
+    # What ended the kubelet before, such as the lack of a file, is no evidence against the seed.
     assert machine.calls[:2] == [["reset-failed", "kubelet.service"], "guard"] and not machine.is_sown
     assert machine.calls[-2:] == [["daemon-reload"], ["start", "--no-block", guard_main.SERVICE]]
 
