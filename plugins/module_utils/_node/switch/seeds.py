@@ -234,10 +234,15 @@ def _assigned(options: dict[str, Any], unit: Unit) -> str:
 
 def _reported(config_dir: str, options: dict[str, Any], unit: Unit, problem: str) -> None:
     """Leave a report for the guard, which sends it once the Node exists. The first one names the source, too."""
+    store = Store(config_dir)
     reason, event, source = annotation.CONFIRMED, "", {}
     if problem:
         sys.stderr.write(f"the seed is not used: {problem}\n")
-        runs = quietly(Store(config_dir).active_source)
+        trial = quietly(store.trial)
+        if trial is not None and not trial.failed:
+            # A rollout came first, and would read the report as an error of its trial.
+            return
+        runs = quietly(store.active_source)
         reason, event = REFUSED, f"{status_annotation.restarting(runs)}: {problem}"
     else:
         source = {"configMap": values.source(options["source"]), annotation.SEED: True}
@@ -247,7 +252,7 @@ def _reported(config_dir: str, options: dict[str, Any], unit: Unit, problem: str
         if problem:
             key = (options["source"] or {}).get("kubelet_config_key", DEFAULT_KEY)
             guard_steps.prepared(config_dir, unit, key, False, metrics=options["metrics_dir"] or "")
-        store, now = Store(config_dir), time.time()
+        now = time.time()
         with locked(config_dir):
             files.make_folder(store.folder)
             status = base.status_of(store, problem, reason, now)

@@ -234,12 +234,21 @@ def test_a_seed_waits_until_the_kubelet_can_start(
     assert not machine.is_sown and machine.store.assigned() == values.source(SOURCE)
 
 
-def test_a_seed_changes_no_machine_that_has_a_configuration(machine: Machine) -> None:
+@pytest.mark.parametrize("is_on_trial", [True, False])
+def test_a_seed_changes_no_machine_that_has_a_configuration(machine: Machine, is_on_trial: bool) -> None:
+    """It waited while the kubelet ran, and a rollout came first; or the image is that of a node."""
     machine.sow()
     machine.start()
+    before = machine.report()
+    if not is_on_trial:
+        machine.store.graduate(values.source(SOURCE), "v1.30.2")
     machine.sow(options={**OPTIONS, "source": {**SOURCE, "uid": "other"}})
     machine.start()
     assert not machine.is_sown and machine.store.assigned() == values.source(SOURCE)
+    if is_on_trial:
+        # A report of the seed would be the status of the trial, and an error of it.
+        assert machine.report() == before
+        return
     report = machine.report()
     assert "is assigned to this machine already, as on an image" in report.status["error"]
     assert report.message.startswith("Kubelet restarting to use /api/v1/namespaces/b/configmaps/a, ")
