@@ -240,7 +240,7 @@ def cloud_init(entries: t.Sequence[Entry]) -> bytes:
     started = f"systemctl daemon-reload && systemctl start --no-block {seeds.SERVICE}"
     script = [
         f"if ! test -e {_DONE}; then",
-        f"base64 -d <<'END' | tar -xz -C / && {started} && touch {_DONE}",
+        f"base64 -d <<'END' | tar -xz -C / && sync && {started} && touch {_DONE}",
         *lines,
         "END",
         "fi",

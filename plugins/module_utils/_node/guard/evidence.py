@@ -5,7 +5,8 @@
 
 A kubelet that refuses its configuration logs the reason last (last_words.py). A kubelet also ends while its container
 runtime does not answer (pkg/kubelet/kuberuntime/kuberuntime_manager.go, NewKubeGenericRuntimeManager), and its healthz
-may fail during a longer outage (pkg/kubelet/kubelet.go, syncLoopHealthCheck). Neither is evidence.
+may fail during a longer outage (pkg/kubelet/kubelet.go, syncLoopHealthCheck). Neither is evidence. Nor is the end of a
+kubelet that gets no certificate (pkg/kubelet/certificate/bootstrap/bootstrap.go, LoadClientCert).
 """
 
 from __future__ import annotations
@@ -43,4 +44,6 @@ def excuse(kind: str, runtime: str, booting: bool) -> str:
         return f"the container runtime is away: {runtime}"
     if kind == last_words.RUNTIME:
         return "the container runtime did not answer the kubelet"
+    if kind == last_words.JOINING:
+        return "the API server gave the kubelet no certificate"
     return BOOTED if booting else ""

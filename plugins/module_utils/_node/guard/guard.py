@@ -90,7 +90,10 @@ class Observing:
         if not (seen.unit.running and seen.pid):
             return None
         settings = self.host.settings
-        place = observe.target(observe.argv(seen.pid) or list(settings.argv), settings.folder)
+        words = observe.argv(seen.pid) or list(settings.argv)
+        if health.joining(words):
+            return None
+        place = observe.target(words, settings.folder)
         # A kubelet without healthz counts as healthy while it runs.
         return place.port == 0 or not self.ask(place.port, place.address, seen.pid)
 

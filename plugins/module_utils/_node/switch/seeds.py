@@ -8,8 +8,9 @@ the first time. The files remove themselves::
     <config_dir>/seed/seed.json      the configuration, and how it is assigned
     /etc/systemd/system/livenodes-kubelet-seed.service, wanted by the kubelet's unit
 
-A service runs this before each start of the kubelet, until the machine has joined and has the files that its kubelet
-reads. Then the seed ends, whatever comes of it: a kubelet that ran once is changed by nothing but a rollout.
+A service runs this before each start of the kubelet, until there is what the kubelet needs for a start: its unit and
+the files that this reads, which `kubeadm join` or a package may bring later. Then the seed ends, whatever comes of it:
+a kubelet that ran once is changed by nothing but a rollout.
 
 The trial is a usual one. It is confirmed from the beginning, because no controller knows the machine yet: the guard
 reverts what the kubelet refuses or ends with, and asks for the Node before the configuration is last-known-good.
@@ -21,7 +22,7 @@ import contextlib
 import os
 import sys
 import time
-from typing import Any, Mapping, NamedTuple
+from typing import Any, Mapping, NamedTuple, Sequence
 
 from ..._config.delivery import CHECKPOINT
 from ..._config.values import annotation
@@ -114,20 +115,25 @@ def _wanted_by(unit: str) -> str:
 def _service_text(config_dir: str, unit: str) -> str:
     """Return the text of the service. The kubelet waits for its end, and starts whatever that is.
 
-    A configuration may name the socket of the container runtime, which must be there by then.
+    A configuration may name the socket of the container runtime, which must be there by then. The seed in an image may
+    be that of another group, until cloud-init has replaced it. A kubelet that cannot start yet is started again and
+    again, and none of its starts may be without the service.
     """
     python = " || ".join(f"command -v {name}" for name in guard_install.STABLE_NAMES)
+    absent = "a seed needs Python 3.7 or later. Install it in the image of this machine"
     return f"""# Written by livenodes.kubelet. Assigns the first configuration of this machine, then removes itself.
 [Unit]
 Description=First configuration of the kubelet
 Before={unit}
 After=containerd.service crio.service cri-docker.service docker.service
+After=cloud-init.service cloud-init-network.service
 ConditionPathExists={content(config_dir)}
 RequiresMountsFor={config_dir}
+StartLimitIntervalSec=0
 
 [Service]
 Type=oneshot
-ExecStart=/bin/sh -c 'exec "$$({python})" -I -B {_program(config_dir)} seed'
+ExecStart=/bin/sh -c 'python=$$({python}); exec "$${{python:?{absent}}}" -I -B {_program(config_dir)} seed'
 TimeoutStartSec={_SECONDS}
 """
 
@@ -186,12 +192,20 @@ def _early(unit: Unit) -> str:
     try:
         if unit.pid():
             return "the kubelet runs"
-        own = health.flag(unit.argv(), "config")
+        absent = unit.lacking() or _absent(unit.argv())
     except UnitError:
         # The inspection names what is wrong with the unit.
         return ""
-    if own and not os.path.exists(own):
-        return f"{own} does not exist yet"
+    return f"{absent} does not exist yet" if absent else ""
+
+
+def _absent(argv: Sequence[str]) -> str:
+    """Return which file without which the kubelet would end is not there, empty for none."""
+    credentials = "bootstrap-kubeconfig" if health.joining(argv) else "kubeconfig"
+    for name in ("config", credentials):
+        path = health.flag(argv, name)
+        if path and not os.path.exists(path):
+            return path
     return ""
 
 
@@ -201,7 +215,12 @@ def _assigned(options: dict[str, Any], unit: Unit) -> str:
         wanted = values.source(options["source"])
         known = quietly(Store(options["config_dir"]).assigned)
         if known not in (None, wanted):
-            return "another configuration is assigned to this machine already"
+            return (
+                f"{values.named(known)} is assigned to this machine already, as on an image of a node. Reset a node "
+                "before you make an image of it, or roll out"
+            )
+        # The guard would count what ended the kubelet before as evidence: the unit may be failed, or start again.
+        unit.run(["systemctl", "reset-failed", unit.name])
         # The Node does not exist yet, so nothing can ask for it.
         start = {**options, "state": "assigned", "first_start": True, "allow_offline_guard": True}
         found = one_call.switched(start, False, unit)
@@ -215,10 +234,16 @@ def _assigned(options: dict[str, Any], unit: Unit) -> str:
 
 def _reported(config_dir: str, options: dict[str, Any], unit: Unit, problem: str) -> None:
     """Leave a report for the guard, which sends it once the Node exists. The first one names the source, too."""
+    store = Store(config_dir)
     reason, event, source = annotation.CONFIRMED, "", {}
     if problem:
         sys.stderr.write(f"the seed is not used: {problem}\n")
-        reason, event = REFUSED, f"{status_annotation.restarting(None)}: {problem}"
+        trial = quietly(store.trial)
+        if trial is not None and not trial.failed:
+            # A rollout came first, and would read the report as an error of its trial.
+            return
+        runs = quietly(store.active_source)
+        reason, event = REFUSED, f"{status_annotation.restarting(runs)}: {problem}"
     else:
         source = {"configMap": values.source(options["source"]), annotation.SEED: True}
         if options["delivery"] != CHECKPOINT:
@@ -227,7 +252,7 @@ def _reported(config_dir: str, options: dict[str, Any], unit: Unit, problem: str
         if problem:
             key = (options["source"] or {}).get("kubelet_config_key", DEFAULT_KEY)
             guard_steps.prepared(config_dir, unit, key, False, metrics=options["metrics_dir"] or "")
-        store, now = Store(config_dir), time.time()
+        now = time.time()
         with locked(config_dir):
             files.make_folder(store.folder)
             status = base.status_of(store, problem, reason, now)

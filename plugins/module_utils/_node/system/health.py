@@ -41,7 +41,7 @@ _END_STREAM, _END_HEADERS = 1, 4
 
 
 _PATHS = (
-    *("config", "config-dir", "dynamic-config-dir", "kubeconfig", "cert-dir", "root-dir"),
+    *("config", "config-dir", "dynamic-config-dir", "kubeconfig", "bootstrap-kubeconfig", "cert-dir", "root-dir"),
     *("client-ca-file", "pod-manifest-path", "resolv-conf"),
 )
 """The flags of a kubelet with paths that are opened here."""
@@ -79,6 +79,15 @@ def flag(argv: Sequence[str], name: str) -> str | None:
     if count == 2:
         return argv[at + 1]
     return argv[at].partition("=")[2]
+
+
+def joining(argv: Sequence[str]) -> bool:
+    """Return whether a kubelet with this command line has no kubeconfig yet. Unless it rotates its certificate, it
+    serves no healthz until the API server has given it one (pkg/kubelet/certificate/bootstrap/bootstrap.go,
+    LoadClientCert).
+    """
+    kubeconfig = flag(argv, "kubeconfig")
+    return bool(kubeconfig and flag(argv, "bootstrap-kubeconfig") and not os.path.exists(kubeconfig))
 
 
 def flag_words(argv: Sequence[str], name: str) -> tuple[int, int] | None:

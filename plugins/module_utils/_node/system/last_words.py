@@ -20,7 +20,7 @@ from typing import Any, Iterable, NamedTuple, Sequence
 from . import command, last_words_kinds
 
 VALIDATION, FLAG, GATE = last_words_kinds.VALIDATION, last_words_kinds.FLAG, last_words_kinds.GATE
-FILE, RUNTIME = last_words_kinds.FILE, last_words_kinds.RUNTIME
+FILE, RUNTIME, JOINING = last_words_kinds.FILE, last_words_kinds.RUNTIME, last_words_kinds.JOINING
 
 MOST = 360
 """Longest text that `parse` returns, in characters: three lines of a message."""
@@ -39,6 +39,7 @@ _REMEDIES = {
     FLAG: "Correct the kubelet's command line (`systemctl cat {unit}`), then run again.",
     FILE: "Correct the named file, then run again.",
     RUNTIME: "Start the container runtime, then run again.",
+    JOINING: "Correct the way to the API server, or what the kubelet joins with, then run again.",
 }
 
 _KLOG = re.compile(r"^([IWEF])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ [^\]\s]+:\d+\] ?(.*)$")
@@ -221,7 +222,8 @@ def kind(text: str) -> str:
     Only messages with which a kubelet ends while it starts count, and any error about its container runtime.
     `validation`: it refused a value. `flag`: its command line. `gate`: a feature gate that this version does not know
     or has locked. `file`: a file of its configuration is missing or cannot be read. `runtime`: its container runtime
-    did not answer, which is not evidence against a configuration that names the same endpoint as before.
+    did not answer, which is not evidence against a configuration that names the same endpoint as before. `joining`: the
+    API server gave it no certificate, which is no evidence.
     """
     starting = ended_at_start(text)
     for name, pattern in last_words_kinds.PATTERNS:

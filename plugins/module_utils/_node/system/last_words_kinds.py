@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-VALIDATION, FLAG, GATE, FILE, RUNTIME = "validation", "flag", "gate", "file", "runtime"
+VALIDATION, FLAG, GATE, FILE, RUNTIME, JOINING = "validation", "flag", "gate", "file", "runtime", "joining"
 NONE = ""
 
 # After these messages the kubelet ends itself (1.21 and later).
@@ -90,6 +90,7 @@ _KINDS = (
         ),
     ),
     (FILE, (r"failed to (?:load|read|decode) kubelet config", r"failed to merge kubelet configs")),
+    (JOINING, (r"cannot create certificate signing request",)),
     # The identity of the node's kubelet, and the machine's own cgroups, are not part of its configuration.
     (NONE, (r"kubeconfig", r"kubelet-client", r"kubelet-server-", r"cgroup(?:-root)? \[\] ")),
     (

@@ -98,6 +98,19 @@ class UnitReader:
         """Return the kubelet's process id, 0 when it does not run."""
         return number(self.show().get("MainPID"))
 
+    def lacking(self) -> str:
+        """Return what does not exist and without which systemd starts no kubelet, empty for nothing: the unit, or an
+        environment file that it requires. Raises UnitError.
+        """
+        shown = self.show()
+        if shown.get("LoadState") == "not-found":
+            return self.name
+        for line in shown.get("EnvironmentFiles", "").splitlines():
+            pattern, _blank, may_be_absent = line.rpartition(" (")
+            if may_be_absent == "ignore_errors=no)" and not glob.glob(self._at(pattern)):
+                return pattern
+        return ""
+
     def command_line(self) -> Setting:
         """Return ExecStart= as the unit's own files have it. Raises UnitError unless it is one command."""
         found = unitfile.effective(self._settings(), "ExecStart")

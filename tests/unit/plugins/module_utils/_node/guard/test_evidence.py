@@ -37,6 +37,7 @@ ASKED = "the container runtime did not answer the kubelet"
         ("", AWAY, True, False, NAMED),
         ("runtime", "", False, False, ASKED),
         ("runtime", AWAY, False, False, NAMED),
+        ("joining", "", False, False, "the API server gave the kubelet no certificate"),
         *((kind, runtime, booting, True, "") for kind in ("validation", "flag", "gate") for runtime in ("", AWAY)
           for booting in (False, True)),
         ("file", "", False, True, ""),

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress
@@ -18,6 +20,10 @@ REFUSAL = (
 RUNTIME = (
     "F1122 13:38:14.192413     419 server.go:269] failed to run Kubelet: failed to create kubelet: get remote runtime "
     "typed version failed: rpc error: code = Unavailable desc = connection refused"
+)
+NOT_JOINED = (
+    'E1127 23:34:09.376929    1175 run.go:72] "command failed" err="failed to run Kubelet: cannot create certificate '
+    'signing request: Post: dial tcp 10.239.0.99:6443: connect: no route to host"'
 )
 SIGNAL = "kubelet.service: Main process exited, code=killed, status=9/KILL"
 KILLED = "E1122 13:38:14.192413     419 factory.go:1] failed to get docker version: connection refused"
@@ -35,6 +41,21 @@ def ends(node: Node, times: int, words: str = "") -> None:
         node.journal[f"i{node.starts}"] = words
         node.seconds += 11
         node.start(int(node.properties["NRestarts"]) + 1)
+
+
+def test_a_kubelet_that_waits_for_its_certificate_reverts_nothing(node: Node, tmp_path: Path) -> None:
+    """Without network, or until its request is approved: it serves no healthz, and ends once a request has failed."""
+    kubeconfig = tmp_path / "kubelet.conf"
+    node.argv = ("/usr/bin/kubelet", f"--kubeconfig={kubeconfig}", "--bootstrap-kubeconfig=/b")
+    node.switch(confirmed=True)
+    node.well = False
+    for _end in range(3):
+        node.later(60, times=4)
+        ends(node, 1, NOT_JOINED)
+    assert node.ran == [NEW] * 4
+    kubeconfig.write_text("")
+    node.later(60, times=4)
+    assert "its healthz has failed for 60 s" in node.error()
 
 
 @pytest.mark.parametrize("away", ["", AWAY])

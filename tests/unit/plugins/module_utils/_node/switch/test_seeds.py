@@ -54,7 +54,9 @@ class Machine:
         self.own = folder / "own.yaml"
         self.own.write_text("kind: KubeletConfiguration\n")
         self.found = dict(GOOD)
-        self.running = 0
+        self.kubeconfig, self.bootstrap = folder / "kubelet.conf", folder / "bootstrap.conf"
+        self.bootstrap.write_text("")
+        self.running, self.lacks = 0, ""
         self.calls: list[t.Any] = []
         self.fails: dict[str, Exception] = {}
         monkeypatch.setattr(seeds, "Unit", lambda *_name, **_child: self)
@@ -77,9 +79,16 @@ class Machine:
         """Return the kubelet's process, as its unit does."""
         return self.running
 
+    def lacking(self) -> str:
+        """Return what the unit lacks for a start."""
+        return self.lacks
+
     def argv(self) -> list[str]:
         """Return the kubelet's command line, as its unit does."""
-        return ["/usr/bin/kubelet", f"--config={self.own}"]
+        if self.lacks:
+            raise UnitError("there is no such unit")
+        paths = {"bootstrap-kubeconfig": self.bootstrap, "kubeconfig": self.kubeconfig, "config": self.own}
+        return ["/usr/bin/kubelet", *(f"--{name}={path}" for name, path in paths.items())]
 
     def _look(self, _name: str, _text: str, *_place: t.Any, local: bool, terms: t.Any) -> dict[str, t.Any]:
         assert not local and terms.allow_offline_guard
@@ -141,7 +150,8 @@ def test_a_seed_is_assigned_and_on_trial_before_the_first_start(machine: Machine
     named = {} if delivery == CHECKPOINT else {"delivery": delivery}
     assert machine.report().source == {"configMap": source, "seed": True, **named}
     # Without a follower, and with the guard started once nothing is left of the seed.
-    assert machine.calls[0] == "guard" and not machine.is_sown
+    # What ended the kubelet before, such as the lack of a file, is no evidence against the seed.
+    assert machine.calls[:2] == [["reset-failed", "kubelet.service"], "guard"] and not machine.is_sown
     assert machine.calls[-2:] == [["daemon-reload"], ["start", "--no-block", guard_main.SERVICE]]
 
 
@@ -199,30 +209,49 @@ def test_a_seed_that_cannot_be_used_leaves_the_own_file_and_is_reported(
 
 
 @pytest.mark.parametrize(
-    "early",
-    [lambda machine: machine.own.unlink(), lambda machine: setattr(machine, "running", 7)],
-    ids=["kubeadm has not written the file of the kubelet", "the kubelet runs"],
+    ("early", "reason"),
+    [
+        (lambda machine: machine.own.unlink(), "own.yaml does not exist yet"),
+        (lambda machine: machine.bootstrap.unlink(), "bootstrap.conf does not exist yet"),
+        # Such as a package that cloud-init installs after the seed.
+        (lambda machine: setattr(machine, "lacks", "kubelet.service"), "kubelet.service does not exist yet"),
+        (lambda machine: setattr(machine, "running", 7), "the kubelet runs"),
+    ],
 )
-def test_a_seed_waits_for_the_start_of_a_kubelet_with_its_own_file(
-    machine: Machine, early: t.Callable[[Machine], None]
+def test_a_seed_waits_until_the_kubelet_can_start(
+    machine: Machine, early: t.Callable[[Machine], None], reason: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     machine.sow()
     early(machine)
     machine.start()
     assert machine.is_sown and not machine.calls and machine.store.assigned() is None
+    assert reason in capsys.readouterr().err
     machine.own.write_text("kind: KubeletConfiguration\n")
-    machine.running = 0
+    # Once it has joined, a kubelet needs no credentials to join with.
+    machine.kubeconfig.write_text("")
+    machine.running, machine.lacks = 0, ""
     machine.start()
     assert not machine.is_sown and machine.store.assigned() == values.source(SOURCE)
 
 
-def test_a_seed_changes_no_machine_that_has_a_configuration(machine: Machine) -> None:
+@pytest.mark.parametrize("is_on_trial", [True, False])
+def test_a_seed_changes_no_machine_that_has_a_configuration(machine: Machine, is_on_trial: bool) -> None:
+    """It waited while the kubelet ran, and a rollout came first; or the image is that of a node."""
     machine.sow()
     machine.start()
+    before = machine.report()
+    if not is_on_trial:
+        machine.store.graduate(values.source(SOURCE), "v1.30.2")
     machine.sow(options={**OPTIONS, "source": {**SOURCE, "uid": "other"}})
     machine.start()
     assert not machine.is_sown and machine.store.assigned() == values.source(SOURCE)
-    assert "assigned to this machine already" in machine.report().status["error"]
+    if is_on_trial:
+        # A report of the seed would be the status of the trial, and an error of it.
+        assert machine.report() == before
+        return
+    report = machine.report()
+    assert "is assigned to this machine already, as on an image" in report.status["error"]
+    assert report.message.startswith("Kubelet restarting to use /api/v1/namespaces/b/configmaps/a, ")
 
 
 def test_a_seed_that_was_interrupted_is_continued(machine: Machine) -> None:
@@ -266,6 +295,10 @@ def test_the_service_is_ordered_before_the_kubelet_and_wanted_by_it() -> None:
     found = {entry.path: entry for entry in seeds.entries("/x", "k3s.service", SEED)}
     service = (found[seeds.SERVICE_PATH].data or b"").decode()
     assert "\nBefore=k3s.service\n" in service and "\nConditionPathExists=/x/seed/seed.json\n" in service
+    # The image may have the seed of another group, which user data replace.
+    assert "\nAfter=cloud-init.service cloud-init-network.service\n" in service
+    # A kubelet that cannot start yet is started again and again.
+    assert "\nStartLimitIntervalSec=0\n" in service.partition("[Service]")[0]
     link = found[f"/etc/systemd/system/k3s.service.wants/{seeds.SERVICE}"]
     assert link.link == seeds.SERVICE_PATH
 

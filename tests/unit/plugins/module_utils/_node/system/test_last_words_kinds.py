@@ -272,9 +272,11 @@ ROWS: tuple[tuple[str, str, str], ...] = (
      '"/a/kubelet-client-current.pem" into cert/key pair: tls: failed to find any PEM data in certificate input', ""),
     (CERTIFICATE, f"{MAIN}failed to initialize certificate manager: failed to initialize server certificate store: "
      "could not convert data from \"/a/kubelet-server-current.pem\": tls: failed to parse private key", ""),
-    (CERTIFICATE, f"{RUN}cannot create certificate signing request: dial tcp: i/o timeout", ""),
-    (CERTIFICATE, f"{RUN}cannot create certificate signing request: tls: failed to verify certificate: x509: x", ""),
-    (CERTIFICATE, f"{RUN}cannot create certificate signing request: Post: remote error: tls: bad certificate", ""),
+    (CERTIFICATE, f"{RUN}cannot create certificate signing request: dial tcp: i/o timeout", "joining"),
+    (CERTIFICATE, f"{RUN}cannot create certificate signing request: tls: failed to verify certificate: x509: x",
+     "joining"),
+    (CERTIFICATE, f"{RUN}cannot create certificate signing request: Post: remote error: tls: bad certificate",
+     "joining"),
 )  # fmt: skip
 
 
@@ -283,7 +285,7 @@ ROWS: tuple[tuple[str, str, str], ...] = (
 def test_each_error_that_ends_a_kubelet_has_its_kind(source: str, words: str, kind: str) -> None:
     assert last_words.kind(words) == kind, source
     assert last_words.ended_at_start(words)
-    assert evidence.refused(last_words.kind(words), booting=False) == (kind not in ("", "runtime"))
+    assert evidence.refused(last_words.kind(words), booting=False) == (kind not in ("", "runtime", "joining"))
 
 
 STRUCTURED = [(row[1], row[2]) for row in ROWS if row[1].startswith(("Failed to ", "Kubelet failed"))]

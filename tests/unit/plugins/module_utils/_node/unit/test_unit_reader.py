@@ -45,6 +45,17 @@ def test_for_a_kubelet_that_is_down_systemd_shows_what_it_would_run(node: System
     assert node.count("systemd-run") == 1, "asked once"
 
 
+def test_what_a_start_lacks(node: Systemd) -> None:
+    node.write(SERVICE, "[Service]\nEnvironmentFile=-/e/a\nEnvironmentFile=/e/*.env\nExecStart=/usr/bin/kubelet $A\n")
+    kubelet = node.load(SERVICE)
+    assert kubelet.lacking() == "/e/*.env"
+    node.write("/e/b.env", "A=--v=2\n")
+    assert not kubelet.lacking()
+    node.properties["LoadState"] = "not-found"
+    kubelet.show(fresh=True)
+    assert kubelet.lacking() == "kubelet.service"
+
+
 def test_without_a_bus_the_unit_is_refused(node: Systemd) -> None:
     node.bus = False
     kubelet = node.kubeadm()
