@@ -159,8 +159,9 @@ def _await(
 
 def _judged(node: nodes.Node) -> _Row | None:
     """Return the row of a node whose follower has answered an order, else None."""
-    answer = node.follower
-    if answer is None or answer.judged != node.orders.trial:
+    answer, trial = node.follower, node.orders.trial
+    # Without a trial in its orders, the node was assigned anew since.
+    if answer is None or not trial or answer.judged != trial:
         return None
     return _row(node, not answer.failed, CONFIRMED, answer.failed or "confirmed")
 

@@ -207,6 +207,13 @@ def test_nothing_else_is_settled_than_what_was_verified(
     assert (row["ok"], row["state"], row["changed"]) == (False, state, False)
 
 
+def test_a_node_that_is_assigned_anew_after_the_order_is_not_confirmed() -> None:
+    """Another rollout has crossed, and its follower has never judged a trial."""
+    anew = followed(B, Orders(attempt=3), Answer(configMap=A, attempt=2, trial=TRIAL))
+    row = settled(Answer(configMap=A, attempt=2, trial=TRIAL), order(), listed(anew))
+    assert (row["ok"], row["state"]) == (False, "unanswered")
+
+
 OUTAGE = ApiError(503, "the API server is away", transient=True)
 
 
