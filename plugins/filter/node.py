@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import functools
+import multiprocessing
 import typing as t
 
 import jinja2
@@ -19,6 +20,8 @@ from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.rows im
 
 SEALED = {"configs": sealed.layers, "group_configs": sealed.group, "flags": sealed.flags}
 """How the secrets of a column are sealed."""
+_TABLES: dict[tuple[t.Any, ...], dict[str, t.Any]] = {}
+"""The tables of this task, by what they are made of."""
 
 
 @jinja2.pass_context
@@ -38,7 +41,30 @@ def node_table_of_hosts(
     wrong = host_table.unseen(context, hostvars)
     if wrong:
         raise AnsibleFilterError(wrong)
-    table = host_table.node_table(hosts, hostvars, _of_the_play(context, hostvars), configs)
+    of_the_play = _of_the_play(context, hostvars)
+    if not _is_in_worker():
+        return _table(hosts, hostvars, of_the_play, configs)
+    asked = (*hosts, configs, repr(of_the_play))
+    if asked not in _TABLES:
+        _TABLES[asked] = _table(hosts, hostvars, of_the_play, configs)
+    return _TABLES[asked]
+
+
+def _is_in_worker() -> bool:
+    """Return whether this process runs one task, in which no variable of a host changes.
+
+    Ansible renders a variable of a task again wherever the task names it, and reading those of all hosts is slow.
+    """
+    return multiprocessing.parent_process() is not None
+
+
+def _table(
+    hosts: t.Sequence[str],
+    hostvars: t.Mapping[str, t.Mapping[str, t.Any]],
+    of_the_play: t.Mapping[str, t.Any],
+    configs: bool,
+) -> dict[str, t.Any]:
+    table = host_table.node_table(hosts, hostvars, of_the_play, configs)
     if not configs:
         table["unsized"] = host_table.unsized(table["hosts"], hostvars)
     # Tasks show and keep what they are given.

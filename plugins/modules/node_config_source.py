@@ -50,6 +50,8 @@ options:
       - C(own), from RV(livenodes.kubelet.kubelet_config_plan#module:plan), is the record of the node's own values, for
         the annotation C(own). Without C(own), the annotation is not changed.
         O(state=absent) with O(delivery=auto) removes it.
+      - C(seen), of a node in a result of O(state=verified) or M(livenodes.kubelet.node_soak), saves O(state=settled)
+        the read of a Node that is the same as then.
     type: dict
   rollout:
     description:
@@ -211,6 +213,11 @@ nodes:
         change, empty if nothing in O(hosts) does.
       type: list
       elements: dict
+    seen:
+      description: >-
+        For O(sources) with O(state=settled): what confirms the node through its follower as long as its Node is the
+        same. Only for nodes that have a configuration on trial.
+      type: str
   sample:
     n1:
       changed: true

@@ -101,6 +101,11 @@ nodes:
       description: Fields whose live value differs from the source, with the flags that can override them.
       type: list
       elements: dict
+    seen:
+      description: >-
+        For the option C(sources) of M(livenodes.kubelet.node_config_source) with C(state=settled). Only for nodes whose
+        follower has a configuration on trial.
+      type: str
     pods:
       description: >-
         The C(lost), C(restarted) and C(unready) pods, and those that are only C(reported), each with C(namespace),

@@ -24,7 +24,7 @@ UNREACHED = "unreached"
 """The state of a node on whose host no call succeeds."""
 HOST_ROW = "__kubelet_config_row"
 """The variable in which the role `checkpoint` returns the row of its host."""
-KEPT = ("ok", "state", "message", "changed", "delivery", "source", "error", "differences")
+KEPT = ("ok", "state", "message", "changed", "delivery", "source", "error", "differences", "seen")
 OF_HOST = ("kubelet", "files")
 """What the preflight has found on a host: the kubelet, and the node's own config file with its drop-ins."""
 OF_ASSIGNMENT = ("changed", "delivery", "source", "previous", "uid")

@@ -260,7 +260,10 @@ def _settle(at: At) -> Options | None:
     if not verified or at.play.check_mode:
         return None
     verdicts = {name: failures.get(name, "") for name in verified}
-    options = {"sources": verified, "verdicts": verdicts, "wait_timeout": at.play.variable(WAIT)}
+    # What the last look at a Node has seen saves another read.
+    seen = {name: at.found.rows[name].get("seen") for name in verified}
+    sources = {name: {**source, "seen": seen[name]} if seen[name] else source for name, source in verified.items()}
+    options = {"sources": sources, "verdicts": verdicts, "wait_timeout": at.play.variable(WAIT)}
     return {"state": "settled", **options, **leased(at)}
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import time
 import typing as t
 
-from ..._config.values import following, node_row
+from ..._config.values import annotation, following, node_row
 from ..api import parallel
-from ..api.errors import ApiError, without_failure
+from ..api.errors import ApiError, NodesFailed, without_failure
 from ..api.session import Session
 from ..objects import config_sources, node_requests, nodes
 from ..objects.lease import Keeper
@@ -38,27 +38,90 @@ def settle(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
     """Write what the option `verdicts` states: by node name why it is reverted, empty to confirm it.
 
     With the option `sources`, only of nodes that still have the source that was verified. Waits until the followers
-    have confirmed; node_config_revert waits for reverts. Requests: those of one read of the nodes, one PATCH for each,
-    then one watch for each second or two. Raises NodesFailed, LeaseLost.
+    have confirmed; node_config_revert waits for reverts. Requests: one PATCH for each node, before it those of one read
+    of the nodes that are not as they were `seen`, then one watch for each second or two. Raises NodesFailed, LeaseLost.
     """
     keeper = Keeper(session, options.get("lease"), check_mode)
     verdicts = {name: str(reason or "") for name, reason in (options["verdicts"] or {}).items()}
     verified = config_sources.given(options) or {}
+    ordered: dict[str, nodes.Node] = {}
     try:
-        found, lost = node_requests.find_known(session, dict.fromkeys(verdicts, ""))
         keeper.keep()
+        if not check_mode:
+            ordered = _confirm_seen(session, _seen(options["sources"] or {}, verdicts))
     except ApiError as error:
-        raise diagnose.unseen("settling", "not confirmed, so its guard reverts it", list(verdicts), error) from error
-    rows = {name: row.shown() for name, row in lost.items()}
+        raise _unread(list(verdicts), error) from error
+    found, rows = _others(session, keeper, [name for name in verdicts if name not in ordered], ordered)
     rows.update(_without_order(found, verified))
     asked = {name: node for name, node in found.items() if name not in rows}
     if not check_mode:
         rows.update(_order(session, asked, verdicts))
         why = f"its follower has not confirmed it within {options['wait_timeout']} s, so its guard reverts it: {_LOG}"
-        waiting = {name: node for name, node in asked.items() if name not in rows}
+        waiting = {name: node for name, node in {**ordered, **asked}.items() if name not in rows}
         late, away = _await(session, options, keeper, waiting, rows, _judged)
         rows.update({name: _row(node, False, UNANSWERED, away or why) for name, node in late.items()})
-    return without_failure("settling", {"changed": bool(asked), "stop": False, "nodes": rows})
+    return without_failure("settling", {"changed": bool(asked or ordered), "stop": False, "nodes": rows})
+
+
+def _seen(sources: t.Mapping[str, t.Any], verdicts: t.Mapping[str, str]) -> dict[str, t.Any]:
+    """Return the metadata with which nodes are confirmed as they were seen. Reverts need more than that."""
+    known = {}
+    for name, reason in verdicts.items():
+        # What is malformed is read instead.
+        meta, fault = annotation.mapping((sources.get(name) or {}).get("seen"))
+        if meta and not fault and not reason:
+            known[name] = meta
+    return known
+
+
+def _confirm_seen(session: Session, seen: t.Mapping[str, t.Any]) -> dict[str, nodes.Node]:
+    """Order to confirm nodes that are as they were seen; return these as stored. The others are to be read.
+
+    The resourceVersion refuses a Node that has changed since, the uid one that was created again. The first order is
+    sent alone: a watch from its revision on shows the answers of all.
+    """
+
+    def write(name: str) -> nodes.Node:
+        return _patched(session, name, seen[name])
+
+    names = list(seen)
+    stored = {}
+    for first in parallel.each(names[:1], write, 1):
+        if first.value is None:
+            return {}
+        if session.nodes_revision is not None:
+            session.nodes_revision = first.value.resource_version
+        stored[first.item] = first.value
+    for outcome in parallel.each(names[1:], write, session.concurrency):
+        if outcome.value is not None:
+            stored[outcome.item] = outcome.value
+    return stored
+
+
+def _patched(session: Session, name: str, meta: t.Mapping[str, t.Any]) -> nodes.Node:
+    return nodes.trim(session.request("PATCH", node_requests.path(name), (), {"metadata": meta}, _MERGE))
+
+
+def _others(
+    session: Session, keeper: Keeper, left: list[str], ordered: t.Collection[str]
+) -> tuple[dict[str, nodes.Node], dict[str, _Row]]:
+    """Return the nodes without an order, and the rows of those that are lost or could not be read.
+
+    Raises NodesFailed if none can be read and none was ordered, LeaseLost.
+    """
+    since = session.nodes_revision
+    try:
+        found, lost = node_requests.find_known(session, dict.fromkeys(left, ""))
+        keeper.keep()
+    except ApiError as error:
+        unread = _unread(left, error)
+        if not ordered:
+            raise unread from error
+        return {}, unread.result["nodes"]
+    if ordered:
+        # Their followers may have answered before this read.
+        session.nodes_revision = since
+    return found, {name: row.shown() for name, row in lost.items()}
 
 
 def await_followers(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
@@ -78,6 +141,10 @@ def await_followers(session: Session, options: dict[str, t.Any], check_mode: boo
     late, away = _await(session, {**options, "wait_timeout": seconds}, keeper, found, rows, _reporting)
     rows.update({name: _row(node, False, UNANSWERED, away or why, changed=False) for name, node in late.items()})
     return without_failure("following", {"changed": False, "nodes": rows})
+
+
+def _unread(names: list[str], error: ApiError) -> NodesFailed:
+    return diagnose.unseen("settling", "not confirmed, so its guard reverts it", names, error)
 
 
 def _without_order(
@@ -105,10 +172,9 @@ def _order(session: Session, asked: dict[str, nodes.Node], verdicts: t.Mapping[s
 
     def write(name: str) -> nodes.Node:
         node = asked[name]
-        orders = node.orders._replace(trial=_trial(node), reason=verdicts[name])
         # The uid refuses a Node that was created again.
-        body = {"metadata": {"uid": node.uid, "annotations": {following.FOLLOW: following.text(orders)}}}
-        return nodes.trim(session.request("PATCH", node_requests.path(name), (), body, _MERGE))
+        notes = following.judging(node.orders, _trial(node), verdicts[name])
+        return _patched(session, name, {"uid": node.uid, "annotations": notes})
 
     rows = {}
     for outcome in parallel.each(list(asked), write, session.concurrency):
@@ -159,8 +225,9 @@ def _await(
 
 def _judged(node: nodes.Node) -> _Row | None:
     """Return the row of a node whose follower has answered an order, else None."""
-    answer = node.follower
-    if answer is None or answer.judged != node.orders.trial:
+    answer, trial = node.follower, node.orders.trial
+    # Without a trial in its orders, the node was assigned anew since.
+    if answer is None or not trial or answer.judged != trial:
         return None
     return _row(node, not answer.failed, CONFIRMED, answer.failed or "confirmed")
 

@@ -17,7 +17,7 @@ from ..._config.fields import compare, complete_config, fields, overlay
 from ..._config.minors import fields_of
 from ..._config.plan.layers import Declared
 from ..._config.rules import checks, start_rules
-from ..._config.values import document, node_row
+from ..._config.values import annotation, document, following, node_row
 from ..._config.values.reference import same_place
 from ..api import parallel
 from ..api.errors import ClusterError
@@ -238,6 +238,8 @@ class Watch:
         shown = {**nodes.row(node), **row.shown(differences=self.differences.get(name, []))}
         if name in self.undeclared:
             shown["beside"] = self.undeclared[name]
+        if row.ok and node.by_follower and node.follower and node.follower.trial:
+            shown["seen"] = _seen(node, node.follower.trial)
         return shown
 
     def result(self, started: float) -> dict[str, t.Any]:
@@ -248,6 +250,12 @@ class Watch:
             if undeclared:
                 warnings.append(f"Node {name}: {diagnose.undeclared_changes(undeclared)}")
         return {**verdict.result(rows, time.monotonic() - started), "warnings": warnings}
+
+
+def _seen(node: nodes.Node, trial: str) -> str:
+    """Return what confirms a trial as long as the Node is as it was seen: the metadata of a patch, as one text."""
+    about = {"uid": node.uid, "resourceVersion": node.resource_version}
+    return annotation.text({**about, "annotations": following.judging(node.orders, trial)})
 
 
 def _lost(row: node_row.Row) -> verdict.Verdict:

@@ -104,6 +104,11 @@ def text(value: Orders | Answer) -> str:
     return annotation.text(fields)
 
 
+def judging(orders: Orders, trial: str, reason: str = "") -> dict[str, str]:
+    """Return the annotation that orders a trial to be confirmed, or with a reason to be reverted."""
+    return {FOLLOW: text(orders._replace(trial=trial, reason=reason))}
+
+
 def fits(source: Source, full: Source | None) -> bool:
     """Return whether a full reference has all that a source names; a person may have left out uid and revision."""
     return full is not None and all(full.get(part) == value for part, value in source.items())

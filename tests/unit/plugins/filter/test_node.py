@@ -37,6 +37,22 @@ def test_what_other_hosts_declare() -> None:
     }
 
 
+@pytest.mark.parametrize(("in_worker", "reads", "kept"), [(True, 2, 2), (False, 3, 0)])
+def test_a_task_reads_the_hosts_of_a_table_once(
+    monkeypatch: pytest.MonkeyPatch, in_worker: bool, reads: int, kept: int
+) -> None:
+    """In the main process variables change, and workers inherit what it keeps. Another option is another table."""
+    built: list[t.Any] = []
+    monkeypatch.setattr(host_table, "node_table", lambda *given: built.append(given) or {})
+    tables: dict[t.Any, t.Any] = {}
+    monkeypatch.setattr(node, "_TABLES", tables)
+    monkeypatch.setattr("multiprocessing.parent_process", lambda: in_worker or None)
+    for drain in ("never", "never", "always"):
+        context: Any = {"inventory_hostname": "h1", "kubelet_config_drain": drain}
+        node.node_table_of_hosts(context, ["h1"], {"h1": {}})
+    assert (len(built), len(tables)) == (reads, kept)
+
+
 def test_names_as_playbooks_use_them() -> None:
     assert set(node.FilterModule().filters()) == {
         *("node_table", "other_configs", "reserved", "found_by", "unsealed"),

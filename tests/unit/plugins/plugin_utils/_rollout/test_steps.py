@@ -240,11 +240,11 @@ def test_what_is_left_to_followers() -> None:
     given = at()
     assigned = given._replace(found=STEPS["assign"].after(given, {"nodes": nodes}))
     # A verification returns no transport.
-    verified = {"n1": row(delivery="dropin"), "n2": row(delivery="checkpoint", ok=False)}
+    verified = {"n1": row(delivery="dropin", seen="{}"), "n2": row(delivery="checkpoint", ok=False)}
     given = given._replace(found=STEPS["verify"].after(assigned, {"nodes": verified}))
     assert STEPS["settle"].options(given) == {
         "state": "settled",
-        "sources": SOURCES,
+        "sources": {**SOURCES, "n1": {**place("a"), "seen": "{}"}},
         "verdicts": {"n1": "", "n2": "refused"},
         "wait_timeout": WAIT,
         "lease": LEASE,

@@ -14,7 +14,12 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, NodesFailed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import revert, settle
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign, assign_step, verdict
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import (
+    assign,
+    assign_step,
+    verdict,
+    verify,
+)
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, following
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.following import (
     API,
@@ -207,6 +212,13 @@ def test_nothing_else_is_settled_than_what_was_verified(
     assert (row["ok"], row["state"], row["changed"]) == (False, state, False)
 
 
+def test_a_node_that_is_assigned_anew_after_the_order_is_not_confirmed() -> None:
+    """Another rollout has crossed, and its follower has never judged a trial."""
+    anew = followed(B, Orders(attempt=3), Answer(configMap=A, attempt=2, trial=TRIAL))
+    row = settled(Answer(configMap=A, attempt=2, trial=TRIAL), order(), listed(anew))
+    assert (row["ok"], row["state"]) == (False, "unanswered")
+
+
 OUTAGE = ApiError(503, "the API server is away", transient=True)
 
 
@@ -296,8 +308,81 @@ def test_a_return_after_a_failure_is_another_attempt(clock: Clock) -> None:
     assert notes[annotation.SOURCE] == annotation.text({"configMap": B, "nodeUID": "uid-n1"})
 
 
-def test_many_nodes_are_confirmed_with_two_requests_each_and_one_for_each_second(clock: Clock) -> None:
-    """One read, and one write; a node that is deleted meanwhile is a row."""
+def asked_for(*names: str) -> dict[str, t.Any]:
+    """Return the options that confirm nodes as a verification has seen them."""
+    seen = {"uid": "uid-n1", "resourceVersion": "5", "annotations": following.judging(Orders(attempt=2), TRIAL)}
+    sources = {name: {**place("config-a"), "seen": annotation.text({**seen, "uid": f"uid-{name}"})} for name in names}
+    verdicts = dict.fromkeys(names, "")
+    return options(state="settled", wait_timeout=0, wait_sleep=1, sources=sources, verdicts=verdicts)
+
+
+def test_what_a_verification_has_seen_confirms_a_node(clock: Clock) -> None:
+    """By one write, as long as the Node is the same."""
+    api = Direct(
+        followed(A, Orders(attempt=2), Answer(configMap=A, attempt=2, trial=TRIAL), reported=RUNS_A),
+        configmaps=[configmap()],
+        live={"n1": live(maxPods=5)},
+    )
+    given = {**options(state="verified", wait_timeout=0, wait_sleep=1), "nodes": ["n1"]}
+    row = verify.verify(api, given)["nodes"]["n1"]
+    meta = api.nodes["n1"]["metadata"]
+    seen = {"uid": "uid-n1", "resourceVersion": meta["resourceVersion"]}
+    assert json.loads(row["seen"]) == {**seen, "annotations": following.judging(Orders(attempt=2), TRIAL)}
+    asked = asked_for("n1")
+    asked["sources"]["n1"]["seen"] = row["seen"]
+    before = len(api.asked)
+    with pytest.raises(NodesFailed, match="not confirmed it within 0 s"):
+        settle.settle(api, asked, False)
+    assert (api.asked[before].method, api.asked[before].url) == ("PATCH", f"{NODES}/n1")
+    assert nodes.trim(api.nodes["n1"]).orders.trial == TRIAL
+
+
+@pytest.mark.parametrize(
+    ("now", "state"),
+    [
+        (followed(A, Orders(attempt=2), Answer(configMap=A, attempt=2, trial=TRIAL), reported=RUNS_A), "confirmed"),
+        (followed(B, Orders(attempt=3), Answer(configMap=A, attempt=2, trial=TRIAL)), "reassigned"),
+    ],
+    ids=["a heartbeat", "another rollout"],
+)
+def test_a_node_that_has_changed_since_is_read(now: dict[str, t.Any], state: str) -> None:
+    orders = Orders(attempt=2, trial=TRIAL)
+    api = Direct(now)
+    api.before(f"GET {NODES}", lambda: _answer(api, orders))
+    asked = asked_for("n1")
+    try:
+        row = settle.settle(api, asked, False)["nodes"]["n1"]
+    except NodesFailed as error:
+        row = error.result["nodes"]["n1"]
+    assert row["state"] == state
+    assert (nodes.trim(api.nodes["n1"]).orders == orders) == (state == "confirmed")
+
+
+def _answer(api: Direct, orders: Orders) -> None:
+    """Let the follower judge what it is ordered to."""
+    found = api.nodes["n1"]
+    if nodes.trim(found).orders == orders:
+        answer = Answer(configMap=A, attempt=2, trial=TRIAL, judged=TRIAL)
+        found["metadata"]["annotations"][following.FOLLOWER] = following.text(answer)
+
+
+def test_an_outage_after_orders_costs_only_the_others_their_row(clock: Clock) -> None:
+    """n1 is as it was seen, n2 is not, and cannot be read."""
+    done = followed(A, Orders(attempt=2, trial=TRIAL), Answer(trial=TRIAL, judged=TRIAL))
+    asked = asked_for("n1", "n2")
+    writes = [
+        Call("PATCH", f"{NODES}/{name}", answer, (), {"metadata": json.loads(asked["sources"][name]["seen"])}, MERGE)
+        for name, answer in (("n1", done), ("n2", ApiError(409, "it has changed", "Conflict")))
+    ]
+    away = Call("GET", NODES, OUTAGE, [("fieldSelector", "metadata.name=n2"), ("limit", 250)])
+    with Calls(*writes, away) as session, pytest.raises(NodesFailed, match="the API server is away") as failed:
+        settle.settle(session, asked, False)
+    assert {name: row["ok"] for name, row in failed.value.result["nodes"].items()} == {"n1": True, "n2": False}
+
+
+@pytest.mark.parametrize("seen", [False, True])
+def test_many_nodes_are_confirmed_with_one_request_each_and_one_for_each_second(clock: Clock, seen: bool) -> None:
+    """One read unless all are as they were seen; a node that is deleted meanwhile is a row."""
     names = [f"n{number}" for number in range(9)]
 
     def named(name: str, *given: t.Any) -> dict[str, t.Any]:
@@ -326,8 +411,14 @@ def test_many_nodes_are_confirmed_with_two_requests_each_and_one_for_each_second
         watch(*(event("MODIFIED", name) for name in names[:-1]), event("DELETED", "n8"), since="7"),
     )
     asked = options(state="settled", wait_timeout=60, wait_sleep=1, verdicts=dict.fromkeys(names, ""))
+    reads = [Call("GET", NODES, start, [("limit", 36)])]
+    if seen:
+        asked, reads = {**asked_for(*names), "wait_timeout": 60}, []
+        for write in writes:
+            write.answer["metadata"]["resourceVersion"] = "5"
+            write.body["metadata"]["resourceVersion"] = "5"
     with (
-        Calls(Call("GET", NODES, start, [("limit", 36)]), *writes, *looks) as session,
+        Calls(*reads, *writes, *looks) as session,
         pytest.raises(NodesFailed) as failed,
     ):
         session.nodes_revision = ""
