@@ -75,7 +75,7 @@ def _seen(sources: t.Mapping[str, t.Any], verdicts: t.Mapping[str, str]) -> dict
 
 
 def _confirm_seen(session: Session, seen: t.Mapping[str, t.Any]) -> dict[str, nodes.Node]:
-    """Order to confirm nodes that are as they were seen; return these as stored. The others are to be read.
+    """Order to confirm nodes that are as they were seen; return these as stored. The others must be read.
 
     The resourceVersion refuses a Node that has changed since, the uid one that was created again. The first order is
     sent alone: a watch from its revision on shows the answers of all.
