@@ -149,7 +149,7 @@ class KeptBack(NamedTuple):
     reserved: Fraction
     threshold: eviction.Threshold | None
     path: str
-    """The field of the reservation; empty without one."""
+    """The field of the reservation, if there is one."""
 
 
 _NOTHING = KeptBack(Fraction(0), None, "")
@@ -204,7 +204,7 @@ def _kept(config: EffectiveConfig) -> Iterator[tuple[str, KeptBack]]:
 def _path(config: EffectiveConfig, resource: str) -> str:
     if resource == "cpu" and config.text("reservedSystemCPUs"):
         return "reservedSystemCPUs"
-    return next((field for field in ("kubeReserved", "systemReserved") if resource in config.pairs(field)), "")
+    return "kubeReserved" if resource in config.pairs("kubeReserved") else "systemReserved"
 
 
 def _beyond(
