@@ -274,6 +274,7 @@ def test_removal(store: Store) -> None:
         store.remove()
     store.reset()
     assert (store.assigned(), store.last_known_good(), store.trial(), store.graduated_with()) == (None, None, None, "")
+    Path(store.config_dir, "lock").touch()
     assert store.remove()
     assert not os.path.lexists(store.config_dir)
     assert not store.remove()
