@@ -280,9 +280,9 @@ class Guard:
 
     def _end_revert(self, trial: Trial | None, progress: Progress, facts: Facts, ours: bool) -> _Look:
         restart = self.reverts.end(trial, progress, facts) or ours
-        if restart or not self.records.progress().verdict:
-            return _Look(FAST_SECONDS, restart)
-        return _Look(CALM_SECONDS if facts.unit.active == "inactive" else FAST_SECONDS)
+        if facts.unit.active == "inactive" and not restart:
+            return _Look(CALM_SECONDS)
+        return _Look(FAST_SECONDS, restart)
 
     def _trial(self, unit: Unit) -> Trial | None:
         """Return the trial. The terms of an unreadable trial are unknown, so the configuration on trial is reverted."""
