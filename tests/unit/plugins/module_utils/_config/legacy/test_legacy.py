@@ -219,7 +219,9 @@ def test_malformed_records() -> None:
     )
     assert found.spec is None and found.config == {}
     assert set(found.malformed) == {"spec.configSource", "status.config"}
-    assert found.malformed["status.config"].startswith("its condition ConfigOK is malformed: its message is '?'. Restart")
+    assert found.malformed["status.config"].startswith(
+        "its condition ConfigOK is malformed: its message is '?'. Restart"
+    )
 
 
 def test_a_source_is_known_by_its_uid() -> None:

@@ -195,7 +195,12 @@ def test_a_malformed_status() -> None:
 
 @pytest.mark.parametrize(
     ("here", "another"),
-    [({}, False), ({"machineID": "1f"}, False), ({"machineID": "2f"}, True), ({"machineID": "1f", "nodeUID": "v"}, True)],
+    [
+        ({}, False),
+        ({"machineID": "1f"}, False),
+        ({"machineID": "2f"}, True),
+        ({"machineID": "1f", "nodeUID": "v"}, True),
+    ],
 )
 def test_another_machine_or_node(here: dict[str, str], another: bool) -> None:
     assert annotation.is_another({"machineID": "1f", "nodeUID": "u"}, here) is another

@@ -279,9 +279,7 @@ def fail_a_reset_from_other(node: Node, **trial: t.Any) -> None:
 
 
 @pytest.mark.parametrize("away", ["", "containerd refuses connections"])
-def test_a_failed_reset_does_not_keep_what_never_became_last_known_good(
-    node: Node, away: str, tmp_path: Path
-) -> None:
+def test_a_failed_reset_does_not_keep_what_never_became_last_known_good(node: Node, away: str, tmp_path: Path) -> None:
     state = tmp_path / "cpu_manager_state"
     state.write_text("before OTHER")
     fail_a_reset_from_other(node, state_files=statefiles.take([str(state)]))
