@@ -228,9 +228,7 @@ class StoreReader:
         if armed is None or armed.replaced is None:
             return armed
         former, assigned = self._decoded(json_file.encode(armed.replaced)), quietly(self.assigned)
-        if former.to == assigned and armed.to != assigned:
-            return former
-        return armed
+        return former if former.to == assigned else armed
 
     def last_armed(self) -> Trial | None:
         """Return the trial that was written last, also if its switch never happened. Raises as `trial` does."""

@@ -18,6 +18,16 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system imp
 from tests.support.node.guard_node import LOCAL, NEW, NONE, OTHER, SOURCE, STATIC, Node, state_file
 
 
+def test_the_healthz_of_a_drop_in_folder(node: Node, tmp_path: Path) -> None:
+    """The guard knows the folder, the kubelet's command line names none; a kubelet without healthz is healthy."""
+    node.well = False
+    (tmp_path / "50.conf").write_text("healthzPort: 0\n")
+    for node.folder, healthy in (("", False), (str(tmp_path), True)):
+        guard = node.guard()
+        seen = guard.host.kubelet()
+        assert seen and guard.observing.facts(seen).healthy is healthy
+
+
 @pytest.mark.fault(case=7)
 def test_a_crash_loop_ends_with_the_start_that_is_one_too_many(node: Node) -> None:
     node.assign()
