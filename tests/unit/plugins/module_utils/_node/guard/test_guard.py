@@ -237,6 +237,18 @@ def test_an_unreadable_trial_is_reverted(node: Node) -> None:
     Path(node.store.trial_path).write_text("torn")
     node.later()
     assert node.store.running() == LOCAL and node.ran[-1] == LOCAL
+    assert node.store.trial_path in node.error()
+
+
+def test_what_is_on_trial_gets_no_state_file_from_before_several_trials(node: Node, tmp_path: Path) -> None:
+    """It may reserve other CPUs than what ran with this policy then. The service runs to watch it."""
+    state = state_file(node, tmp_path, NONE)
+    Path(statefiles.spare(str(state), "static")).write_text(STATIC)
+    node.texts["u1"] = '{"cpuManagerPolicy": "static"}'
+    node.assign()
+    node.properties.update(ActiveState="activating", SubState="start-pre")
+    assert node.guard().prestart() and node.store.running() == NEW
+    assert not state.exists()
 
 
 @pytest.mark.parametrize("damaged", ["files/0", "manifest", "config/kubelet"])
