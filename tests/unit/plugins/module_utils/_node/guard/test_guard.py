@@ -18,7 +18,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system imp
 from tests.support.node.guard_node import LOCAL, NEW, NONE, OTHER, SOURCE, STATIC, Node, state_file
 
 
-def test_the_healthz_of_a_drop_in_folder(node: Node, tmp_path: Path) -> None:
+def test_the_fields_of_a_drop_in_folder(node: Node, tmp_path: Path) -> None:
     """The guard knows the folder, the kubelet's command line names none; a kubelet without healthz is healthy."""
     node.well = False
     (tmp_path / "50.conf").write_text("healthzPort: 0\n")
@@ -26,6 +26,7 @@ def test_the_healthz_of_a_drop_in_folder(node: Node, tmp_path: Path) -> None:
         guard = node.guard()
         seen = guard.host.kubelet()
         assert seen and guard.observing.facts(seen).healthy is healthy
+        assert ("healthzPort" in guard.host.config("active")) is healthy
 
 
 @pytest.mark.fault(case=7)
