@@ -305,8 +305,7 @@ class Guard:
         progress = self.records.progress()
         reads = self.host.started.target(unit.invocation) if unit.running else ""
         if trial and trial.failed and not progress.verdict and reads not in ("", self.host.running()):
-            progress = Progress(verdict=trial.failed)
-            self.host.remember(progress)
+            return Progress(verdict=trial.failed)
         return progress
 
     def _pause_within_trial(self, facts: Facts) -> float:

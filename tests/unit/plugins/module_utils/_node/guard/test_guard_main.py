@@ -181,7 +181,7 @@ def test_verify_asks_about_the_running_kubelet(
     assert guard_main.main(str(program), ["verify"]) == status
     assert asked == [((WORDS, Seen.pid), 1000.0), ((["kubelet", "--v=2"], 0), None)]
     assert capsys.readouterr().err == line * 2
-    # Also of a trial that does not name what proves it.
+    # Also of a trial that does not name what verifies it.
     Store(str(program.parent), Owners()).arm(Trial(A, None, Moment("b1", 1.0, 1.0)))
     assert guard_main.main(str(program), ["verify"]) == status
     assert capsys.readouterr().err == NOT_LOGGED + line
