@@ -233,6 +233,11 @@ def test_a_trial_whose_switch_never_came_is_forgotten(node: Node, former: dict[s
     assert node.later() is None
 
 
+def test_a_trial_that_is_healthy_for_a_minute_is_looked_at_more_rarely(node: Node) -> None:
+    node.switch(deadline_seconds=1000, extra={"confirm_seconds": 1000})
+    assert [node.later(seconds) for seconds in (1, 60, 1)] == [1, 1, 10]
+
+
 def test_an_unreadable_trial_is_reverted(node: Node) -> None:
     node.switch()
     Path(node.store.trial_path).write_text("torn")
