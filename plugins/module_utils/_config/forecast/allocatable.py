@@ -204,7 +204,9 @@ def _kept(config: EffectiveConfig) -> Iterator[tuple[str, KeptBack]]:
 def _path(config: EffectiveConfig, resource: str) -> str:
     if resource == "cpu" and config.text("reservedSystemCPUs"):
         return "reservedSystemCPUs"
-    return "kubeReserved" if resource in config.pairs("kubeReserved") else "systemReserved"
+    if resource in config.pairs("kubeReserved"):
+        return "kubeReserved"
+    return "systemReserved"
 
 
 def _beyond(

@@ -228,7 +228,9 @@ class StoreReader:
         if armed is None or armed.replaced is None:
             return armed
         former, assigned = self._decoded(json_file.encode(armed.replaced)), quietly(self.assigned)
-        return former if former.to == assigned else armed
+        if former.to == assigned:
+            return former
+        return armed
 
     def last_armed(self) -> Trial | None:
         """Return the trial that was written last, also if its switch never happened. Raises as `trial` does."""

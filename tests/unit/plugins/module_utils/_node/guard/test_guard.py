@@ -15,6 +15,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.sta
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import Unit
 from tests.support.node.guard_node import LOCAL, NEW, NONE, OTHER, SOURCE, STATIC, Node, state_file
 
 
@@ -236,6 +237,17 @@ def test_a_trial_whose_switch_never_came_is_forgotten(node: Node, former: dict[s
 def test_a_trial_that_is_healthy_for_a_minute_is_looked_at_more_rarely(node: Node) -> None:
     node.switch(deadline_seconds=1000, extra={"confirm_seconds": 1000})
     assert [node.later(seconds) for seconds in (1, 60, 1)] == [1, 1, 10]
+
+
+def test_a_start_takes_up_a_change_of_the_unit(
+    node: Node, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given: list[tuple[str, str]] = []
+    monkeypatch.setattr(Unit, "renew", lambda _self, active, folder: given.append((active, folder)) or True)
+    node.folder = "/d"
+    node.start()
+    assert given == [(f"{node.store.active}/kubelet", "/d")]
+    assert "the kubelet's unit has changed" in capsys.readouterr().err
 
 
 def test_an_unreadable_trial_is_reverted(node: Node) -> None:
