@@ -46,9 +46,9 @@ def test_maps_are_compared_key_by_key_and_keys_with_dots_stay_readable() -> None
         'evictionHard["nodefs.available"]': ("10%", None),
         "featureGates.B": (None, False),
     }
-    empty: dict[str, Any] = {**after, "featureGates": {}}
-    assert _paths(after, empty) == {"featureGates.A": (True, None), "featureGates.B": (False, None)}
-    assert _paths(empty, after) == {"featureGates.A": (None, True), "featureGates.B": (None, False)}
+    empty: dict[str, Any] = {**after, "evictionHard": {}}
+    assert _paths(after, empty) == {'evictionHard["memory.available"]': ("200Mi", None)}
+    assert _paths(empty, after) == {'evictionHard["memory.available"]': (None, "200Mi")}
 
 
 def test_a_value_that_may_be_the_default_already_is_not_known_to_change() -> None:
