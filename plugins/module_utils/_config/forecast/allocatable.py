@@ -149,7 +149,7 @@ class KeptBack(NamedTuple):
     reserved: Fraction
     threshold: eviction.Threshold | None
     path: str
-    """The field of the reservation; empty without one."""
+    """The field of the reservation, if there is one."""
 
 
 _NOTHING = KeptBack(Fraction(0), None, "")
@@ -204,7 +204,9 @@ def _kept(config: EffectiveConfig) -> Iterator[tuple[str, KeptBack]]:
 def _path(config: EffectiveConfig, resource: str) -> str:
     if resource == "cpu" and config.text("reservedSystemCPUs"):
         return "reservedSystemCPUs"
-    return next((field for field in ("kubeReserved", "systemReserved") if resource in config.pairs(field)), "")
+    if resource in config.pairs("kubeReserved"):
+        return "kubeReserved"
+    return "systemReserved"
 
 
 def _beyond(

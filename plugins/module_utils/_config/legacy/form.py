@@ -41,7 +41,7 @@ def holder(config_source: Any) -> Any:
     """
     if not isinstance(config_source, Mapping):
         return config_source
-    found = config_source.get("configMapRef", {})
+    found = config_source.get("configMapRef")
     if found is None:
         return {"configMap": {}}
     if not isinstance(found, Mapping):
@@ -211,7 +211,7 @@ class FirstForm(SourceForm):
         if sync:
             return next((words for part, words in _SYNCS if part in sync.group("why")), "")
         if refused:
-            return _REFUSALS.get(refused.group("step") or "", "the kubelet ended too often during its trial")
+            return _REFUSALS.get(refused.group("step"), "the kubelet ended too often during its trial")
         return ""
 
 

@@ -141,7 +141,7 @@ def parse_percentage(text: str) -> Fraction | None:
         return None
     number = text.rstrip("%")
     wrong = ValueError(f'"{text}" is not a percentage')
-    if not re.fullmatch(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,3})?", number, re.ASCII):
+    if not re.fullmatch(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,3})?", number):
         raise wrong
     found = Fraction(number)
     if abs(found) >= _BEYOND_SINGLE:
@@ -210,7 +210,7 @@ def _nanoseconds_of(digits: str, unit: int) -> int:
     """Return the nanoseconds of the digits after the point, with the float arithmetic that Go uses."""
     value, scale = 0, 1.0
     for digit in digits:
-        if value > _MOST // 10 or value * 10 + int(digit) > _MOST:
+        if value * 10 + int(digit) > _MOST:
             break
         value = value * 10 + int(digit)
         scale *= 10
@@ -219,8 +219,6 @@ def _nanoseconds_of(digits: str, unit: int) -> int:
 
 def format_duration(nanoseconds: int) -> str:
     """Return a duration as Go prints it: ``1m30s``, ``100ms``, ``4h0m0s``, ``0s``."""
-    if nanoseconds == 0:
-        return "0s"
     sign, value = ("-", -nanoseconds) if nanoseconds < 0 else ("", nanoseconds)
     if value < 10**9:
         for unit, size in (("ms", 10**6), ("\u00b5s", 10**3), ("ns", 1)):

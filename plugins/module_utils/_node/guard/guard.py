@@ -283,9 +283,9 @@ class Guard:
 
     def _end_revert(self, trial: Trial | None, progress: Progress, facts: Facts, ours: bool) -> _Look:
         restart = self.reverts.end(trial, progress, facts) or ours
-        if restart or not self.records.progress().verdict:
-            return _Look(FAST_SECONDS, restart)
-        return _Look(CALM_SECONDS if facts.unit.active == "inactive" else FAST_SECONDS)
+        if facts.unit.active == "inactive" and not restart:
+            return _Look(CALM_SECONDS)
+        return _Look(FAST_SECONDS, restart)
 
     def _trial(self, unit: Unit) -> Trial | None:
         """Return the trial. The terms of an unreadable trial are unknown, so the configuration on trial is reverted."""
@@ -308,8 +308,7 @@ class Guard:
         progress = self.records.progress()
         reads = self.host.started.target(unit.invocation) if unit.running else ""
         if trial and trial.failed and not progress.verdict and reads not in ("", self.host.running()):
-            progress = Progress(verdict=trial.failed)
-            self.host.remember(progress)
+            return Progress(verdict=trial.failed)
         return progress
 
     def _pause_within_trial(self, facts: Facts) -> float:

@@ -14,7 +14,7 @@ FIRST_SECONDS = 10.0
 LONGEST_SECONDS = 120.0
 
 
-def pause(failed: int, share: float, first: float = FIRST_SECONDS, longest: float = LONGEST_SECONDS) -> float:
+def pause(failed: int, share: float, first: float, longest: float) -> float:
     """Return the seconds until the next request, after so many (at least one) in a row that failed.
 
     The pause doubles with each, from `first` to `longest` seconds on average. `share`: 0 to 1, by chance (`chance`);

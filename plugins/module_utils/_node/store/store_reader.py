@@ -228,7 +228,7 @@ class StoreReader:
         if armed is None or armed.replaced is None:
             return armed
         former, assigned = self._decoded(json_file.encode(armed.replaced)), quietly(self.assigned)
-        if former.to == assigned and armed.to != assigned:
+        if former.to == assigned:
             return former
         return armed
 

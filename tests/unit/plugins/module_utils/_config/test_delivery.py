@@ -57,6 +57,11 @@ def test_which_kubelets_are_too_old_for_a_delivery(name: str, minor: int, too_ne
     assert delivery.of(name).too_new_for(minor) is too_new
 
 
+def test_the_delivery_that_an_annotation_notes() -> None:
+    noted = {name: delivery.noted(name) for name in ("checkpoint", "dropin", "native", None)}
+    assert noted == {"checkpoint": "checkpoint", "dropin": "dropin", "native": "checkpoint", None: "checkpoint"}
+
+
 @pytest.mark.parametrize("name", [None, "none", "auto", "noSuchDelivery"])
 def test_a_node_without_a_delivery_is_looked_at_as_one_with_native_delivery(name: str | None) -> None:
     found = delivery.of(name)

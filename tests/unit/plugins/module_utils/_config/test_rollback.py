@@ -51,7 +51,16 @@ UNREAD = {"variant": None, "unread": "no answer"}
         pytest.param(row("old", None), {"maxPods": 90, "clusterDNS": None}, "drain", [], id="source gone"),
         pytest.param(row(None, own=RECORD), {"maxPods": 70, "clusterDNS": None}, "drain", [], id="own values"),
         pytest.param(row(None, own=UNKNOWN), {"maxPods": 70, "clusterDNS": None}, "drain", [], id="one not known"),
+        pytest.param(
+            row(None, own={**RECORD, "complete": False}),
+            {"maxPods": 70, "clusterDNS": None},
+            "drain",
+            [],
+            id="some own values",
+        ),
         pytest.param(row(None), {}, "disrupt", ["no-record"], id="no record"),
+        pytest.param(row(None, None), {}, "disrupt", ["no-record"], id="no record, source gone"),
+        pytest.param(row(None, None, **UNREAD), {}, "disrupt", ["no-live-config"], id="no record, nothing is known"),
         pytest.param(row(None, "part", **DROPIN), {"maxPods": None, "clusterDNS": None}, "drain", [], id="drop-in"),
         pytest.param(
             row("empty", "part", own=RECORD, **DROPIN), {"maxPods": 70, "clusterDNS": None}, "drain", [], id="less"
@@ -63,7 +72,26 @@ def test_what_changes(given: dict[str, Any], changes: dict[str, Any], effect: st
     found = made["nodes"]["n1"]
     assert {change["path"]: change["after"] for change in found["changes"]} == changes
     assert (found["effect"], [problem["rule"] for problem in found["problems"]]) == (effect, warnings)
-    assert not made["refused"] and made["summary"]["to_change"] == 1
+    assert not made["refused"] and made["summary"]["to_change"] == 1 and found["action"] == "assign"
+
+
+@pytest.mark.parametrize(
+    ("running", "words"), [("new", "what it was assigned takes its place"), (None, "what changes is not known either")]
+)
+def test_what_stands_for_a_live_configuration_that_is_not_known(running: str | None, words: str) -> None:
+    (problem,) = plan(row("old", running, **UNREAD), "drain")["nodes"]["n1"]["problems"]
+    assert (
+        problem["message"].startswith("its live configuration is not known (no answer), ")
+        and words in problem["message"]
+    )
+
+
+def test_a_flag_decides_about_a_value() -> None:
+    made = rollback.make(
+        {"variants": VARIANTS, "nodes": {"n1": row("old")}}, {"n1": ["kubelet", "--max-pods=5"]}, "drain"
+    )
+    flags = {change["path"]: change["shadowed_by"] for change in made["nodes"]["n1"]["changes"]}
+    assert flags == {"maxPods": "--max-pods=5", "clusterDNS": None}
 
 
 @pytest.mark.parametrize(
@@ -85,7 +113,7 @@ def test_a_source_that_cannot_be_used_is_refused_with_the_ways_out() -> None:
     given["goal"].update(variant=None, fault="there is no such ConfigMap")
     made = plan(given, "reboot")
     (problem,) = made["nodes"]["n1"]["problems"]
-    assert made["refused"] and "old: there is no such ConfigMap" in problem["message"]
+    assert made["refused"] and "old: there is no such ConfigMap" in problem["message"] and problem["path"] == ""
     assert "kubelet_config_variant" in problem["remedy"]
 
 

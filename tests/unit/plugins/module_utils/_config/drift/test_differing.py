@@ -185,6 +185,12 @@ def test_what_changed_although_nothing_declares_it() -> None:
     declared = {"maxPods": 70, "evictionHard": {"a": "2"}}
     found = differing.undeclared(before, live, Declared([declared]), {"kubeAPIQPS"}, 36)
     assert found == [("evictionHard.b", "1", "2"), ("failSwapOn", True, False)]
+    # What a drop-in removes is not merged again.
+    gone = {"mergeDefaultEvictionSettings": True, "evictionHard": {"pid.available": "1"}}
+    before = {**gone, "evictionHard": {"pid.available": "1", "memory.available": "100Mi"}}
+    assert differing.undeclared(before, gone, Declared([]), set(), 36) == [
+        ('evictionHard["memory.available"]', "100Mi", None)
+    ]
 
 
 OURS = "/d/90-livenodes-kubelet.conf"
@@ -286,6 +292,15 @@ def test_what_is_no_longer_declared() -> None:
     assert _rows(declared, pushed, _merged(pushed), own) == {
         "maxPods": (None, 70, "no longer declared"),
         'evictionHard["memory.available"]': (None, "1Gi", "no longer declared"),
+    }
+
+
+def test_a_threshold_that_a_former_drop_in_removed_is_not_live() -> None:
+    declared = {"mergeDefaultEvictionSettings": True}
+    live = {**_merged(declared), "evictionHard": {"pid.available": "1"}}
+    pushed = {**declared, "evictionHard": {"memory.available": None}}
+    assert _rows(declared, pushed, live, {'evictionHard["memory.available"]': ["200Mi"]}) == {
+        'evictionHard["memory.available"]': (None, None, "no longer declared")
     }
 
 

@@ -87,7 +87,7 @@ TABLE: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
         "there is no such ConfigMap",
     ),
     ("configmap gone", {D: 1, L: 2}, {"fault": "it is empty", "recorded": "config-b", "pushed": None}, "it is empty"),
-    ("foreign source", ROLLED, {"ours": False}, "which this collection did not create"),
+    ("foreign source", ROLLED, {"ours": False}, "config-a key kubelet, which this collection did not create"),
     (
         "capacity changed",
         ROLLED,
@@ -251,6 +251,7 @@ def test_what_was_seen_on_a_node() -> None:
         "/f", {"a": 1}, ("u", "7"), "no", True, True, FLAG, {"/d": {}}, "/etc/x.conf, line 2"
     )
     assert host_facts.read({"kubelet": {"reason": "refused"}}) == HostFacts(given_by="refused")
+    assert host_facts.read({"kubelet": {}}) == HostFacts()
     assert not host_facts.read({"kubelet": {}, "disk": {**disk, "changed": 20.3}}).outdated
     assert not host_facts.read({"kubelet": {}, "disk": {**disk, "started": None}}).outdated
 

@@ -46,6 +46,9 @@ def test_maps_are_compared_key_by_key_and_keys_with_dots_stay_readable() -> None
         'evictionHard["nodefs.available"]': ("10%", None),
         "featureGates.B": (None, False),
     }
+    empty: dict[str, Any] = {**after, "evictionHard": {}}
+    assert _paths(after, empty) == {'evictionHard["memory.available"]': ("200Mi", None)}
+    assert _paths(empty, after) == {'evictionHard["memory.available"]': (None, "200Mi")}
 
 
 def test_a_value_that_may_be_the_default_already_is_not_known_to_change() -> None:
@@ -219,6 +222,7 @@ MINORS = range(fields.OLDEST_MINOR, fields.NEWEST_MINOR + 1)
         ("podPidsLimit", -5, -1),
         ("podPidsLimit", 100, 100),
         ("registerWithTaints", [{"key": "a", "value": ""}], [{"key": "a", "effect": ""}]),
+        ("registerWithTaints", [{"key": "a", "value": "x"}], [{"key": "a", "value": "x", "effect": ""}]),
         ("registerWithTaints", [{"key": None, "timeAdded": None}], [{"key": "", "effect": ""}]),
         (
             "registerWithTaints",

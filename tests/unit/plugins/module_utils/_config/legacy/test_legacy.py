@@ -219,6 +219,24 @@ def test_malformed_records() -> None:
     )
     assert found.spec is None and found.config == {}
     assert set(found.malformed) == {"spec.configSource", "status.config"}
+    assert found.malformed["status.config"].startswith(
+        "its condition ConfigOK is malformed: its message is '?'. Restart"
+    )
+
+
+def test_a_source_is_known_by_its_uid() -> None:
+    assert FORM.as_reported({**PLACE, "resourceVersion": "7"}) == PLACE
+    assert FORM.same(PLACE, {**PLACE, "resourceVersion": "7"}) and FORM.same(None, None)
+    assert not any(FORM.same(PLACE, other) for other in ({**PLACE, "uid": "c3"}, {**BEFORE, "uid": "a1"}, None))
+
+
+@pytest.mark.parametrize(
+    ("reports", "key", "words"),
+    [(True, "kubelet", ""), (True, "other", "reads only the key kubelet"), (False, "other", "reports no condition")],
+)
+def test_a_kubelet_must_report_and_reads_one_key(reports: bool, key: str, words: str) -> None:
+    found = FORM.unfit(reports, key, "v1.9.7")
+    assert bool(found) == bool(words) and words in (found or "")
 
 
 def test_one_file_imports_the_room() -> None:

@@ -199,6 +199,15 @@ def test_a_zero_that_configz_omits_is_shown() -> None:
             "readOnlyPort is 10255 (flag --read-only-port=10255: /etc/default/kubelet, line 3). "
             "Remove the flag and restart the kubelet",
         ),
+        *(
+            (
+                "4.2.4",
+                {"readOnlyPort": 10255},
+                host({"readOnlyPort": 0}, dropins),
+                f"readOnlyPort is 10255{origin}. Set kubelet_config_profile and run the playbook rollout",
+            )
+            for dropins, origin in (({DROPIN: None}, ""), (None, f" (file {FILE}, which has changed since)"))
+        ),
         (
             "4.2.13",
             {"podPidsLimit": -1},
@@ -235,6 +244,7 @@ def test_a_zero_that_configz_omits_is_shown() -> None:
 def test_a_failure_names_cause_and_remedy(item: str, live: Any, found: Any, message: str) -> None:
     one = row(item, live, found=found)
     assert (one["verdict"], one["message"]) == (FAIL, message)
+    assert one["value"] and one["value"] in message
 
 
 @pytest.mark.parametrize("mode", ["0600", "0400", "0000"])

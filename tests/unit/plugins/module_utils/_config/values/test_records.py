@@ -193,6 +193,21 @@ def test_a_malformed_status() -> None:
     assert annotation.status([1]) == ({}, "it is a list, not a mapping")
 
 
+@pytest.mark.parametrize(
+    ("here", "another"),
+    [
+        ({}, False),
+        ({"machineID": "1f"}, False),
+        ({"machineID": "2f"}, True),
+        ({"machineID": "1f", "nodeUID": "v"}, True),
+    ],
+)
+def test_another_machine_or_node(here: dict[str, str], another: bool) -> None:
+    assert annotation.is_another({"machineID": "1f", "nodeUID": "u"}, here) is another
+    # What was assigned to none in particular.
+    assert not annotation.is_another({}, here)
+
+
 def test_a_malformed_spec() -> None:
     found = annotation.records({}, {"configMap": []}, None)
     assert found.malformed == {

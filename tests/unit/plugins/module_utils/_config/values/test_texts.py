@@ -34,10 +34,12 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values i
         ("7n", Fraction(7, 10**9)),
         ("3u", Fraction(3, 10**6)),
         ("1k", 1000),
+        ("1e100", 10**100),
     ],
 )
 def test_values(text: str, value: int | Fraction) -> None:
     assert amounts.parse_quantity(text) == value
+    assert amounts.known_quantity(text) == value
 
 
 @pytest.mark.parametrize(
@@ -62,9 +64,13 @@ def test_values(text: str, value: int | Fraction) -> None:
         ("1Pi", None),
         ("9e18", 9 * 10**18),
         ("1e19", None),
+        ("1.5e3", 1500),
+        ("10e-1", None),
         ("1E", 10**18),
         ("123456789012345678", 123456789012345678),
+        ("-123456789012345678", -123456789012345678),
         ("1234567890123456789", None),
+        ("1234567890123456.789k", None),
     ],
 )
 def test_integers(text: str, value: int | None) -> None:
@@ -78,6 +84,7 @@ def test_integers(text: str, value: int | None) -> None:
 def test_what_is_no_quantity(text: str) -> None:
     with pytest.raises(ValueError, match="quantities must match"):
         amounts.parse_quantity(text)
+    assert amounts.known_quantity(text) is None
 
 
 @pytest.mark.parametrize(
@@ -104,6 +111,7 @@ def test_what_is_no_quantity(text: str) -> None:
         ("0Mi", "0"),
         ("-0", "0"),
         ("9E", "9E"),
+        ("1000P", "1E"),
         # Go keeps these as written.
         ("+1", "1"),
         ("010", "10"),
@@ -142,7 +150,7 @@ def test_percentages() -> None:
     assert amounts.parse_percentage("5.%") == 5
     assert amounts.parse_percentage("10") is None
     # A kubelet reads 32 bits.
-    for text in ("%", "x%", "<5%", "1e39%", f"{'9' * 40}%"):
+    for text in ("%", "x%", "<5%", "1e39%", f"{2**128 - 2**103}%"):
         with pytest.raises(ValueError, match="is not a percentage"):
             amounts.parse_percentage(text)
 
@@ -192,6 +200,7 @@ def test_round_trip_of_every_duration_go_can_hold(nanoseconds: int) -> None:
         ("1h15m30.918273645s", "1h15m30.918273645s"),
         ("9007199254.740993ms", "2501h59m59.254740993s"),
         ("100ns", "100ns"),
+        ("-9223372036854775807ns", "-2562047h47m16.854775807s"),
         ("1m1ms", "1m0.001s"),
     ],
 )

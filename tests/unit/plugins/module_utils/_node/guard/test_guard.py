@@ -15,7 +15,19 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.sta
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import Unit
 from tests.support.node.guard_node import LOCAL, NEW, NONE, OTHER, SOURCE, STATIC, Node, state_file
+
+
+def test_the_fields_of_a_drop_in_folder(node: Node, tmp_path: Path) -> None:
+    """The guard knows the folder, the kubelet's command line names none; a kubelet without healthz is healthy."""
+    node.well = False
+    (tmp_path / "50.conf").write_text("healthzPort: 0\n")
+    for node.folder, healthy in (("", False), (str(tmp_path), True)):
+        guard = node.guard()
+        seen = guard.host.kubelet()
+        assert seen and guard.observing.facts(seen).healthy is healthy
+        assert ("healthzPort" in guard.host.config("active")) is healthy
 
 
 @pytest.mark.fault(case=7)
@@ -222,11 +234,39 @@ def test_a_trial_whose_switch_never_came_is_forgotten(node: Node, former: dict[s
     assert node.later() is None
 
 
+def test_a_trial_that_is_healthy_for_a_minute_is_looked_at_more_rarely(node: Node) -> None:
+    node.switch(deadline_seconds=1000, extra={"confirm_seconds": 1000})
+    assert [node.later(seconds) for seconds in (1, 60, 1)] == [1, 1, 10]
+
+
+def test_a_start_takes_up_a_change_of_the_unit(
+    node: Node, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given: list[tuple[str, str]] = []
+    monkeypatch.setattr(Unit, "renew", lambda _self, active, folder: given.append((active, folder)) or True)
+    node.folder = "/d"
+    node.start()
+    assert given == [(f"{node.store.active}/kubelet", "/d")]
+    assert "the kubelet's unit has changed" in capsys.readouterr().err
+
+
 def test_an_unreadable_trial_is_reverted(node: Node) -> None:
     node.switch()
     Path(node.store.trial_path).write_text("torn")
     node.later()
     assert node.store.running() == LOCAL and node.ran[-1] == LOCAL
+    assert node.store.trial_path in node.error()
+
+
+def test_what_is_on_trial_gets_no_state_file_from_before_several_trials(node: Node, tmp_path: Path) -> None:
+    """It may reserve other CPUs than what ran with this policy then. The service runs to watch it."""
+    state = state_file(node, tmp_path, NONE)
+    Path(statefiles.spare(str(state), "static")).write_text(STATIC)
+    node.texts["u1"] = '{"cpuManagerPolicy": "static"}'
+    node.assign()
+    node.properties.update(ActiveState="activating", SubState="start-pre")
+    assert node.guard().prestart() and node.store.running() == NEW
+    assert not state.exists()
 
 
 @pytest.mark.parametrize("damaged", ["files/0", "manifest", "config/kubelet"])

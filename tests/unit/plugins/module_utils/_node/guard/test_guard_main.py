@@ -9,11 +9,13 @@ import json
 import shutil
 import sys
 import time
+import types
 import typing as t
 from pathlib import Path
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow import follower
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import (
     decide,
     guard,
@@ -31,6 +33,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.tria
     ProgressFile,
     Trial,
 )
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import command
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.lock import locked
 from tests.support.node.stored import CONFIG, A, Owners, stored
 
@@ -177,6 +181,10 @@ def test_verify_asks_about_the_running_kubelet(
     assert guard_main.main(str(program), ["verify"]) == status
     assert asked == [((WORDS, Seen.pid), 1000.0), ((["kubelet", "--v=2"], 0), None)]
     assert capsys.readouterr().err == line * 2
+    # Also of a trial that does not name what verifies it.
+    Store(str(program.parent), Owners()).arm(Trial(A, None, Moment("b1", 1.0, 1.0)))
+    assert guard_main.main(str(program), ["verify"]) == status
+    assert capsys.readouterr().err == NOT_LOGGED + line
 
 
 NOT_LOGGED = "not verified by the kubelet's log: it has no whole configuration of this start\n"
@@ -274,6 +282,16 @@ def test_a_look_that_cannot_be_had(
     assert words in capsys.readouterr().err
 
 
+def test_a_look_is_at_the_node_of_the_kubelet(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[t.Any] = []
+    change_settings(program, follow={"namespace": "kube-system", "effect": "safe", "options": {}})
+    server = types.SimpleNamespace(node_name=lambda: "n7")
+    monkeypatch.setattr(status_reporter, "api_of", lambda *_given: server)
+    monkeypatch.setattr(follower.Follower, "look", lambda self: looks.append((self.api, self.name)))
+    assert guard_main.main(str(program), ["look"]) == 0
+    assert looks == [(server, "n7")]
+
+
 def test_status_is_what_the_annotation_has(
     program: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -327,11 +345,11 @@ def test_a_damaged_store_is_a_cause_in_the_status(
 
 
 @pytest.mark.parametrize(
-    ("command", "status", "out"), [("tick", 1, ""), ("report", 1, ""), ("verify", 1, ""), ("prestart", 0, "ran\n")]
+    ("word", "status", "out"), [("tick", 1, ""), ("report", 1, ""), ("verify", 1, ""), ("prestart", 0, "ran\n")]
 )
 def test_an_error_of_the_store_is_one_line(
     program: Path,
-    command: str,
+    word: str,
     status: int,
     out: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -347,11 +365,11 @@ def test_an_error_of_the_store_is_one_line(
 
     for name in ("report", "unverified"):
         monkeypatch.setattr(status_reporter, name, asked)
-    assert guard_main.main(str(program), [command]) == status
+    assert guard_main.main(str(program), [word]) == status
     shown = capsys.readouterr()
     assert shown.out == out
     assert shown.err.endswith(f"{program.parent}/lock: cannot lock: Is a directory; {IS_FOLDER}\n")
-    assert command == "prestart" or shown.err.count("\n") == 1
+    assert word == "prestart" or shown.err.count("\n") == 1
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b"\xff", b'{"argv": 5}', None])
@@ -374,6 +392,35 @@ def test_without_its_settings_the_guard_uses_what_the_store_holds(
         f"{program}/settings.json is missing or damaged, so the guard works with what the store holds: "
         "run the role checkpoint again\n"
     )
+
+
+def test_the_start_of_the_kubelet_does_not_wait_for_the_watcher(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    begun: list[list[str]] = []
+    monkeypatch.setattr(command, "execute", begun.append)
+    for watches in (True, False):
+        started = types.SimpleNamespace(prestart=lambda watches=watches: watches)
+        assert guard_main.prestart(t.cast(guard.Guard, started)) == 0
+    assert begun == [["systemctl", "start", "--no-block", guard_main.SERVICE]]
+    assert capsys.readouterr().out == "ran\n" * 2
+
+
+def test_a_look_that_fails_is_repeated(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    faults: list[Exception] = [StoreError("locked"), OSError("away")]
+    watched, waits = Watched(), []
+
+    def tick() -> None:
+        if faults:
+            raise faults.pop(0)
+
+    monkeypatch.setattr(watched, "tick", tick)
+    monkeypatch.setattr(watched, "report", lambda: None)
+    monkeypatch.setattr(time, "sleep", waits.append)
+    assert guard_main.watch(t.cast(guard.Guard, watched), str(folder)) == 0
+    assert (waits, capsys.readouterr().err) == ([10.0, 10.0], "locked\naway\n")
 
 
 def test_a_report_that_cannot_be_sent_yet_is_waited_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

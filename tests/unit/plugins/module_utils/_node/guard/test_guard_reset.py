@@ -270,17 +270,20 @@ def test_a_damaged_checkpoint_can_be_reset(node: Node) -> None:
     assert node.store.running() == LOCAL and "damaged" in done["warnings"][0]
 
 
-def fail_a_reset_from_other(node: Node) -> None:
+def fail_a_reset_from_other(node: Node, **trial: t.Any) -> None:
     """Let the controller confirm OTHER, whose trial is not over, and lose it after it has begun a reset."""
     node.store.reset()
     node.ran.clear()
-    node.switch(OTHER, confirmed=True)
+    node.switch(OTHER, confirmed=True, **trial)
     reset(node, invocation=f"i{node.starts}")
 
 
 @pytest.mark.parametrize("away", ["", "containerd refuses connections"])
-def test_a_failed_reset_does_not_keep_what_never_became_last_known_good(node: Node, away: str) -> None:
-    fail_a_reset_from_other(node)
+def test_a_failed_reset_does_not_keep_what_never_became_last_known_good(node: Node, away: str, tmp_path: Path) -> None:
+    state = tmp_path / "cpu_manager_state"
+    state.write_text("before OTHER")
+    fail_a_reset_from_other(node, state_files=statefiles.take([str(state)]))
+    state.write_text("of OTHER")
     node.later()
     node.later(60)
     assert node.ran == [OLD, LOCAL, OLD]
@@ -293,6 +296,7 @@ def test_a_failed_reset_does_not_keep_what_never_became_last_known_good(node: No
         node.away = ""
         node.start(3)
     assert node.ran[-1] == LOCAL and "never became last-known-good" in node.error()
+    assert state.read_text() == "before OTHER"
     reason = node.error()
     node.start(4)
     assert node.ran[-1] == LOCAL and node.error() == reason

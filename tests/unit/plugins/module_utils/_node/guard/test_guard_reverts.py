@@ -226,6 +226,14 @@ def test_a_revert_that_was_recorded_before_does_not_restart_a_kubelet_that_never
     assert node.restarts == 0 and node.later() is None
 
 
+def test_a_revert_whose_note_was_lost_before_the_restart_is_finished(node: Node) -> None:
+    node.switch()
+    node.store.revert("it ended")
+    node.guard().records.remember(Progress())
+    node.later()
+    assert (node.ran, node.restarts, node.error()) == ([NEW, LOCAL], 1, "it ended")
+
+
 @pytest.mark.parametrize("dies", [False, True])
 def test_what_a_revert_led_to_stays_when_its_trial_is_lost(node: Node, dies: bool) -> None:
     """The controller has confirmed NEW, whose trial was not over, and a crash has emptied that of OTHER."""

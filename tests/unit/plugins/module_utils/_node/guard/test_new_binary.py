@@ -61,6 +61,13 @@ def test_it_is_not_asked_while_it_is_the_same(node: Node, kubelet: Kubelet) -> N
     assert kubelet.asked == ["{FIRST: 1}"]
 
 
+def test_a_binary_that_a_new_guard_finds_verified_is_no_news(node: Node, kubelet: Kubelet) -> None:
+    Path(node.store.folder, "binary").unlink()
+    Path(node.guard().records.report_path).unlink(missing_ok=True)
+    node.properties.update(ActiveState="activating", SubState="start-pre")
+    assert not node.guard().prestart() and kubelet.asked == []
+
+
 def test_what_it_accepts_is_tied_to_its_version(node: Node, kubelet: Kubelet) -> None:
     node.assign(OTHER, kubelet_version=OLD_VERSION)
     kubelet.replace(NEW_VERSION)

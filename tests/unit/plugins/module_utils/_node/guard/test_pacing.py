@@ -28,7 +28,7 @@ HOUR = 3600.0
     ],
 )
 def test_a_pause_doubles_up_to_the_longest_and_varies_by_half(failed: int, share: float, seconds: float) -> None:
-    assert pacing.pause(failed, share) == seconds
+    assert pacing.pause(failed, share, 10, 120) == seconds
 
 
 def test_a_thousand_nodes_that_stay_unready_send_a_bounded_number_of_requests() -> None:
@@ -40,7 +40,7 @@ def test_a_thousand_nodes_that_stay_unready_send_a_bounded_number_of_requests() 
         while at < HOUR:
             moments.append(at)
             failed += 1
-            at += pacing.pause(failed, dice.random())
+            at += pacing.pause(failed, dice.random(), pacing.FIRST_SECONDS, pacing.LONGEST_SECONDS)
     rates = [sum(1 for at in moments if begin <= at < begin + 10) / 10 for begin in range(60, int(HOUR), 10)]
     assert max(rates) < 30
     assert max(rates[60:]) < 12
@@ -49,7 +49,7 @@ def test_a_thousand_nodes_that_stay_unready_send_a_bounded_number_of_requests() 
 
 def test_chance_is_a_share() -> None:
     drawn = [pacing.chance() for _count in range(100)]
-    assert 0 <= min(drawn) < max(drawn) < 1
+    assert 0 <= min(drawn) < 0.5 < max(drawn) < 1
 
 
 def test_requests_in_a_row() -> None:

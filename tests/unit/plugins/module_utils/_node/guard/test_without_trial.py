@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.decide import Facts, Unit
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.kept_files import KeptFiles
 from tests.support.node.guard_node import LOCAL, NEW, SOURCE, Node
 
@@ -119,6 +120,13 @@ def test_a_kubelet_that_recovers_is_reported_after_a_minute(node: Node) -> None:
     assert node.reason() == "not changed"
     assert node.later(10) == 10
     assert node.reason() == "recovered" and node.later(10) is None
+
+
+def test_a_start_that_systemd_does_not_describe_is_no_crash(node: Node) -> None:
+    unknown = Facts(node.boot, 5000.0, Unit(known=False))
+    assert not node.guard().without_trial.crashing(unknown)
+    crashing(node)
+    assert node.guard().without_trial.crashing(unknown), "what was seen before still counts"
 
 
 def test_a_kubelet_without_healthz_does_not_recover(node: Node) -> None:

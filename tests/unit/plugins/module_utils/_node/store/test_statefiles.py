@@ -73,6 +73,7 @@ STATIC, NONE = b'{"policyName":"static"}', b'{"policyName":"none"}'
         ({}, [], STATIC, None, None),
         # The kubelet itself names what is wrong with such a file.
         ({}, [], BEFORE, NONE, BEFORE),
+        ({}, [], b'{"policyName":5}', NONE, b'{"policyName":5}'),
         # On a full disk it could make no new one.
         ({}, [], None, NONE, NONE),
         ({}, [], None, STATIC, None),
@@ -107,6 +108,9 @@ def test_a_copy_of_another_policy_is_kept_beside_the_new_one(tmp_path: Path) -> 
     statefiles.prepare(str(path), NONE)
     statefiles.discard(str(tmp_path))
     assert [place.name for place in tmp_path.iterdir()] == [path.name]
+    statefiles.discard(str(path))
+    Path(statefiles.spare(str(path))).mkdir()
+    statefiles.discard(str(tmp_path))
 
 
 @pytest.mark.parametrize(("there", "left"), [(BEFORE, None), (STATIC, None), (NONE, NONE), (None, None)])

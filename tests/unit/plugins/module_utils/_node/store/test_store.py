@@ -240,8 +240,10 @@ def test_local_is_remembered_once_and_byte_for_byte(tmp_path: Path) -> None:
     assert known is not None
     assert (known.key, known.files) == ("kubelet.yaml", found)
     assert found[str(config)] == (b"kind: X\n\xff\r\n", 0o640, os.geteuid(), os.getegid())
+    new = Store(str(tmp_path / "new"))
     with pytest.raises(StoreError, match="no kubelet config file"):
-        Store(str(tmp_path / "new")).remember_local({str(config): File(None)}, str(config))
+        new.remember_local({str(config): File(None)}, str(config))
+    assert new.remember_local(found, str(config), pretend=True) and new.local() is None
 
 
 def test_a_revert_to_a_damaged_copy_of_local_makes_it_anew(store: Store) -> None:
@@ -274,6 +276,7 @@ def test_removal(store: Store) -> None:
         store.remove()
     store.reset()
     assert (store.assigned(), store.last_known_good(), store.trial(), store.graduated_with()) == (None, None, None, "")
+    Path(store.config_dir, "lock").touch()
     assert store.remove()
     assert not os.path.lexists(store.config_dir)
     assert not store.remove()
