@@ -20,7 +20,8 @@ from .problem import ENFORCE, IC, EffectiveConfig, Finding, Rule, quoted
 
 _SECOND = 10**9
 _LABEL = r"([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]"
-_TAINT_KEY = re.compile(rf"([a-z0-9.-]{{1,253}}/)?{_LABEL}", re.ASCII)
+_DNS_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_TAINT_KEY = re.compile(rf"((?=.{{1,253}}/){_DNS_LABEL}(\.{_DNS_LABEL})*/)?{_LABEL}", re.ASCII)
 _TAINT_VALUE = re.compile(rf"({_LABEL})?", re.ASCII)
 _TAINT_EFFECTS = ("", "NoSchedule", "PreferNoSchedule", "NoExecute")
 
@@ -138,13 +139,11 @@ def _log_interval(config: EffectiveConfig) -> Iterator[Finding]:
 
 def _pod_logs(config: EffectiveConfig) -> Iterator[Finding]:
     path, value = "podLogsDir", config.text("podLogsDir")
-    if not value.startswith("/"):
-        # The kubelet completes a relative path in its config file.
-        return
     # Go's filepath.Clean drops a second slash at the start; normpath keeps it.
     clean = re.sub("^//", "/", posixpath.normpath(value))
     for broken, words, remedy in (
-        (value != clean, "must be normalized", f"Write {clean}."),
+        # The kubelet completes a relative path in its config file, and normalizes it by that.
+        (value.startswith("/") and value != clean, "must be normalized", f"Write {clean}."),
         (not value.isascii(), "mut contains ASCII characters only", "Use ASCII characters."),
     ):
         if broken:
