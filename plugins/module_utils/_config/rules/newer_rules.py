@@ -213,6 +213,8 @@ def _pull_policy(config: EffectiveConfig) -> Iterator[Finding]:
 # github.com/distribution/reference regexp.go: a name without tag and digest
 _HOST = r"[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?"
 _PART = r"[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*"
+_SHORT_IMAGES = 36
+"""The first minor that takes a name which is not full, such as busybox."""
 _IMAGE = re.compile(rf"(({_HOST}(\.{_HOST})*|\[[0-9a-fA-F:]+\])(:[0-9]+)?/)?{_PART}(/{_PART})*", re.ASCII)
 
 
@@ -226,11 +228,21 @@ def _image_patterns(config: EffectiveConfig) -> Iterator[Finding]:
         fits = (
             folder != "/" and "*" not in folder and pattern == pattern.strip() if folder else _IMAGE.fullmatch(pattern)
         )
-        if not fits:
+        if not fits or (not folder and config.minor < _SHORT_IMAGES and not _is_full(pattern)):
             remedy = (
-                "Write an image without tag and digest, such as example.com/a, or all below a name: example.com/a/*."
+                "Write the full name of an image without tag and digest, such as docker.io/library/a, or all below a "
+                "name: example.com/a/*."
             )
             yield path, f'{IC}invalid image pattern in `{path}`: "{pattern}"', remedy
+
+
+def _is_full(image: str) -> bool:
+    """Return whether splitDockerDomain of github.com/distribution/reference completes nothing in a name."""
+    host, _slash, rest = image.partition("/")
+    is_host = host == "localhost" or "." in host or ":" in host or host != host.lower()
+    if host == "docker.io":
+        return "/" in rest
+    return bool(rest) and is_host and host != "index.docker.io"
 
 
 def _ids_per_pod(config: EffectiveConfig) -> Iterator[Finding]:

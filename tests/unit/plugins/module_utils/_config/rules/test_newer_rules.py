@@ -77,6 +77,7 @@ REFUSED: tuple[tuple[dict[str, Any], str, Iterable[int]], ...] = (
     (images("example.com/A"), "image-patterns", since(33)),
     (images("*.example.com/a"), "image-patterns", since(33)),
     (images("/*"), "image-patterns", since(33)),
+    *[(images(short), "image-patterns", {33, 34, 35}) for short in ("a", "1/b", "docker.io/a", "index.docker.io/a/b")],
     (swap("LimitedSwap"), "swap-behavior", range(22, 30)),
     ({**swap("LimitedSwap"), **off("NodeSwap")}, "swap-behavior", since(22)),
     ({**swap("UnlimitedSwap"), **on("NodeSwap")}, "swap-behavior", since(30)),
@@ -175,7 +176,7 @@ def test_a_gate_that_distributions_switch_on_is_a_warning() -> None:
 
 ACCEPTED: tuple[dict[str, Any], ...] = (
     images("example.com/team/*"),
-    images("localhost:5000/a"),
+    *map(images, ("localhost:5000/a", "localhost/a", "[::1]:5000/a", "docker.io/library/a", "A/b", "a/*")),
     {"memorySwap": {"swapBehavior": ""}},
     {**swap("LimitedSwap"), **on("NodeSwap")},
     {"memoryThrottlingFactor": 1.0},
