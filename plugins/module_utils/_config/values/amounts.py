@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 _NODE_COUNT = re.compile(r"([0-9]{1,9}) ?(%?)", re.ASCII)
 _QUANTITY = re.compile(
     r"(?P<number>[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))"
-    r"(?:(?P<exponent>[eE][-+]?[0-9]+)|(?P<suffix>[KMGTPE]i|[numkMGTPE])?)",
+    r"(?:(?P<exponent>[eE][-+]?0*[0-9]{1,3})|(?P<suffix>[KMGTPE]i|[numkMGTPE])?)",
     re.ASCII,
 )
 _SCALE = {
@@ -119,7 +119,7 @@ def canonical_quantity(text: str, digits: int = 9) -> str:
 def _matched(text: str) -> re.Match[str]:
     """Return the parts of a quantity. Raises ValueError as parse_quantity()."""
     found = _QUANTITY.fullmatch(text)
-    if found is None or len((found.group("exponent") or "").lstrip("eE+-")) > 3:
+    if found is None:
         raise ValueError(NO_QUANTITY)
     return found
 
