@@ -52,8 +52,8 @@ NO_QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eE
 def parse_quantity(text: str) -> Fraction:
     """Return the exact value of a quantity such as ``100Mi``, ``1.5``, ``500m`` or ``1e3``, in units (bytes, cores).
 
-    Raises ValueError with the kubelet's message for anything else. An exponent of more than three digits is refused
-    too: Go caps such values.
+    Raises ValueError with the kubelet's message for anything else. An exponent beyond 999 is refused too:
+    Go caps such values.
     """
     found = _matched(text)
     scale = _SCALE[found.group("suffix") or ""]
