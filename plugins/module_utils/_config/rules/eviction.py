@@ -168,8 +168,10 @@ def _amount_remedy(value: str) -> str:
 
 def _percentage_fault(signal: str, value: str, percentage: Fraction, reclaim: bool) -> str:
     """Return why the kubelet refuses a percentage, empty if it accepts it."""
-    if reclaim:
-        return "" if percentage > 0 else f"eviction percentage minimum reclaim {signal} must be positive: {value}"
-    if percentage < 0:
+    if reclaim and percentage <= 0:
+        return f"eviction percentage minimum reclaim {signal} must be positive: {value}"
+    if not reclaim and percentage < 0:
         return f"eviction percentage threshold {signal} must be >= 0%: {value}"
-    return f"eviction percentage threshold {signal} must be <= 100%: {value}" if percentage > 100 else ""
+    if not reclaim and percentage > 100:
+        return f"eviction percentage threshold {signal} must be <= 100%: {value}"
+    return ""
