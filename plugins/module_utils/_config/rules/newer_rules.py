@@ -224,16 +224,21 @@ def _image_patterns(config: EffectiveConfig) -> Iterator[Finding]:
     if config.text("imagePullCredentialsVerificationPolicy") != "NeverVerifyAllowlistedImages":
         return
     for pattern in config.texts(path):
-        folder = pattern[:-1] if pattern.endswith("/*") else ""
-        fits = (
-            folder != "/" and "*" not in folder and pattern == pattern.strip() if folder else _IMAGE.fullmatch(pattern)
-        )
-        if not fits or (not folder and config.minor < _SHORT_IMAGES and not _is_full(pattern)):
+        if not _is_pattern(pattern, config.minor):
             remedy = (
                 "Write the full name of an image without tag and digest, such as docker.io/library/a, or all below a "
                 "name: example.com/a/*."
             )
             yield path, f'{IC}invalid image pattern in `{path}`: "{pattern}"', remedy
+
+
+def _is_pattern(text: str, minor: int) -> bool:
+    if text.endswith("/*"):
+        folder = text[:-1]
+        return folder != "/" and "*" not in folder and text == text.strip()
+    if not _IMAGE.fullmatch(text):
+        return False
+    return minor >= _SHORT_IMAGES or _is_full(text)
 
 
 def _is_full(image: str) -> bool:
