@@ -168,7 +168,10 @@ def _amount_remedy(value: str) -> str:
 
 def _percentage_fault(signal: str, value: str, percentage: Fraction, reclaim: bool) -> str:
     """Return why the kubelet refuses a percentage, empty if it accepts it."""
-    kind = "eviction percentage minimum reclaim" if reclaim else "eviction percentage threshold"
-    if percentage < 0 or (reclaim and percentage == 0):
-        return f"{kind} {signal} must be positive: {value}"
-    return f"{kind} {signal} must be <= 100%: {value}" if percentage > 100 else ""
+    if reclaim and percentage <= 0:
+        return f"eviction percentage minimum reclaim {signal} must be positive: {value}"
+    if not reclaim and percentage < 0:
+        return f"eviction percentage threshold {signal} must be >= 0%: {value}"
+    if not reclaim and percentage > 100:
+        return f"eviction percentage threshold {signal} must be <= 100%: {value}"
+    return ""

@@ -8,6 +8,7 @@ Source: logs/api/v1/options.go and tracing/api/v1/config.go of k8s.io/component-
 
 from __future__ import annotations
 
+import re
 from typing import Iterator
 
 from ..fields.compare import FLUSH_TEXT
@@ -20,6 +21,9 @@ _DECIMAL = 34
 """Kubelets before this minor show a refused verbosity in hexadecimal. Seen with 1.28 and 1.33; 1.36 shows decimals."""
 _FLUSH_VALIDATED = 35
 """The first minor whose validation refuses a negative flushFrequency."""
+# net/url parseAuthority: a host with colons ends in a port, which is a number. An IPv6 address is in brackets.
+_HOST = r"[^\s\\^`{|}:]*"
+_SERVER = re.compile(rf"(?!\[)({_HOST}|({_HOST}:)+[0-9]*)|\[.*\](:[0-9]*)?", re.ASCII)
 
 
 def _log_verbosity(config: EffectiveConfig) -> Iterator[Finding]:
@@ -76,13 +80,15 @@ def _flush_positive(config: EffectiveConfig) -> Iterator[Finding]:
 
 def _tracing_endpoint(config: EffectiveConfig) -> Iterator[Finding]:
     path, value = "tracing.endpoint", config.text("tracing.endpoint")
-    scheme = value.partition(":")[0] if "//" in value else "dns"
-    if scheme not in ("dns", "unix", "unix-abstract"):
-        message = (
-            f'{path}: Invalid value: "{value}": unsupported scheme: {scheme}.  Options are none, dns, unix, or '
-            "unix-abstract."
-        )
-        yield path, message, "Write host:port, such as localhost:4317."
+    url = value if "//" in value else f"dns://{value}"
+    scheme, _colon, rest = url.partition(":")
+    server = re.split("[/?#]", rest[len("//") :])[0].rpartition("@")[2]
+    message = f'{path}: Invalid value: "{url}": '
+    remedy = "Write host:port with a number as the port, such as localhost:4317."
+    if scheme.lower() not in ("dns", "unix", "unix-abstract"):
+        yield path, f"{message}unsupported scheme: {scheme}.  Options are none, dns, unix, or unix-abstract.", remedy
+    elif not _SERVER.fullmatch(server):
+        yield path, f'{message}parse "{url}"', remedy
 
 
 def _tracing_gate(config: EffectiveConfig) -> Iterator[Finding]:

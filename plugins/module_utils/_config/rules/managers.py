@@ -92,7 +92,8 @@ def _reservations(config: EffectiveConfig) -> Iterator[tuple[Any, str, Any]]:
     for entry in objects(config, "reservedMemory"):
         limits = entry.get("limits")
         for kind, amount in limits.items() if isinstance(limits, dict) else ():
-            yield entry.get("numaNode", 0), str(kind), amount
+            # A null in a list arrives at the kubelet, which reads it as 0.
+            yield entry.get("numaNode") or 0, str(kind), amount or 0
 
 
 def _memory_policy(config: EffectiveConfig) -> Iterator[Finding]:

@@ -20,7 +20,8 @@ from .problem import ENFORCE, IC, EffectiveConfig, Finding, Rule, quoted
 
 _SECOND = 10**9
 _LABEL = r"([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]"
-_TAINT_KEY = re.compile(rf"([a-z0-9.-]{{1,253}}/)?{_LABEL}", re.ASCII)
+_DNS_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_TAINT_KEY = re.compile(rf"((?=.{{1,253}}/){_DNS_LABEL}(\.{_DNS_LABEL})*/)?{_LABEL}", re.ASCII)
 _TAINT_VALUE = re.compile(rf"({_LABEL})?", re.ASCII)
 _TAINT_EFFECTS = ("", "NoSchedule", "PreferNoSchedule", "NoExecute")
 
@@ -138,13 +139,11 @@ def _log_interval(config: EffectiveConfig) -> Iterator[Finding]:
 
 def _pod_logs(config: EffectiveConfig) -> Iterator[Finding]:
     path, value = "podLogsDir", config.text("podLogsDir")
-    if not value.startswith("/"):
-        # The kubelet completes a relative path in its config file.
-        return
     # Go's filepath.Clean drops a second slash at the start; normpath keeps it.
     clean = re.sub("^//", "/", posixpath.normpath(value))
     for broken, words, remedy in (
-        (value != clean, "must be normalized", f"Write {clean}."),
+        # The kubelet completes a relative path in its config file, and normalizes it by that.
+        (value.startswith("/") and value != clean, "must be normalized", f"Write {clean}."),
         (not value.isascii(), "mut contains ASCII characters only", "Use ASCII characters."),
     ):
         if broken:
@@ -214,6 +213,8 @@ def _pull_policy(config: EffectiveConfig) -> Iterator[Finding]:
 # github.com/distribution/reference regexp.go: a name without tag and digest
 _HOST = r"[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?"
 _PART = r"[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*"
+_SHORT_IMAGES = 36
+"""The first minor that takes a name which is not full, such as busybox."""
 _IMAGE = re.compile(rf"(({_HOST}(\.{_HOST})*|\[[0-9a-fA-F:]+\])(:[0-9]+)?/)?{_PART}(/{_PART})*", re.ASCII)
 
 
@@ -223,15 +224,30 @@ def _image_patterns(config: EffectiveConfig) -> Iterator[Finding]:
     if config.text("imagePullCredentialsVerificationPolicy") != "NeverVerifyAllowlistedImages":
         return
     for pattern in config.texts(path):
-        folder = pattern[:-1] if pattern.endswith("/*") else ""
-        fits = (
-            folder != "/" and "*" not in folder and pattern == pattern.strip() if folder else _IMAGE.fullmatch(pattern)
-        )
-        if not fits:
+        if not _is_pattern(pattern, config.minor):
             remedy = (
-                "Write an image without tag and digest, such as example.com/a, or all below a name: example.com/a/*."
+                "Write the full name of an image without tag and digest, such as docker.io/library/a, or all below a "
+                "name: example.com/a/*."
             )
             yield path, f'{IC}invalid image pattern in `{path}`: "{pattern}"', remedy
+
+
+def _is_pattern(text: str, minor: int) -> bool:
+    if text.endswith("/*"):
+        folder = text[:-1]
+        return folder != "/" and "*" not in folder and text == text.strip()
+    if not _IMAGE.fullmatch(text):
+        return False
+    return minor >= _SHORT_IMAGES or _is_full(text)
+
+
+def _is_full(image: str) -> bool:
+    """Return whether splitDockerDomain of github.com/distribution/reference completes nothing in a name."""
+    host, _slash, rest = image.partition("/")
+    is_host = host == "localhost" or "." in host or ":" in host or host != host.lower()
+    if host == "docker.io":
+        return "/" in rest
+    return bool(rest) and is_host and host != "index.docker.io"
 
 
 def _ids_per_pod(config: EffectiveConfig) -> Iterator[Finding]:

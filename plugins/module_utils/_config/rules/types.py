@@ -78,7 +78,9 @@ def _check_value(
             yield _wrong(at, value, "a list", "Write a list, also for one entry: `[value]`.", field)
             return
         for position, inner in enumerate(value):
-            if kind == "list[object]":
+            if inner is None:
+                yield _empty_entry((*at, position))
+            elif kind == "list[object]":
                 remedy = "Write each entry as `key: value` lines."
                 yield from _check_members((*at, position), inner, field, minor, binary, remedy)
             else:
@@ -146,7 +148,7 @@ def _how(value: Any, field: Field) -> str:
         return f', as it was written, such as "{show(value)}" or "{"on" if value else "off"}"'
     if isinstance(value, float):
         return f': "{value}", or "{value}0" if it was written so'
-    return "" if isinstance(value, (list, Mapping, type(None))) or field.secret else f': "{show(value)}"'
+    return "" if isinstance(value, (list, Mapping)) or field.secret else f': "{show(value)}"'
 
 
 def _quantity(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
@@ -212,6 +214,12 @@ _TEMPLATES = (
     "A Jinja template yields a string unless ansible-core is 2.19 or jinja2_native is on: "
     "then give the whole configuration as a YAML text block (`|`) instead."
 )
+
+
+def _empty_entry(at: paths.Path) -> Problem:
+    """Return the refusal of a null in a list. The kubelet loads it, and its /configz shows another value."""
+    cause = "an entry without a value, which the kubelet would take for an empty text, a zero or an empty object"
+    return Problem(REFUSAL, paths.show(at), cause, "Write its value, or remove the entry.", "type")
 
 
 def _wrong(at: paths.Path, value: Any, wanted: str, remedy: str, field: Field) -> Problem:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 _NODE_COUNT = re.compile(r"([0-9]{1,9}) ?(%?)", re.ASCII)
 _QUANTITY = re.compile(
     r"(?P<number>[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))"
-    r"(?:(?P<exponent>[eE][-+]?[0-9]+)|(?P<suffix>[KMGTPE]i|[numkMGTPE])?)",
+    r"(?:(?P<exponent>[eE][-+]?0*[0-9]{1,3})|(?P<suffix>[KMGTPE]i|[numkMGTPE])?)",
     re.ASCII,
 )
 _SCALE = {
@@ -52,8 +52,8 @@ NO_QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eE
 def parse_quantity(text: str) -> Fraction:
     """Return the exact value of a quantity such as ``100Mi``, ``1.5``, ``500m`` or ``1e3``, in units (bytes, cores).
 
-    Raises ValueError with the kubelet's message for anything else. An exponent of more than three digits is refused
-    too: Go caps such values.
+    Raises ValueError with the kubelet's message for anything else. An exponent beyond 999 is refused too:
+    Go caps such values.
     """
     found = _matched(text)
     scale = _SCALE[found.group("suffix") or ""]
@@ -119,7 +119,7 @@ def canonical_quantity(text: str, digits: int = 9) -> str:
 def _matched(text: str) -> re.Match[str]:
     """Return the parts of a quantity. Raises ValueError as parse_quantity()."""
     found = _QUANTITY.fullmatch(text)
-    if found is None or len((found.group("exponent") or "").lstrip("eE+-")) > 3:
+    if found is None:
         raise ValueError(NO_QUANTITY)
     return found
 

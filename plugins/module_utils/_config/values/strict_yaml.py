@@ -29,10 +29,10 @@ _UNRESOLVED = "It holds an unresolved template expression: quote it, or let Ansi
 _AMBIGUOUS = (
     (re.compile(r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?"), "a number in base 60 to YAML 1.1 and text to Go"),
     (re.compile(r"[-+]?0[0-9_]+"), "an octal number in some YAML versions and a decimal one in others"),
-    (re.compile(r"[-+]?0[obx][0-9a-fA-F_]+"), "a number to some YAML readers and text to others"),
-    (re.compile(r"[-+]?[0-9]+(_[0-9]*)+(\.[0-9_]*)?"), "a number with underscores to YAML 1.1 only"),
+    (re.compile(r"[-+]?0[obxOBX][0-9a-fA-F_]+"), "a number to some YAML readers and text to others"),
+    (re.compile(r"[-+.0-9][-+0-9.eE]*_[-+0-9._eE]*"), "a number with underscores to some YAML readers only"),
     (
-        re.compile(r"[-+]?([0-9]+|[0-9]+\.[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+"),
+        re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+|[-+]\.[0-9]+"),
         "a number to Go and text to some YAML readers",
     ),
     (re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"), "not a finite number"),

@@ -97,6 +97,8 @@ _REFUSALS = re.compile(
             # From 1.25 on.
             r"^command failed: initialize logging: ",
             r"^non-default logging format ",
+            # From 1.21 on the step is named first (server.go UnsecuredDependencies).
+            r"^(?:.*construct kubelet dependencies: )?(?:Cipher suite |unknown tls version |(?:duplicate )?curve )",
         )
     ),
     re.IGNORECASE,

@@ -163,18 +163,21 @@ MEMORY = "memory.available"
         (HARD, "<100Mi", amounts.NO_QUANTITY),
         (HARD, "0", f"eviction threshold {MEMORY} must be positive: 0"),
         (HARD, "-5", f"eviction threshold {MEMORY} must be positive: -5"),
-        (HARD, "-5%", f"eviction percentage threshold {MEMORY} must be positive: -5%"),
+        (HARD, "-5%", f"eviction percentage threshold {MEMORY} must be >= 0%: -5%"),
         (HARD, "101%", f"eviction percentage threshold {MEMORY} must be <= 100%: 101%"),
         (HARD, "x%", '"x%" is not a percentage'),
         (RECLAIM, "-1", f"negative eviction minimum reclaim specified for {MEMORY}"),
         (RECLAIM, "0%", f"eviction percentage minimum reclaim {MEMORY} must be positive: 0%"),
-        (RECLAIM, "101%", f"eviction percentage minimum reclaim {MEMORY} must be <= 100%: 101%"),
         (PERIOD, "90", 'time: missing unit in duration "90"'),
         (PERIOD, "-1s", "invalid eviction grace period specified: -1s, must be a positive value"),
     ],
 )
 def test_values_a_kubelet_dies_of(field: str, value: str, message: str) -> None:
     assert _one(field, MEMORY, value)[0] == message
+
+
+def test_a_minimum_reclaim_has_no_upper_limit() -> None:
+    assert list(eviction.check(EffectiveConfig({RECLAIM: {MEMORY: "101%"}}, 20))) == []
 
 
 def test_signals() -> None:

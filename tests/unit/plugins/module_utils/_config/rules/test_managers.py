@@ -18,7 +18,7 @@ TOPOLOGY = "TopologyManagerPolicyOptions"
 ALPHA_TOPOLOGY, BETA_TOPOLOGY = "TopologyManagerPolicyAlphaOptions", "TopologyManagerPolicyBetaOptions"
 
 
-def memory(*limits: dict[str, str], node: int = 0) -> dict[str, Any]:
+def memory(*limits: dict[str, str | None], node: int = 0) -> dict[str, Any]:
     return {"reservedMemory": [{"numaNode": node, "limits": limit} for limit in limits]}
 
 
@@ -50,6 +50,7 @@ ACROSS_NUMA = {"distribute-cpus-across-numa": "true"}
 
 REFUSED: tuple[tuple[dict[str, Any], str, Iterable[int]], ...] = (
     (memory({"memory": "0"}), "reserved-memory", since(21)),
+    (memory({"memory": None}), "reserved-memory", since(21)),
     (memory({"cpu": "1"}), "reserved-memory", since(21)),
     (memory({"memory": "1Gi"}, {"memory": "2Gi"}), "reserved-memory", since(21)),
     # Without a number it is node 0.

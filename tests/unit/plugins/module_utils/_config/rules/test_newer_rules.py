@@ -54,6 +54,20 @@ def vmodule(pattern: str, verbosity: int = 4, **more: Any) -> dict[str, Any]:
     return {"logging": {"vmodule": [{"filePattern": pattern, "verbosity": verbosity}], **more}}
 
 
+NO_ENDPOINTS = (
+    *("http://a:4317", "a//b", "//a", "a:otlp", "dns:a", "dns://a:otlp/b", "unix://a:b", "[::1", "[::1]x", "[::1]:x"),
+    *("a b:1", "a:1 ", " a:1", "a\tb", "{{ a }}:1", "a:\u0661"),
+)
+ENDPOINTS = (
+    *("localhost:4317", "a", "", ":1", "a:", "a:99999", "[::1]:1", "u:p@a:1", "a:1/b:c", "a?b:c", "\u00e9:1"),
+    *("DNS://a", "dns:///a:x", "dns://8.8.8.8/a:1", "unix:///run/otel.sock", "unix:///a b", "unix-abstract:///otel"),
+)
+
+
+def endpoint(text: str) -> dict[str, Any]:
+    return {"tracing": {"endpoint": text}, **on("KubeletTracing")}
+
+
 def options(form: str, **given: Any) -> dict[str, Any]:
     return {"logging": {"options": {form: given}}}
 
@@ -63,6 +77,7 @@ REFUSED: tuple[tuple[dict[str, Any], str, Iterable[int]], ...] = (
     (images("example.com/A"), "image-patterns", since(33)),
     (images("*.example.com/a"), "image-patterns", since(33)),
     (images("/*"), "image-patterns", since(33)),
+    *[(images(short), "image-patterns", {33, 34, 35}) for short in ("a", "1/b", "docker.io/a", "index.docker.io/a/b")],
     (swap("LimitedSwap"), "swap-behavior", range(22, 30)),
     ({**swap("LimitedSwap"), **off("NodeSwap")}, "swap-behavior", since(22)),
     ({**swap("UnlimitedSwap"), **on("NodeSwap")}, "swap-behavior", since(30)),
@@ -72,6 +87,7 @@ REFUSED: tuple[tuple[dict[str, Any], str, Iterable[int]], ...] = (
     ({"memoryThrottlingFactor": 0}, "memory-throttling", since(22)),
     (taint(effect="Never"), "taints", since(23)),
     (taint(key=""), "taints", since(23)),
+    *[(taint(key=key), "taints", since(23)) for key in ("-a/b", "a-/b", "a..b/c", "a/b/c", f"{'a.' * 127}/b")],
     (taint(value="a b"), "taints", since(23)),
     (taint(timeAdded="2026-01-01T00:00:00Z"), "taints", since(23)),
     (BY_PRIORITY, "shutdown-by-priority", {23}),
@@ -101,6 +117,7 @@ REFUSED: tuple[tuple[dict[str, Any], str, Iterable[int]], ...] = (
     ({"podLogsDir": "/var/log/pods/"}, "pod-logs-dir", since(30)),
     ({"podLogsDir": "//var"}, "pod-logs-dir", since(30)),
     ({"podLogsDir": "/é"}, "pod-logs-dir", since(30)),
+    ({"podLogsDir": "é"}, "pod-logs-dir", since(30)),
     ({"enforceNodeAllocatable": ["pods", "pods"]}, "allocatable-twice", since(31)),
     (
         {"enforceNodeAllocatable": ["kube-reserved", "kube-reserved-compressible"], "kubeReservedCgroup": "/k"},
@@ -142,7 +159,7 @@ REFUSED: tuple[tuple[dict[str, Any], str, Iterable[int]], ...] = (
     ({"tracing": {"endpoint": "a"}, **off("KubeletTracing")}, "tracing-gate", range(25, 34)),
     ({"tracing": {"samplingRatePerMillion": 10**6 + 1}, **on("KubeletTracing")}, "tracing-sampling", since(25)),
     ({"tracing": {"samplingRatePerMillion": -1}, **on("KubeletTracing")}, "tracing-sampling", since(25)),
-    ({"tracing": {"endpoint": "http://a:4317"}, **on("KubeletTracing")}, "tracing-endpoint", since(25)),
+    *[(endpoint(text), "tracing-endpoint", since(25)) for text in NO_ENDPOINTS],
 )
 
 
@@ -159,12 +176,13 @@ def test_a_gate_that_distributions_switch_on_is_a_warning() -> None:
 
 ACCEPTED: tuple[dict[str, Any], ...] = (
     images("example.com/team/*"),
-    images("localhost:5000/a"),
+    *map(images, ("localhost:5000/a", "localhost/a", "[::1]:5000/a", "docker.io/library/a", "A/b", "a/*")),
     {"memorySwap": {"swapBehavior": ""}},
     {**swap("LimitedSwap"), **on("NodeSwap")},
     {"memoryThrottlingFactor": 1.0},
     {"memoryThrottlingFactor": "x"},
     taint(value="b", key="a"),
+    taint(key=f"{'a' * 64}.b-c/A_b"),
     taint(effect=""),
     {"registerWithTaints": "x"},
     {**BY_PRIORITY, "shutdownGracePeriod": "0s", **on("GracefulNodeShutdownBasedOnPodPriority")},
@@ -190,9 +208,7 @@ ACCEPTED: tuple[dict[str, Any], ...] = (
     {"logging": {"flushFrequency": 0}},
     {"tracing": {"samplingRatePerMillion": 0}, **on("KubeletTracing")},
     {"tracing": {"samplingRatePerMillion": 10**6}, **on("KubeletTracing")},
-    {"tracing": {"endpoint": "localhost:4317"}, **on("KubeletTracing")},
-    {"tracing": {"endpoint": "unix:///run/otel.sock"}, **on("KubeletTracing")},
-    {"tracing": {"endpoint": "unix-abstract:///otel"}, **on("KubeletTracing")},
+    *map(endpoint, ENDPOINTS),
 )
 
 

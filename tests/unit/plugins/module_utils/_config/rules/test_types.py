@@ -62,7 +62,6 @@ def _reserved(amount: Any) -> dict[str, Any]:
         ('evictionHard["memory.available"]', 5, "the number 5", STRING, 'in quotes: "5"'),
         ("clusterDNS[0]", 1, "the number 1", STRING, "in quotes"),
         ("clusterDNS[0]", ["a"], 'a list ["a"]', STRING, "Put it in quotes."),
-        ("clusterDNS[0]", None, "the empty entry null", STRING, "Put it in quotes."),
         ("showHiddenMetricsForVersion", 1.19, "the number 1.19", STRING, '"1.19"'),
         ("clusterDNS", "10.0.0.1", 'the string "10.0.0.1"', "a list", "Write a list"),
         ("clusterDNS", 5, "the number 5", "a list", "Write a list"),
@@ -99,6 +98,13 @@ def test_wrong_types_are_refused_with_the_correct_notation(
     assert (problem.severity, problem.rule, problem.path) == (REFUSAL, "type", path)
     assert problem.message == f"{found} where the kubelet expects {wanted}; it could not load the configuration"
     assert remedy in problem.remedy
+
+
+@pytest.mark.parametrize("path", ["clusterDNS[0]", "reservedMemory[0]", "tlsCurvePreferences[0]"])
+def test_a_null_in_a_list_is_refused_as_an_entry_without_a_value(path: str) -> None:
+    [problem] = types.check(_at(path, None), 36)
+    assert (problem.path, problem.rule) == (path, "type")
+    assert "without a value" in problem.message and problem.remedy == "Write its value, or remove the entry."
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values i
         ("500m", Fraction(1, 2)),
         ("1e3", 1000),
         ("1E-1", Fraction(1, 10)),
+        ("1e0003", 1000),
         ("2E", 2 * 10**18),
         ("1Ei", 2**60),
         ("-5", -5),

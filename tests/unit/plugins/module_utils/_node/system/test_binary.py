@@ -30,6 +30,14 @@ LIST = (
 
 
 ABSENT = f"failed to run Kubelet: unable to load kubeconfig: stat {MISSING}: no such file or directory"
+# While it reads the TLS options, which is before it opens its kubeconfig (UnsecuredDependencies).
+BUILD = "failed to construct kubelet dependencies:"
+OF_TLS = (
+    "Cipher suite TLS_X not supported or doesn't exist",
+    "unknown tls version VersionTLS19",
+    "curve preference 99 is not supported by the current Go version",
+    "duplicate curve preference 29",
+)
 INVALID = f"failed to run Kubelet: invalid kubeconfig: stat {MISSING}: no such file or directory"
 VALIDATION = "failed to validate kubelet configuration, error:"
 DECODING = "failed to load Kubelet config file /x, error failed to decode:"
@@ -74,6 +82,8 @@ def test_valid_in_the_format_of_both_generations(output: str) -> None:
         (newer("command failed", err=f"failed {FLAGS}: {GATE}"), [f"failed {FLAGS}: {GATE}"]),
         (f"panic: {PANIC}: {GATE}\n{DUMP}", [f"{PANIC}: {GATE}"]),
         (older(EMPTY), [EMPTY]),
+        *[(older(text), [text]) for text in OF_TLS],
+        *[(newer("command failed", err=f"{BUILD} {text}"), [f"{BUILD} {text}"]) for text in OF_TLS],
         (older(f"{DECODING} MaxPods: unexpected\n|..."), [f"{DECODING} MaxPods: unexpected\n|..."]),
         (
             newer("command failed", err=f"{VALIDATION} [{LIST[0]}, {LIST[1]}], path: &TypeMeta{{Kind:,}}"),
