@@ -243,22 +243,12 @@ class ControllerAction(Normal):  # type: ignore[misc]  # ansible-core has no typ
         return t.cast("dict[str, t.Any]", super().run(tmp, variables))
 
     def _is_here(self, variables: dict[str, t.Any]) -> bool:
-        if self._connection.transport != "local" or self._becomes() or self._task.async_val:
+        if self._connection.transport != "local" or self._connection.become or self._task.async_val:
             return False
         if self._task.delegate_to:
             variables = variables["ansible_delegated_vars"][self._task.delegate_to]
         python = str(self._templar.template(C.config.get_config_value("INTERPRETER_PYTHON", variables=variables)))
         return python.startswith("auto") or _same_python(python, sys.executable)
-
-    def _becomes(self) -> bool:
-        """Return whether another user runs the task.
-
-        The variable ansible_become of the group all is meant for the nodes. In ansible-core it is the controller's too,
-        and overrides C(become: false) of a task: root would send the requests, with a kubeconfig of its own.
-        """
-        if self._task.delegate_to in C.LOCALHOST and not self._task.become:
-            return False
-        return bool(self._connection.become)
 
 
 def _same_python(one: str, other: str) -> bool:

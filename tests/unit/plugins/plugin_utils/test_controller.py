@@ -33,10 +33,6 @@ class Action(ControllerAction):
     module = Definition({}, lambda *_given: HERE)
 
 
-KEYWORD = "become: true"
-ON_LOCALHOST = {"delegate_to": "localhost", "variables": {"ansible_delegated_vars": {"localhost": {}}}}
-
-
 class Run:
     """Runs tasks. `result` and `args` are what callbacks get of the last one."""
 
@@ -60,7 +56,6 @@ class Run:
                 "check_mode": False,
                 "diff": False,
                 "async_val": 0,
-                "become": become == KEYWORD,
                 "delegate_to": None,
                 "environment": [environment or {}],
                 "until": [],
@@ -104,8 +99,6 @@ def python(path: str) -> dict[str, str]:
             "delegate_to": "localhost",
             "variables": {"ansible_delegated_vars": {"localhost": {}}, **python("/other/python")},
         },
-        # The variable ansible_become of the group all. Root of the controller has another kubeconfig.
-        {"become": object(), **ON_LOCALHOST},
     ],
 )
 def test_here(run: Run, keywords: dict[str, t.Any]) -> None:
@@ -117,7 +110,6 @@ def test_here(run: Run, keywords: dict[str, t.Any]) -> None:
     [
         {"transport": "ssh"},
         {"become": object()},
-        {"become": KEYWORD, **ON_LOCALHOST},
         {"async_val": 5},
         {"variables": python("python3")},
         {"variables": python("/other/python")},
