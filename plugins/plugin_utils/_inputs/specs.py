@@ -10,7 +10,6 @@ is unset.
 
 from __future__ import annotations
 
-import os
 import re
 import typing as t
 from pathlib import Path
@@ -149,38 +148,6 @@ FORMS = {
 }
 """By variable, as the order of a rollout, the gate and the soak read it."""
 
-
-def _of_user(path: t.Any) -> str:
-    """Return a path as the tasks that write there find it."""
-    return os.path.expandvars(os.path.join(os.getcwd(), os.path.expanduser(str(path))))
-
-
-def _may_write(folder: str) -> bool:
-    return os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK)
-
-
-def _is_place_of_a_file(value: t.Any) -> bool:
-    path = _of_user(value)
-    return not os.path.isdir(path) and _may_write(os.path.dirname(path))
-
-
-def _is_place_of_a_folder(value: t.Any) -> bool:
-    path = _of_user(value)
-    while not os.path.lexists(path):
-        path = os.path.dirname(path)
-    return _may_write(path)
-
-
-_FILE = TextForm(_is_place_of_a_file, "a file in a folder that exists and in which you may write")
-PLACES = {
-    "kubelet_config_compliance_dir": TextForm(_is_place_of_a_folder, "a folder that you may create, or write to"),
-    "kubelet_config_drift_file": _FILE,
-    "kubelet_config_dump_file": _FILE,
-    "kubelet_config_plan_file": _FILE,
-    "kubelet_config_upgrade_file": _FILE,
-}
-"""What a playbook writes on the controller after its work. It creates that folder, but not the one of a file."""
-
 MINIMUM = {
     "kubelet_config_confirm_seconds": 1,
     "kubelet_config_lease_seconds": 1,
@@ -227,14 +194,9 @@ def accepted(name: str, option: Option, value: t.Any) -> str:
     if form:
         return "" if form.accepts(value) else form.words
     is_known = isinstance(value, (type(None), *_PLAIN, list, tuple, dict))
-    if not is_known:
+    if not is_known or _is_right(name, option, value):
         return ""
-    if not _is_right(name, option, value):
-        return _words(name, option)
-    place = PLACES.get(name)
-    if place and not place.accepts(value):
-        return place.words
-    return ""
+    return _words(name, option)
 
 
 def _is_right(name: str, option: Option, value: t.Any) -> bool:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import typing as t
-from pathlib import Path
 
 import pytest
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
@@ -155,37 +154,6 @@ def test_the_tables_name_variables_of_the_roles() -> None:
     assert {*specs.FORMS, *specs.MINIMUM, *specs.UNSET_IF_EMPTY, *specs.OF_EVERY_PLAYBOOK} <= set(known)
     assert all(known[name]["type"] == "int" for name in specs.MINIMUM)
     assert not set(specs.OF_THE_PLAYBOOKS) & {name for options in specs.by_role().values() for name in options}
-
-
-FOLDER = "kubelet_config_compliance_dir"
-IN_A_FOLDER, CREATED = "a file in a folder that exists", "a folder that you may create"
-
-
-@pytest.mark.parametrize(
-    ("name", "path", "use"),
-    [
-        (FILE, "new.json", ""),
-        (FILE, "there/old.json", ""),
-        (FILE, "~/new.json", ""),
-        *((FILE, path, IN_A_FOLDER) for path in ("missing/new.json", "there", "there/", "there/old.json/new.json")),
-        (FILE, "locked/new.json", IN_A_FOLDER),
-        *((FOLDER, path, "") for path in ("there", "there/", "new/folder")),
-        *((FOLDER, path, CREATED) for path in ("there/old.json", "there/old.json/folder", "locked", "locked/folder")),
-    ],
-)
-def test_what_is_written_at_the_end_of_a_run_has_a_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, path: str, use: str
-) -> None:
-    """Ansible failed in its own words after minutes of work, and did not name the variable."""
-    (tmp_path / "there").mkdir()
-    (tmp_path / "there/old.json").touch()
-    (tmp_path / "locked").mkdir()
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    # Root may write to any folder.
-    monkeypatch.setattr("os.access", lambda place, _mode: "locked" not in str(place))
-    words = specs.accepted(name, KNOWN[name], path)
-    assert words.startswith(use) and bool(words) is bool(use)
 
 
 NAMES = Names(KNOWN)
