@@ -31,17 +31,19 @@ def begin(
     declared: t.Any = None,
     lost: Mapping | None = None,
     skipped: Mapping | None = None,
+    writes: bool = False,
     **options: t.Any,
 ) -> dict[str, t.Any]:
     """Return the value of a rollout before its first batch. C(options): those of value.Options, and of order.order.
 
     C(began): when the run began, in seconds since 1970; by default now. C(undo): the rollout that a rollback undoes.
     C(declared): what the goal of a rollout follows from, for its name. C(lost): the rows of the nodes of the group that
-    are away. C(skipped): why nodes of the play are skipped, by name.
+    are away. C(skipped): why nodes of the play are skipped, by name. C(writes): whether this is no plan alone.
     """
     planned = goals.of_goal(goal, plan, info, undo)
     goals.refuse_without_way_back(planned, info, table["hosts"])
-    goals.refuse_older_plan((current or {}).get("nodes") or {}, info)
+    if writes and not dry_run:
+        goals.refuse_older_plan((current or {}).get("nodes") or {}, info)
     begins = float(began or time.time())
     of_value = {key: options.pop(key) for key in value.Options._fields if key in options}
     own = value.Options(**of_value)

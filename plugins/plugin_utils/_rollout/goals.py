@@ -159,9 +159,9 @@ def refuse_without_way_back(planned: Mapping[str, Any], rows: Rows, names: Itera
 
 
 def refuse_older_plan(planned_from: Rows, rows: Rows) -> None:
-    """Raise ValueError if a node has another source than when it was planned: another run has assigned it since.
+    """Raise ValueError if a node has another source than when it was planned.
 
-    C(planned_from): the nodes of kubelet_configz_facts. A machine that is new or newly installed has none there.
+    C(planned_from): the nodes of kubelet_configz_facts, without the source of a machine that is new or newly installed.
     """
     changed = []
     for name, row in rows.items():
@@ -170,8 +170,8 @@ def refuse_older_plan(planned_from: Rows, rows: Rows) -> None:
             changed.append(name)
     if changed:
         raise ValueError(
-            f"{', '.join(changed)}: another run has assigned a configuration since this one was planned. Run it again. "
-            "Nothing was changed"
+            f"{shown_nodes(changed)}: the assigned configuration has changed since this run was planned, by another "
+            "run or a Node that was created again. Run it again. Nothing was changed"
         )
 
 

@@ -260,11 +260,18 @@ def _settle(at: At) -> Options | None:
     if not verified or at.play.check_mode:
         return None
     verdicts = {name: failures.get(name, "") for name in verified}
-    # What the last look at a Node has seen saves another read.
-    seen = {name: at.found.rows[name].get("seen") for name in verified}
-    sources = {name: {**source, "seen": seen[name]} if seen[name] else source for name, source in verified.items()}
+    sources = {name: _with_seen(source, at.found.rows[name]) for name, source in verified.items()}
     options = {"sources": sources, "verdicts": verdicts, "wait_timeout": at.play.variable(WAIT)}
     return {"state": "settled", **options, **leased(at)}
+
+
+def _with_seen(verified: Mapping[str, Any], row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a source with what the last look at its Node has seen, which saves another read. The soak looks at what is
+    assigned by then, which may be another source than the one that was verified.
+    """
+    if row.get("seen") and row["source"] == verified:
+        return {**verified, "seen": row["seen"]}
+    return verified
 
 
 def _to_confirm(at: At, _result: Result) -> Mapping[str, Any]:

@@ -111,7 +111,11 @@ def test_a_rollout_that_limit_excludes_runs_no_batch(ansible: Ansible, fleet: Pl
     assert run.output.count("TASK [livenodes.kubelet.rollout : Gate") == 1, run.output
 
 
-@pytest.mark.parametrize("names", [("rollout", "rollout"), ("rollout", "reset"), ("stage", "rollout")], ids="-".join)
+@pytest.mark.parametrize(
+    "names",
+    [("rollout", "rollout"), ("rollout", "reset"), ("stage", "rollout"), ("rollout", "migrate")],
+    ids="-".join,
+)
 @pytest.mark.parametrize(
     "hosts",
     [
@@ -124,10 +128,11 @@ def test_each_run_begins_anew(
     ansible: Ansible, fleet: PlayedCluster, tmp_path: Path, names: tuple[str, str], hosts: tuple[str, str]
 ) -> None:
     """What the first one has found out is not an input of the second one."""
-    run = ansible.playbook(playbook_of(tmp_path, *imports(*zip(names, hosts))), *change(DISRUPT))
+    more = {"kubelet_config_delivery": "native"} if "migrate" in names else {}
+    run = ansible.playbook(playbook_of(tmp_path, *imports(*zip(names, hosts))), *change(DISRUPT, **more))
     assert run.code == 0 and "roles hand these to each other" not in run.output, run.output
     assert fleet.claims.items == {}
-    last = {"rollout": 80, "reset": 110}
+    last = {"rollout": 80, "migrate": 80, "reset": 110}
     assert fleet.runs()["n2"] == last[names[1]], run.output
 
 

@@ -171,11 +171,12 @@ def _wait_for_others(
 ) -> None:
     """Wait until no obstacle is left.
 
-    Raises ClusterError as soon as a holder renews its Lease, if a Lease cannot expire before `end`, and for a rollout
-    on given nodes if another one has ended: what it did is not in the plan of this one.
+    Raises ClusterError as soon as a holder renews its Lease, if a Lease cannot expire before `end`, and if a rollout
+    has ended, for another one: what it did is not in the plan of that.
     """
     first = {claim.uid: claim.renewed for claim in obstacles}
-    running = [claim for claim in obstacles if claim.held]
+    # A Lease on all nodes is one of prune, which assigns nothing.
+    rollouts = [claim for claim in obstacles if claim.held and claim.nodes]
     while obstacles:
         now, left = session.server_time(), end - time.monotonic()
         holders = [claim for claim in obstacles if claim.held]
@@ -187,11 +188,11 @@ def _wait_for_others(
         time.sleep(min(_POLL, left))
         obstacles = _standing(session, options)
     now = session.server_time()
-    ended = [claim.holder for claim in running if now <= claim.expires]
+    ended = [claim.holder for claim in rollouts if now <= claim.expires]
     if options["nodes"] and ended:
         raise ClusterError(
-            f"the rollout of {', '.join(ended)} has ended while this one waited for it, and may have changed what this "
-            "one was planned from. Nothing was changed: run it again"
+            f"the Lease of {', '.join(ended)} was removed while this rollout waited for it, so another one may have "
+            "changed what this one was planned from. Run it again. Nothing was changed"
         )
 
 

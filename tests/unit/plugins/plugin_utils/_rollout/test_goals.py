@@ -277,6 +277,6 @@ def test_a_rollback_without_any_undo_plan_is_refused() -> None:
 def test_a_plan_from_before_another_run_is_refused(
     planned_from: dict[str, Any], row: dict[str, Any], older: bool
 ) -> None:
-    refused = pytest.raises(ValueError, match=r"^n1: another run has assigned .* Run it again\. Nothing was changed$")
+    refused = pytest.raises(ValueError, match=r"^1 node \(n1\): the assigned .* Run it again\. Nothing was changed$")
     with refused if older else nullcontext():
         goals.refuse_older_plan({"n1": planned_from}, {"n1": row, "of no host": {"source": place("c")}})

@@ -252,6 +252,16 @@ def test_what_is_left_to_followers() -> None:
     assert STEPS["settle"].more(given, {}) == {"on_hosts": {}}
 
 
+def test_what_a_soak_has_seen_of_another_source_confirms_nothing() -> None:
+    """Another user has assigned it after the verification."""
+    verified, soaked = row(delivery="dropin", transport="api"), row(delivery="dropin", source=place("b"), seen="{}")
+    given = at()
+    given = given._replace(found=STEPS["verify"].after(given, {"nodes": {"n1": verified}}))
+    given = given._replace(found=STEPS["soak"].after(given, {"nodes": {"n1": soaked}}))
+    options = STEPS["settle"].options(given)
+    assert options is not None and options["sources"] == {"n1": place("a")}
+
+
 @pytest.mark.parametrize(
     ("variables", "confirm", "options"),
     [

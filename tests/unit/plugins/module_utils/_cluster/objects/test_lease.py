@@ -191,11 +191,13 @@ def test_a_sign_of_life_ends_the_wait(api: Direct, wall: Clock, wait: int | None
 
 
 def test_a_rollout_that_ends_meanwhile_makes_the_plan_old(api: Direct, wall: Clock) -> None:
-    """What it has changed is not in the plan of the one that waits."""
+    """What it has changed is not in the plan of the one that waits. A prune changes no node."""
     hold(api, holder="other")
     wall.tick = api.leases.clear
-    assert "the rollout of other has ended while this one waited" in refused(api, wait=70).message
+    assert "the Lease of other was removed while this rollout waited" in refused(api, wait=70).message
     assert not api.leases
+    with lease.whole_cluster(api, "prune", "", False):
+        assert hold(api, wait=70)["lease"]
 
 
 def test_a_claim_is_waited_for_until_it_is_held_or_gone(api: Direct, wall: Clock) -> None:
