@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from ..._config.values import annotation
 from ..store.trial import Progress
+from ..system import last_words
 from . import evidence
 
 WAIT = "wait"
@@ -232,7 +233,9 @@ def _excuse(terms: Terms, progress: Progress, facts: Facts, gone: str) -> str:
     """Return why the end of the kubelet `gone`, or its failing healthz, is not evidence; empty if it is."""
     booting = _booting(terms, progress, facts)
     if terms.other_runtime:
-        return evidence.excuse("", "", booting)
+        # What it logs of its runtime is evidence then.
+        kind = "" if facts.kind == last_words.RUNTIME else facts.kind
+        return evidence.excuse(kind, "", booting)
     runtime = facts.runtime
     recent = progress.away is not None and facts.now - progress.away < evidence.RUNTIME_GRACE_SECONDS
     if not runtime and (recent or (gone and gone == progress.excused)):

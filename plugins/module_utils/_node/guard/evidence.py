@@ -40,10 +40,11 @@ def excuse(kind: str, runtime: str, booting: bool) -> str:
     """
     if refused(kind, booting):
         return ""
+    # Before any contact with the runtime.
+    if kind == last_words.JOINING:
+        return "the API server gave the kubelet no certificate"
     if runtime:
         return f"the container runtime is away: {runtime}"
     if kind == last_words.RUNTIME:
         return "the container runtime did not answer the kubelet"
-    if kind == last_words.JOINING:
-        return "the API server gave the kubelet no certificate"
     return BOOTED if booting else ""

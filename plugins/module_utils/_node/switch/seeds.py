@@ -49,6 +49,8 @@ FORMAT = 1
 """The version of seed.json: the program may be older, in the image of the machine."""
 _SECONDS = 180
 """After so many seconds, the kubelet starts without an answer of the seed."""
+_JOB_SECONDS = 900
+"""The same, including what the service waits for: cloud-init may itself wait for the kubelet that it starts."""
 _MAIN = f"""import os
 import sys
 
@@ -130,6 +132,7 @@ After=cloud-init.service cloud-init-network.service
 ConditionPathExists={content(config_dir)}
 RequiresMountsFor={config_dir}
 StartLimitIntervalSec=0
+JobTimeoutSec={_JOB_SECONDS}
 
 [Service]
 Type=oneshot
@@ -238,9 +241,7 @@ def _reported(config_dir: str, options: dict[str, Any], unit: Unit, problem: str
     reason, event, source = annotation.CONFIRMED, "", {}
     if problem:
         sys.stderr.write(f"the seed is not used: {problem}\n")
-        trial = quietly(store.trial)
-        if trial is not None and not trial.failed:
-            # A rollout came first, and would read the report as an error of its trial.
+        if _is_rolled_out_to(store, options):
             return
         runs = quietly(store.active_source)
         reason, event = REFUSED, f"{status_annotation.restarting(runs)}: {problem}"
@@ -259,6 +260,17 @@ def _reported(config_dir: str, options: dict[str, Any], unit: Unit, problem: str
             Outbox(config_dir).queue(status, event, bool(problem), now, source)
     except _ERRORS as error:
         sys.stderr.write(f"this cannot be reported to the Node: {error}\n")
+
+
+def _is_rolled_out_to(store: Store, options: Mapping[str, Any]) -> bool:
+    """Return whether a rollout came first: it would read the report as an error of its trial."""
+    trial = quietly(store.trial)
+    if trial is None or trial.failed:
+        return False
+    try:
+        return bool(trial.to != values.source(options["source"]))
+    except _ERRORS:
+        return True
 
 
 def _followed(seed: Seed, options: dict[str, Any], unit: Unit) -> None:

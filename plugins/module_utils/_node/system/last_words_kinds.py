@@ -20,14 +20,20 @@ _LOGGED = (
     r"construct kubelet|start ContainerManager|start cAdvisor|initialize internal modules|listen and serve|"
     r"register CRI auth plugins|create listener for p|serve(?:: |$))|kubelet failed to get node info"
 )
+# transport.go of pkg/kubelet/certificate; the second one up to 1.20.
+_NO_CERTIFICATE = (
+    r"no valid client certificate is found and the server is responsive|it has been \S+ since a valid client cert was "
+    r"found and the server is responsive"
+)
 ENDS = re.compile(
-    rf"command failed|{_LOGGED}|no valid client certificate is found and the server is responsive|"
+    rf"command failed|{_LOGGED}|{_NO_CERTIFICATE}|"
     r"the currently active client certificate has expired and the server",
     re.IGNORECASE,
 )
 """Messages after which the kubelet ends."""
 
 STARTING = re.compile(
+    rf"{_NO_CERTIFICATE}|"
     rf"(?:Error: |panic: |fatal error: )?(?:{_LOGGED}|\[?invalid configuration: |failed to merge |failed to read "
     r"kubelet config file|the \w+ feature gate must be enabled|unrecognized feature gate|cannot set feature gate|"
     r"unknown (?:shorthand )?flag|unknown command|unknown 'kubernetes\.io' or|flag needs an|invalid argument |bad flag "
@@ -90,7 +96,15 @@ _KINDS = (
         ),
     ),
     (FILE, (r"failed to (?:load|read|decode) kubelet config", r"failed to merge kubelet configs")),
-    (JOINING, (r"cannot create certificate signing request",)),
+    (
+        JOINING,
+        (
+            r"certificate signing request",
+            # It was not approved within an hour: WaitForCertificate of client-go/util/certificate/csr.
+            r"^failed to run kubelet: timed out waiting for the condition$",
+            _NO_CERTIFICATE,
+        ),
+    ),
     # The identity of the node's kubelet, and the machine's own cgroups, are not part of its configuration.
     (NONE, (r"kubeconfig", r"kubelet-client", r"kubelet-server-", r"cgroup(?:-root)? \[\] ")),
     (

@@ -189,6 +189,17 @@ def test_a_configuration_that_names_another_runtime_is_no_victim_of_it() -> None
     assert life.loops(20, "failed to get runtime", "runtime").action.what == REVERT
 
 
+@pytest.mark.parametrize("other_runtime", [False, True])
+def test_a_machine_that_cannot_join_yet_is_not_reverted(other_runtime: bool) -> None:
+    """Its runtime is not the cause, whether it is up or not."""
+    words = "failed to run Kubelet: cannot create certificate signing request: i/o timeout"
+    life = Life(CONFIRMED._replace(other_runtime=other_runtime)).but(away=AWAY).loops(600, words, "joining")
+    assert life.but(away="").loops(600, words, "joining").action.what == WAIT
+    limited = Facts("b1", life.now, Unit("failed", "failed", "start-limit-hit", "b1-0", life.count), kind="joining")
+    found = decide(life.terms, observe(life.terms, life.progress, limited), limited)
+    assert found.what == WAIT and found.reason.endswith("the API server gave the kubelet no certificate")
+
+
 def test_a_start_limit_that_the_runtime_reached_is_no_evidence() -> None:
     life = trial(True).but(away=AWAY)
     facts = Facts("b1", 40, Unit("failed", "failed", "start-limit-hit", "b1-0", 0), runtime=AWAY)

@@ -254,6 +254,22 @@ def test_a_seed_changes_no_machine_that_has_a_configuration(machine: Machine, is
     assert report.message.startswith("Kubelet restarting to use /api/v1/namespaces/b/configmaps/a, ")
 
 
+def test_a_seed_whose_own_trial_is_not_confirmed_is_reported(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its guard will revert it."""
+
+    apply = seeds.checkpoint_module.apply
+
+    def full(options: dict[str, t.Any], *more: t.Any) -> t.Any:
+        if options["state"] == "confirmed":
+            raise StoreError("the disk is full")
+        return apply(options, *more)
+
+    monkeypatch.setattr(seeds.checkpoint_module, "apply", full)
+    machine.sow()
+    machine.start()
+    assert machine.report().status["error"] == "the disk is full"
+
+
 def test_a_seed_that_was_interrupted_is_continued(machine: Machine) -> None:
     machine.sow()
     machine.start()

@@ -277,6 +277,12 @@ ROWS: tuple[tuple[str, str, str], ...] = (
      "joining"),
     (CERTIFICATE, f"{RUN}cannot create certificate signing request: Post: remote error: tls: bad certificate",
      "joining"),
+    (CERTIFICATE, f"{RUN}cannot watch on the certificate signing request: certificate signing request x is denied, "
+     "reason: no", "joining"),
+    (CERTIFICATE, f"{RUN}timed out waiting for the condition", "joining"),
+    (CERTIFICATE, "No valid client certificate is found and the server is responsive, exiting.", "joining"),
+    (CERTIFICATE, "It has been 5m0s since a valid client cert was found and the server is responsive, exiting.",
+     "joining"),
 )  # fmt: skip
 
 
@@ -316,17 +322,17 @@ def test_any_error_about_a_runtime_that_is_away_names_it(words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "message",
+    ("message", "kind"),
     [
-        "No valid client certificate is found and the server is responsive, exiting.",
-        "The currently active client certificate has expired and the server is responsive, exiting.",
+        ("No valid client certificate is found and the server is responsive, exiting.", "joining"),
+        ("The currently active client certificate has expired and the server is responsive, exiting.", ""),
     ],
 )
-def test_an_expired_certificate_ends_a_kubelet_and_incriminates_nothing(message: str) -> None:
+def test_an_expired_certificate_ends_a_kubelet_and_incriminates_nothing(message: str, kind: str) -> None:
     """pkg/kubelet/certificate/transport.go"""
     log = f'E1122 13:38:14.1     419 transport.go:1] "{message}"\n' + new("refused", message="Failed to watch")
     assert last_words.parse(log.splitlines()) == message
-    assert last_words.kind(message) == ""
+    assert last_words.kind(message) == kind
 
 
 @pytest.mark.parametrize(
