@@ -233,3 +233,36 @@ def test_values_of_a_machine_stay_those_of_each_node(tmp_path: Path, target: Fle
     again = play(ansible, "rollback", **to_target)
     assert (again.code, target.assigned) == (0, set()), again.output
     assert [again.recap(name)["changed"] for name in target.live] == [0, 0, 0], again.output
+
+
+@pytest.mark.long
+def test_the_effects_of_one_configmap_must_be_allowed(tmp_path: Path, target: Fleet) -> None:
+    ansible, before = playbooks(tmp_path, target), {*target.configmaps}
+    changed = json.dumps({**target.local, "clusterDNS": ["10.96.0.99"]})
+    target.configmaps[TARGET] = objects.configmap(TARGET, changed)
+    run = play(ansible, "rollback", kubelet_config_variant=TARGET)
+    assert run.code != 0 and "clusterDNS" in run.output and "allow_effect=drain" in run.output, run.output
+    assert (target.assigned, {*target.configmaps}) == (set(), before)
+    allowed = play(ansible, "rollback", kubelet_config_variant=TARGET, kubelet_config_allow_effect="drain")
+    assert (allowed.code, target.assigned) == (0, {"n1", "n2", "n3"}), allowed.output
+
+
+@pytest.mark.parametrize(
+    ("playbook", "arguments", "code"),
+    [
+        pytest.param("plan", ["--limit", "n1"], 0, id="plan"),
+        pytest.param("rollout", ["--check"], 0, id="check mode", marks=pytest.mark.long),
+        pytest.param("rollout", [], 2, id="a rollout that fails"),
+    ],
+)
+def test_nodes_that_join_get_only_what_was_rolled_out(
+    tmp_path: Path, fresh: Fleet, playbook: str, arguments: list[str], code: int
+) -> None:
+    """The configuration of kubeadm is that of the group, whatever the limit of a run is."""
+    fresh.refusing = {"n2"} if code else set()
+    before = json.dumps(fresh.configmaps[KUBEADM]["data"])
+    ansible = playbooks(tmp_path, fresh)
+    update = extra(kubelet_config_kubeadm="update", kubelet_config_gate_timeout=0)
+    run = ansible.playbook(playbook, *arguments, *update)
+    assert run.code == code, run.output
+    assert json.dumps(fresh.configmaps[KUBEADM]["data"]) == before
