@@ -31,7 +31,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system imp
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.connection import ApiError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import Kubeconfig
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit_override, unit_reader, unitfile
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import loaded, unit_override, unitfile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import Unit, UnitError
 from tests.unit.fuzz.damaged import contents, documents, texts
 from tests.unit.fuzz.damaged_store import DAMAGED, guarded
@@ -62,7 +62,7 @@ def unit_file(text: str) -> object:
 def loaded_by(text: str) -> object:
     # `command.execute` puts a question mark or a replacement in the place of what is not text.
     text = text.encode(errors="replace").decode()
-    return unit_reader.ask("kubelet.service", lambda words: subprocess.CompletedProcess(list(words), 0, text, ""))
+    return loaded.ask("kubelet.service", lambda words: subprocess.CompletedProcess(list(words), 0, text, ""))
 
 
 def unit(text: str) -> None:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Reads the lines of unit files: what a drop-in repeats, and which line of which file has a word.
 
-Their meaning is asked of systemd (unit_reader.py). Source: config_parse in systemd's src/shared/conf-parser.c,
+Their meaning is asked of systemd (loaded.py). Source: config_parse in systemd's src/shared/conf-parser.c,
 systemd.syntax(7).
 """
 
