@@ -10,7 +10,7 @@ import fnmatch
 import glob
 import os
 import re
-from typing import Any, NamedTuple, Sequence
+from typing import Any, Iterator, NamedTuple, Sequence
 
 from ..system import files, health
 from ..system.command import Run, execute, number
@@ -95,12 +95,10 @@ class UnitReader:
         """Return what does not exist and without which systemd starts no kubelet, empty for nothing: the unit, or an
         environment file that it requires. Raises UnitError.
         """
-        shown = self.show()
-        if shown.get("LoadState") == "not-found":
+        if self.show().get("LoadState") == "not-found":
             return self.name
-        for line in shown.get("EnvironmentFiles", "").splitlines():
-            pattern, _blank, may_be_absent = line.rpartition(" (")
-            if may_be_absent == "ignore_errors=no)" and not glob.glob(self._at(pattern)):
+        for pattern, is_required, places in self._environment_files():
+            if is_required and not places:
                 return pattern
         return ""
 
@@ -168,12 +166,17 @@ class UnitReader:
     def _environment(self) -> list[tuple[str, str]]:
         """Return path and text of the environment files that can be read, in systemd's order."""
         texts = []
-        for line in self.show().get("EnvironmentFiles", "").splitlines():
-            pattern, _blank, _ignore_errors = line.rpartition(" (")
-            for place in sorted(glob.glob(self._at(pattern))):
+        for _pattern, _is_required, places in self._environment_files():
+            for place in places:
                 with contextlib.suppress(OSError):
                     texts.append((os.path.join("/", os.path.relpath(place, self.root)), files.text(place)))
         return texts
+
+    def _environment_files(self) -> Iterator[tuple[str, bool, list[str]]]:
+        """Yield each EnvironmentFile= in systemd's order, whether it is required, and the files that are there."""
+        for line in self.show().get("EnvironmentFiles", "").splitlines():
+            pattern, _blank, ignore_errors = line.rpartition(" (")
+            yield pattern, ignore_errors == "ignore_errors=no)", sorted(glob.glob(self._at(pattern)))
 
     def _at(self, path: str) -> str:
         return files.below(self.root, path)
