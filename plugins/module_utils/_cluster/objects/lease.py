@@ -171,8 +171,8 @@ def _wait_for_others(
 ) -> None:
     """Wait until no obstacle is left.
 
-    Raises ClusterError as soon as a holder renews its Lease, if a Lease cannot expire before `end`, and if a rollout
-    has ended, for another one: what it did is not in the plan of that.
+    Raises ClusterError as soon as a holder renews its Lease, and if a Lease cannot expire before `end`. A rollout does
+    not wait for another one to end: what that has done is not in its plan.
     """
     first = {claim.uid: claim.renewed for claim in obstacles}
     # A Lease on all nodes is one of prune, which assigns nothing.

@@ -81,21 +81,17 @@ def _confirm_seen(session: Session, seen: t.Mapping[str, t.Any]) -> dict[str, no
     sent alone: a watch from its revision on shows the answers of all.
     """
 
-    def write(name: str) -> nodes.Node:
-        return _patched(session, name, seen[name])
+    def write(names: list[str]) -> dict[str, nodes.Node]:
+        outcomes = parallel.each(names, lambda name: _patched(session, name, seen[name]), session.concurrency)
+        return {outcome.item: outcome.value for outcome in outcomes if outcome.value is not None}
 
     names = list(seen)
-    stored = {}
-    for first in parallel.each(names[:1], write, 1):
-        if first.value is None:
-            return {}
-        if session.nodes_revision is not None:
-            session.nodes_revision = first.value.resource_version
-        stored[first.item] = first.value
-    for outcome in parallel.each(names[1:], write, session.concurrency):
-        if outcome.value is not None:
-            stored[outcome.item] = outcome.value
-    return stored
+    first = write(names[:1])
+    if not first:
+        return {}
+    if session.nodes_revision is not None:
+        session.nodes_revision = first[names[0]].resource_version
+    return {**first, **write(names[1:])}
 
 
 def _patched(session: Session, name: str, meta: t.Mapping[str, t.Any]) -> nodes.Node:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The Lease of a rollout: requests, messages, waits. Interleaved rollouts are in test_lease_interleaved."""
+"""The Lease of a rollout: requests, messages, waits. Interleaved rollouts are in test_lease_objects."""
 
 from __future__ import annotations
 
