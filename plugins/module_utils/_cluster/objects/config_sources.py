@@ -349,10 +349,10 @@ def _forecast(
     if notes.get(annotation.OWN, "") is None:
         changed["own"] = None
     if following.FOLLOW in notes:
-        changed["orders"] = following.orders(notes)[0]
+        changed["notes"] = {**node.notes, following.FOLLOW: notes[following.FOLLOW]}
     written = {*notes, *(deliveries.of(side).source_at for side in sides)}
-    malformed = {place: fault for place, fault in node.malformed.items() if place not in written}
-    return dataclasses.replace(node, malformed=malformed, **changed)
+    faults = {place: fault for place, fault in node.faults.items() if place not in written}
+    return dataclasses.replace(node, faults=faults, **changed)
 
 
 def _places(sides: t.Collection[str]) -> tuple[str, bool]:
