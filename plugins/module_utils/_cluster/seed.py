@@ -253,7 +253,7 @@ def cloud_init(entries: t.Sequence[Entry]) -> bytes:
     """
     text = base64.b64encode(tar(entries)).decode()
     lines = [text[at : at + _WIDTH] for at in range(0, len(text), _WIDTH)]
-    started = f"systemctl daemon-reload && systemctl start --no-block {seeds.SERVICE}"
+    started = f"systemctl daemon-reload && systemctl start --no-block {seeds.TIMER} {seeds.SERVICE}"
     script = [
         f"if ! test -e {_DONE}; then",
         f"base64 -d <<'END' | tar -xz --keep-directory-symlink -C / && sync && {started} && touch {_DONE}",
