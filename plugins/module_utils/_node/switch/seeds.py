@@ -278,9 +278,7 @@ def _assigned(options: dict[str, Any], unit: Unit) -> str:
                 f"{values.named(known)} is assigned to this machine already, as on an image of a node. Reset a node "
                 "before you make an image of it, or roll out"
             )
-        if options["dropin_dir"]:
-            # The agents of RKE2 and k3s make it at their first start, and keep one that is there.
-            files.make_folder(options["dropin_dir"].rstrip("/"), mode=0o755)
+        _make_folder((options["dropin_dir"] or "/").rstrip("/"), unit.run)
         # The guard would count what ended the kubelet before as evidence: the unit may be failed, or start again.
         unit.run(["systemctl", "reset-failed", unit.name])
         # The Node does not exist yet, so nothing can ask for it.
@@ -292,6 +290,21 @@ def _assigned(options: dict[str, Any], unit: Unit) -> str:
     except _ERRORS as error:
         return str(error)
     return ""
+
+
+def _make_folder(path: str, run: Run) -> None:
+    """Create the drop-in folder. The agents of RKE2 and k3s make it at their first start, and keep one that is there.
+
+    SELinux has labels of its own for their folders, and what they write there later gets those. Raises FileError.
+    """
+    made = ""
+    above = path
+    while above and not os.path.lexists(above):
+        made, above = above, os.path.dirname(above)
+    if made:
+        files.make_folder(path, mode=0o755)
+        for warning in guard_install.restore_labels([made], run):
+            sys.stderr.write(f"{warning}\n")
 
 
 def _reported(config_dir: str, options: dict[str, Any], unit: Unit, problem: str) -> None:

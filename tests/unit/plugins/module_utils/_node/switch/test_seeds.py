@@ -303,12 +303,18 @@ def test_a_machine_whose_kubelet_another_unit_runs_reports_that(
     assert not Path(machine.store.folder).exists()
 
 
-def test_the_drop_in_folder_of_an_agent_is_there_before_its_first_start(machine: Machine, tmp_path: Path) -> None:
-    """An agent of RKE2 or k3s makes it itself, too late."""
+def test_the_drop_in_folder_of_an_agent_is_there_before_its_first_start(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """An agent of RKE2 or k3s makes it itself, too late. With the labels that the policy has for all that is new."""
+    labeled: list[t.Any] = []
+    monkeypatch.setattr(guard_install, "restore_labels", lambda paths, _run: labeled.append(paths) or ["no policy"])
     folder = tmp_path / "rancher/agent/etc/kubelet.conf.d"
-    machine.sow(options={**OPTIONS, "delivery": DROPIN, "dropin_dir": f"{folder}/"})
-    machine.start()
+    for _seed in range(2):
+        machine.sow(options={**OPTIONS, "delivery": DROPIN, "dropin_dir": f"{folder}/"})
+        machine.start()
     assert folder.is_dir() and folder.parent.stat().st_mode & 0o777 == 0o755 and not machine.is_sown
+    assert labeled == [[str(tmp_path / "rancher")]]
 
 
 @pytest.mark.parametrize("is_on_trial", [True, False])
