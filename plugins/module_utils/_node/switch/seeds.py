@@ -206,6 +206,8 @@ def plant(config_dir: str) -> int:
         sys.stderr.write(f"the seed waits for the next start of the kubelet: {early}\n")
         if early == _no_unit(unit.name) and _reported_other(unit):
             remove(config_dir, unit.name, unit.run)
+            with contextlib.suppress(OSError):
+                os.rmdir(config_dir)
         return 0
     problem = problem or _assigned(options, unit)
     _reported(config_dir, options, unit, problem)
@@ -253,7 +255,7 @@ def _reported_other(unit: Unit) -> bool:
         api = status_reporter.api_of(health.argv(pid), pid)
         status_reporter.send(api, Report(status, problem, True, now, status_annotation.suffix(now)))
     except (status_reporter.NoCluster, ApiError, *_ERRORS) as error:
-        sys.stderr.write(f"this cannot be reported to the Node: {error or 'its kubelet has no --kubeconfig'}\n")
+        sys.stderr.write(f"this cannot be reported to the Node: {str(error) or 'its kubelet has no --kubeconfig'}\n")
         return False
     return True
 

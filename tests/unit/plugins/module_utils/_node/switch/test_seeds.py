@@ -251,6 +251,8 @@ class Api:
 
     def node_name(self) -> str:
         """Return the name of the Node."""
+        if self.error == "no cluster":
+            raise seeds.status_reporter.NoCluster
         return "n1"
 
     def call(self, _method: str, path: str, body: t.Any, *_kind: str) -> None:
@@ -270,6 +272,7 @@ IN_CONTAINER = "0::/system.slice/docker-1.scope/kubelet.slice/kubelet.service\n"
         (OF_AGENT, "", "rke2-agent.service runs the kubelet. Make the seed again with kubelet_config_unit", True),
         ("4:memory:/a\n1:name=systemd:/system.slice/a.service\n", "", "a.service runs the kubelet. Make", True),
         (OF_AGENT, "no answer", "this cannot be reported to the Node: no answer", False),
+        (OF_AGENT, "no cluster", "this cannot be reported to the Node: its kubelet has no --kubeconfig", False),
         (IN_CONTAINER, "", "kubelet.service does not exist yet. If another unit runs the kubelet, make", False),
     ],
 )
@@ -300,7 +303,7 @@ def test_a_machine_whose_kubelet_another_unit_runs_reports_that(
         assert words in status["error"] and status["reason"] == seeds.REFUSED
         assert words in api.sent[1][1]["message"] and api.sent[1][1]["type"] == "Warning"
     # Nothing else was written, so the machine is as if it had never had a seed.
-    assert not Path(machine.store.folder).exists()
+    assert not Path(machine.store.folder).exists() and Path(machine.config_dir).exists() is not is_sent
 
 
 def test_the_drop_in_folder_of_an_agent_is_there_before_its_first_start(
