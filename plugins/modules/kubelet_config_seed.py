@@ -96,6 +96,11 @@ files:
   returned: success
   type: list
   elements: str
+sizes:
+  description:
+    - Bytes of each file by its path. Providers limit user data, so a large one has a warning.
+  returned: success
+  type: dict
 source:
   description: The ConfigMap that the seed refers to.
   returned: success

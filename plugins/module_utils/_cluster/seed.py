@@ -31,6 +31,9 @@ from .objects import configmaps
 from .stages import push
 
 _SHOWN = 3
+_USER_DATA = ("cloud-init", "ignition")
+_LARGE = 16 * 1024
+"""The lowest limit of bytes of user data among large providers: that of Amazon EC2, before base64."""
 _LATER = "Nothing was written"
 _UNIQUE = ("podCIDR", "providerID")
 """What no two machines share. Other fields of a machine, such as cgroupDriver, are checked on the new one."""
@@ -55,13 +58,26 @@ def build(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict
         follow=settings.get("follow") or {},
     )
     entries = seeds.entries(settings["config_dir"], seed.options["unit"], seed, options["program"])
-    changed, files = pushed["changed"], []
+    changed, sizes, too_large = pushed["changed"], {}, []
     for name in options["formats"]:
         end, encode = BY_NAME[name]
-        path = os.path.join(options["dest"], f"seed.{end}")
-        changed = _written(path, encode(entries), check_mode) or changed
-        files.append(path)
-    return {"changed": changed, "files": files, "source": pushed["source"], "kept_until": pushed["until"]}
+        path, data = os.path.join(options["dest"], f"seed.{end}"), encode(entries)
+        changed = _written(path, data, check_mode) or changed
+        sizes[path] = len(data)
+        if name in _USER_DATA and len(data) > _LARGE:
+            too_large.append(f"{path} has {len(data)} bytes")
+    result = {"files": list(sizes), "sizes": sizes, "source": pushed["source"], "kept_until": pushed["until"]}
+    return {**result, "changed": changed, "warnings": _too_large(too_large, options["program"])}
+
+
+def _too_large(files: t.Sequence[str], with_program: bool) -> list[str]:
+    """Return the warning about files that user data may not have room for."""
+    if not files:
+        return []
+    text = f"{' and '.join(files)}. Providers limit user data, some to {_LARGE} bytes: look up the limit of yours"
+    if with_program:
+        text += ". For a small seed set kubelet_config_seed_program: false, and put the tar of any group into the image"
+    return [text]
 
 
 def _settings(hosts: t.Mapping[str, t.Mapping[str, t.Any]]) -> t.Mapping[str, t.Any]:
@@ -214,9 +230,9 @@ _MERGED = """merge_how:
 
 
 def tar(entries: t.Sequence[Entry]) -> bytes:
-    """Return a compressed tar to unpack in the root folder of an image."""
+    """Return a compressed tar to unpack in the root folder of an image, with `--keep-directory-symlink` of GNU tar."""
     out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.GNU_FORMAT) as archive:
         for entry in entries:
             member = tarfile.TarInfo(entry.path.lstrip("/"))
             member.mode = entry.mode
@@ -237,10 +253,10 @@ def cloud_init(entries: t.Sequence[Entry]) -> bytes:
     """
     text = base64.b64encode(tar(entries)).decode()
     lines = [text[at : at + _WIDTH] for at in range(0, len(text), _WIDTH)]
-    started = f"systemctl daemon-reload && systemctl start --no-block {seeds.SERVICE}"
+    started = f"systemctl daemon-reload && systemctl start --no-block {seeds.TIMER} {seeds.SERVICE}"
     script = [
         f"if ! test -e {_DONE}; then",
-        f"base64 -d <<'END' | tar -xz -C / && sync && {started} && touch {_DONE}",
+        f"base64 -d <<'END' | tar -xz --keep-directory-symlink -C / && sync && {started} && touch {_DONE}",
         *lines,
         "END",
         "fi",

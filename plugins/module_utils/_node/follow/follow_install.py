@@ -19,6 +19,7 @@ from ..._config.values import annotation
 from ..install import guard_install, guard_steps
 from ..store import installed
 from ..system import files
+from ..unit import dropin_folder
 from ..unit.unit import Unit
 
 Config = Mapping[str, Any]
@@ -130,7 +131,8 @@ def absent(options: dict[str, Any], check: bool, unit: Unit) -> dict[str, Any]:
         from ..report import status_reporter
 
         guard_install.stop_follower(unit)
-        warnings += status_reporter.withdraw(known.get("argv", []), unit.pid(), status_reporter.OF_FOLLOWER)
+        words = dropin_folder.with_kubeconfig(known.get("argv", []), known)
+        warnings += status_reporter.withdraw(words, unit.pid(), status_reporter.OF_FOLLOWER)
         if warnings:
             # The limits stay, by which the next run sees that something is left to remove.
             return {"changed": True, "warnings": warnings}

@@ -23,6 +23,7 @@ from ..store.store_reader import quietly
 from ..store.trial import Progress, Trial
 from ..system import command
 from ..system.files import StoreError
+from ..unit import dropin_folder
 from . import observe, pacing
 from .base import Settings, error_of, status_of
 from .guard import FAST_SECONDS, Guard
@@ -250,7 +251,9 @@ def _kubelet(guard: Guard) -> tuple[list[str], int, float | None]:
     """Return the kubelet's command line, and process and start (seconds since the epoch) of the running kubelet."""
     seen = observe.kubelet(guard.host.settings.unit) or observe.UNKNOWN
     words = observe.argv(seen.pid) if seen.pid else []
-    return words or list(guard.host.settings.argv), seen.pid, seen.since()
+    known = installed.settings(guard.host.store.config_dir)
+    words = dropin_folder.with_kubeconfig(words or guard.host.settings.argv, known)
+    return words, seen.pid, seen.since()
 
 
 def status(guard: Guard) -> int:

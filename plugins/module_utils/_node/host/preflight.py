@@ -60,6 +60,11 @@ class _Node(NamedTuple):
         return self.seen.words if self.seen else self.upcoming.argv
 
     @property
+    def asking(self) -> list[str]:
+        """The command line with the credentials that the guard asks the API server with."""
+        return dropin_folder.with_kubeconfig(self.words, {"folder": self.terms.dropin_dir})
+
+    @property
     def layers(self) -> list[Config]:
         """The drop-ins, empty where they cannot be read."""
         return [each or {} for each in self.dropins.values()]
@@ -283,7 +288,7 @@ def _decided(
 ) -> preflight_decisions.Decisions:
     purpose, terms = node.purpose, node.terms
     edits = preflight_decisions.waiting(node.now.argv, node.upcoming.argv, terms.config_dir, node.unit.unread())
-    elsewhere = status_reporter.elsewhere(node.words, terms.node) if terms.node else ""
+    elsewhere = status_reporter.elsewhere(node.asking, terms.node) if terms.node else ""
     kubelet, host = found["kubelet"], found["host"]
     decided = preflight_decisions.decide(purpose, terms, kubelet, host, problems, answers, edits, against, elsewhere)
     return decided._replace(reads_store=_reads_link(node.seen, node)) if node.seen else decided
@@ -354,7 +359,7 @@ def _ask(text: str | None, node: _Node) -> Answers:
 
 def _unasked(node: _Node) -> str:
     """Return why the guard could not ask the API server for its Node; empty if nothing is staged."""
-    return status_reporter.failure(node.words, node.unit.pid()) if node.purpose == SWITCH else ""
+    return status_reporter.failure(node.asking, node.unit.pid()) if node.purpose == SWITCH else ""
 
 
 def _version(node: _Node) -> str | None:

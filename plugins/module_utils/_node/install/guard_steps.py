@@ -202,7 +202,8 @@ def absent(config_dir: str, unit: Unit, check: bool, keep_follower: bool = False
         names = [annotation.STATUS]
         if "follow" in known and not keep_follower:
             names += status_reporter.OF_FOLLOWER
-        warnings += status_reporter.withdraw(known.get("argv", []), unit.pid(), names)
+        words = dropin_folder.with_kubeconfig(known.get("argv", []), known)
+        warnings += status_reporter.withdraw(words, unit.pid(), names)
     return {"changed": gone or dropin is not None or bool(ours), "warnings": warnings}
 
 

@@ -11,6 +11,7 @@ one gRPC request over HTTP/2 (RFC 9113, RFC 7541), few enough bytes to need no l
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import socket
@@ -121,6 +122,20 @@ def argv(pid: int, root: str = "/") -> list[str]:
     except OSError:
         return words
     return resolved(words, folder)
+
+
+def argv_of_child(pid: int, root: str = "/") -> list[str]:
+    """Return the command line of the kubelet that a unit's process has started; of that process if none is seen.
+
+    RKE2 starts it by its name alone, so the path of its binary takes the place of that.
+    """
+    kubelet = kubelet_of(pid)
+    words = argv(kubelet, root)
+    if kubelet != pid and words and "/" not in words[0]:
+        with contextlib.suppress(OSError):
+            binary = os.readlink(os.path.join(root, f"proc/{kubelet}/exe"))
+            words[0] = binary if os.path.exists(binary) else words[0]
+    return words
 
 
 def healthz(port: int = _DEFAULT_PORT, address: str = _DEFAULT_ADDRESS, pid: int = 0, seconds: float = 2.0) -> str:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 BY_UNIT, BY_OPTION, BY_US = "unit", "option", "us"
 _FLAG = "config-dir"
+_OF_AGENT = "/agent", "/etc/kubelet.conf.d"
+"""The ends of the folder of an agent of RKE2 or k3s, and of its drop-in folder in that."""
 
 
 class Folder(NamedTuple):
@@ -70,6 +72,19 @@ def find(own_words: Sequence[str], given: str, config_dir: str, root: str = "/")
 def ours(config_dir: str) -> str:
     """Return the folder that the kubelet gets where its unit names none."""
     return os.path.join(config_dir, "conf.d")
+
+
+def with_kubeconfig(words: Sequence[str], settings: Mapping[str, Any]) -> list[str]:
+    """Return a command line with the kubeconfig of its kubelet, also if it is that of an agent of RKE2, which has not
+    started the kubelet yet, or of k3s, which is the kubelet. Both have it in their folder, as `kubelet.kubeconfig`.
+
+    `settings`: those of the guard.
+    """
+    followed = (settings.get("follow") or {}).get("options") or {}
+    folder = (settings.get("folder") or followed.get("dropin_dir") or "").rstrip("/")
+    if flag(words, "kubeconfig") or not folder.endswith("".join(_OF_AGENT)):
+        return list(words)
+    return [*words, f"--kubeconfig={folder[: -len(_OF_AGENT[1])]}/kubelet.kubeconfig"]
 
 
 def installed(config_dir: str) -> str:

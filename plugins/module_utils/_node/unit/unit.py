@@ -186,7 +186,10 @@ class Unit(UnitReader):
         now = self._started(identity, sleep)
         is_up = now.get("ActiveState") == "active" and now.get("MainPID") not in ("0", "", None)
         if not is_up or now.get("InvocationID") != identity:
-            raise self._ended(f"{self.name} did not stay up", _state(now), identity)
+            what = "did not stay up"
+            if now.get("InvocationID") == identity and now.get("SubState") in _STARTING:
+                what = f"still starts after {START_SECONDS:g} s: a unit of Type=notify must be ready by then"
+            raise self._ended(f"{self.name} {what}", _state(now), identity)
 
     def _started(self, identity: str, sleep: Callable[[float], Any]) -> dict[str, str]:
         """Return the unit's properties as soon as this invocation no longer starts, else those after START_SECONDS.

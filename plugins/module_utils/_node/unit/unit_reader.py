@@ -208,10 +208,8 @@ class UnitReader:
         return self.next_command()
 
     def _process(self) -> list[str]:
-        pid = self.pid()
-        if self.child:
-            pid = health.kubelet_of(pid)
-        return health.argv(pid, self.root)
+        read = health.argv_of_child if self.child else health.argv
+        return read(self.pid(), self.root)
 
     def next_command(self) -> Command:
         """Return what systemd would start now, with the current environment files. Raises UnitError.

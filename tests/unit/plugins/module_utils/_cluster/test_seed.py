@@ -91,6 +91,10 @@ def test_one_file_for_each_format_and_nothing_the_second_time(group: Group) -> N
     result = group.build()
     names = ["seed.cloud-init.yaml", "seed.ignition.json", "seed.tar.gz"]
     assert result["changed"] and [Path(path).name for path in result["files"]] == names
+    assert result["sizes"] == {path: Path(path).stat().st_size for path in result["files"]}
+    (warning,) = result["warnings"]
+    assert "seed.cloud-init.yaml has " in warning and "seed.ignition.json has " in warning and "tar.gz" not in warning
+    assert "look up the limit of yours. For a small seed set kubelet_config_seed_program: false" in warning
     assert sorted(path.name for path in group.folder.iterdir()) == names
     seed = group.seed()
     options = {**values.defaults(), **seed["options"]}
@@ -113,7 +117,8 @@ def test_without_the_program_only_the_seed_itself(group: Group) -> None:
     follow = {"namespace": "kube-system", "effect": "drain"}
     own = {**CONFIG, "tlsCertFile": "/var/lib/kubelet/pki/kubelet.crt"}
     rows = plan(row(document.variant(own), "dropin"), configs=[own])
-    group.build(program=False, hosts={"h1": {**HOST, "follow": follow}}, plan=rows)
+    made = group.build(program=False, hosts={"h1": {**HOST, "follow": follow}}, plan=rows)
+    assert made["warnings"] == []
     seed = group.seed()
     assert seed["follow"] == follow and seed["options"]["delivery"] == "dropin"
     # The certificate that a kubelet has made is its own.
@@ -180,6 +185,14 @@ def test_a_tar_has_the_files_of_root() -> None:
     assert found == ENTRIES
 
 
+def test_a_tar_has_room_for_a_long_name() -> None:
+    """A tar of POSIX.1-1988 has none for a name of more than 100 bytes, and for a path of more than 255."""
+    place = f"/var/{'a' * 120}/{'b' * 150}"
+    long = seeds.entries(place, "kubelet.service", Seed(), with_program=False)
+    with tarfile.open(fileobj=io.BytesIO(seed.tar(long))) as archive:
+        assert [f"/{name}" for name in archive.getnames()] == [entry.path for entry in long]
+
+
 def test_ignition_writes_the_same() -> None:
     value = json.loads(seed.ignition(ENTRIES))
     storage, found = value["storage"], {}
@@ -194,25 +207,37 @@ def test_ignition_writes_the_same() -> None:
 
 
 def test_cloud_init_unpacks_the_same_once_and_starts_the_service(tmp_path: Path) -> None:
-    """The command runs here as a script, with stand-ins for tar, for systemctl and for the folder of cloud-init."""
+    """The command runs here as a script, in a root folder below this one, with stand-ins for systemctl and for the
+    folder of cloud-init. A folder of the image that is a link stays one, and the machine names it as what is wrong.
+    """
     text = seed.cloud_init(ENTRIES).decode()
     assert text.startswith("#cloud-config\n")
     # Commands of an earlier part of the user data stay.
     assert {"name": "list", "settings": ["append"]} in yaml.safe_load(text)["merge_how"]
     (command,) = yaml.safe_load(text)["bootcmd"]
-    (tmp_path / "script").write_text(command.replace("/var/lib/cloud/instance", str(tmp_path)))
+    root, behind = tmp_path / "root", tmp_path / "root/data"
+    behind.mkdir(parents=True)
+    (root / "var/lib").mkdir(parents=True)
+    (root / "var/lib/kubelet-config").symlink_to("../../data")
+    here = command.replace("/var/lib/cloud/instance", str(tmp_path)).replace(" -C / ", f" -C {root} ")
+    (tmp_path / "script").write_text(here)
     (tmp_path / "bin").mkdir()
     log = f'echo "$(basename $0) $*" >> {tmp_path}/asked'
-    for name, does in {"tar": f"cat > {tmp_path}/tar", "systemctl": log, "sync": log}.items():
-        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{does}\n")
+    for name in ("systemctl", "sync"):
+        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{log}\n")
         (tmp_path / "bin" / name).chmod(0o755)
     environment = {**os.environ, "PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
     for _boot in range(2):
         subprocess.run(["sh", tmp_path / "script"], check=True, env=environment)
-    assert (tmp_path / "tar").read_bytes() == seed.tar(ENTRIES)
+    for entry in ENTRIES:
+        place = root / entry.path[1:]
+        assert (os.readlink(place) if entry.link else "") == entry.link
+        assert entry.data is None or place.read_bytes() == entry.data
+    assert (root / "var/lib/kubelet-config").is_symlink() and (behind / "seed/seed.json").is_file()
     asked = (tmp_path / "asked").read_text().splitlines()
     # A power cut must not leave the note that all is done beside empty files.
-    assert asked == ["sync ", "systemctl daemon-reload", "systemctl start --no-block livenodes-kubelet-seed.service"]
+    units = "livenodes-kubelet-seed.timer livenodes-kubelet-seed.service"
+    assert asked == ["sync ", "systemctl daemon-reload", f"systemctl start --no-block {units}"]
 
 
 @pytest.mark.parametrize("name", seed.BY_NAME)

@@ -23,6 +23,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard impo
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Settings
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.records import logged
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_reporter, textfile
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Outbox
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import (
     Moment,
@@ -196,6 +197,19 @@ def test_report_sends_with_the_words_of_the_running_kubelet(
     assert sent == [(None, (WORDS, Seen.pid), 1000.0), (None, (WORDS, Seen.pid), None)]
     again = f"the status is not reported yet, the guard will try again: {failure}\n"
     assert capsys.readouterr().err == (again * 2 if failure else "")
+
+
+def test_a_report_waits_for_the_kubelet_that_an_agent_starts_later(
+    program: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command line of the agent names no kubeconfig, as of a kubelet without a cluster, which reports nothing."""
+    agent = program.parent / "agent"
+    change_settings(program, folder=f"{agent}/etc/kubelet.conf.d")
+    monkeypatch.setattr(observe, "argv", lambda _pid: ["rke2", "agent"])
+    outbox = Outbox(str(program.parent))
+    outbox.queue({"reason": "x"}, "", False, 1.0)
+    assert guard_main.main(str(program), ["report"]) == 1 and outbox.report() is not None
+    assert f"{agent}/kubelet.kubeconfig" in capsys.readouterr().err
 
 
 def no_cluster(*_given: t.Any) -> t.Any:

@@ -169,9 +169,12 @@ def test_where_processes_are_hidden_the_answer_counts(port: int, monkeypatch: py
     assert health.healthz(port, pid=1) == ""
 
 
-def test_the_kubelet_among_the_processes_that_a_service_started() -> None:
-    """The agents of k3s and RKE2 start it; else the process of the unit is the kubelet."""
-    script = "bash -c 'exec -a /usr/bin/kubelet sleep 60' & echo $!; wait"
+@pytest.mark.parametrize(
+    ("name", "binary"), [("/usr/bin/kubelet", "/usr/bin/kubelet"), ("kubelet", os.path.realpath("/usr/bin/sleep"))]
+)
+def test_the_kubelet_among_the_processes_that_a_service_started(name: str, binary: str) -> None:
+    """The agent of RKE2 starts it, by its name alone; else the process of the unit is the kubelet."""
+    script = f"bash -c 'exec -a {name} sleep 60' & echo $!; wait"
     with subprocess.Popen(["bash", "-c", script], stdout=subprocess.PIPE, text=True) as agent:
         assert agent.stdout
         child = int(agent.stdout.readline())
@@ -180,6 +183,9 @@ def test_the_kubelet_among_the_processes_that_a_service_started() -> None:
             while health.kubelet_of(agent.pid) != child and time.monotonic() < deadline:
                 time.sleep(0.02)
             assert health.kubelet_of(agent.pid) == child == health.kubelet_of(child)
+            assert health.argv_of_child(agent.pid) == [binary, "60"]
+            # A unit may give its kubelet another name than its path.
+            assert health.argv_of_child(child) == [name, "60"]
         finally:
             os.kill(child, signal.SIGKILL)
             agent.kill()

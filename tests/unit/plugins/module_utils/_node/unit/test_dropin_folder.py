@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import typing as t
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,28 @@ def test_which_folder(words: list[str], given: str, path: str, source: str, othe
     found = dropin_folder.find(["/usr/bin/kubelet", *words], given, "/store", "/nowhere")
     assert (found.path, found.source, found.other) == (path, source, other)
     assert found.added == ("" if source == "unit" else path) and not found.exists
+
+
+AGENT = "/data/agent/etc/kubelet.conf.d"
+ADDED = ["--kubeconfig=/data/agent/kubelet.kubeconfig"]
+
+
+@pytest.mark.parametrize(
+    ("words", "settings", "added"),
+    [
+        # k3s is the kubelet; RKE2 starts it later.
+        (["k3s", "agent"], {"folder": AGENT}, ADDED),
+        (["rke2", "agent"], {"folder": f"{AGENT}/"}, ADDED),
+        # Nothing was assigned to the node of a follower yet.
+        (["k3s", "agent"], {"follow": {"options": {"dropin_dir": AGENT}}}, ADDED),
+        (["kubelet", "--kubeconfig=/k"], {"folder": AGENT}, []),
+        # A kubelet without a cluster.
+        (["kubelet"], {"folder": "/etc/kubernetes/kubelet.conf.d"}, []),
+        (["kubelet"], {}, []),
+    ],
+)
+def test_the_credentials_of_an_agent(words: list[str], settings: dict[str, t.Any], added: list[str]) -> None:
+    assert dropin_folder.with_kubeconfig(words, settings) == [*words, *added]
 
 
 def test_a_folder_that_is_a_link_is_ignored_without_a_slash(tmp_path: Path) -> None:
