@@ -9,6 +9,7 @@ import functools
 import typing as t
 
 from ansible.inventory.helpers import sort_groups
+from ansible.playbook.taggable import Taggable
 from ansible.vars.plugins import get_vars_from_inventory_sources, get_vars_from_path
 
 from ...module_utils._config.plan.layers import OF_HOSTS, PROFILE
@@ -62,6 +63,27 @@ def _fault(read: t.Callable[[t.Any, str], t.Any], value: t.Any) -> str:
     except document.DocumentError as error:
         return str(error)
     return ""
+
+
+LISTS = ("listhosts", "listtasks", "listtags", "syntax")
+"""Options of ansible-playbook that run no task."""
+
+
+def left_out(options: t.Mapping[str, t.Any]) -> str:
+    """Return why these options of ansible-playbook are refused, empty unless they leave out tasks without a tag."""
+    if any(options.get(name) for name in LISTS):
+        return ""
+    given = ""
+    if not Taggable().evaluate_tags(options.get("tags") or ["all"], options.get("skip_tags") or [], {}):
+        given = "--tags or --skip-tags"
+    if options.get("start_at_task"):
+        given = "--start-at-task"
+    if not given:
+        return ""
+    return (
+        f"{given} leaves out tasks of this playbook, and each of its tasks needs those before it. Nothing was changed. "
+        "Run it without this option. To name nodes, use --limit"
+    )
 
 
 HOSTS, LIMIT = "kubelet_config_hosts", "ansible_limit"
