@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import typing as t
 
 from ansible.inventory.helpers import sort_groups
@@ -18,6 +19,8 @@ from ...module_utils._config.values import document
 from .. import host_table
 from .inputs import MAIN, named
 from .rendered import UNKNOWN, is_template
+
+FILE_NAME = re.compile(r"\S+\.(ya?ml|json)")
 
 
 class Hosts:
@@ -53,7 +56,10 @@ class Hosts:
 @functools.lru_cache(maxsize=64)
 def _fault_of_text(text: str) -> str:
     """Return what is wrong with a configuration that is not a mapping, empty if nothing is."""
-    return _fault(document.parse, text)
+    fault = _fault(document.parse, text)
+    if fault and FILE_NAME.fullmatch(text):
+        fault += f" To read the file, write {{{{ lookup('ansible.builtin.file', '{text}') }}}}"
+    return fault
 
 
 def _fault(read: t.Callable[[t.Any, str], t.Any], value: t.Any) -> str:
