@@ -8,16 +8,20 @@ from __future__ import annotations
 import functools
 import multiprocessing
 import typing as t
+from pathlib import Path
 
 import jinja2
+from ansible import context as command
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast import machine_size
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils import host_table, sealed
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import hosts as run_hosts
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import stages
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.rows import node_message
 
+PLAYBOOKS = Path(__file__).resolve().parents[2] / "playbooks"
 SEALED = {"configs": sealed.layers, "group_configs": sealed.group, "flags": sealed.flags}
 """How the secrets of a column are sealed."""
 _TABLES: dict[tuple[t.Any, ...], dict[str, t.Any]] = {}
@@ -124,6 +128,22 @@ def unsealed(value: t.Any) -> t.Any:
         raise AnsibleFilterError(str(error)) from error
 
 
+def whole_run(hosts: str) -> str:
+    """Return the hosts of the first play of a playbook as they are.
+
+    Raises AnsibleFilterError if the operator has started a playbook of this collection with options that leave out its
+    tasks: no task can refuse that. A playbook that imports it may have tags of its own.
+    """
+    wrong = run_hosts.left_out(command.CLIARGS)
+    if wrong and any(map(_is_of_this_collection, command.CLIARGS.get("args", ()))):
+        raise AnsibleFilterError(wrong)
+    return hosts
+
+
+def _is_of_this_collection(playbook: str) -> bool:
+    return playbook.startswith("livenodes.kubelet.") or Path(playbook).resolve().parent == PLAYBOOKS
+
+
 Result = t.Mapping[str, t.Any]
 
 UNREACHABLE = "unreachable"
@@ -208,6 +228,7 @@ class FilterModule:
             "reserved": reserved,
             "found_by": found_by,
             "unsealed": unsealed,
+            "whole_run": whole_run,
             "node_message": node_message,
             "config_text": document.render,
             "switch_failure": switch_failure,

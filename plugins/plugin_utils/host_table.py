@@ -171,7 +171,10 @@ def of_host(host: str, variables: t.Mapping[str, t.Any], name: str) -> t.Any:
     except (AnsibleError, jinja2.UndefinedError) as error:
         if origin in str(error):
             raise
-        raise AnsibleFilterError(f"{origin}: {error.__cause__ or error}") from error
+        cause = str(error.__cause__ or error).rstrip(".")
+        remedy = "Define its variables for this host, or correct the template, then run again"
+        # Ansible would add the cause once more, behind the remedy.
+        raise AnsibleFilterError(f"{origin}: {cause}. {remedy}") from None
 
 
 def _plain(value: t.Any, path: paths.Path, origin: str) -> t.Any:

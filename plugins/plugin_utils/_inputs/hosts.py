@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import functools
+import re
 import typing as t
 
 from ansible.inventory.helpers import sort_groups
+from ansible.playbook.taggable import Taggable
 from ansible.vars.plugins import get_vars_from_inventory_sources, get_vars_from_path
 
 from ...module_utils._config.plan.layers import OF_HOSTS, PROFILE
@@ -17,6 +19,8 @@ from ...module_utils._config.values import document
 from .. import host_table
 from .inputs import MAIN, named
 from .rendered import UNKNOWN, is_template
+
+FILE_NAME = re.compile(r"\S+\.(ya?ml|json)")
 
 
 class Hosts:
@@ -52,7 +56,10 @@ class Hosts:
 @functools.lru_cache(maxsize=64)
 def _fault_of_text(text: str) -> str:
     """Return what is wrong with a configuration that is not a mapping, empty if nothing is."""
-    return _fault(document.parse, text)
+    fault = _fault(document.parse, text)
+    if fault and FILE_NAME.fullmatch(text):
+        fault += f" To read the file, write {{{{ lookup('ansible.builtin.file', '{text}') }}}}"
+    return fault
 
 
 def _fault(read: t.Callable[[t.Any, str], t.Any], value: t.Any) -> str:
@@ -62,6 +69,27 @@ def _fault(read: t.Callable[[t.Any, str], t.Any], value: t.Any) -> str:
     except document.DocumentError as error:
         return str(error)
     return ""
+
+
+LISTS = ("listhosts", "listtasks", "listtags", "syntax")
+"""Options of ansible-playbook that run no task."""
+
+
+def left_out(options: t.Mapping[str, t.Any]) -> str:
+    """Return why these options of ansible-playbook are refused, empty unless they leave out tasks without a tag."""
+    if any(options.get(name) for name in LISTS):
+        return ""
+    given = ""
+    if not Taggable().evaluate_tags(options.get("tags") or ["all"], options.get("skip_tags") or [], {}):
+        given = "--tags or --skip-tags"
+    if options.get("start_at_task"):
+        given = "--start-at-task"
+    if not given:
+        return ""
+    return (
+        f"{given} leaves out tasks of this playbook, and each of its tasks needs those before it. Nothing was changed. "
+        "Run it without this option. To name nodes, use --limit"
+    )
 
 
 HOSTS, LIMIT = "kubelet_config_hosts", "ansible_limit"

@@ -159,6 +159,24 @@ def test_hosts_that_are_refused(ansible: Ansible, text: str, variables: dict[str
     assert run.code != 0 and text in run.output, run.output
 
 
+@pytest.mark.parametrize("options", ["--tags x", "--skip-tags untagged", "--start-at-task Kubeadm", "--tags untagged"])
+@pytest.mark.parametrize("started", [str(ROOT / "playbooks/rollout.yml"), "rollout"])
+def test_options_that_leave_out_tasks_are_refused(ansible: Ansible, started: str, options: str) -> None:
+    """With them, no task or the last one alone would run, and the run would succeed."""
+    run = ansible.playbook(started, *options.split(maxsplit=1))
+    whole = options == "--tags untagged"
+    assert run.code != 0 and ("leaves out tasks of this playbook" in run.output) != whole, run.output
+    assert (NO_KUBECONFIG in run.output) == whole
+
+
+def test_tags_of_a_playbook_that_imports_one_are_its_own(ansible: Ansible, tmp_path: Path) -> None:
+    ours = {"import_playbook": "livenodes.kubelet.plan", "tags": "kubelets"}
+    mine = playbook_of(tmp_path, ours, {"tasks": [{"ansible.builtin.debug": {"msg": "mine"}, "tags": "others"}]})
+    assert NO_KUBECONFIG in ansible.playbook(mine, "--tags", "kubelets").output
+    run = ansible.playbook(mine, "--tags", "others")
+    assert run.code == 0 and '"mine"' in run.output, run.output
+
+
 @pytest.mark.parametrize("arguments", [(), ("--limit", "all")])
 def test_a_reset_takes_only_hosts_that_are_named(ansible: Ansible, arguments: tuple[str, ...]) -> None:
     """Without them, it would remove the configurations of the whole cluster."""

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 import typing as t
 from pathlib import Path
@@ -133,5 +134,6 @@ def test_an_undefined_variable_in_a_text_field_is_an_error(tmp_path: Path) -> No
         ansible.host_variables(n1={"kubelet_config_host": {"clusterDomain": "http://{{ nowhere_set }}/"}})
         output, code, _text = plan_of(ansible, tmp_path)
     assert code != 0 and "nowhere_set" in output, output
+    assert re.search(r"Define (the variable|its variables) for this host", " ".join(output.split())), output
     if host_table.LENIENT:
         assert "kubelet_config_host of host n1, clusterDomain: {{ nowhere_set }} names an undefined" in output, output

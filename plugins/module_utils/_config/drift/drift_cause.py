@@ -214,7 +214,10 @@ def _changed(facts: NodeFacts) -> Cause | None:
 def _gone(facts: NodeFacts) -> Cause | None:
     if not (facts.fault and facts.source):
         return None
-    remedy = "Run the rollout, which pushes and assigns the declared configuration."
+    remedy = (
+        "Run the rollout, which pushes and assigns the declared configuration. If the node has that already, run the "
+        "playbook reset for it first."
+    )
     if facts.foreign:
         remedy = f"Find out who assigned it. {remedy}"
     return Cause(GONE, f"the ConfigMap {describe(facts.source)} cannot be used: {facts.fault}", remedy)

@@ -56,7 +56,7 @@ def test_a_task_reads_the_hosts_of_a_table_once(
 def test_names_as_playbooks_use_them() -> None:
     assert set(node.FilterModule().filters()) == {
         *("node_table", "other_configs", "reserved", "found_by", "unsealed"),
-        *("node_message", "config_text", "switch_failure", "reset_failure", "revert_failure"),
+        *("whole_run", "node_message", "config_text", "switch_failure", "reset_failure", "revert_failure"),
     }
 
 

@@ -65,6 +65,11 @@ def test_a_text_that_is_no_configuration(name: str, value: t.Any, wrong: bool) -
     assert found.startswith(f"{name} on h1, h2: its value") if wrong else found == ""
 
 
+def test_the_name_of_a_file_is_no_configuration() -> None:
+    found = message((None, {"kubelet_config": "files/kubelet.yml"}))
+    assert found.endswith("To read the file, write {{ lookup('ansible.builtin.file', 'files/kubelet.yml') }}")
+
+
 @pytest.mark.parametrize(
     ("value", "wrong"),
     [

@@ -164,12 +164,13 @@ def test_the_size_of_a_machine_does_not_explain_every_field() -> None:
     ],
 )
 def test_who_assigned_a_configmap_that_is_gone(facts: dict[str, Any], foreign: bool) -> None:
-    """A rollout pushes what is declared. It cannot push the ConfigMap of another user."""
+    """A rollout pushes what it assigns: not the ConfigMap of another user, nor that of a node which does not change."""
     given = dataclasses.replace(FACTS, fault="there is no such ConfigMap", **facts)
     assert given.foreign is foreign
     for cause in drift_cause.of_node(given):
         assert cause.remedy.startswith("Find out who assigned it. ") is foreign
-        assert cause.remedy.endswith("Run the rollout, which pushes and assigns the declared configuration.")
+        assert "Run the rollout, which pushes and assigns the declared configuration." in cause.remedy
+        assert cause.remedy.endswith("If the node has that already, run the playbook reset for it first.")
 
 
 @pytest.mark.parametrize(("own", "remedy"), [("110", "Run the rollout, which reverts it"), (None, "playbook reset")])
