@@ -170,6 +170,8 @@ def completed(options: _Options) -> _Options:
     """
     found = _of_environment()
     given = {name: value for name, value in options.items() if value not in (None, "")}
+    # An empty option would replace what the kubeconfig has.
+    unset = dict.fromkeys(options.keys() - given.keys())
     if _any(given, _CLUSTER):
         # A context is one of the kubeconfig, wherever that is named.
         replaced = {*_CLUSTER, *_TRUST, *CREDENTIALS}
@@ -187,7 +189,7 @@ def completed(options: _Options) -> _Options:
         found = _without(found, CREDENTIALS)
     if _any(given, _IDENTITY):
         found = _without(found, _IDENTITY)
-    both = {**options, **found, **given}
+    both = {**unset, **found, **given}
     _check(both)
     return both
 
