@@ -15,8 +15,8 @@ description:
   - Fails when a live rollout holds one of the nodes. The message names its holder, its group, its start, its last
     renewal, the common nodes and the remedy.
   - A holder that no longer renews its Lease counts as dead after the duration of the Lease, plus 5 seconds. The
-    module deletes its Lease and returns it in RV(taken_over). To resume a rollout that was killed, run it again; it
-    waits until then.
+    module deletes its Lease, warns and returns it in RV(taken_over). To resume a rollout that was killed, run it again;
+    it waits until then.
   - Modules with an option C(lease), such as M(livenodes.kubelet.kubelet_rollout_gate), renew the Lease.
 extends_documentation_fragment:
   - livenodes.kubelet.auth

@@ -17,12 +17,13 @@ import datetime
 import io
 import json
 import os
+import re
 import sys
 import traceback
 import typing as t
 
 from ansible import constants as C
-from ansible.errors import AnsibleConnectionFailure
+from ansible.errors import AnsibleAction, AnsibleConnectionFailure, AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.module_utils.common.parameters import remove_values
 from ansible.module_utils.common.warnings import get_warning_messages
@@ -48,6 +49,17 @@ ELSEWHERE = (
     "its ansible_connection to local"
 )
 UNREACHABLE = "unreachable"
+OF_BECOME = re.compile(r"\bsudo|\bsu\b|\bdoas\b|privilege escalation|become")
+"""Words of the failures to become root: of Ansible and of the programs."""
+AS_ROOT = (
+    "Ansible cannot become root on its host: {}. Let its user become root: set ansible_become_password (in AWX in the "
+    "machine credential), or correct sudoers there (its requiretty, if a terminal is missing)"
+)
+NOT_RUN = "the module could not run on its host: {}. Correct that there, or in the variables of the host"
+CLOSED = re.compile(r"(Shared connection|Connection) to \S+ closed\.?")
+"""What ssh adds to the words of a program."""
+QUOTED = 300
+"""So many characters of these are quoted."""
 FOUND = "discovered_interpreter_"
 
 
@@ -285,12 +297,21 @@ class NodeAction(Normal):  # type: ignore[misc]  # ansible-core has no types
     def _reached(self, tmp: t.Any, task_vars: dict[str, t.Any] | None) -> dict[str, t.Any]:
         try:
             result: dict[str, t.Any] = super().run(tmp, task_vars)
+        except AnsibleAction:
+            raise
         except AnsibleConnectionFailure as error:
+            if OF_BECOME.search(str(error)):
+                return not_run(str(error))
             if self._task.ignore_unreachable:
                 raise
             return lost(str(error))
+        except AnsibleError as error:
+            # An exception ends the play of the host, also where failed_when leaves the failure to its row.
+            return not_run(str(error))
         if result.get(UNREACHABLE) and not self._task.ignore_unreachable:
             return lost(str(result.get("msg") or ""))
+        if "module_stdout" in result:
+            return {**result, **not_run(last_words(result))}
         return result
 
     def cleanup(self, force: bool = False) -> None:
@@ -318,10 +339,30 @@ def without_variables(result: dict[str, t.Any]) -> dict[str, t.Any]:
 
 def lost(reason: str) -> dict[str, t.Any]:
     """Return the failure of a task whose host cannot be reached, for Ansible's own `reason`."""
-    cause = " ".join(reason.split()).rstrip(". ")
+    cause = _one_line(reason)
     return {
         "failed": True,
         "changed": False,
         "state": UNREACHABLE,
         "msg": f"its host cannot be reached: {cause or 'the connection failed'}. Run again once it can be reached",
     }
+
+
+def not_run(reason: str) -> dict[str, t.Any]:
+    """Return the failure of a task whose module did not run on its host, for Ansible's own `reason`."""
+    words = AS_ROOT if OF_BECOME.search(reason) else NOT_RUN
+    return {"failed": True, "changed": False, "msg": words.format(_one_line(reason))}
+
+
+def last_words(result: t.Mapping[str, t.Any]) -> str:
+    """Return what ran on a host in place of a module, or instead of its result, has printed at its end.
+
+    Without such words it is Ansible's own message.
+    """
+    printed = f"{result['module_stdout']}\n{result.get('module_stderr') or ''}".splitlines()
+    lines = [line.strip() for line in printed if line.strip() and not CLOSED.fullmatch(line.strip())]
+    return " ".join(lines[-2:])[-QUOTED:] or str(result.get("msg") or "")
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split()).rstrip(".:, ")

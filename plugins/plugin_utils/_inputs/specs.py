@@ -157,6 +157,7 @@ MINIMUM = {
 
 UNSET_IF_EMPTY = frozenset(
     {
+        "kubelet_config_canary_soak_seconds",
         "kubelet_config_confirm_seconds",
         "kubelet_config_delivery",
         "kubelet_config_flags",

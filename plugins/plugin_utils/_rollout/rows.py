@@ -122,9 +122,7 @@ def unreached(hosts: Mapping[str, str], of_host: OfHost, key: str) -> dict[str, 
     for host, name in hosts.items():
         result = of_host(host, key) or {}
         if result.get("msg") and "reasons" not in result:
-            # An interpreter that cannot run has its words there.
-            last = str(result.get("module_stderr") or "").strip().splitlines()[-1:]
-            why = ": ".join([str(result["msg"]).rstrip("."), *last])
+            why = str(result["msg"]).rstrip(".")
             found[name] = node_row.Row(False, UNREACHED, f"was not switched: {why}", error=why).shown()
     return found
 

@@ -44,7 +44,7 @@ class Server:
         self._listener = Listener(self._serve, tls)
         self.url = self._listener.url
 
-    def __enter__(self) -> Server:
+    def __enter__(self) -> t.Self:
         self._listener.start()
         return self
 
@@ -78,3 +78,8 @@ def kubeconfig(servers: t.Mapping[str, str], user: t.Any) -> dict[str, t.Any]:
         "users": [{"name": "u", "user": user}],
         "contexts": [{"name": name, "context": {"cluster": name, "user": "u"}} for name in servers],
     }
+
+
+def here(server: str, **user: t.Any) -> dict[str, t.Any]:
+    """Return a kubeconfig with one context."""
+    return kubeconfig({"here": server}, user)

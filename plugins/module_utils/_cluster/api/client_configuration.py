@@ -10,19 +10,16 @@ removes them when Python ends in the usual way. A worker of Ansible ends without
 from __future__ import annotations
 
 import contextlib
-import copy
+import logging
 import os
 import sys
-import threading
-import time
 import typing as t
 
 from . import cluster_options, library
 from .errors import ClusterError, short
 
-# Seconds in which credentials of a kubeconfig are not looked at again: the library renews them five minutes before they
-# expire, and would run a plugin for each request if its tokens are not valid for that long.
-RENEWAL = 5.0
+# So many characters of what a plugin has printed are quoted.
+_QUOTED = 300
 
 
 def of(options: dict[str, t.Any]) -> t.Any:
@@ -69,9 +66,26 @@ def of(options: dict[str, t.Any]) -> t.Any:
     return configuration
 
 
+def headers(options: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Return the headers of each request that let its user act as another one. Raises ClusterError."""
+    found: dict[str, t.Any] = {}
+    if options.get("impersonate_user"):
+        found["Impersonate-User"] = options["impersonate_user"]
+    groups = options.get("impersonate_groups") or []
+    if len(groups) > 1:
+        # Kubernetes expects one header for each group; the library keeps one value for each header.
+        raise ClusterError(
+            f"impersonate_groups has {len(groups)} groups, and the Python package kubernetes can send only one: "
+            "set one group"
+        )
+    if groups:
+        found["Impersonate-Group"] = groups[0]
+    return found
+
+
 def _forget_credentials(configuration: t.Any) -> None:
     configuration.username = configuration.password = configuration.cert_file = configuration.key_file = None
-    configuration.api_key, configuration.refresh_api_key_hook = {}, None
+    configuration.api_key = {}
 
 
 def _credentials(options: dict[str, t.Any], configuration: t.Any) -> None:
@@ -84,47 +98,24 @@ def _credentials(options: dict[str, t.Any], configuration: t.Any) -> None:
         ]
     if given:
         use(configuration, given)
-    elif configuration.refresh_api_key_hook:
-        configuration.refresh_api_key_hook = _once_for_all(configuration.refresh_api_key_hook)
+    # The library would call it before each request, in every thread. A session renews what the API server refuses.
+    configuration.refresh_api_key_hook = None
 
 
 def use(configuration: t.Any, authorization: str) -> None:
     """Make an Authorization header that of all requests, in place of other credentials that the library would send."""
     # Releases of the library look up one name or the other.
     configuration.api_key = {"authorization": authorization, "BearerToken": authorization}
-    configuration.refresh_api_key_hook = None
-
-
-def _once_for_all(renew: t.Callable[[t.Any], None]) -> t.Callable[[t.Any], None]:
-    """Return a hook that renews an expired token once for all threads; the others wait for it.
-
-    The library's hook is called before each request. It would run a plugin in every thread that finds the token
-    expired. It also reloads the whole kubeconfig and would overwrite the options.
-    """
-    lock = threading.Lock()
-    looked = time.monotonic()
-
-    def renew_token_only(live: t.Any) -> None:
-        nonlocal looked
-        with lock:
-            if time.monotonic() - looked < RENEWAL:
-                return
-            fresh = copy.copy(live)
-            fresh.api_key = dict(live.api_key)
-            renew(fresh)
-            live.api_key = fresh.api_key
-            looked = time.monotonic()
-
-    return renew_token_only
 
 
 def _load_kubeconfig(options: dict[str, t.Any], configuration: t.Any) -> None:
     given = options.get("kubeconfig")
     context = options.get("context")
     if isinstance(given, dict):
-        _guard(
+        _load_user(
             "kubeconfig (given as a mapping)",
             options,
+            configuration,
             lambda: library.kubernetes.config.load_kube_config_from_dict(
                 given, context=context, client_configuration=configuration
             ),
@@ -144,11 +135,12 @@ def _load_kubeconfig(options: dict[str, t.Any], configuration: t.Any) -> None:
     if not any(map(os.path.isfile, parts)):
         raise ClusterError(
             f"no kubeconfig at {os.pathsep.join(map(os.path.abspath, parts))}: set the option kubeconfig, "
-            "K8S_AUTH_KUBECONFIG or KUBECONFIG, or the options host and api_key"
+            "K8S_AUTH_KUBECONFIG or KUBECONFIG, or the options host and api_key, or in a pod the option in_cluster"
         )
-    _guard(
+    _load_user(
         f"kubeconfig {path}",
         options,
+        configuration,
         lambda: library.kubernetes.config.load_kube_config(
             config_file=path,
             context=context,
@@ -156,6 +148,35 @@ def _load_kubeconfig(options: dict[str, t.Any], configuration: t.Any) -> None:
             persist_config=bool(options.get("persist_config")),
         ),
     )
+
+
+def _load_user(what: str, options: t.Mapping[str, t.Any], configuration: t.Any, load: t.Callable[[], t.Any]) -> None:
+    """Load a kubeconfig. Raises ClusterError, also if its plugin fails, which the library only logs."""
+    with _logged() as errors:
+        _guard(what, options, load)
+    if configuration.api_key or configuration.cert_file or any(map(options.get, cluster_options.CREDENTIALS)):
+        return
+    user = cluster_options.kubeconfig_user(options)
+    if user and user.plugin:
+        cause = errors[-1] if errors else "it returned neither a token nor a client certificate that can be used"
+        raise ClusterError(
+            f"{what} cannot be used: the plugin {user.plugin} of its user {user.name} gave no credentials: "
+            f"{' '.join(cause.split())[:_QUOTED]}. Let it work where Ansible runs (in AWX in the execution "
+            "environment), or set api_key"
+        )
+
+
+@contextlib.contextmanager
+def _logged() -> t.Iterator[list[str]]:
+    """Yield a list to which the messages are added that the library logs as errors. They are not printed."""
+    found: list[str] = []
+    handler = logging.Handler(logging.ERROR)
+    handler.emit = lambda record: found.append(record.getMessage())  # type: ignore[method-assign]
+    logging.getLogger().addHandler(handler)
+    try:
+        yield found
+    finally:
+        logging.getLogger().removeHandler(handler)
 
 
 def _guard(what: str, options: t.Mapping[str, t.Any], load: t.Callable[[], t.Any]) -> None:

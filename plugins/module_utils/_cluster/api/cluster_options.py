@@ -33,6 +33,8 @@ _TRUST = ("validate_certs", "ca_cert")
 _IDENTITY = ("impersonate_user", "impersonate_groups")
 """Who acts for the user. This narrows what may be done, so that of the environment is used for every cluster."""
 _HIDDEN = "********"
+_PLUGINS = {"auth-provider": "name", "exec": "command"}
+"""What gives credentials to a user of a kubeconfig, and the key of its name."""
 # Up to the last @: users write passwords as they are, with characters that a URL cannot have.
 _LOGIN = re.compile(r"(?<=://)\S*(?=@)")
 VARIABLES = {
@@ -168,6 +170,8 @@ def completed(options: _Options) -> _Options:
     """
     found = _of_environment()
     given = {name: value for name, value in options.items() if value not in (None, "")}
+    # An empty option would replace what the kubeconfig has.
+    unset = dict.fromkeys(options.keys() - given.keys())
     if _any(given, _CLUSTER):
         # A context is one of the kubeconfig, wherever that is named.
         replaced = {*_CLUSTER, *_TRUST, *CREDENTIALS}
@@ -185,7 +189,7 @@ def completed(options: _Options) -> _Options:
         found = _without(found, CREDENTIALS)
     if _any(given, _IDENTITY):
         found = _without(found, _IDENTITY)
-    both = {**options, **found, **given}
+    both = {**unset, **found, **given}
     _check(both)
     return both
 
@@ -224,7 +228,7 @@ def _check(both: _Options) -> None:
         raise ClusterError("username and password belong together: set both in the same place, or none of them")
 
 
-def _any(options: _Options, names: t.Iterable[str]) -> bool:
+def _any(options: t.Mapping[str, t.Any], names: t.Iterable[str]) -> bool:
     return any(map(options.get, names))
 
 
@@ -253,6 +257,44 @@ def in_words(options: t.Mapping[str, t.Any]) -> str:
     except Exception:  # pylint: disable=broad-except
         return ""
     return f"{without_login(str(server))} (context {context} of {files_of})"
+
+
+class User(t.NamedTuple):
+    """The user of a kubeconfig. `plugin`: the program or provider that gives its credentials, empty without one."""
+
+    name: str
+    plugin: str
+
+
+def kubeconfig_user(options: t.Mapping[str, t.Any]) -> User | None:
+    """Return the user that a kubeconfig names, None if it cannot be read. `options` as in in_words."""
+    given = options.get("kubeconfig")
+    try:
+        files = _files(given)
+        name = _named(files, "contexts", options.get("context") or _current(given))["context"]["user"]
+        values = _named(files, "users", name)["user"]
+        plugin = ""
+        for kind, label in _PLUGINS.items():
+            if kind in values:
+                plugin = str(values[kind].get(label) or kind)
+        return User(str(name), plugin)
+    # Whatever is wrong with a kubeconfig, the client reports it.
+    except Exception:  # pylint: disable=broad-except
+        return None
+
+
+def user_in_words(options: t.Mapping[str, t.Any]) -> tuple[str, str]:
+    """Return whose the credentials are, empty if that is not known, and how to renew them. `options` as in in_words."""
+    if options.get("in_cluster"):
+        return " of the service account of this pod", "renew it"
+    user = None
+    if not _any(options, CREDENTIALS) and (options.get("kubeconfig") or not options.get("host")):
+        user = kubeconfig_user(options)
+    if user is None:
+        return "", "renew it"
+    if user.plugin:
+        return f" that the plugin {user.plugin} gave for the user {user.name} of the kubeconfig", "log in again with it"
+    return f" of the user {user.name} of the kubeconfig", "renew it"
 
 
 def contexts(options: t.Mapping[str, t.Any]) -> list[str]:

@@ -33,6 +33,7 @@ except ImportError:
 _LOWEST = (28, 1, 0)
 # These releases send no Authorization header for a token (kubernetes-client/python issue 2591).
 _BROKEN = ((36, 0, 0), (36, 0, 1))
+_PROXY = "the proxy (the option proxy, proxy-url in the kubeconfig or the variable HTTPS_PROXY)"
 
 
 def check() -> None:
@@ -50,16 +51,21 @@ def check() -> None:
 def client(configuration: t.Any) -> t.Any:
     """Return the dynamic client with these settings (`kubernetes.client.Configuration`).
 
-    Raises ClusterError for a proxy whose address is not a URL.
+    Raises ClusterError for a proxy whose address is not a URL, or is one of SOCKS.
     """
     try:
         return FixedPaths(kubernetes.client.ApiClient(configuration))
+    except ImportError:
+        # urllib3 has no SOCKS of its own.
+        raise ClusterError(
+            f"{_PROXY} is one of SOCKS, which needs the Python package PySocks. Install it where Ansible runs (in AWX "
+            "in the execution environment), or use a proxy that begins with http:// or https://"
+        ) from None
     except urllib3.exceptions.LocationValueError:
         # Its text quotes a part of the address.
         raise ClusterError(
-            "the proxy (the option proxy, proxy-url in the kubeconfig or the variable HTTPS_PROXY) is not a URL that "
-            "can be used. Begin it with http:// or https://, and write special characters of its user and password as "
-            "%XX"
+            f"{_PROXY} is not a URL that can be used. Begin it with http:// or https://, and write special characters "
+            "of its user and password as %XX"
         ) from None
 
 

@@ -9,12 +9,14 @@ import copy
 import json
 import re
 import threading
+import time
 import typing as t
 import urllib.parse
 from types import MappingProxyType
 
 from ..._config.values.short_texts import minor_of
 from . import (
+    answers,
     client_configuration,
     cluster_options,
     kubelet_endpoint,
@@ -23,7 +25,7 @@ from . import (
     library,
     timestamps,
 )
-from .errors import TRANSIENT, ApiError, ClusterError, persist, short
+from .errors import ApiError, ClusterError, persist
 
 # How many seconds a request is repeated until the first answer: short, since the address may be wrong.
 FIRST_CONTACT = 10.0
@@ -31,13 +33,11 @@ FIRST_CONTACT = 10.0
 PATIENT_CONTACT = 40.0
 # The same after the first answer: longer than the restart of an API server.
 _OUTAGE = 60.0
+# Seconds in which refused credentials are not renewed again: a plugin may ask a person, or a service that limits its
+# callers.
+RENEWAL = 5.0
 # Seconds to wait for a connection to a kubelet, which is near if its port is open for this controller.
 _CONNECT = 3
-# Words of failures to connect that do not pass by themselves: of the certificate and of the name.
-_LASTING = ("CERTIFICATE_VERIFY_FAILED", "SSLError", "Name or service not known", "Failed to resolve")
-# How the API server refuses what no rule allows (apiserver's forbiddenMessage in responsewriters/errors.go; old ones
-# write no quotes). A quota, a webhook and other admission answer 403 too, each with its own reason.
-_BY_AUTHORIZER = re.compile(r"\buser .* cannot ", re.IGNORECASE)
 # The first minor with dry runs by default (KEP-576). Those before 1.12 ignore the parameter, and write.
 _FIRST_DRY_RUN = 13
 
@@ -72,8 +72,9 @@ class Session:
     ) -> None:
         library.check()
         options = cluster_options.completed(options)
+        self._options: dict[str, t.Any] | None = options
         self._configuration = client_configuration.of(options)
-        self._headers = _headers(options)
+        self._headers = client_configuration.headers(options)
         self._client = library.client(self._configuration)
         self.timeout: t.Any = options.get("request_timeout") or 30
         self._outage = outage
@@ -83,6 +84,8 @@ class Session:
         self._lost = False
         self._clock = timestamps.ServerClock()
         self._asking = threading.Lock()
+        self._renewing = threading.Lock()
+        self._renewed = -RENEWAL
         self._dry_runs: bool | None = None
         self.concurrency: int = options.get("concurrency") or 8
         self.host = cluster_options.without_login(self._configuration.host)
@@ -127,7 +130,7 @@ class Session:
         configuration.host, configuration.proxy = host, None
         configuration.tls_server_name = name
         configuration.ssl_ca_cert = ca_cert or configuration.ssl_ca_cert
-        other._client = library.client(configuration)
+        other._client, other._options = library.client(configuration), None
         other.timeout = (min(_CONNECT, self.timeout), self.timeout)
         other._clock = timestamps.ServerClock()
         other._answered = other._lost = False
@@ -141,7 +144,7 @@ class Session:
         configuration.cert_file = configuration.key_file = None
         client_configuration.use(configuration, f"Bearer {token}")
         other._headers, other.kubelets = {}, None
-        other._client = library.client(configuration)
+        other._client, other._options = library.client(configuration), None
         return other
 
     def request(
@@ -276,10 +279,52 @@ class Session:
         try:
             yield from parts
         except (library.urllib3.exceptions.HTTPError, OSError) as error:
-            raise _no_answer(self.host, error) from error
+            raise answers.no_answer(self.host, error) from error
 
-    def _received(
+    def _received(self, *request: t.Any, **more: t.Any) -> t.Any:
+        """Do what `_exchanged` does, once more if the credentials were refused and could be renewed.
+
+        Only the API server knows until when it accepts a token or a certificate. Raises ApiError.
+        """
+        client = self._client
+        try:
+            return self._exchanged(client, *request, **more)
+        except ApiError as error:
+            if error.status != 401:
+                raise
+            try:
+                renewed = self._renew(client)
+            except ClusterError as why:
+                raise ApiError(401, f"{error.message}. They could not be renewed: {why.message}") from error
+            if not renewed:
+                raise
+        return self._exchanged(self._client, *request, **more)
+
+    def _renew(self, refused: t.Any) -> bool:
+        """Load the credentials anew; return whether they may differ from those of the client `refused`.
+
+        One thread does this for all. Raises ClusterError.
+        """
+        with self._renewing:
+            if self._client is not refused:
+                return True
+            if self._options is None or time.monotonic() < self._renewed + RENEWAL:
+                return False
+            self._renewed = time.monotonic()
+            fresh, former = client_configuration.of(self._options), self._configuration
+            if fresh.api_key == former.api_key and not fresh.cert_file:
+                return False
+            self._configuration, self._client = fresh, library.client(fresh)
+            return True
+
+    def _refusal(self, error: t.Any) -> ApiError:
+        if error.status != 401 or self._options is None:
+            return answers.refusal(self.host, error)
+        return answers.refusal(self.host, error, *cluster_options.user_in_words(self._options))
+
+    def _exchanged(
         self,
+        client: t.Any,
         read: t.Callable[[t.Any], t.Any],
         method: str,
         path: str,
@@ -293,7 +338,7 @@ class Session:
         with self._lock:
             self.sent += 1
         try:
-            answer = self._client.request(
+            answer = client.request(
                 method,
                 path,
                 body=body,
@@ -307,12 +352,12 @@ class Session:
         except library.kubernetes.client.exceptions.ApiException as error:
             # The library reports some transport failures as an ApiException with status 0.
             if not error.status:
-                raise _no_answer(self.host, error) from error
+                raise answers.no_answer(self.host, error) from error
             self._answered, self._lost = True, False
             self._note_time(path, error.headers)
-            raise _refusal(self.host, error) from error
+            raise self._refusal(error) from error
         except (library.urllib3.exceptions.HTTPError, OSError) as error:
-            raise _no_answer(self.host, error) from error
+            raise answers.no_answer(self.host, error) from error
         except ValueError:
             # http.client quotes the whole header.
             raise ClusterError(
@@ -335,56 +380,3 @@ class Session:
             with self._lock:
                 if plain not in self.warnings:
                     self.warnings.append(plain)
-
-
-def _headers(options: dict[str, t.Any]) -> dict[str, t.Any]:
-    headers: dict[str, t.Any] = {}
-    if options.get("impersonate_user"):
-        headers["Impersonate-User"] = options["impersonate_user"]
-    groups = options.get("impersonate_groups") or []
-    if len(groups) > 1:
-        # Kubernetes expects one header for each group; the library keeps one value for each header.
-        raise ClusterError(
-            f"impersonate_groups has {len(groups)} groups, and the Python package kubernetes can send only one: "
-            "set one group"
-        )
-    if groups:
-        headers["Impersonate-Group"] = groups[0]
-    return headers
-
-
-def _refusal(host: str, error: t.Any) -> ApiError:
-    """Turn an HTTP answer other than success into an ApiError that quotes the server's message."""
-    message, reason, causes = _status(error)
-    if error.status == 401:
-        message = (
-            f"{host} does not accept these credentials (401 {message}): the token or client certificate is missing, "
-            "expired or belongs to another cluster; renew it and run again"
-        )
-    elif error.status == 403 and _BY_AUTHORIZER.search(message):
-        message = (
-            f"{message} (this user lacks the permission; docs/rbac.yaml of the collection grants those of playbooks, "
-            "docs/rbac those of one playbook or option)"
-        )
-    after = (error.headers or {}).get("Retry-After")
-    seconds = float(after) if after and re.fullmatch(r"\d+", after) else None
-    return ApiError(error.status, message, reason, seconds, error.status in TRANSIENT, causes)
-
-
-def _status(error: t.Any) -> tuple[str, str, dict[str, str]]:
-    """Return message, reason and causes of an answer: those of its metav1.Status, else its text."""
-    body = error.body.decode("utf-8", "replace") if isinstance(error.body, bytes) else str(error.body or "")
-    try:
-        status = json.loads(body)
-        message, reason = str(status.get("message") or body), str(status.get("reason") or "")
-        given = (status.get("details") or {}).get("causes") or []
-        causes = {str(item.get("reason") or ""): str(item.get("message") or "") for item in given}
-    except (ValueError, AttributeError, RecursionError, TypeError):
-        message, reason, causes = body.strip(), "", {}
-    return message or str(error.reason), reason, causes
-
-
-def _no_answer(host: str, error: Exception) -> ApiError:
-    text = short(error)
-    lasting = isinstance(error, library.urllib3.exceptions.SSLError) or any(words in text for words in _LASTING)
-    return ApiError(0, f"no usable answer from the API server {host}: {text}", "NoAnswer", transient=not lasting)

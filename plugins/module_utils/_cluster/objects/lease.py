@@ -18,7 +18,7 @@ import socket
 import time
 import typing as t
 
-from ..._config.values.node_row import first_of
+from ..._config.values.node_row import first_of, printable
 from ..api import timestamps
 from ..api.errors import ApiError, ClusterError
 from ..api.session import Session
@@ -120,7 +120,9 @@ def _hold(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict
     while True:
         held, obstacles = _claim(session, options, taken_over)
         if held:
-            return {"changed": True, "lease": held.lease(), "taken_over": taken_over, "obstacles": []}
+            warnings = list(map(_of_the_dead, taken_over))
+            found = {"changed": True, "lease": held.lease(), "taken_over": taken_over, "obstacles": []}
+            return {**found, "warnings": warnings}
         _wait_for_others(session, options, obstacles, end)
 
 
@@ -239,6 +241,13 @@ def _check(lease: dict[str, t.Any]) -> None:
 
 def _row(claim: lease_objects.Claim) -> dict[str, t.Any]:
     return {"name": claim.name, "holder": claim.holder, "group": claim.group, "renewed": timestamps.text(claim.renewed)}
+
+
+def _of_the_dead(row: t.Mapping[str, t.Any]) -> str:
+    return printable(
+        f"the Lease {row['name']} of {row['holder']} was taken over, which was last renewed at {row['renewed']}: that "
+        f"run, on {row['group'] or 'an unnamed group'}, ended without removing it"
+    )
 
 
 def _refusal(options: dict[str, t.Any], obstacles: t.Sequence[lease_objects.Claim], now: float) -> str:

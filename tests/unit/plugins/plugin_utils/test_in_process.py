@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How modules run: in Ansible's own process, on nodes, and on hosts that a run asks."""
+"""How modules run: in Ansible's own process, and on hosts that a run asks."""
 
 from __future__ import annotations
 
@@ -10,19 +10,14 @@ import datetime
 import json
 import os
 import sys
-import types
 import typing as t
 from pathlib import Path
 
 import pytest
-from ansible.errors import AnsibleConnectionFailure, AnsibleError
-from ansible.plugins.action.normal import ActionModule as Normal
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.controller_module import Definition
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils import actions, sealed
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils.actions import NodeAction
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils import actions
 from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster
 from tests.sim.kubelets.port import Port
@@ -150,115 +145,6 @@ def test_a_relative_kubeconfig_is_that_of_the_working_directory(
     with actions.surroundings({}, "/"):
         assert os.environ[name] == f"{tmp_path}/one:/home/me/two:/three"
     assert os.environ[name] == "one:~/two::/three"
-
-
-CAUSE = "Failed to connect to the host via ssh: No route to host"
-FAILED: dict[str, t.Any] = {
-    "failed": True,
-    "changed": False,
-    "state": "unreachable",
-    "msg": f"its host cannot be reached: {CAUSE}. Run again once it can be reached",
-}
-UNREACHABLE = {"unreachable": True, "msg": CAUSE}
-DONE = {"changed": True, "state": "assigned"}
-
-
-def action(ignoring: bool = False) -> NodeAction:
-    """Return the action of a task, with its keyword ignore_unreachable."""
-    task = types.SimpleNamespace(ignore_unreachable=ignoring, args={}, until=[], retries=None)
-    return NodeAction(task, None, None, None, None, None)
-
-
-@pytest.mark.parametrize(
-    ("outcome", "ignoring", "expected"),
-    [
-        (DONE, False, DONE),
-        (UNREACHABLE, False, FAILED),
-        (UNREACHABLE, True, UNREACHABLE),
-        ({"unreachable": True}, False, {**FAILED, "msg": FAILED["msg"].replace(CAUSE, "the connection failed")}),
-        (AnsibleConnectionFailure(f" {CAUSE}.\n"), False, FAILED),
-        (AnsibleConnectionFailure(CAUSE), True, AnsibleConnectionFailure),
-        (AnsibleError("no such file"), False, AnsibleError),
-    ],
-    ids=["reached", "result", "result, ignored", "no cause", "exception", "exception, ignored", "other error"],
-)
-def test_a_lost_connection(monkeypatch: pytest.MonkeyPatch, outcome: t.Any, ignoring: bool, expected: t.Any) -> None:
-    def run(*_given: t.Any) -> t.Any:
-        if isinstance(outcome, Exception):
-            raise outcome
-        return outcome
-
-    monkeypatch.setattr(Normal, "run", run)
-    if isinstance(expected, type):
-        with pytest.raises(expected):
-            action(ignoring).run()
-    else:
-        assert action(ignoring).run() == expected
-
-
-@pytest.mark.parametrize("more", [{}, {"failed": True}])
-def test_a_node_sets_no_variables(monkeypatch: pytest.MonkeyPatch, more: dict[str, t.Any]) -> None:
-    """Facts of any name become variables of the host, with which tasks of the whole batch run on the controller.
-
-    Ansible adds which Python it has found.
-    """
-    python = {"discovered_interpreter_python": "/usr/bin/python3"}
-    returned = {
-        **DONE,
-        **more,
-        "ansible_facts": {"kubelet_config_auth": {"host": "https://evil.example"}, **python},
-        "ansible_stats": {"data": {"kubelet_config_auth": {}}},
-    }
-    monkeypatch.setattr(Normal, "run", lambda *_given: returned)
-    assert action().run() == {**DONE, **more, "ansible_facts": python}
-    returned["ansible_facts"] = ["kubelet_config_auth"]
-    assert action().run() == {**DONE, **more}
-
-
-@pytest.mark.parametrize("error", [AnsibleConnectionFailure("x"), AnsibleError("x")])
-def test_a_connection_lost_in_the_cleanup_keeps_the_result(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
-    def cleanup(*_given: t.Any) -> t.Any:
-        raise error
-
-    monkeypatch.setattr(Normal, "cleanup", cleanup)
-    if isinstance(error, AnsibleConnectionFailure):
-        action().cleanup()
-    else:
-        with pytest.raises(AnsibleError):
-            action().cleanup()
-
-
-CONFIG = {"staticPodURLHeader": {"Authorization": ["Bearer 4711"]}}
-
-
-@pytest.mark.parametrize("retries", [None, 3])
-def test_a_node_gets_secrets_that_callbacks_do_not(monkeypatch: pytest.MonkeyPatch, retries: int | None) -> None:
-    """The text of a ConfigMap is sealed in the result that contains it. A task that runs again needs it."""
-    text = document.render(CONFIG)
-    given = {"state": "staged", "data": sealed.seal({"configmaps": {"a/b": {"kubelet": text}}})["configmaps"]["a/b"]}
-    seen: list[t.Any] = []
-    one = action()
-    one._task.args, one._task.retries = given, retries
-    monkeypatch.setattr(Normal, "run", lambda self, *_given: seen.append(self._task.args) or DONE)
-    assert one.run() == DONE
-    assert seen == [{"state": "staged", "data": {"kubelet": text}}]
-    assert "4711" not in str(one._task.args) and sealed.unseal(one._task.args)["state"] == "staged"
-    assert (one._task.args is given) == bool(retries)
-
-
-def test_a_text_of_another_run_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    one = action()
-    one._task.args = {"data": {"kubelet": f"{sealed.MARK}Z0FBQUFB"}}
-    monkeypatch.setattr(Normal, "run", lambda *_given: pytest.fail("the node is not reached"))
-    assert "sealed by another run" in one.run()["msg"]
-
-
-def test_what_a_user_gives_directly_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:
-    one = action()
-    one._task.args = {"data": {"kubelet": document.render(CONFIG)}, "config_dir": "/a"}
-    monkeypatch.setattr(Normal, "run", lambda *_given: DONE)
-    one.run()
-    assert one._task.args == {"data": {"kubelet": "********"}, "config_dir": "/a"}
 
 
 NAMES = ("n1", "n2", "n3", "n4", "n5")

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import (
-    client_configuration,
     errors,
     session,
 )
@@ -28,7 +27,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages 
 from tests.sim.api.direct import Clock
 
 WAITING = (
-    client_configuration,
+    session,
     kubelets,
     lease,
     node_requests,

@@ -53,6 +53,7 @@ READ = "kubelet_config_read"
         ("kubelet_config_serial", ""),
         ("kubelet_config_serial", None),
         ("kubelet_config_confirm_seconds", None),
+        ("kubelet_config_canary_soak_seconds", ""),
         ("kubelet_config_delivery", ""),
         (FLAGS, None),
         ("kubelet_config_variant", ""),

@@ -135,10 +135,6 @@ def test_hosts_lost_during_the_batch() -> None:
     [
         ({"state": "unreachable", "msg": "it cannot be reached: no route"}, "it cannot be reached: no route"),
         ({"msg": "The interpreter '/p' was not found.", "rc": 127}, "The interpreter '/p' was not found"),
-        (
-            {"msg": "No start of json char found", "module_stderr": "a\nsudo: no\n"},
-            "No start of json char found: sudo: no",
-        ),
     ],
 )
 def test_hosts_on_which_the_call_before_the_drain_fails(result: dict[str, Any], reason: str) -> None:

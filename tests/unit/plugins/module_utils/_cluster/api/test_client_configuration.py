@@ -8,10 +8,9 @@ Neither a run of Ansible nor a call leaves the keys of a kubeconfig in the folde
 
 from __future__ import annotations
 
-import dataclasses
-import datetime
 import json
 import os
+import sys
 import tempfile
 import traceback
 import typing as t
@@ -21,23 +20,16 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import (
     client_configuration,
-    parallel,
     session,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 from tests.lab.console import run
-from tests.sim.api.direct import Clock
 from tests.sim.cluster import Cluster
 from tests.support.api.calls import NODES
-from tests.support.api.server import Server, kubeconfig
+from tests.support.api.server import Server, here, kubeconfig
 
 pytestmark = pytest.mark.usefixtures("bare_environment", "clock")
-
-
-def here(server: str, **user: t.Any) -> dict[str, t.Any]:
-    """A kubeconfig with one context."""
-    return kubeconfig({"here": server}, user)
 
 
 @pytest.mark.parametrize(
@@ -100,70 +92,7 @@ def test_options_win_over_the_kubeconfig(options: dict[str, str], token: str) ->
         config = here("http://127.0.0.1:1", token="of the file")
         api = session.Session({"kubeconfig": config, "host": server.url, **options})
         assert [api.request("GET", NODES) for _try in range(2)] == [{}, {}]
-    assert set(tokens(server)) == {f"Bearer {token}"}
-
-
-@dataclasses.dataclass
-class Plugin:
-    """An exec plugin whose nth call returns the token n, valid for `seconds` by the clock of this machine."""
-
-    folder: Path
-
-    def user(self, seconds: int) -> dict[str, t.Any]:
-        """Return the user of a kubeconfig with this plugin."""
-        expires = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=seconds)
-        command = self.folder / "plugin"
-        command.write_text(f"""#!/bin/sh
-echo x >> {self.folder}/count
-sleep 0.1
-echo '{{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",
-"status": {{"token": "'$(wc -l < {self.folder}/count)'", "expirationTimestamp": "{expires:%Y-%m-%dT%H:%M:%SZ}"}}}}'
-""")
-        command.chmod(0o755)
-        api = "client.authentication.k8s.io/v1"
-        return {"exec": {"apiVersion": api, "command": str(command), "interactiveMode": "Never"}}
-
-    @property
-    def calls(self) -> int:
-        """Return how often it was called."""
-        return len((self.folder / "count").read_text().splitlines())
-
-
-def tokens(server: Server) -> list[str]:
-    return [seen.headers["authorization"] for seen in server.seen]
-
-
-@pytest.mark.fault(case=63)
-def test_expired_token_of_an_exec_plugin_is_renewed(tmp_path: Path, clock: Clock) -> None:
-    """Also where an option overrides a part of the kubeconfig."""
-    plugin = Plugin(tmp_path)
-    with Server() as server:
-        api = session.Session({"kubeconfig": here("http://127.0.0.1:1", **plugin.user(-60)), "host": server.url})
-        for _turn in range(3):
-            clock.sleep(client_configuration.RENEWAL)
-            api.request("GET", NODES)
-    assert tokens(server) == ["Bearer 2", "Bearer 3", "Bearer 4"]
-
-
-@pytest.mark.fault(case=63)
-def test_many_requests_at_once_renew_an_expired_token_once(tmp_path: Path, clock: Clock) -> None:
-    """A plugin may ask a person, or a service that limits its callers."""
-    plugin = Plugin(tmp_path)
-    with Server() as server:
-        api = session.Session({"kubeconfig": here(server.url, **plugin.user(-60))})
-        plugin.user(3600)
-        clock.sleep(client_configuration.RENEWAL)
-        parallel.each(range(32), lambda _item: api.request("GET", NODES), 8)
-    assert (plugin.calls, tokens(server)) == (2, ["Bearer 2"] * 32)
-
-
-def test_a_token_that_never_lasts_long_is_not_renewed_for_each_request(tmp_path: Path) -> None:
-    """The library renews a token five minutes before it expires, and some tokens are not valid for that long."""
-    plugin = Plugin(tmp_path)
-    with Server() as server:
-        api = session.Session({"kubeconfig": here(server.url, **plugin.user(200))})
-        parallel.each(range(32), lambda _item: api.request("GET", NODES), 8)
-    assert (plugin.calls, tokens(server)) == (1, ["Bearer 1"] * 32)
+    assert {seen.headers["authorization"] for seen in server.seen} == {f"Bearer {token}"}
 
 
 def test_no_kubeconfig(tmp_path: Path) -> None:
@@ -241,6 +170,15 @@ def test_a_token_that_no_header_can_have_is_not_quoted(given: str, token: str, t
         with pytest.raises(ClusterError, match=r"no HTTP header can have, such as a line break") as raised:
             session.Session(options[given]).request("GET", NODES)
     assert "secret" not in text_of(raised.value) and not server.seen
+
+
+@pytest.mark.parametrize("address", ["socks5://u:secret-2@h:1", "socks4a://u:secret-2@h:1"])
+def test_a_proxy_of_socks_without_its_package(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An execution environment does not have it."""
+    monkeypatch.setitem(sys.modules, "urllib3.contrib.socks", None)
+    with pytest.raises(ClusterError, match=r"the proxy .*(PySocks.*|is not a URL .*)http://") as raised:
+        session.Session({"host": "https://127.0.0.1:1", "proxy": address})
+    assert "secret" not in text_of(raised.value)
 
 
 @pytest.mark.parametrize("address", ["http://u:secret-2/x@127.0.0.1:1", "http://u:secret-2@[::1", "u:secret-2@h:1"])

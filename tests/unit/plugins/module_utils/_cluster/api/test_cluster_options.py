@@ -173,6 +173,9 @@ def test_what_would_be_ignored_is_refused(
         ({"impersonate_groups": ["g"]}, {"impersonate_user": "u"}, {"impersonate_user": None}),
         ({}, {"impersonate_groups": "a,b"}, {"impersonate_groups": ["a", "b"]}),
         ({}, {"host": ""}, {"host": None}),
+        # As where AWX has no answer: it would replace the address and the trust of the kubeconfig.
+        ({"host": "", "ca_cert": "", "proxy": ""}, {}, {"host": None, "ca_cert": None, "proxy": None}),
+        ({"host": ""}, {"host": "https://h"}, {"host": "https://h"}),
     ],
 )
 def test_what_else_is_taken_from_the_environment(

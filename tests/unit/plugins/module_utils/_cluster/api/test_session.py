@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import library, session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import answers, library, session
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, MissingLibrary
 from tests.sim.api.direct import Clock
 from tests.sim.api.listener import Connection
@@ -102,6 +102,20 @@ def test_a_403_has_the_reason_of_the_server(message: str, permission: bool) -> N
     assert ("rbac.yaml" in caught.value.message) is permission
 
 
+@pytest.mark.parametrize(
+    ("error", "transient"),
+    [
+        (library.urllib3.exceptions.SSLError("bad certificate"), False),
+        (OSError("[SSL: CERTIFICATE_VERIFY_FAILED]"), False),
+        (OSError("Name or service not known"), False),
+        (OSError("Connection refused"), True),
+    ],
+)
+def test_a_failure_to_connect_that_may_pass(error: Exception, transient: bool) -> None:
+    found = answers.no_answer("https://h", error)
+    assert (found.status, found.transient) == (0, transient) and "https://h" in found.message
+
+
 def test_words_for_401() -> None:
     words = r"does not accept these credentials \(401 words of the server\).*renew it"
     with Server(Answer(401, STATUS)) as server, pytest.raises(ApiError, match=server.url + " " + words):
@@ -135,8 +149,8 @@ def test_refusals_that_are_no_status_objects(body: t.Any, text: str) -> None:
 def test_retry_after(clock: Clock) -> None:
     """It is waited for. A date is no reason to fail, more than the budget is one."""
     date = "Wed, 21 Oct 2015 07:28:00 GMT"
-    answers = [Answer(429, STATUS, [("Retry-After", value)]) for value in ("3", date, "300")]
-    with Server(answers[0], Answer(), answers[1], Answer(), answers[2]) as server:
+    refusals = [Answer(429, STATUS, [("Retry-After", value)]) for value in ("3", date, "300")]
+    with Server(refusals[0], Answer(), refusals[1], Answer(), refusals[2]) as server:
         api = session.Session({"host": server.url})
         api.request("GET", NODES)
         assert clock.slept == [3.0]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import typing as t
 
 import pytest
@@ -70,6 +71,7 @@ def test_hold(api: Direct, wall: Clock) -> None:
     assert found == {
         "changed": True,
         "taken_over": [],
+        "warnings": [],
         "obstacles": [],
         "lease": {
             "name": name,
@@ -169,6 +171,7 @@ def test_a_dead_holder_is_waited_for_and_taken_over(api: Direct, wall: Clock) ->
     api.asked.clear()
     found = hold(api)
     assert found["taken_over"] == [{"name": dead["name"], "holder": "dead", "group": "batch", "renewed": stamp(died)}]
+    assert re.search(rf"{dead['name']} of dead was taken over.* at {stamp(died)}.* on batch", found["warnings"][0])
     assert list(api.leases) == [found["lease"]["name"]]
     assert 65 < api.now - died <= 70
     looks = len(wall.slept)

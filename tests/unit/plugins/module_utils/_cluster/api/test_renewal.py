@@ -1,0 +1,184 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Credentials that a kubeconfig or a pod gets from plugins and files, and their renewal."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import json
+import traceback
+import typing as t
+from pathlib import Path
+
+import pytest
+from kubernetes.config import incluster_config
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import parallel, session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
+from tests.sim.api.direct import Clock
+from tests.sim.api.listener import Connection
+from tests.sim.tls import Certificates
+from tests.support.api.calls import NODES
+from tests.support.api.server import Seen, Server, here
+
+pytestmark = pytest.mark.usefixtures("bare_environment", "clock")
+
+
+@dataclasses.dataclass
+class Plugin:
+    """An exec plugin whose nth call returns the token n, valid for `seconds` by the clock of this machine."""
+
+    folder: Path
+
+    def user(self, seconds: int) -> dict[str, t.Any]:
+        """Return the user of a kubeconfig with this plugin."""
+        expires = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=seconds)
+        command = self.command
+        command.write_text(f"""#!/bin/sh
+echo x >> {self.folder}/count
+sleep 0.1
+echo '{{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",
+"status": {{"token": "'$(wc -l < {self.folder}/count)'", "expirationTimestamp": "{expires:%Y-%m-%dT%H:%M:%SZ}"}}}}'
+""")
+        command.chmod(0o755)
+        api = "client.authentication.k8s.io/v1"
+        return {"exec": {"apiVersion": api, "command": str(command), "interactiveMode": "Never"}}
+
+    @property
+    def command(self) -> Path:
+        """The program."""
+        return self.folder / "plugin"
+
+    @property
+    def calls(self) -> int:
+        """Return how often it was called."""
+        return len((self.folder / "count").read_text().splitlines())
+
+
+def tokens(server: Server) -> list[str]:
+    return [seen.headers["authorization"] for seen in server.seen]
+
+
+class Accepting(Server):
+    """Accepts tokens that are numbers from `lowest` on."""
+
+    lowest = 1
+
+    def _serve(self, client: Connection, body: bytes) -> None:
+        token = client.headers["Authorization"]
+        self.seen.append(Seen(client.command, client.path, {"authorization": token}, body))
+        client.reply(200 if int(token.split()[-1]) >= self.lowest else 401, b"{}")
+
+
+@pytest.mark.fault(case=63)
+def test_a_token_of_an_exec_plugin_is_renewed_when_it_is_refused(tmp_path: Path, clock: Clock) -> None:
+    """Also where an option overrides a part of the kubeconfig, and whatever the clock of this machine shows."""
+    plugin = Plugin(tmp_path)
+    with Accepting() as server:
+        api = session.Session({"kubeconfig": here("http://127.0.0.1:1", **plugin.user(-60)), "host": server.url})
+        api.request("GET", NODES)
+        server.lowest = 2
+        for _turn in range(3):
+            clock.sleep(session.RENEWAL)
+            api.request("GET", NODES)
+    assert tokens(server) == ["Bearer 1", "Bearer 1", "Bearer 2", "Bearer 2", "Bearer 2"]
+
+
+@pytest.mark.fault(case=63)
+def test_many_requests_at_once_renew_a_token_once(tmp_path: Path) -> None:
+    """A plugin may ask a person, or a service that limits its callers."""
+    plugin = Plugin(tmp_path)
+    with Accepting() as server:
+        server.lowest = 2
+        api = session.Session({"kubeconfig": here(server.url, **plugin.user(3600))})
+        parallel.each(range(32), lambda _item: api.request("GET", NODES), 8)
+        assert plugin.calls == 2
+        server.lowest = 4
+        for _turn in range(3):
+            with pytest.raises(ClusterError, match=rf"that the plugin {plugin.command} gave for the user u .*log in"):
+                api.request("GET", NODES)
+    assert plugin.calls == 2, "it had just renewed it"
+
+
+def test_a_plugin_that_fails_later_is_the_cause(tmp_path: Path) -> None:
+    plugin = Plugin(tmp_path)
+    with Accepting() as server:
+        api = session.Session({"kubeconfig": here(server.url, **plugin.user(3600))})
+        plugin.command.unlink()
+        api.request("GET", NODES)
+        server.lowest = 2
+        with pytest.raises(ApiError, match=r"\(401 .*could not be renewed: .* the plugin .*No such file") as caught:
+            api.request("GET", NODES)
+    assert caught.value.status == 401
+
+
+def of_plugin(status: str, version: str = "v1") -> str:
+    """Return a shell command that prints an ExecCredential."""
+    api = f"client.authentication.k8s.io/{version}"
+    return f"""echo '{{"apiVersion": "{api}", "kind": "ExecCredential", "status": {status}}}'"""
+
+
+@pytest.mark.parametrize(
+    ("script", "cause"),
+    [
+        ("", "No such file or directory"),
+        ("echo 'run aws sso login' >&2; exit 7", "process returned 7. run aws sso login"),
+        ("echo 'Welcome, token secret-7'", "failed to decode process output"),
+        ("echo '{}'", "malformed response. missing key"),
+        (of_plugin("{}"), "missing token or clientCertificateData"),
+        (of_plugin("null"), "NoneType"),
+        (of_plugin('{"token": "secret-7"}', "v1beta1"), "v1beta1 does not match"),
+    ],
+)
+@pytest.mark.parametrize("given", ["mapping", "file"])
+def test_a_plugin_that_gives_nothing(
+    script: str, cause: str, given: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The library only logs it, and the API server refused a request without a token."""
+    plugin = Plugin(tmp_path)
+    config = here("http://127.0.0.1:1", **plugin.user(60))
+    plugin.command.write_text(f"#!/bin/sh\n{script}\n")
+    if not script:
+        plugin.command.unlink()
+    path = tmp_path / "some.conf"
+    path.write_text(json.dumps(config))
+    options: dict[str, t.Any] = {"kubeconfig": config if given == "mapping" else str(path)}
+    words = rf"^kubeconfig .* the plugin {plugin.command} of its user u gave no credentials: .*{cause}.*execution envi"
+    with pytest.raises(ClusterError, match=words) as caught:
+        session.Session(options)
+    assert "secret" not in "".join(traceback.format_exception(caught.value)) and capfd.readouterr() == ("", "")
+    session.Session({**options, "api_key": "given"})
+
+
+@pytest.mark.parametrize(("user", "name"), [({"exec": {}}, "exec"), ({"auth-provider": {"name": "azure"}}, "azure")])
+def test_a_user_without_a_plugin_that_can_be_used(user: dict[str, t.Any], name: str) -> None:
+    with pytest.raises(ClusterError, match=f"the plugin {name} of its user u gave no credentials: "):
+        session.Session({"kubeconfig": here("http://127.0.0.1:1", **user)})
+
+
+@pytest.mark.parametrize("kind", ["tokenFile", "pod"])
+def test_a_token_in_a_file_is_read_again(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kubelet replaces that of a pod before it expires, and a soak may last longer."""
+    token = tmp_path / "token"
+    token.write_text("1")
+    certificates = Certificates(tmp_path)
+    with Accepting(tls=certificates.server()) as server:
+        options: dict[str, t.Any] = {"in_cluster": True}
+        for name, path in (("TOKEN", token), ("CERT", certificates.authority)):
+            monkeypatch.setattr(incluster_config, f"SERVICE_{name}_FILENAME", str(path))
+        address = server.url.rpartition("/")[2]
+        for name, value in zip(("HOST", "PORT"), address.split(":"), strict=True):
+            monkeypatch.setenv(f"KUBERNETES_SERVICE_{name}", value)
+        if kind == "tokenFile":
+            options = {"kubeconfig": here(server.url, tokenFile=str(token)), "ca_cert": str(certificates.authority)}
+        api = session.Session(options)
+        api.request("GET", NODES)
+        token.write_text("2")
+        server.lowest = 2
+        api.request("GET", NODES)
+        server.lowest = 3
+        with pytest.raises(ClusterError, match="of the service account of this pod" if kind == "pod" else "the user u"):
+            api.request("GET", NODES)
+    assert [word.split()[-1] for word in tokens(server)] == ["1", "1", "2", "2"]
