@@ -35,14 +35,7 @@ class Hosts:
         if name is not UNKNOWN:
             self._nodes.setdefault(str(name or host), []).append(host)
         for layer in OF_HOSTS:
-            value = given.get(layer)
-            if is_template(value) or not value:
-                continue
-            fault = ""
-            if layer == PROFILE:
-                fault = _fault(profiles.named, value)
-            elif isinstance(value, (str, int, float)):
-                fault = _fault_of_text(str(value))
+            fault = _fault_of(layer, given.get(layer))
             if fault:
                 self._wrong.setdefault((layer, fault), []).append(host)
 
@@ -51,6 +44,18 @@ class Hosts:
         lines = [host_table.same_node(hosts, name) for name, hosts in self._nodes.items() if len(hosts) > 1]
         lines += [f"{layer}{named(hosts, 0)}: {fault}" for (layer, fault), hosts in self._wrong.items()]
         return "\n".join(lines)
+
+
+def _fault_of(layer: str, value: t.Any) -> str:
+    """Return what is wrong with the value of a layer, empty if nothing is, or if only Ansible can render it."""
+    if is_template(value):
+        return ""
+    if layer == PROFILE:
+        return _fault(profiles.named, value) if value else ""
+    # An empty text too: a survey without an answer gives one, and nothing declared would revert all nodes.
+    if isinstance(value, (str, int, float)):
+        return _fault_of_text(str(value))
+    return ""
 
 
 @functools.lru_cache(maxsize=64)

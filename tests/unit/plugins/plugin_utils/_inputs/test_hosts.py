@@ -49,15 +49,16 @@ def test_hosts_of_one_node(names: tuple[t.Any, ...], words: str) -> None:
     ("value", "wrong"),
     [
         ("maxPods: 5", False),
-        ("", False),
+        ("", True),
         ({"maxPods": 5}, False),
+        ({}, False),
         (None, False),
         ("{{ 'a: [' }}", False),
         ("maxPods: [", True),
         ("just words", True),
         (5, True),
         (True, True),
-        (0, False),
+        (0, True),
     ],
 )
 def test_a_text_that_is_no_configuration(name: str, value: t.Any, wrong: bool) -> None:
