@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Iterator, Mapping, NamedTuple, Sequence
+from typing import Any, Mapping, NamedTuple, Sequence
 
 from ..fields import binary_facts, merged_dropins, shadow
 from ..fields.binary_facts import BinaryFacts
@@ -242,16 +242,6 @@ def has(config: Any, keys: paths.Path) -> bool:
             return False
         config = config[key]
     return True
-
-
-def leaves(config: Any, place: paths.Path = ()) -> Iterator[paths.Path]:
-    """Yield every path that a configuration sets, without kind and apiVersion."""
-    if isinstance(config, Mapping) and (config or not place):
-        for key, inner in config.items():
-            if place or key not in ("kind", "apiVersion"):
-                yield from leaves(inner, (*place, key))
-    else:
-        yield place
 
 
 def _set(config: dict[str, Any], keys: paths.Path, value: Any) -> None:
