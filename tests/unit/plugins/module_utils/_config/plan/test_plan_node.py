@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import delivery as deliveries
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import overlay
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.compare import Change
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file, own_values, plan_node
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.layers import Declared
@@ -259,7 +260,7 @@ def test_undeclared(own: dict[str, Any], layers: list[Any], known: dict[str, Any
 def test_revert_where_a_value_has_another_type(
     config: dict[str, Any], known: dict[str, Any], after: dict[str, Any]
 ) -> None:
-    assert own_values.revert(config, known) == after
+    assert overlay.put(config, known) == after
 
 
 def test_a_drop_in_may_have_removed_a_threshold_that_the_own_file_merges() -> None:
@@ -271,7 +272,7 @@ def test_a_drop_in_may_have_removed_a_threshold_that_the_own_file_merges() -> No
 def test_revert_modifies_nothing() -> None:
     before = {"maxPods": 50, "evictionHard": {"memory.available": "1Gi"}}
     known = {"maxPods": 110, MEMORY: None, NODEFS: "10%", "kubeReserved.cpu": "1", "clusterDNS": ["a"], "gone": None}
-    after = own_values.revert(before, known)
+    after = overlay.put(before, known)
     assert after == {
         "maxPods": 110,
         "evictionHard": {"nodefs.available": "10%"},
