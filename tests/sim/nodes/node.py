@@ -158,8 +158,6 @@ class SimNode:
                 f"{shlex.quote(this)} -I -S {shlex.quote(str(HERE / 'client.py'))} "
                 f"{shlex.quote(str(self.root))} {name}",
             )
-        if not shutil.which("timeout"):
-            self._program("/usr/bin/timeout", f"{shlex.quote(this)} -I -S {shlex.quote(str(HERE / 'timeout.py'))}")
         roots = os.pathsep.join(path for path in sys.path if path)
         # The version alone needs no Python, and the stand-in describes itself with nothing else.
         version = 'if [ "$2" = --version ]; then exec sed -n \'s/.*simulated kubelet /Kubernetes /p\' "$1"; fi'
