@@ -12,11 +12,10 @@ import typing as t
 import urllib.parse
 
 from tests.sim.api import discovery, evictions, reviews, roles
-from tests.sim.api.kinds import Kind, Route, not_served, route
+from tests.sim.api.kinds import FIRST_DRY_RUN, FIRST_SERVED, LAST_OLD_PROXY, Kind, Route, not_served, route
 from tests.sim.api.refusal import Refusal, missing
 from tests.sim.api.store import Entry, Page, Store, Tables
 from tests.sim.api.tokens import RULES, Tokens
-from tests.sim.api.versions import FIRST_DRY_RUN, FIRST_SERVED, LAST_OLD_PROXY
 
 # Seconds that a watch waits for the next change before it looks whether it has to end.
 TICK = 0.2

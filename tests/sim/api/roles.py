@@ -13,10 +13,9 @@ import dataclasses
 import json
 import typing as t
 
-from tests.sim.api.kinds import Route
+from tests.sim.api.kinds import Route, has_first_form
 from tests.sim.api.refusal import Refusal
 from tests.sim.api.store import Item, Store
-from tests.sim.api.versions import has_first_form
 
 NODE = "system:node:"
 ADMIN = "kubernetes-admin"
