@@ -226,8 +226,10 @@ class Api:
                     continue
                 now = change.kind != "DELETED" and chosen(item)
                 before = change.before is not None and chosen(change.before.item)
-                if now or before:
-                    yield _line("DELETED" if not now else "MODIFIED" if before else "ADDED", change.entry)
+                if now:
+                    yield _line("MODIFIED" if before else "ADDED", change.entry)
+                elif before:
+                    yield _line("DELETED", change.entry)
 
 
 _NODES = route("/api/v1/nodes").kind

@@ -189,7 +189,9 @@ class Systemd:
             return 0, "", ""
         if verb == "list-unit-files":
             return 0, "".join(f"{unit} enabled enabled\n" for unit in sorted(self.services)), ""
-        name = names[0] if names and "." in names[0] else f"{names[0]}.service" if names else ""
+        name = "".join(names[:1])
+        if name and "." not in name:
+            name = f"{name}.service"
         if verb == "show":
             return 0, self._shown(name, options), ""
         service = self.services.get(name)
