@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 # No rollout needs more digits, and Python reads no number of thousands of them.
 _NODE_COUNT = re.compile(r"([0-9]{1,9}) ?(%?)", re.ASCII)
 _QUANTITY = re.compile(
-    r"(?P<sign>[-+]?)(?P<whole>[0-9]*)\.?(?P<after>[0-9]*)"
+    r"(?P<sign>[-+]?)(?P<whole>[0-9]*)(?:\.(?P<after>[0-9]*))?"
     r"(?:[eE](?P<exponent>[-+]?0*[0-9]{1,9})|(?P<suffix>[KMGTPE]i|[numkMGTPE])?)",
     re.ASCII,
 )
@@ -80,7 +80,7 @@ def int64_of_quantity(text: str) -> int | None:
     Source: ParseQuantity and AsInt64 in apimachinery/pkg/api/resource/quantity.go.
     """
     value, found = parse_quantity(text), _matched(text)
-    after, suffix = found["after"], found["suffix"] or ""
+    after, suffix = found["after"] or "", found["suffix"] or ""
     digits = len(found["whole"].lstrip("0") or "0") + len(after)
     if suffix in _BINARY:
         kept = not after and digits + 3 * _BINARY.index(suffix) < 12
@@ -149,7 +149,7 @@ def parse_percentage(text: str) -> Fraction | None:
         return None
     number = text.rstrip("%")
     wrong = ValueError(f'"{text}" is not a percentage')
-    if not re.fullmatch(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,3})?", number):
+    if not re.fullmatch(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,3})?", number):
         raise wrong
     found = Fraction(number)
     if abs(found) >= _BEYOND_SINGLE:

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -162,6 +164,15 @@ def test_a_form_has_the_same_value_and_is_its_own_form(text: str) -> None:
         exact = amounts.parse_quantity(text)
         if abs(exact) < 2**63 - 1:
             assert 0 <= abs(amounts.parse_quantity(shown)) - abs(exact) < Fraction(1, 10**digits)
+
+
+@pytest.mark.parametrize("read", [amounts.parse_quantity, amounts.parse_percentage])
+def test_a_long_run_of_digits_that_ends_wrongly_is_refused_at_once(read: Callable[[str], object]) -> None:
+    before = time.process_time()
+    with pytest.raises(ValueError, match=r"quantities must match|is not a percentage"):
+        read("9" * 30_000 + "x%")
+    # By the square of the length, this takes more than ten seconds.
+    assert time.process_time() - before < 2
 
 
 def test_percentages() -> None:
