@@ -325,13 +325,9 @@ def main() -> int:
 def show(rows: t.Iterable[Row]) -> None:
     """Print the table."""
     for row in rows:
-        limit = (
-            ""
-            if row.most == float("inf")
-            else f"below {row.most:.2f}"
-            if row.value < row.most
-            else f"OVER {row.most:.2f}"
-        )
+        limit = f"{'below' if row.value < row.most else 'OVER'} {row.most:.2f}"
+        if row.most == float("inf"):
+            limit = ""
         print(f"{row.what:28} {row.value:6.2f} {row.unit:3} {limit:12} {' '.join(f'{turn:.2f}' for turn in row.turns)}")
 
 

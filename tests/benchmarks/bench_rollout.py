@@ -121,9 +121,7 @@ class Measured:
         ]
         head = f"{nodes} nodes in {len(self.batches)} batches"
         kept = self.memory / nodes * 1024
-        note = (
-            "" if nodes < MANY else f"below {LIMIT_MEMORY:.0f}" if kept < LIMIT_MEMORY else f"OVER {LIMIT_MEMORY:.0f}"
-        )
+        note = f"{'below' if kept < LIMIT_MEMORY else 'OVER'} {LIMIT_MEMORY:.0f}" if nodes >= MANY else ""
         lines = [f"{what:28} {value:8.2f} {value / nodes:9.3f}  {note}".rstrip() for what, value, note in rows]
         memory = f"{'memory':28} {self.memory:8.0f} {kept:9.1f}  MB and KB a node above the bare play; {note}".rstrip(
             "; "

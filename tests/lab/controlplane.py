@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import socket
 
-from . import kubeadm, processes
+from . import kubeadm, network, processes
 from .api import Api
 from .console import LabError
 from .kubeadm import SERVICE_RANGE
@@ -91,7 +91,7 @@ class ControlPlane:
         return bool(processes.find(self.settings, "etcd"))
 
     def _start_etcd(self) -> None:
-        ports = _free_ports(2)
+        ports = network.free_ports(2)
         self.state.record(etcd_ports=ports)
         client, peer = (f"https://127.0.0.1:{port}" for port in ports)
         folder = self.etcd_ca.folder
@@ -169,14 +169,6 @@ class ControlPlane:
 
 def _first(network: str) -> str:
     return network.rpartition(".")[0] + ".1"
-
-
-def _free_ports(count: int) -> list[int]:
-    held = [socket.create_server(("127.0.0.1", 0)) for dummy in range(count)]
-    ports = [item.getsockname()[1] for item in held]
-    for item in held:
-        item.close()
-    return ports
 
 
 def _refuse_taken(address: str, port: int) -> None:

@@ -164,7 +164,9 @@ def kubelet_configmap(minor: int) -> str:
 
 def cluster_data(version: str, minor: int, address: str, port: int) -> dict[str, str]:
     """Return the data of the ConfigMap `kubeadm-config`."""
-    api = "v1beta2" if minor < 22 else "v1beta3" if minor < 31 else "v1beta4"
+    api = "v1beta3" if minor < 31 else "v1beta4"
+    if minor < 22:
+        api = "v1beta2"
     configuration = (
         f"apiVersion: kubeadm.k8s.io/{api}\nkind: ClusterConfiguration\nclusterName: kubernetes\n"
         f"kubernetesVersion: {version}\ncontrolPlaneEndpoint: {address}:{port}\n"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import socket
 from typing import Any
 
 from .console import LabError, run
@@ -90,3 +91,12 @@ def remove(settings: Settings, state: State) -> None:
 def _is_ours(bridge: dict[str, Any], settings: Settings, state: State) -> bool:
     # A bridge without an alias may be ours: the run that created it may have been killed before it set one.
     return bridge.get("ifalias") == settings.mark or ("ifalias" not in bridge and bool(state.data.get("bridge_made")))
+
+
+def free_ports(count: int) -> list[int]:
+    """Return ports of 127.0.0.1 on which nothing listens."""
+    held = [socket.create_server(("127.0.0.1", 0)) for dummy in range(count)]
+    ports = [item.getsockname()[1] for item in held]
+    for item in held:
+        item.close()
+    return ports

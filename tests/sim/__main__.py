@@ -98,6 +98,7 @@ def main() -> int:
     return 0
 
 
+_READ: dict[str, t.Callable[[str], t.Any]] = {"str": str, "float": float}
 _NOT_WORDS = ("kubelets", "stale", "drop", "then", "seen")
 
 
@@ -157,8 +158,7 @@ def _fault(words: str) -> dict[str, t.Any]:
         name, _equals, value = word.partition("=")
         if name not in TYPES or name in _NOT_WORDS:
             raise ValueError(f"a fault has no {name}: use {', '.join(key for key in TYPES if key not in _NOT_WORDS)}")
-        kind = str(TYPES[name])
-        made[name] = value if kind == "str" else float(value) if kind == "float" else int(value)
+        made[name] = _READ.get(str(TYPES[name]), int)(value)
     return made
 
 

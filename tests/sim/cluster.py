@@ -19,11 +19,10 @@ from tests.lab import kubeadm
 from tests.lab.objects import bare_node
 from tests.sim.api import rules
 from tests.sim.api.handlers import Answer, Api, Request
-from tests.sim.api.kinds import KINDS
+from tests.sim.api.kinds import FIRST_FORM, KINDS
 from tests.sim.api.refusal import unreachable
 from tests.sim.api.server import ADMIN, Server
 from tests.sim.api.store import Change, Entry, Store, stamp
-from tests.sim.api.versions import FIRST_FORM
 from tests.sim.kubelets.configs import CERTIFICATE, lab_flags, own_file, shown
 from tests.sim.kubelets.dynamic import DynamicKubelet
 from tests.sim.kubelets.followed import FollowedKubelet

@@ -24,7 +24,7 @@ import time
 from typing import Any, Dict, Iterable, Mapping, Sequence
 
 from . import delivery
-from .fields import compare, fields, shadow
+from .fields import compare, fields, overlay, shadow
 from .fields.field_row import DISRUPT, EFFECTS, SAFE
 from .plan import own_values, plan_node, plan_text, sources
 from .plan.costs import Costs
@@ -67,7 +67,7 @@ def _row(variants: Mapping[str, Config], row: Mapping[str, Any], argv: Sequence[
     to_own = goal["source"] is None
     changes = _changes(row, before, runs, after, minor)
     known = before or {}
-    costs = Costs(known, own_values.revert(known, compare.after(changes)), minor)
+    costs = Costs(known, overlay.put(known, compare.after(changes)), minor)
     doubts = _doubts(row, live, runs)
     flags = shadow.shadows(argv, minor)
     rows = [plan_node.change_row(change, costs.of(change), flags, to_own, False) for change in changes]
@@ -130,7 +130,7 @@ def _changes(
     own = own_values.undeclared(record, Declared(()), before, minor)
     values = compare.normalise(before, minor)
     unknown = [compare.Change(path, values[path], None, False) for path in own.unknown if path in values]
-    found = [*compare.changes(before, own_values.revert(before, own.known), minor), *unknown]
+    found = [*compare.changes(before, overlay.put(before, own.known), minor), *unknown]
     return sorted(found, key=lambda change: change.path)
 
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 import typing as t
 
 from tests.sim.api import selectors
-from tests.sim.api.kinds import Route
+from tests.sim.api.kinds import FIRST_DRY_RUN, Route
 from tests.sim.api.refusal import Refusal
 from tests.sim.api.store import Store, stamp
-from tests.sim.api.versions import FIRST_DRY_RUN
 
 FIRST_V1 = 22
 

@@ -12,11 +12,10 @@ import typing as t
 import urllib.parse
 
 from tests.sim.api import discovery, evictions, reviews, roles
-from tests.sim.api.kinds import Kind, Route, not_served, route
+from tests.sim.api.kinds import FIRST_DRY_RUN, FIRST_SERVED, LAST_OLD_PROXY, Kind, Route, not_served, route
 from tests.sim.api.refusal import Refusal, missing
 from tests.sim.api.store import Entry, Page, Store, Tables
 from tests.sim.api.tokens import RULES, Tokens
-from tests.sim.api.versions import FIRST_DRY_RUN, FIRST_SERVED, LAST_OLD_PROXY
 
 # Seconds that a watch waits for the next change before it looks whether it has to end.
 TICK = 0.2
@@ -227,8 +226,10 @@ class Api:
                     continue
                 now = change.kind != "DELETED" and chosen(item)
                 before = change.before is not None and chosen(change.before.item)
-                if now or before:
-                    yield _line("DELETED" if not now else "MODIFIED" if before else "ADDED", change.entry)
+                if now:
+                    yield _line("MODIFIED" if before else "ADDED", change.entry)
+                elif before:
+                    yield _line("DELETED", change.entry)
 
 
 _NODES = route("/api/v1/nodes").kind

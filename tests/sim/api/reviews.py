@@ -82,10 +82,11 @@ def refers(store: Store, node: str, namespace: str, name: str) -> bool:
     if (source.get("namespace"), source.get("name")) == (namespace, name):
         return True
     with store.lock:
-        pods = [entry.item for (space, _pod), entry in store.tables.get("pods", {}).items() if space == namespace]
-    return any(
-        (volume.get("configMap") or {}).get("name") == name
-        for pod in pods
-        if pod["spec"].get("nodeName") == node
-        for volume in pod["spec"].get("volumes") or []
-    )
+        specs = [
+            entry.item["spec"] for (space, _pod), entry in store.tables.get("pods", {}).items() if space == namespace
+        ]
+    used: set[str | None] = set()
+    for spec in specs:
+        if spec.get("nodeName") == node:
+            used.update((volume.get("configMap") or {}).get("name") for volume in spec.get("volumes") or [])
+    return name in used

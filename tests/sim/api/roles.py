@@ -10,13 +10,13 @@ sources. All other users need a rule for every request, unless they are administ
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import typing as t
 
-from tests.sim.api.kinds import Route
+from tests.sim.api.kinds import Route, has_first_form
 from tests.sim.api.refusal import Refusal
 from tests.sim.api.store import Item, Store
-from tests.sim.api.versions import has_first_form
 
 NODE = "system:node:"
 ADMIN = "kubernetes-admin"
@@ -108,14 +108,12 @@ def check_grant(store: Store, user: str, groups: t.Collection[str], plural: str,
     # A patch of a binding changes its subjects. Who may do that was checked when it was created.
     if plural.endswith("bindings") and "roleRef" in item:
         given = _role_of(store, item, namespace)
-    lacking = [
-        rule
-        for rule in given
-        for resource in rule["resources"]
-        for verb in rule["verbs"]
-        for name in rule.get("resourceNames") or [""]
-        if not allows(store, user, groups, Asked(verb, rule["apiGroups"][0], resource, namespace, name))
-    ]
+    lacking = []
+    for rule in given:
+        names = rule.get("resourceNames") or [""]
+        for resource, verb, name in itertools.product(rule["resources"], rule["verbs"], names):
+            if not allows(store, user, groups, Asked(verb, rule["apiGroups"][0], resource, namespace, name)):
+                lacking.append(rule)
     if lacking:
         rules = "\n".join(json.dumps(rule) for rule in lacking)
         name = (item.get("metadata") or {}).get("name", "")

@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 import typing as t
 
-from tests.sim.api.kinds import Kind
+from tests.sim.api.kinds import Kind, has_first_form
 from tests.sim.api.refusal import Refusal
-from tests.sim.api.versions import has_first_form
 
 if t.TYPE_CHECKING:
     from tests.sim.api.store import Store

@@ -59,4 +59,6 @@ def fields(text: str, plural: str) -> t.Callable[[t.Mapping[str, t.Any]], bool]:
 def _value(item: t.Any, path: str) -> str:
     for name in path.split("."):
         item = (item or {}).get(name)
-    return "" if item is None else str(item).lower() if isinstance(item, bool) else str(item)
+    if item is None:
+        return ""
+    return str(item).lower() if isinstance(item, bool) else str(item)

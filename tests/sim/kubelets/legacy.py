@@ -116,7 +116,9 @@ class LegacyKubelet(Kubelet):
         which, source = ("last-known-good", self.good) if self.bad else ("current", self.current)
         if self.minor == 10:
             return f"using {which}: {_path(source) if source else 'local'}"
-        place = f'UID: "{source["uid"]}"' if source else "init" if self.init else "default"
+        place = "init" if self.init else "default"
+        if source:
+            place = f'UID: "{source["uid"]}"'
         return f"using {which} ({place})"
 
     def _fine(self) -> str:

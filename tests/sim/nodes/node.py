@@ -34,7 +34,7 @@ from pathlib import Path
 
 import yaml
 
-from tests.lab import files, kubeadm
+from tests.lab import files, kubeadm, network
 from tests.sim.cluster import Cluster
 from tests.sim.nodes.systemd import MARK, TCP_HEAD, Systemd
 
@@ -65,7 +65,7 @@ class SimNode:
         # The path of a socket may have 107 bytes only.
         self._sockets = Path(tempfile.mkdtemp(prefix="livenodes-"))
         self._runtime: socket.socket | None = None
-        self.port, self.healthz_port = _free_ports(2)
+        self.port, self.healthz_port = network.free_ports(2)
         self.systemd = Systemd(self.root, pace)
 
     def __enter__(self) -> t.Self:
@@ -158,8 +158,6 @@ class SimNode:
                 f"{shlex.quote(this)} -I -S {shlex.quote(str(HERE / 'client.py'))} "
                 f"{shlex.quote(str(self.root))} {name}",
             )
-        if not shutil.which("timeout"):
-            self._program("/usr/bin/timeout", f"{shlex.quote(this)} -I -S {shlex.quote(str(HERE / 'timeout.py'))}")
         roots = os.pathsep.join(path for path in sys.path if path)
         # The version alone needs no Python, and the stand-in describes itself with nothing else.
         version = 'if [ "$2" = --version ]; then exec sed -n \'s/.*simulated kubelet /Kubernetes /p\' "$1"; fi'
@@ -312,14 +310,6 @@ class SimNode:
                 return True
         except OSError:
             return False
-
-
-def _free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server((ADDRESS, 0)) for _one in range(count)]
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
 
 
 def _accept(listener: socket.socket) -> None:

@@ -177,8 +177,9 @@ class Service:
         self.machine.forget(process.pid)
         self._process = None
         state.pid, state.code, state.status = 0, 2 if code < 0 else 1, abs(code)
-        clean = code in (0, -signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP, -signal.SIGPIPE)
-        state.result = "success" if clean else "signal" if code < 0 else "exit-code"
+        state.result = "signal" if code < 0 else "exit-code"
+        if code in (0, -signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP, -signal.SIGPIPE):
+            state.result = "success"
 
     def _after_end(self, failed: bool) -> None:
         policy = self.loaded.last("Restart", "no")

@@ -71,7 +71,7 @@ class Systemd:
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
         wants = self.root / "etc/systemd/system/multi-user.target.wants"
         for name in sorted(path.name for path in wants.iterdir()) if wants.is_dir() else ():
-            self._service(name).start()
+            self.services[name].start()
 
     def close(self, kill: bool = False) -> None:
         """Stop all services, or (`kill`) end them as a power cut does."""
@@ -189,7 +189,9 @@ class Systemd:
             return 0, "", ""
         if verb == "list-unit-files":
             return 0, "".join(f"{unit} enabled enabled\n" for unit in sorted(self.services)), ""
-        name = names[0] if names and "." in names[0] else f"{names[0]}.service" if names else ""
+        name = "".join(names[:1])
+        if name and "." not in name:
+            name = f"{name}.service"
         if verb == "show":
             return 0, self._shown(name, options), ""
         service = self.services.get(name)
@@ -231,18 +233,14 @@ class Systemd:
         reason = jobs[verb]()
         return (1, "", f"{reason}\n") if reason else (0, "", "")
 
-    def _service(self, name: str) -> Service:
-        return self.services[name]
-
     def _shown(self, name: str, options: t.Sequence[str]) -> str:
         wanted = next((word.partition("=")[2].split(",") for word in options if word.startswith("--property=")), None)
         found = self.properties(name)
-        rows = [
-            (key, line) for key in wanted or found for line in (found.get(key, "").split("\n") if key in found else ())
-        ]
-        return "".join(
-            line if "--value" in options else f"{key}={line}" for key, line in ((k, f"{v}\n") for k, v in rows)
-        )
+        lines = []
+        for key in wanted or found:
+            for line in found[key].split("\n") if key in found else ():
+                lines.append(line if "--value" in options else f"{key}={line}")
+        return "".join(f"{line}\n" for line in lines)
 
     def properties(self, name: str) -> dict[str, str]:
         """Return what `systemctl show` prints of a unit."""

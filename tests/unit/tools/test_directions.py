@@ -1,12 +1,15 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Imports between the rooms of plugins/ go one way, and only one file of a room imports what others must not need."""
+"""Imports between the rooms of plugins/ go one way, and only one file of a room imports what others must not need. What
+tests that need a lab import is there.
+"""
 
 from __future__ import annotations
 
 import ast
 import graphlib
+import importlib
 import sys
 import typing as t
 from pathlib import Path
@@ -136,3 +139,18 @@ def test_a_circle_is_seen(imports: dict[str, set[str]], found: set[str]) -> None
 )
 def test_an_import_is_seen(name: str, line: str, found: set[str]) -> None:
     assert imported(PLUGINS / name, line) == found
+
+
+# The files of the other folders run, or are imported, in gates that need nothing.
+FOLDERS = ("awx", "benchmarks", "browser", "e2e", "e2e_fleet", "e2e_modern", "e2e_node", "lab", "support")
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_what_is_imported_is_there(folder: str) -> None:
+    for path in sorted((ROOT / "tests" / folder).rglob("*.py")):
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        try:
+            importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            # A package that only one gate has.
+            assert (error.name or "").partition(".")[0] not in ("tests", "tools"), f"{module}: {error}"

@@ -77,7 +77,7 @@ def of_undeclared(own: str | None) -> Cause:
     return Cause(UNDECLARED, message, "Run the rollout, which reverts it, or declare the value that you want.")
 
 
-def of_own_file(value: str, dropin: bool = False) -> Cause:
+def of_own_file(value: str, dropin: bool) -> Cause:
     """Return the cause of a value that the node's own file has got since its checkpoint was built on it; with a
     drop-in, since the kubelet started.
     """

@@ -49,6 +49,27 @@ def written(layer: Mapping[str, Any], by_key: bool = False) -> Iterator[tuple[pa
     return _written(without_header(layer), (), by_key)
 
 
+def put(config: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a configuration with values at their paths, None for none. What is equal is shared."""
+    result = dict(config)
+    for path, value in values.items():
+        *parents, name = paths.parse(path)
+        inside: Any = result
+        for parent in parents:
+            below = inside.get(parent)
+            if value is None and below is not None and not isinstance(below, dict):
+                # Nothing is below a value that is not a mapping.
+                break
+            inside[parent] = dict(below) if isinstance(below, dict) else {}
+            inside = inside[parent]
+        else:
+            if value is None:
+                inside.pop(name, None)
+            else:
+                inside[name] = value
+    return result
+
+
 def is_set(path: str, names: Collection[str]) -> bool:
     """Return whether a path is one of ``names``, or below one of them."""
     return path in names or any(path.startswith((f"{name}.", f"{name}[")) for name in names)

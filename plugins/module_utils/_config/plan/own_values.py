@@ -158,27 +158,6 @@ def no_longer_set(record: Record, declared: Declared, by_key: bool) -> list[str]
     return sorted(path for path in record["own"] if not overlay.overlaps(path, names))
 
 
-def revert(config: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a configuration with a node's own values; the arguments are not modified, but what is equal is shared."""
-    result = dict(config)
-    for path, value in known.items():
-        *parents, name = paths.parse(path)
-        inside: Any = result
-        for parent in parents:
-            below = inside.get(parent)
-            if value is None and below is not None and not isinstance(below, dict):
-                # Nothing is below a value that is not a mapping.
-                break
-            inside[parent] = dict(below) if isinstance(below, dict) else {}
-            inside = inside[parent]
-        else:
-            if value is None:
-                inside.pop(name, None)
-            else:
-                inside[name] = value
-    return result
-
-
 def warnings(unknown: Iterable[str]) -> Iterator[Problem]:
     """Yield a warning for each path that is no longer declared and whose own value is not known."""
     for path in unknown:

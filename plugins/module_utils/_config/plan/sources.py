@@ -101,7 +101,7 @@ def built_on_live(node: Given) -> Source:
     Raises OverlayError.
     """
     left = _left(node, by_key=False)
-    base = own_values.revert(node.live, left.known)
+    base = overlay.put(node.live, left.known)
     if node.target is not None:
         base = for_machine(node.target, node.live)
     config = node.declared.over(base)
@@ -119,7 +119,7 @@ def built_on_file(node: Given) -> Source:
     files, names = _files(node), node.declared.names
     config = node.declared.over({"kind": KIND, "apiVersion": API_VERSION, **files.own})
     moved = compare.after(compare.changes(files.read, config, node.minor))
-    expected = _runs(node.declared.over(own_values.revert(node.live, moved)), node.minor)
+    expected = _runs(node.declared.over(overlay.put(node.live, moved)), node.minor)
     changes = compare.changes(node.live, expected, node.minor)
     replaced = _of_paths(compare.before(compare.changes(files.own, config, node.minor)), names)
     return _without_record(node, config, expected, changes, moved, names, replaced)
@@ -134,7 +134,7 @@ def dropin(node: Given) -> Source:
     declared = node.declared.as_dropin()
     names = Declared([declared]).keys
     config = {"kind": KIND, "apiVersion": API_VERSION, **declared}
-    expected = merged_dropins.merge(own_values.revert(node.live, left.known), [declared])
+    expected = merged_dropins.merge(overlay.put(node.live, left.known), [declared])
     values = compare.normalise(node.live, node.minor, True, True)
     unknown = [compare.Change(path, values.get(path), None, False) for path in left.unknown if path in values]
     changes = _sorted([*compare.changes(node.live, expected, node.minor, True), *unknown])
@@ -160,7 +160,7 @@ def in_place_of_checkpoint(node: Given) -> Source:
     now = merged_dropins.effective(files.read, others or None, node.minor)
     then = merged_dropins.effective(files.own, [*files.earlier, declared, *files.later], node.minor)
     moved = compare.after(compare.changes(now, then, node.minor, True))
-    expected = merged_dropins.merge(own_values.revert(node.live, moved), [declared])
+    expected = merged_dropins.merge(overlay.put(node.live, moved), [declared])
     changes = compare.changes(node.live, expected, node.minor, True)
     without = compare.normalise(merged_dropins.effective(files.own, others, node.minor), node.minor, runs=True)
     replaced = {**dict.fromkeys(names), **_of_paths(without, names)}
@@ -222,9 +222,7 @@ def outcome(current: Mapping[str, Config], planned: Mapping[str, Config], row: M
     """
     if row["whole"]:
         return planned[row["variant"]]
-    return own_values.revert(
-        current[row["live_variant"]], {change["path"]: change["after"] for change in row["changes"]}
-    )
+    return overlay.put(current[row["live_variant"]], {change["path"]: change["after"] for change in row["changes"]})
 
 
 def _runs(config: dict[str, Any], minor: int) -> dict[str, Any]:
@@ -276,7 +274,7 @@ def _after_restart(made: Source, node: Given, files: own_file.Files) -> Source:
     pending = own_file.pending(files, made.config, node.declared, node.live, node.minor)
     if not pending:
         return made
-    expected = own_values.revert(made.expected, compare.after(pending))
+    expected = overlay.put(made.expected, compare.after(pending))
     unknown = [change for change in made.changes if not change.known]
     return made._replace(
         expected=expected,

@@ -139,7 +139,7 @@ def _allocatable_values(config: EffectiveConfig) -> Iterator[Finding]:
         message = f'{IC}option "{value}" specified for {ENFORCE}. Valid options are {options}'
         yield path, message, f"Use any of {', '.join(allowed)}."
     if "none" in named and len(named) > 1:
-        none = _mark("none", newer)
+        none = '"none"' if newer else "'none'"
         message = f"{IC}{ENFORCE} may not contain additional enforcements when {none} is specified"
         yield path, message, "Keep [none] alone, or remove none."
     for value, (field, since) in _ENFORCEABLE.items():
@@ -283,10 +283,6 @@ def _log_format(config: EffectiveConfig) -> Iterator[Finding]:
 def _listed(words: Sequence[str]) -> str:
     """Return words as Go prints a slice of them."""
     return "[" + " ".join(f'"{word}"' for word in words) + "]"
-
-
-def _mark(word: str, double: bool) -> str:
-    return f'"{word}"' if double else f"'{word}'"
 
 
 RULES = (

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any, Iterator, Mapping, Sequence
 
-from ..fields import fields, gates
+from ..fields import fields, gates, overlay
 from ..fields.binary_facts import ABSENT, BinaryFacts
 from ..values import paths
 from ..values.node_row import first_of
@@ -30,7 +30,6 @@ from .node_facts import (
     VERSION,
     Finding,
     UpgradeFacts,
-    leaves,
 )
 
 VALID, INVALID = "valid", "invalid"
@@ -208,5 +207,6 @@ def _names(facts: UpgradeFacts) -> Mapping[str, Sequence[str]]:
     given = paths.typed(facts.merged(fields.NEWEST_MINOR).get(_GATES), dict)
     names: set[str] = set()
     for one in facts.files:
-        names.update(paths.show(keys) for keys in leaves(one.content) if keys and keys[0] != _GATES)
+        written = overlay.written(one.content, by_key=True)
+        names.update(paths.show(keys) for keys, _value in written if keys[0] != _GATES)
     return {FLAG: sorted(flags), GATE: sorted(given), FIELD: sorted(names)}

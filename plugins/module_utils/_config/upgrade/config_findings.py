@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Iterator, Mapping
 
-from ..fields import compare, fields, gates, shadow
+from ..fields import compare, fields, gates, overlay, shadow
 from ..fields.binary_facts import BinaryFacts
 from ..fields.field_row import Field
 from ..rules import fatal, feature_gates, types, validation
@@ -28,7 +28,6 @@ from .node_facts import (
     Finding,
     SetFlag,
     UpgradeFacts,
-    leaves,
 )
 
 # Kubernetes 1.24 has no dockershim; up to 1.26 the socket has no default (cmd/kubelet/app/options).
@@ -155,7 +154,7 @@ def _gone_fields(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
     found = {}
     binary = facts.known_of(target)
     for one in facts.files:
-        for keys in leaves(one.content):
+        for keys, _value in overlay.written(one.content, by_key=True):
             field = fields.owner(keys)
             answered = binary is not None and binary.has(keys) is not None
             if not answered and field is not None and field.until is not None and field.until < target:

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Iterator, Mapping, NamedTuple, Sequence
+from typing import Any, Mapping, NamedTuple, Sequence
 
-from ..fields import binary_facts, merged_dropins, shadow
+from ..fields import binary_facts, merged_dropins, overlay, shadow
 from ..fields.binary_facts import BinaryFacts
 from ..values import paths
 from ..values.short_texts import minor_of
@@ -141,11 +141,9 @@ class UpgradeFacts:
     def merged(self, minor: int) -> dict[str, Any]:
         """Return what files and flags set for a kubelet of this minor, without defaults."""
         base, *layers = [one.content for one in self.files] or [{}]
-        config = merged_dropins.merge(base, layers)
-        for path, value in shadow.values(self.argv, minor).items():
-            if value is not shadow.UNKNOWN:
-                _set(config, paths.parse(path), value)
-        return config
+        by_flags = shadow.values(self.argv, minor)
+        known = {path: value for path, value in by_flags.items() if value is not shadow.UNKNOWN}
+        return overlay.put(merged_dropins.merge(base, layers), known)
 
     def places(self, path: str, minor: int) -> str:
         """Return the files and flags that set a path, as text."""
@@ -242,22 +240,3 @@ def has(config: Any, keys: paths.Path) -> bool:
             return False
         config = config[key]
     return True
-
-
-def leaves(config: Any, place: paths.Path = ()) -> Iterator[paths.Path]:
-    """Yield every path that a configuration sets, without kind and apiVersion."""
-    if isinstance(config, Mapping) and (config or not place):
-        for key, inner in config.items():
-            if place or key not in ("kind", "apiVersion"):
-                yield from leaves(inner, (*place, key))
-    else:
-        yield place
-
-
-def _set(config: dict[str, Any], keys: paths.Path, value: Any) -> None:
-    *parents, last = map(str, keys)
-    for key in parents:
-        inner = config.get(key)
-        config[key] = dict(inner) if isinstance(inner, Mapping) else {}
-        config = config[key]
-    config[last] = value

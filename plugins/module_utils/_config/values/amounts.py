@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 # No rollout needs more digits, and Python reads no number of thousands of them.
 _NODE_COUNT = re.compile(r"([0-9]{1,9}) ?(%?)", re.ASCII)
 _QUANTITY = re.compile(
-    r"(?P<number>[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))"
-    r"(?:(?P<exponent>[eE][-+]?0*[0-9]{1,3})|(?P<suffix>[KMGTPE]i|[numkMGTPE])?)",
+    r"(?P<sign>[-+]?)(?P<whole>[0-9]*)(?:\.(?P<after>[0-9]*))?"
+    r"(?:[eE](?P<exponent>[-+]?0*[0-9]{1,9})|(?P<suffix>[KMGTPE]i|[numkMGTPE])?)",
     re.ASCII,
 )
 _SCALE = {
@@ -41,6 +41,8 @@ _SCALE = {
 }
 _BINARY = ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _DECIMAL = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
+_HIGHEST_EXPONENT = 999
+"""Counts for all beyond it: no machine has as much, and numbers of a million digits take long."""
 _MOST = 2**63 - 1
 """Of an int64: Go caps binary quantities there, and no duration is longer."""
 _BEYOND_SINGLE = 2**128 - 2**103
@@ -52,14 +54,15 @@ NO_QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eE
 def parse_quantity(text: str) -> Fraction:
     """Return the exact value of a quantity such as ``100Mi``, ``1.5``, ``500m`` or ``1e3``, in units (bytes, cores).
 
-    Raises ValueError with the kubelet's message for anything else. An exponent beyond 999 is refused too:
-    Go caps such values.
+    As in Go, a text without digits, such as ``M`` or ``.``, is zero. Raises ValueError with the kubelet's message for
+    anything else, and for an exponent of ten digits or more, of which Go reads the last 32 bits.
     """
     found = _matched(text)
-    scale = _SCALE[found.group("suffix") or ""]
-    if found.group("exponent"):
-        scale = Fraction(10) ** int(found.group("exponent")[1:])
-    return Fraction(found.group("number")) * scale
+    number = f"{found['sign']}{found['whole'] or 0}.{found['after'] or 0}"
+    if found["exponent"] is None:
+        return Fraction(number) * _SCALE[found["suffix"] or ""]
+    exponent = int(found["exponent"])
+    return Fraction(number) * Fraction(10) ** max(-_HIGHEST_EXPONENT, min(exponent, _HIGHEST_EXPONENT))
 
 
 def known_quantity(text: str) -> Fraction | None:
@@ -77,14 +80,12 @@ def int64_of_quantity(text: str) -> int | None:
     Source: ParseQuantity and AsInt64 in apimachinery/pkg/api/resource/quantity.go.
     """
     value, found = parse_quantity(text), _matched(text)
-    whole, _point, after = found.group("number").lstrip("+-").partition(".")
-    digits = len(whole.lstrip("0") or "0") + len(after)
-    suffix = found.group("suffix") or ""
+    after, suffix = found["after"] or "", found["suffix"] or ""
+    digits = len(found["whole"].lstrip("0") or "0") + len(after)
     if suffix in _BINARY:
         kept = not after and digits + 3 * _BINARY.index(suffix) < 12
     else:
-        exponent = found.group("exponent")
-        tens = int(exponent[1:]) if exponent else 3 * _DECIMAL.index(suffix) - 9
+        tens = int(found["exponent"] or 3 * _DECIMAL.index(suffix) - 9)
         kept = digits <= 18 and len(after) <= tens
     return int(value) if kept and abs(value) <= _MOST else None
 
@@ -110,7 +111,10 @@ def canonical_quantity(text: str, digits: int = 9) -> str:
     whole, exponent = whole * 10 ** (exponent % 3), exponent - exponent % 3
     if not whole:
         return "0"
-    if _matched(text).group("exponent"):
+    written = _matched(text)["exponent"]
+    if written and int(written) > _HIGHEST_EXPONENT:
+        return text
+    if written:
         return f"{sign}{whole}e{exponent}" if exponent else f"{sign}{whole}"
     # Go writes no suffix beyond the last one, which gives another number.
     return f"{sign}{whole}{_DECIMAL[exponent // 3 + 3]}" if exponent <= 18 else text
@@ -119,7 +123,11 @@ def canonical_quantity(text: str, digits: int = 9) -> str:
 def _matched(text: str) -> re.Match[str]:
     """Return the parts of a quantity. Raises ValueError as parse_quantity()."""
     found = _QUANTITY.fullmatch(text)
-    if found is None:
+    if not text or found is None:
+        raise ValueError(NO_QUANTITY)
+    # Without digits, Go reads what an int64 has room for with any digit.
+    too_long = found["suffix"] in ("Pi", "Ei") or int(found["exponent"] or 0) < -9
+    if too_long and not (found["whole"] or found["after"]):
         raise ValueError(NO_QUANTITY)
     return found
 
@@ -141,7 +149,7 @@ def parse_percentage(text: str) -> Fraction | None:
         return None
     number = text.rstrip("%")
     wrong = ValueError(f'"{text}" is not a percentage')
-    if not re.fullmatch(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,3})?", number):
+    if not re.fullmatch(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,3})?", number):
         raise wrong
     found = Fraction(number)
     if abs(found) >= _BEYOND_SINGLE:

@@ -32,7 +32,7 @@ _AMBIGUOUS = (
     (re.compile(r"[-+]?0[obxOBX][0-9a-fA-F_]+"), "a number to some YAML readers and text to others"),
     (re.compile(r"[-+.0-9][-+0-9.eE]*_[-+0-9._eE]*"), "a number with underscores to some YAML readers only"),
     (
-        re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+|[-+]\.[0-9]+"),
+        re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)[eE][-+]?[0-9]+|[-+]\.[0-9]+"),
         "a number to Go and text to some YAML readers",
     ),
     (re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"), "not a finite number"),

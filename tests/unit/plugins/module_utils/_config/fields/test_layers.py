@@ -141,9 +141,41 @@ def test_layers_that_are_not_one() -> None:
 
 
 def test_by_key_no_map_is_written_as_a_whole() -> None:
-    layer = {"evictionHard": {"a": "1", "b": None}, "kind": "x", "apiVersion": "y"}
-    assert dict(overlay.written(layer, True)) == {("evictionHard", "a"): "1", ("evictionHard", "b"): None}
-    assert dict(overlay.written(layer)) == {("evictionHard",): layer["evictionHard"]}
+    layer = {"evictionHard": {"a": "1", "b": None}, "featureGates": {}, "kind": "x", "apiVersion": "y"}
+    keys = {("evictionHard", "a"): "1", ("evictionHard", "b"): None}
+    assert dict(overlay.written(layer, True)) == {**keys, ("featureGates",): {}}
+    assert dict(overlay.written(layer)) == {("evictionHard",): layer["evictionHard"], ("featureGates",): {}}
+
+
+MEMORY, NODEFS = 'evictionHard["memory.available"]', 'evictionHard["nodefs.available"]'
+
+
+@pytest.mark.parametrize(
+    ("config", "known", "after"),
+    [
+        # A kubelet may show a mapping where another type belongs: then a change of it names its keys, too.
+        ({"maxPods": {"a": 1}}, {"maxPods": 80, "maxPods.a": None}, {"maxPods": 80}),
+        ({"maxPods": 5}, {"maxPods": None, "maxPods.a": 1}, {"maxPods": {"a": 1}}),
+        ({"evictionHard": 5}, {MEMORY: "1Gi"}, {"evictionHard": {"memory.available": "1Gi"}}),
+    ],
+)
+def test_values_are_put_where_one_of_another_type_is(
+    config: dict[str, Any], known: dict[str, Any], after: dict[str, Any]
+) -> None:
+    assert overlay.put(config, known) == after
+
+
+def test_putting_values_modifies_nothing() -> None:
+    before = {"maxPods": 50, "evictionHard": {"memory.available": "1Gi"}}
+    known = {"maxPods": 110, MEMORY: None, NODEFS: "10%", "kubeReserved.cpu": "1", "clusterDNS": ["a"], "gone": None}
+    after = overlay.put(before, known)
+    assert after == {
+        "maxPods": 110,
+        "evictionHard": {"nodefs.available": "10%"},
+        "kubeReserved": {"cpu": "1"},
+        "clusterDNS": ["a"],
+    }
+    assert before == {"maxPods": 50, "evictionHard": {"memory.available": "1Gi"}}
 
 
 @pytest.mark.parametrize(

@@ -243,7 +243,8 @@ OWN = document.configmap_name("livenodes-kubelet", document.render({**LIVE, "max
 def test_action(layer: dict[str, Any], source: Any, status: Any, action: str) -> None:
     row = tables.planned(tables.table(LIVE, source=source, status=status), layer)["nodes"]["n0"]
     assert row["action"] == action
-    assert row["effect"] == ("disrupt" if layer else "safe" if action == "assign" else None)
+    unchanged = {"assign": "safe", "none": None}
+    assert row["effect"] == ("disrupt" if layer else unchanged[action])
 
 
 @pytest.mark.parametrize(

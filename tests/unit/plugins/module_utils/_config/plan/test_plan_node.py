@@ -247,38 +247,10 @@ def test_undeclared(own: dict[str, Any], layers: list[Any], known: dict[str, Any
     assert (found.known, found.unknown) == (known, unknown)
 
 
-@pytest.mark.parametrize(
-    ("config", "known", "after"),
-    [
-        # A kubelet may show a mapping where another type belongs: then a change of it names its keys, too.
-        ({"maxPods": {"a": 1}}, {"maxPods": 80, "maxPods.a": None}, {"maxPods": 80}),
-        ({"maxPods": 5}, {"maxPods": None, "maxPods.a": 1}, {"maxPods": {"a": 1}}),
-        ({"evictionHard": 5}, {MEMORY: "1Gi"}, {"evictionHard": {"memory.available": "1Gi"}}),
-    ],
-)
-def test_revert_where_a_value_has_another_type(
-    config: dict[str, Any], known: dict[str, Any], after: dict[str, Any]
-) -> None:
-    assert own_values.revert(config, known) == after
-
-
 def test_a_drop_in_may_have_removed_a_threshold_that_the_own_file_merges() -> None:
     live = {"mergeDefaultEvictionSettings": True, "evictionHard": {"memory.available": "1Gi"}}
     found = own_values.undeclared({**NO_RECORD, "own": {NODEFS: ["10%"]}}, Declared([]), live, 36, True)
     assert found.known == {NODEFS: "10%"}
-
-
-def test_revert_modifies_nothing() -> None:
-    before = {"maxPods": 50, "evictionHard": {"memory.available": "1Gi"}}
-    known = {"maxPods": 110, MEMORY: None, NODEFS: "10%", "kubeReserved.cpu": "1", "clusterDNS": ["a"], "gone": None}
-    after = own_values.revert(before, known)
-    assert after == {
-        "maxPods": 110,
-        "evictionHard": {"nodefs.available": "10%"},
-        "kubeReserved": {"cpu": "1"},
-        "clusterDNS": ["a"],
-    }
-    assert before == {"maxPods": 50, "evictionHard": {"memory.available": "1Gi"}}
 
 
 REPLACED = {

@@ -319,14 +319,6 @@ def test_a_checkpoint_and_the_own_file() -> None:
     assert native.dynamic and not native.checkpoint
 
 
-@pytest.mark.parametrize(
-    ("config", "paths"),
-    [(HEADER, []), ({"a": 1, "b": {"c": {}, "d": [1]}, "e": None}, [("a",), ("b", "c"), ("b", "d"), ("e",)])],
-)
-def test_leaves(config: dict[str, t.Any], paths: list[tuple[str, ...]]) -> None:
-    assert list(node_facts.leaves(config)) == paths
-
-
 def test_values_that_are_absent() -> None:
     config = {"a": {"b": None}}
     assert node_facts.has(config, ("a", "b")) and not node_facts.has(config, ("a", "c"))

@@ -40,7 +40,6 @@ def in_words(given: dict[str, t.Any], target: int, *severities: str) -> list[str
             24,
             ["flag --cni-bin-dir", "flag --network-plugin", "runtime --container-runtime"],
         ),
-        (result("v1.23.17", "--container-runtime=remote"), 24, ["runtime --container-runtime-endpoint"]),
         (result("v1.33.13"), 36, []),
         # On since 1.28, locked since 1.30, gone since 1.33.
         (with_gates("v1.28.7", AdmissionWebhookMatchConditions=False), 32, ["gate AdmissionWebhookMatchConditions"]),
@@ -48,7 +47,6 @@ def in_words(given: dict[str, t.Any], target: int, *severities: str) -> list[str
         (with_gates("v1.34.1", GracefulNodeShutdown=False), 34, []),
         (with_gates("v1.34.1", GracefulNodeShutdown=False), 35, ["gate GracefulNodeShutdown"] * 2),
         (result("v1.34.1", cgroup_version=1), 35, ["cgroup failCgroupV1"]),
-        (result("v1.25.0", SOCKET, runtime_version="1.5.18"), 26, ["runtime containerd"]),
         (result("v1.36.2", config={"maxPods": -1}), 36, ["value maxPods"]),
         (result("v1.33.1", static_pods=[ALONE]), 33, []),
         (result("v1.33.1", static_pods=[ALONE]), 34, ["pod etcd"]),

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -36,6 +38,17 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values i
         ("3u", Fraction(3, 10**6)),
         ("1k", 1000),
         ("1e100", 10**100),
+        # As apimachinery of 0.20.2, 0.28.15 and 0.36.2 reads texts without digits.
+        ("M", 0),
+        ("Ti", 0),
+        ("E", 0),
+        ("-.e3", 0),
+        ("e-9", 0),
+        ("+", 0),
+        # Larger than what any machine has.
+        ("1e000123456789", 10**999),
+        ("-1e1000", -(10**999)),
+        ("1e-1000", Fraction(1, 10**999)),
     ],
 )
 def test_values(text: str, value: int | Fraction) -> None:
@@ -72,6 +85,10 @@ def test_values(text: str, value: int | Fraction) -> None:
         ("-123456789012345678", -123456789012345678),
         ("1234567890123456789", None),
         ("1234567890123456.789k", None),
+        ("Mi", 0),
+        (".n", None),
+        ("1e1000", None),
+        ("0e1000", 0),
     ],
 )
 def test_integers(text: str, value: int | None) -> None:
@@ -80,7 +97,7 @@ def test_integers(text: str, value: int | None) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "Mi", "1K", "1mi", "1Gb", "1 Gi", "<100Mi", "10%", "1.2.3", "1e", "1ee3", ".", "1e9999", "--1", "\u0661"],
+    ["", "Pi", ".Ei", "e-10", "1K", "1 Gi", "<100Mi", "10%", "1.2.3", "1e", "1ee3", "1e1234567890", "--1", "\u0661"],
 )
 def test_what_is_no_quantity(text: str) -> None:
     with pytest.raises(ValueError, match="quantities must match"):
@@ -113,6 +130,11 @@ def test_what_is_no_quantity(text: str) -> None:
         ("-0", "0"),
         ("9E", "9E"),
         ("1000P", "1E"),
+        (".M", "0"),
+        ("0e1000", "0"),
+        ("1e-1000", "1e-9"),
+        # Go shows 10e999.
+        ("1e1000", "1e1000"),
         # Go keeps these as written.
         ("+1", "1"),
         ("010", "10"),
@@ -142,6 +164,15 @@ def test_a_form_has_the_same_value_and_is_its_own_form(text: str) -> None:
         exact = amounts.parse_quantity(text)
         if abs(exact) < 2**63 - 1:
             assert 0 <= abs(amounts.parse_quantity(shown)) - abs(exact) < Fraction(1, 10**digits)
+
+
+@pytest.mark.parametrize("read", [amounts.parse_quantity, amounts.parse_percentage])
+def test_a_long_run_of_digits_that_ends_wrongly_is_refused_at_once(read: Callable[[str], object]) -> None:
+    before = time.process_time()
+    with pytest.raises(ValueError, match=r"quantities must match|is not a percentage"):
+        read("9" * 30_000 + "x%")
+    # By the square of the length, this takes more than ten seconds.
+    assert time.process_time() - before < 2
 
 
 def test_percentages() -> None:
