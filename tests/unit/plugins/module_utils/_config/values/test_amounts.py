@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -168,11 +167,9 @@ def test_a_form_has_the_same_value_and_is_its_own_form(text: str) -> None:
 
 @pytest.mark.parametrize("read", [amounts.parse_quantity, amounts.parse_percentage])
 def test_a_long_run_of_digits_that_ends_wrongly_is_refused_at_once(read: Callable[[str], object]) -> None:
-    before = time.process_time()
+    """By the square of the length, this would take minutes."""
     with pytest.raises(ValueError, match=r"quantities must match|is not a percentage"):
-        read("9" * 30_000 + "x%")
-    # By the square of the length, this takes more than ten seconds.
-    assert time.process_time() - before < 2
+        read("9" * 200_000 + "x%")
 
 
 def test_percentages() -> None:
