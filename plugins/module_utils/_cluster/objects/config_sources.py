@@ -14,7 +14,7 @@ from ..._config.plan import own_values
 from ..._config.values import annotation, document, following, node_row, reference
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError
-from ..api.session import Session, dry_run_query
+from ..api.session import Session
 from . import configmaps, node_requests, nodes
 
 Source = t.Optional[t.Dict[str, str]]
@@ -272,8 +272,7 @@ def write_source(
     current = node
     for _attempt in range(5):
         try:
-            patch = _patch(current, source, sides, notes)
-            stored = session.request("PATCH", path, dry_run_query(dry_run), patch, "application/merge-patch+json")
+            stored = session.patch(path, _patch(current, source, sides, notes), dry_run)
             return nodes.trim(stored).with_delivery(node.delivery)
         except ApiError as error:
             if error.status != 409:
