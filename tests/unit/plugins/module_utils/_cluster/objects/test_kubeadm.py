@@ -13,6 +13,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubeadm
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import push
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import rollback
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile import profiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 from tests.support.api.calls import CONFIGMAPS, DRY, MERGE, NODES, PAGE, Call, Calls
@@ -334,6 +335,23 @@ def test_one_refusal_does_not_hide_what_was_written() -> None:
     error = refused(reads, patch(name="kubelet-config"), patch(ApiError(403, "no"), name="kubelet-config-1.23"))
     assert "kubelet-config-1.23: no" in error.message
     assert (error.result["changed"], list(error.result["configmaps"])) == (True, ["kubelet-config"])
+
+
+def test_one_refusal_does_not_hide_what_was_undone() -> None:
+    """The other ConfigMap has changed since it was read."""
+    names = ("kubelet-config", "kubelet-config-1.23")
+    note = rollback.written(None, "20260101T000000Z-00000000", CONFIG, {**CONFIG, "eventBurst": 31})
+    reads, writes = [cluster("v1.23.0")], []
+    for name, answer in zip(names, (configmap(names[0], TEXT), CONFLICT)):
+        found = configmap(name, WANTED)
+        found["metadata"]["annotations"] = note
+        reads.append(get(found, name))
+        write = patch(answer, document.render(CONFIG), name)
+        write.body["metadata"]["annotations"] = dict.fromkeys(note)
+        writes.append(write)
+    error = refused(reads, writes, undo="all")
+    assert f"ConfigMap kube-system/{names[1]}: {CONFLICT.message}" in error.message
+    assert (error.result["changed"], list(error.result["configmaps"])) == (True, [names[0]])
 
 
 def test_secrets_are_masked_in_the_diff() -> None:
