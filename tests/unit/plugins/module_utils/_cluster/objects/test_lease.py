@@ -133,7 +133,7 @@ def test_a_live_holder_is_named(api: Direct, wall: Clock) -> None:
     theirs = hold(api, [f"n{number:02}" for number in range(20)], holder="ops@bastion", group="frontend")["lease"]
     began = stamp(api.now)
     api.now += 100
-    lease.renew(api, theirs)
+    lease_objects.renew(api, theirs)
     api.now += 12
     api.asked.clear()
     error = refused(api, nodes=[f"n{number:02}" for number in range(5, 30)], wait=30)
@@ -183,7 +183,7 @@ def test_a_sign_of_life_ends_the_wait(api: Direct, wall: Clock, wait: int | None
 
     def beat() -> None:
         if api.now - began >= 20:
-            lease.renew(api, theirs)
+            lease_objects.renew(api, theirs)
 
     wall.tick = beat
     assert "alive has been rolling out to batch" in refused(api, wait=wait).message
@@ -221,7 +221,7 @@ def test_a_holder_that_renews_at_the_last_moment_keeps_its_lease(api: Direct, wa
     def back() -> None:
         if methods(api)[-1] == "GET":
             api.look = lambda: None
-            lease.renew(api, theirs)
+            lease_objects.renew(api, theirs)
 
     api.look = back
     assert "slow has been rolling out to batch" in refused(api, wait=0).message
@@ -267,7 +267,7 @@ def test_a_wrong_clock_neither_steals_nor_loses_a_lease(api: Direct, wall: Clock
     wall.off = theirs
     held = hold(api, holder="other")["lease"]
     api.now += 60
-    lease.renew(api, held)
+    lease_objects.renew(api, held)
     assert api.leases[held["name"]]["spec"]["renewTime"] == stamp(api.now)
     wall.off = mine
     api.now += 64.9
@@ -319,7 +319,7 @@ def test_renew(api: Direct, wall: Clock) -> None:
     began = api.now
     api.now += 30
     api.asked.clear()
-    lease.renew(api, held)
+    lease_objects.renew(api, held)
     assert methods(api) == ["PATCH"]
     assert api.leases[held["name"]]["spec"] == {
         "holderIdentity": "me",
@@ -332,7 +332,7 @@ def test_renew(api: Direct, wall: Clock) -> None:
 @pytest.mark.parametrize("held", [None, {}, {"name": ""}])
 def test_without_a_lease_nothing_is_renewed_or_released(held: dict[str, t.Any] | None) -> None:
     with Calls() as session:
-        lease.renew(session, held)
+        lease.Keeper(session, held).keep()
         assert release(session, held or {}) is False
 
 
@@ -352,18 +352,18 @@ def test_a_lease_that_was_lost(api: Direct, wall: Clock, lose: t.Callable[..., N
         match=f"this rollout lost its Lease kube-system/{held['name']}, held by me: it was deleted, or another rollout "
         "of the same nodes took over after 60 s.*look for the other rollout",
     ):
-        lease.renew(api, held)
+        lease_objects.renew(api, held)
 
 
 def test_a_renewal_that_fails_for_another_reason(api: Direct) -> None:
     api.answers["PATCH *"] = ApiError(403, "forbidden")
     held = {"name": "a", "namespace": "kube-system", "uid": "u", "holder": "me", "duration": 60}
     with pytest.raises(ApiError, match="forbidden"):
-        lease.renew(api, held)
+        lease_objects.renew(api, held)
     assert api.requests == [("PATCH", lease_objects.path("kube-system", "a"))]
 
 
-@pytest.mark.parametrize("use", [lease.renew, release])
+@pytest.mark.parametrize("use", [lease.Keeper, release])
 def test_an_incomplete_lease(use: t.Callable[..., t.Any]) -> None:
     words = "lease has no duration, holder, namespace, uid: pass the value `lease` of kubelet_rollout_lease"
     with Calls() as session, pytest.raises(ClusterError, match=words):
