@@ -86,20 +86,6 @@ def patch(
     )
 
 
-@pytest.mark.parametrize(
-    ("minor", "names"),
-    [
-        (11, ("kubelet-config-1.11",)),
-        (22, ("kubelet-config-1.22",)),
-        (23, ("kubelet-config", "kubelet-config-1.23")),
-        (24, ("kubelet-config",)),
-        (36, ("kubelet-config",)),
-    ],
-)
-def test_names(minor: int, names: tuple[str, ...]) -> None:
-    assert kubeadm.names(minor) == names
-
-
 def test_what_is_common_is_written_and_nothing_else() -> None:
     """Two GETs and a PATCH of one key, which contains the resourceVersion that was read."""
     result = pushed(cluster(), get(), listed(), patch())
@@ -209,6 +195,7 @@ def test_many_nodes_and_fields_fit_into_the_message() -> None:
         ("v1.23.5", ["kubelet-config-1.23"], ["kubelet-config"]),
         ("v1.23.5", ["kubelet-config"], ["kubelet-config-1.23"]),
         ("v1.23.5", ["kubelet-config", "kubelet-config-1.23"], []),
+        ("v1.22.17", ["kubelet-config-1.22"], []),
         ("v1.19.16+vendor.1", ["kubelet-config-1.19"], []),
     ],
 )
@@ -350,7 +337,7 @@ def test_one_refusal_does_not_hide_what_was_undone() -> None:
         write.body["metadata"]["annotations"] = dict.fromkeys(note)
         writes.append(write)
     error = refused(reads, writes, undo="all")
-    assert f"ConfigMap kube-system/{names[1]}: {CONFLICT.message}" in error.message
+    assert f"ConfigMap {kubeadm.NAMESPACE}/{names[1]}: {CONFLICT.message}" in error.message
     assert (error.result["changed"], list(error.result["configmaps"])) == (True, [names[0]])
 
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import typing as t
 
 import pytest
@@ -96,14 +95,6 @@ def test_hold(api: Direct, wall: Clock) -> None:
         "acquireTime": stamp(api.now),
         "renewTime": stamp(api.now),
     }
-
-
-def test_three_thousand_nodes(api: Direct, wall: Clock) -> None:
-    names = [f"ip-10-{number // 250}-{number % 250}-7.eu-central-1.compute.internal.example" for number in range(3000)]
-    hold(api, names)
-    assert json.loads(next(iter(api.leases.values()))["metadata"]["annotations"][lease_objects.NODES]) == sorted(names)
-    text = refused(api, nodes=names[-1:], wait=0).message
-    assert f"Nodes in both rollouts: {names[-1]}." in text
 
 
 def test_more_names_than_a_lease_can_keep(api: Direct, wall: Clock) -> None:
@@ -311,22 +302,6 @@ def test_check_mode(api: Direct, wall: Clock) -> None:
     assert [row["holder"] for row in found["obstacles"]] == ["other"]
     assert "other has been rolling out to batch" in found["warnings"][0]
     assert list(api.leases) == [theirs["name"]] and not wall.slept
-
-
-def test_renew(api: Direct, wall: Clock) -> None:
-    """One request; the acquireTime stays."""
-    held = hold(api)["lease"]
-    began = api.now
-    api.now += 30
-    api.asked.clear()
-    lease_objects.renew(api, held)
-    assert methods(api) == ["PATCH"]
-    assert api.leases[held["name"]]["spec"] == {
-        "holderIdentity": "me",
-        "leaseDurationSeconds": 60,
-        "acquireTime": stamp(began),
-        "renewTime": stamp(began + 30),
-    }
 
 
 @pytest.mark.parametrize("held", [None, {}, {"name": ""}])
