@@ -31,7 +31,7 @@ def pause(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict
     namespace, name = options["namespace"], options["pause_configmap"]
     found = configmaps.read(session, namespace, name)
     before = _pause_of(found)
-    wanted = _wanted(options["state"], options["reason"], before)
+    wanted = _wanted(options["state"], options["reason"].strip(), before)
     if wanted is None:
         return {"changed": False, "paused": before, "diff": []}
     if not check_mode or session.dry_runs():

@@ -74,6 +74,7 @@ NO_NAME = r"^sources: the value of node n1 cannot be used: .* In YAML, put .* qu
         ({"namespace": "s", "name": "a", "kubeletConfigKey": 6}, NO_NAME),
         ({"namespace": "s", "name": "A_b"}, NO_NAME),
         ({**place(), "delivery": "nativ"}, "the unknown delivery 'nativ'; set one of auto, native, checkpoint"),
+        ({**place(), "transport": "shh"}, "the unknown transport 'shh'; set one of auto, api, ssh"),
     ],
 )
 def test_sources_that_cannot_be_used(source: t.Any, words: str) -> None:
